@@ -1,0 +1,43 @@
+# Third-party libraries, found and never downloaded, and which room gets which.
+
+find_package(Threads REQUIRED)
+find_package(Eigen3 3.4 REQUIRED NO_MODULE)
+find_package(Protobuf REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(spdlog REQUIRED)
+find_package(ZLIB REQUIRED)
+find_package(PNG REQUIRED)
+find_package(JPEG REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(HDF5 REQUIRED COMPONENTS C)
+
+# Debian's CMake packages for these two are absent or ask for programs that nobody needs.
+function(cohort_find_library target header library)
+  cmake_parse_arguments(ARG "" "" "SUFFIXES" ${ARGN})
+  string(TOUPPER ${target} name)
+  find_path(${name}_INCLUDE_DIR ${header} PATH_SUFFIXES ${ARG_SUFFIXES} REQUIRED)
+  find_library(${name}_LIBRARY ${library} PATH_SUFFIXES ${ARG_SUFFIXES} REQUIRED)
+  add_library(${target} INTERFACE)
+  target_include_directories(${target} SYSTEM INTERFACE ${${name}_INCLUDE_DIR})
+  target_link_libraries(${target} INTERFACE ${${name}_LIBRARY})
+endfunction()
+cohort_find_library(cohort_zip zip.h zip)
+cohort_find_library(cohort_openblas cblas.h openblas
+    SUFFIXES openblas-pthread ${CMAKE_LIBRARY_ARCHITECTURE}/openblas-pthread ${CMAKE_LIBRARY_ARCHITECTURE} openblas)
+
+add_library(cohort_hdf5 INTERFACE)
+target_include_directories(cohort_hdf5 SYSTEM INTERFACE ${HDF5_C_INCLUDE_DIRS})
+target_link_libraries(cohort_hdf5 INTERFACE ${HDF5_C_LIBRARIES})
+
+set(COHORT_COMMON_LIBS Threads::Threads Eigen3::Eigen protobuf::libprotobuf nlohmann_json::nlohmann_json spdlog::spdlog)
+set(COHORT_LIBS_core cohort_openblas)
+set(COHORT_LIBS_kernels cohort_openblas)
+set(COHORT_LIBS_saving cohort_hdf5 cohort_zip ZLIB::ZLIB)
+set(COHORT_LIBS_summary PNG::PNG ZLIB::ZLIB)
+set(COHORT_LIBS_datasets PNG::PNG JPEG::JPEG ZLIB::ZLIB)
+
+file(GLOB_RECURSE rpc_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/distribute/rpc/*.cpp)
+if(rpc_sources)
+  find_package(gRPC CONFIG REQUIRED)
+  set(COHORT_LIBS_rpc gRPC::grpc++)
+endif()

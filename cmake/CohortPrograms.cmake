@@ -1,0 +1,41 @@
+# The programs: each is there as soon as its folder has sources.
+
+function(cohort_program name)              # cohort_program(cohort-bench SOURCES... )
+  if(NOT ARGN OR NOT TARGET cohort)
+    return()
+  endif()
+  add_executable(${name} ${ARGN})
+  add_dependencies(${name} cohort_protos)
+  target_include_directories(${name} SYSTEM PRIVATE ${COHORT_GENERATED_DIR})
+  target_link_libraries(${name} PRIVATE cohort cohort_flags CLI11::CLI11 nlohmann_json::nlohmann_json)
+endfunction()
+
+file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tools/cohort/*.cpp)
+cohort_program(cohort_cli ${sources})
+if(TARGET cohort_cli)
+  set_target_properties(cohort_cli PROPERTIES OUTPUT_NAME cohort)
+  install(TARGETS cohort_cli)
+endif()
+
+file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/benchmarks/cohort_bench*.cpp)
+cohort_program(cohort-bench ${sources})
+
+if(COHORT_TESTS)
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/golden/*.cpp)
+  cohort_program(golden_check ${sources})
+  if(TARGET golden_check)
+    target_link_libraries(golden_check PRIVATE cohort_hdf5 ZLIB::ZLIB)
+  endif()
+endif()
+
+if(COHORT_EXAMPLES)
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/examples/*.cpp)
+  foreach(source ${sources})
+    get_filename_component(name ${source} NAME_WE)
+    cohort_program(example_${name} ${source})
+    if(TARGET example_${name})
+      set_target_properties(example_${name} PROPERTIES OUTPUT_NAME ${name}
+                            RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin/examples)
+    endif()
+  endforeach()
+endif()
