@@ -1,0 +1,35 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "cohort/core/device.h"
+#include "cohort/core/intrusive.h"
+
+namespace cohort {
+
+// Memory of a tensor on one device, returned to the device's pool (or to whoever lent it) with its last owner.
+class Buffer : public Counted<Buffer> {
+ public:
+  static Owned<Buffer> allocate(Device& device, std::size_t bytes);
+  // Memory of somebody else; `release` is called when nobody needs it any more.
+  static Owned<Buffer> borrow(Device& device, void* memory, std::size_t bytes, std::function<void()> release);
+  static Owned<Buffer> of_strings(std::vector<std::string> strings);
+  ~Buffer();
+
+  void* data() const { return data_; }
+  std::size_t bytes() const { return bytes_; }
+  Device& device() const { return *device_; }
+
+ private:
+  Buffer(Device& device, void* data, std::size_t bytes) : device_(&device), data_(data), bytes_(bytes) {}
+  Device* device_;
+  void* data_;
+  std::size_t bytes_;
+  bool pooled_ = false;
+  std::function<void()> release_;
+  std::vector<std::string> strings_;
+};
+
+}  // namespace cohort

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <source_location>
+
+#include "cohort/core/op.h"
+
+namespace cohort {
+
+// Decides what an op call does: run now, be recorded on a tape, become a node of a graph. Dispatchers form a stack per
+// thread; the top one is asked first and may pass the call on to the one below it.
+class Dispatcher {
+ public:
+  virtual ~Dispatcher() = default;
+  virtual Tensors dispatch(const OpDef& op, const Tensors& inputs, const Attributes& attributes) = 0;
+
+ protected:
+  // Hands the call to the dispatcher below this one (to eager execution at the bottom).
+  Tensors dispatch_below(const OpDef& op, const Tensors& inputs, const Attributes& attributes) const;
+
+ private:
+  friend class DispatcherScope;
+  friend Dispatcher* top_dispatcher();
+  Dispatcher* below_ = nullptr;
+};
+
+// Puts a dispatcher on top of this thread's stack for the lifetime of the scope, or until end() is called. Scopes may
+// end in any order.
+class DispatcherScope {
+ public:
+  explicit DispatcherScope(Dispatcher& dispatcher);
+  ~DispatcherScope() { end(); }
+  DispatcherScope(const DispatcherScope&) = delete;
+  void end();
+
+ private:
+  Dispatcher* dispatcher_;
+};
+
+Dispatcher* top_dispatcher();
+// The trace under way on this thread (its identity, as in Symbol::trace), or nullptr.
+const void* current_trace();
+void set_current_trace(const void* trace);
+
+// Calls an op by name through the stack.
+Tensors run_op_all(std::string_view name, const Tensors& inputs, const Attributes& attributes = {});
+Tensor run_op(std::string_view name, const Tensors& inputs, const Attributes& attributes = {});
+// Runs an op at once on concrete tensors (the bottom of the stack).
+Tensors run_eagerly(const OpDef& op, const Tensors& inputs, const Attributes& attributes);
+
+}  // namespace cohort

@@ -1,0 +1,184 @@
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "cohort/core/attributes.h"
+#include "cohort/core/tensor.h"
+
+namespace cohort {
+
+class OpDef;
+
+// Rows of a gradient that is zero elsewhere: row indices[i] of a tensor like `dense_shape_of` receives values[i].
+// The same row may occur more than once; the sum counts.
+struct IndexedSlices {
+  Tensor values;
+  Tensor indices;
+  Tensor like;  // a tensor with the dense shape and type
+};
+
+// What flows backwards: nothing, a tensor, or slices of one.
+class Gradient {
+ public:
+  Gradient() = default;
+  Gradient(Tensor tensor) : value_(std::move(tensor)) {}
+  Gradient(IndexedSlices slices) : value_(std::move(slices)) {}
+
+  bool defined() const { return is_slices() || std::get<Tensor>(value_).defined(); }
+  bool is_slices() const { return std::holds_alternative<IndexedSlices>(value_); }
+  const IndexedSlices& slices() const { return std::get<IndexedSlices>(value_); }
+  // The dense tensor; slices are scattered into zeros.
+  Tensor dense() const;
+  operator Tensor() const { return dense(); }
+
+ private:
+  std::variant<Tensor, IndexedSlices> value_;
+};
+using Gradients = std::vector<Gradient>;
+
+// One call of an op, as its definition sees it. While shapes are inferred there are only specs; a gradient also sees
+// the tensors, concrete or symbolic.
+class OpCall {
+ public:
+  OpCall(const OpDef& op, const Attributes& attributes, std::span<const TensorSpec> specs,
+         std::span<const Tensor> inputs = {}, std::span<const Tensor> outputs = {})
+      : op_(&op), attributes_(&attributes), specs_(specs), inputs_(inputs), outputs_(outputs) {}
+
+  const OpDef& op() const { return *op_; }
+  const char* name() const;
+  const Attributes& attributes() const { return *attributes_; }
+  // The attribute given, else the op's default.
+  template <class T>
+  T attr(std::string_view name) const {
+    return (attributes_->has(name) ? *attributes_ : defaults()).template get<T>(name);
+  }
+  bool has_attr(std::string_view name) const { return attributes_->has(name) || defaults().has(name); }
+
+  int num_inputs() const { return static_cast<int>(specs_.size()); }
+  const TensorSpec& spec(int i) const;
+  const Shape& shape(int i) const { return spec(i).shape; }
+  DType dtype(int i) const { return spec(i).dtype; }
+  int rank(int i) const { return spec(i).shape.rank(); }
+  const Tensor& input(int i) const { return inputs_[i]; }
+  const Tensor& output(int i) const { return outputs_[i]; }
+  std::span<const Tensor> inputs() const { return inputs_; }
+  std::span<const Tensor> outputs() const { return outputs_; }
+
+  // Throws InvalidArgument naming the op, unless `condition`.
+  void check(bool condition, std::string_view expected, std::initializer_list<Received> received = {}) const {
+    if (!condition) throw invalid_argument(name(), expected, received);
+  }
+
+ private:
+  const Attributes& defaults() const;
+  const OpDef* op_;
+  const Attributes* attributes_;
+  std::span<const TensorSpec> specs_;
+  std::span<const Tensor> inputs_;
+  std::span<const Tensor> outputs_;
+};
+
+using Specs = std::vector<TensorSpec>;
+using InferFn = std::function<Specs(const OpCall&)>;
+// Gets the gradients of all outputs (undefined where none flows), returns one for each input.
+using GradientFn = std::function<Gradients(const OpCall&, std::span<const Tensor>)>;
+
+// The definition of an op: its name, attributes, shape rule, gradient and traits. Built once, at load time.
+class OpDef {
+ public:
+  explicit OpDef(std::string name) : name_(std::move(name)) {}
+
+  // An optional attribute with its default; one without a default is simply required by whoever reads it.
+  template <class T>
+  OpDef& attr(std::string name, T value) {
+    if constexpr (std::is_same_v<T, int>) {
+      defaults_.set(name, AttributeValue(std::int64_t{value}));
+    } else if constexpr (std::is_convertible_v<T, std::string> && !std::is_same_v<T, AttributeValue>) {
+      defaults_.set(name, AttributeValue(std::string(value)));
+    } else {
+      defaults_.set(name, AttributeValue(value));
+    }
+    return *this;
+  }
+  OpDef& inputs(int minimum, int maximum = -2);  // number of inputs; maximum -1: any number; left out: exactly `minimum`
+  OpDef& infer(InferFn infer);
+  // For ops of one output: (call, dy) -> a gradient per input.
+  template <class F>
+    requires std::is_invocable_v<F, const OpCall&, const Tensor&>
+  OpDef& gradient(F f) {
+    return gradient_of_all([f](const OpCall& call, std::span<const Tensor> dy) { return collect(f(call, dy[0])); });
+  }
+  // For ops of several outputs: (call, span of dy).
+  template <class F>
+    requires(std::is_invocable_v<F, const OpCall&, std::span<const Tensor>> &&
+             !std::is_invocable_v<F, const OpCall&, const Tensor&>)
+  OpDef& gradient(F f) {
+    return gradient_of_all([f](const OpCall& call, std::span<const Tensor> dy) { return collect(f(call, dy)); });
+  }
+  // Declares that no gradient flows through: its inputs' gradients are nothing.
+  OpDef& not_differentiable();
+  // Draws random numbers: never folded, merged or repeated.
+  OpDef& random();
+  // Has effects beyond its outputs (a write, a print, an assertion): kept, in order, even when nobody uses it.
+  OpDef& stateful();
+  // Reads / writes the resource that is its input `i` (-1: all its resource inputs).
+  OpDef& reads(int i = 0);
+  OpDef& writes(int i = 0);
+  // Shapes of its outputs depend on values: they are allocated while it runs.
+  OpDef& dynamic_outputs();
+  // Output 0 is input 0's memory under another shape: costs nothing in a planned graph.
+  OpDef& alias();
+  // May write output 0 over input `i`'s memory, element by element (elementwise ops).
+  OpDef& elementwise();
+  // Runs on the host whatever the device: strings, iterators.
+  OpDef& host_only();
+
+  const std::string& name() const { return name_; }
+  const Attributes& defaults() const { return defaults_; }
+  bool has_gradient() const { return static_cast<bool>(gradient_); }
+  bool is_differentiable() const { return differentiable_; }
+  bool is_random() const { return random_; }
+  bool is_stateful() const { return stateful_ || writes_; }
+  bool reads_resources() const { return reads_; }
+  bool writes_resources() const { return writes_; }
+  bool has_dynamic_outputs() const { return dynamic_outputs_; }
+  bool is_alias() const { return alias_; }
+  bool is_elementwise() const { return elementwise_; }
+  bool is_host_only() const { return host_only_; }
+
+  // Checks the number of inputs and the shapes; the outputs' specs.
+  Specs infer_outputs(std::span<const TensorSpec> inputs, const Attributes& attributes) const;
+  Gradients gradients(const OpCall& call, std::span<const Tensor> output_gradients) const;
+
+ private:
+  OpDef& gradient_of_all(GradientFn gradient);
+  static Gradients collect(Gradients gradients) { return gradients; }
+  static Gradients collect(Tensors tensors) { return Gradients(tensors.begin(), tensors.end()); }
+
+  std::string name_;
+  Attributes defaults_;
+  int min_inputs_ = 0, max_inputs_ = -1;
+  InferFn infer_;
+  GradientFn gradient_;
+  bool differentiable_ = true, random_ = false, stateful_ = false, reads_ = false, writes_ = false;
+  bool dynamic_outputs_ = false, alias_ = false, elementwise_ = false, host_only_ = false;
+};
+
+// The registry of ops. find_op throws NotFound for a name nobody registered.
+OpDef& register_op(std::string name);
+const OpDef& find_op(std::string_view name);
+std::vector<const OpDef*> all_ops();
+
+// Shape rules shared by many definitions.
+inline Specs same_as(const TensorSpec& spec) { return {spec}; }
+
+#define COHORT_CONCAT_INNER(a, b) a##b
+#define COHORT_CONCAT(a, b) COHORT_CONCAT_INNER(a, b)
+#define COHORT_OP(name) static ::cohort::OpDef& COHORT_CONCAT(cohort_op_, __COUNTER__) = ::cohort::register_op(name)
+
+}  // namespace cohort

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+namespace cohort {
+
+// Something a graph refers to but does not contain: a variable, an iterator, a table. Travels as a tensor of dtype
+// Resource.
+class Resource {
+ public:
+  explicit Resource(std::string name) : name_(std::move(name)) {}
+  virtual ~Resource() = default;
+  Resource(const Resource&) = delete;
+
+  const std::string& name() const { return name_; }
+  // "Variable", "Iterator", ...
+  virtual const char* kind() const = 0;
+  // What a kernel receives for this resource: a variable's memory, else the object itself.
+  virtual void* kernel_pointer() { return this; }
+  // Called before a kernel writes: a variable whose memory is also held by a tensor moves to memory of its own.
+  virtual void prepare_write() {}
+
+ private:
+  std::string name_;
+};
+
+}  // namespace cohort

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <type_traits>
+
+namespace cohort {
+
+// A borrowed reference to a callable; never allocates.
+template <class Signature>
+class FunctionRef;
+template <class R, class... Args>
+class FunctionRef<R(Args...)> {
+ public:
+  template <class F>
+    requires(!std::is_same_v<std::remove_cvref_t<F>, FunctionRef>)
+  FunctionRef(F&& f)
+      : object_(const_cast<void*>(static_cast<const void*>(std::addressof(f)))), call_([](void* object, Args... args) -> R {
+          return (*static_cast<std::remove_reference_t<F>*>(object))(static_cast<Args>(args)...);
+        }) {}
+  R operator()(Args... args) const { return call_(object_, static_cast<Args>(args)...); }
+
+ private:
+  void* object_;
+  R (*call_)(void*, Args...);
+};
+
+// The one compute pool of the process. Tasks never block on each other.
+class ThreadPool {
+ public:
+  static ThreadPool& instance();
+
+  // Threads that compute, the caller included. Defaults to the number of cores.
+  int threads() const;
+  // Takes effect at once; must not be called while work is running.
+  void set_threads(int threads);
+
+  // Calls body(i) for i in [0, blocks) on the pool and the caller; returns when all are done, rethrowing the first
+  // exception. What a block does must depend on its number alone, so that results do not depend on the thread count.
+  // Nested calls run on the calling thread.
+  void run_blocks(std::int64_t blocks, FunctionRef<void(std::int64_t)> body);
+
+ private:
+  ThreadPool();
+  ~ThreadPool();
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// Splits [0, count) into ranges of `grain` elements (the last may be shorter) and calls body(begin, end) for each.
+inline void parallel_for(std::int64_t count, std::int64_t grain, FunctionRef<void(std::int64_t, std::int64_t)> body) {
+  if (count <= 0) return;
+  if (count <= grain) return body(0, count);
+  const std::int64_t blocks = (count + grain - 1) / grain;
+  ThreadPool::instance().run_blocks(blocks, [&](std::int64_t block) {
+    const std::int64_t begin = block * grain;
+    body(begin, begin + grain < count ? begin + grain : count);
+  });
+}
+
+}  // namespace cohort
