@@ -1,6 +1,6 @@
 # Options, flags and the compiler cache.
 
-option(COHORT_CUDA "Build the CUDA kernels and device" OFF)
+option(COHORT_CUDA "Build the CUDA device and kernels (libcohort_cuda)" OFF)
 option(COHORT_NCCL "Build the NCCL collectives" ${COHORT_CUDA})
 option(COHORT_TESTS "Build the tests" ON)
 option(COHORT_EXAMPLES "Build the examples" ON)
@@ -14,17 +14,34 @@ set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_CUDA_STANDARD 17)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_CXX_VISIBILITY_PRESET default)
+set(CMAKE_CXX_FLAGS_RELEASE "-O3 -DNDEBUG")
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
 set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
-set(CMAKE_CXX_FLAGS_RELEASE "-O3 -DNDEBUG")
 
+include(GNUInstallDirs)
+file(RELATIVE_PATH bin_to_lib /${CMAKE_INSTALL_BINDIR} /${CMAKE_INSTALL_LIBDIR})
+set(CMAKE_INSTALL_RPATH "$ORIGIN;$ORIGIN/${bin_to_lib}")
+set(CMAKE_INSTALL_RPATH_USE_LINK_PATH ON)
+
+# Everything of ours is compiled with these and nothing of them reaches a user of the library.
 add_library(cohort_flags INTERFACE)
-# Without contraction fused and unfused code give the same bits on every machine.
-target_compile_options(cohort_flags INTERFACE
-    $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -ffp-contract=off -fno-math-errno>)
+function(cohort_add_flags)
+  target_compile_options(cohort_flags INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:${ARGN}>")
+endfunction()
+
+# Without contraction, fused and unfused code give the same bits on every machine.
+cohort_add_flags(-Wall -Wextra -ffp-contract=off -fno-math-errno)
 if(COHORT_WERROR)
-  target_compile_options(cohort_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Werror>)
+  cohort_add_flags(-Werror)
 endif()
+
+# std::source_location then names files as they are called in the tree, whatever the clone's folder. Sources and headers
+# are seen by absolute path, or relative to the build folder when the compiler cache rewrites them.
+file(RELATIVE_PATH build_to_source ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
+foreach(prefix ${PROJECT_SOURCE_DIR} ${build_to_source} ${PROJECT_BINARY_DIR}/include include)
+  string(REGEX REPLACE "/$" "" prefix ${prefix})
+  cohort_add_flags(-fmacro-prefix-map=${prefix}/=)
+endforeach()
 
 if(COHORT_SANITIZE STREQUAL "address")
   set(sanitizers address,undefined)
@@ -32,19 +49,20 @@ elseif(COHORT_SANITIZE MATCHES "^(undefined|thread)$")
   set(sanitizers ${COHORT_SANITIZE})
 elseif(NOT COHORT_SANITIZE STREQUAL "")
   message(FATAL_ERROR "COHORT_SANITIZE: must be address, undefined, thread or empty. "
-                      "Received: COHORT_SANITIZE=${COHORT_SANITIZE}.")
+                      "Received: COHORT_SANITIZE=${COHORT_SANITIZE}. Choose one of them, or a preset.")
 endif()
 if(sanitizers)
-  target_compile_options(cohort_flags INTERFACE
-      $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${sanitizers} -fno-sanitize-recover=all -fno-omit-frame-pointer>)
+  # Assertions stay on, and light optimisation keeps both the build and the run within CI's time.
+  set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O1 -g1")
+  cohort_add_flags(-fsanitize=${sanitizers} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(cohort_flags INTERFACE -fsanitize=${sanitizers})
 endif()
 
 find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM)
-  # Relative paths let every clone and work tree share one cache.
-  foreach(language C CXX CUDA)
-    set(CMAKE_${language}_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}
-        CCACHE_NOHASHDIR=1 ${CCACHE_PROGRAM})
-  endforeach()
+  # With relative paths every clone and work tree shares one cache.
+  cohort_add_flags(-fdebug-prefix-map=${PROJECT_BINARY_DIR}=.)
+  set(launcher ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} ${CCACHE_PROGRAM})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
+  set(CMAKE_CUDA_COMPILER_LAUNCHER ${launcher})
 endif()

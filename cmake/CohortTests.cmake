@@ -1,39 +1,98 @@
-# One GoogleTest binary per folder of tests/, linked with tests/support, which holds main.
+# One GoogleTest binary per folder of tests/, linked with tests/support, which holds main. Special folders follow.
 
 enable_testing()
 find_package(GTest REQUIRED)
+set(tests ${PROJECT_SOURCE_DIR}/tests)
 
 # Folders whose tests run a second time on the TEST device, whose memory the host cannot read.
 set(COHORT_DEVICE_TESTS ops model graph)
-set(special_folders golden interop install fuzz support contract house)
+# Folders whose tests run under the sanitizers; the others cover the same code again, slowly.
+set(COHORT_SANITIZED_TESTS core ops kernels graph autodiff variables data model datasets distribute)
+set(special_folders support golden contract house install interop fuzz)
 
-file(GLOB support_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/support/*.cpp)
-file(GLOB_RECURSE test_files CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}/tests ${PROJECT_SOURCE_DIR}/tests/*.cpp)
-set(test_folders)
-foreach(file ${test_files})
-  get_filename_component(folder ${file} DIRECTORY)
+set(test_environment
+    "TSAN_OPTIONS=suppressions=${tests}/support/tsan_suppressions.txt:halt_on_error=1:second_deadlock_stack=1"
+    "ASAN_OPTIONS=detect_stack_use_after_return=1:check_initialization_order=1"
+    "UBSAN_OPTIONS=print_stacktrace=1")
+
+add_custom_target(sanitized_tests COMMENT "The tests that run under the sanitizers")
+
+function(cohort_add_test name room)
+  add_test(NAME ${name} COMMAND ${ARGN})
+  set(labels ${room})
+  if(room IN_LIST COHORT_SANITIZED_TESTS)
+    list(APPEND labels sanitized)
+  endif()
+  set_tests_properties(${name} PROPERTIES LABELS "${labels}" ENVIRONMENT "${test_environment}" TIMEOUT 600)
+endfunction()
+
+file(GLOB support_sources CONFIGURE_DEPENDS ${tests}/support/*.cpp)
+add_library(cohort_test_support OBJECT ${support_sources})
+set_source_files_properties(${tests}/support/paths.cpp PROPERTIES
+    COMPILE_DEFINITIONS COHORT_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+target_include_directories(cohort_test_support PUBLIC ${PROJECT_SOURCE_DIR})
+target_link_libraries(cohort_test_support PUBLIC cohort GTest::gtest)
+cohort_use_internals(cohort_test_support)
+
+file(GLOB_RECURSE test_files CONFIGURE_DEPENDS RELATIVE ${tests} ${tests}/*.cpp)
+set(test_folders ${test_files})
+list(FILTER test_folders INCLUDE REGEX "/")
+list(TRANSFORM test_folders REPLACE "/[^/]+$" "")
+list(REMOVE_DUPLICATES test_folders)
+foreach(folder ${test_folders})
   string(REGEX REPLACE "/.*" "" room "${folder}")
-  if(folder AND NOT room IN_LIST special_folders)
-    list(APPEND test_folders ${folder})
+  if(room IN_LIST special_folders)
+    continue()
+  endif()
+  string(REPLACE "/" "_" name ${folder})
+  file(GLOB sources CONFIGURE_DEPENDS ${tests}/${folder}/*.cpp)
+  add_executable(${name}_test ${sources})
+  cohort_use_internals(${name}_test cohort_test_support GTest::gmock ${COHORT_LIBS_${room}})
+  set_target_properties(${name}_test PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin/tests)
+  cohort_add_test(${name} ${room} ${name}_test)
+  if(room IN_LIST COHORT_DEVICE_TESTS)
+    cohort_add_test(${name}_on_TEST ${room} ${name}_test --device=TEST:0)
+  endif()
+  if(room IN_LIST COHORT_SANITIZED_TESTS)
+    add_dependencies(sanitized_tests ${name}_test)
   endif()
 endforeach()
-list(REMOVE_DUPLICATES test_folders)
 
-if(support_sources AND TARGET cohort)
-  add_library(cohort_test_support OBJECT ${support_sources})
-  add_dependencies(cohort_test_support cohort_protos)
-  target_include_directories(cohort_test_support PUBLIC ${PROJECT_SOURCE_DIR})
-  target_include_directories(cohort_test_support SYSTEM PUBLIC ${COHORT_GENERATED_DIR})
-  target_link_libraries(cohort_test_support PUBLIC cohort cohort_flags GTest::gtest ${COHORT_COMMON_LIBS})
-  foreach(folder ${test_folders})
-    string(REPLACE "/" "_" name ${folder})
-    file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/${folder}/*.cpp)
-    add_executable(${name}_test ${sources} $<TARGET_OBJECTS:cohort_test_support>)
-    target_link_libraries(${name}_test PRIVATE cohort_test_support)
-    set_target_properties(${name}_test PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin/tests)
-    add_test(NAME ${name} COMMAND ${name}_test)
-    if(name IN_LIST COHORT_DEVICE_TESTS)
-      add_test(NAME ${name}_on_TEST COMMAND ${name}_test --device=TEST:0)
-    endif()
-  endforeach()
+# golden: the program that compares with data from the real Keras.
+file(GLOB sources CONFIGURE_DEPENDS ${tests}/golden/*.cpp)
+cohort_program(golden_check . golden_check ${sources})
+if(TARGET golden_check)
+  target_link_libraries(golden_check PRIVATE cohort_hdf5 cohort_zip ZLIB::ZLIB)
+  target_include_directories(golden_check PRIVATE ${PROJECT_SOURCE_DIR})
+  if(IS_DIRECTORY ${tests}/golden/data)
+    cohort_add_test(golden golden golden_check ${tests}/golden/data)
+  endif()
+endif()
+
+# contract: users' programs that must compile as they stand; only those named program_* link.
+file(GLOB sources CONFIGURE_DEPENDS ${tests}/contract/*.cpp)
+foreach(source ${sources})
+  get_filename_component(name ${source} NAME_WE)
+  if(name MATCHES "^program_")
+    add_executable(contract_${name} ${source})
+  else()
+    add_library(contract_${name} OBJECT ${source})
+  endif()
+  target_link_libraries(contract_${name} PRIVATE cohort cohort_flags)
+  set_target_properties(contract_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin/contract)
+endforeach()
+
+# house: checks of the sources themselves.
+foreach(check check_includes check_paths check_format)
+  if(EXISTS ${tests}/house/${check}.py)
+    cohort_add_test(house_${check} house ${Python3_EXECUTABLE} ${tests}/house/${check}.py ${PROJECT_SOURCE_DIR})
+    set_tests_properties(house_${check} PROPERTIES SKIP_RETURN_CODE 77)
+  endif()
+endforeach()
+cohort_add_test(house_self_test house ${Python3_EXECUTABLE} -B -m unittest discover -s ${tests}/house -p *_test.py)
+
+# install: a user's project built against the installed package.
+if(EXISTS ${PROJECT_SOURCE_DIR}/framework/cohort.h AND NOT COHORT_SANITIZE)
+  cohort_add_test(install install ${CMAKE_COMMAND} -DBUILD_DIR=${PROJECT_BINARY_DIR} -DCONSUMER_DIR=${tests}/install
+                  -DGENERATOR=${CMAKE_GENERATOR} -DCXX=${CMAKE_CXX_COMPILER} -P ${tests}/install/build_consumer.cmake)
 endif()

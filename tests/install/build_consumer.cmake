@@ -1,0 +1,21 @@
+# Installs the build into a folder, moves that folder, then configures, builds and runs a user's project against it.
+# Arguments: BUILD_DIR CONSUMER_DIR GENERATOR CXX
+
+set(work ${BUILD_DIR}/tests/install)
+file(REMOVE_RECURSE ${work})
+
+function(step)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE result)
+  if(result)
+    list(JOIN ARGN " " command)
+    message(FATAL_ERROR "${command}: ended with ${result}")
+  endif()
+endfunction()
+
+step(${CMAKE_COMMAND} --install ${BUILD_DIR} --prefix ${work}/installed)
+# A package that remembers where it was first put would no longer work.
+file(RENAME ${work}/installed ${work}/moved)
+step(${CMAKE_COMMAND} -G ${GENERATOR} -S ${CONSUMER_DIR} -B ${work}/consumer -DCMAKE_CXX_COMPILER=${CXX}
+     -DCMAKE_BUILD_TYPE=Debug -DCMAKE_PREFIX_PATH=${work}/moved)
+step(${CMAKE_COMMAND} --build ${work}/consumer)
+step(${work}/consumer/consumer)
