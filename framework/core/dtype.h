@@ -30,12 +30,19 @@ inline constexpr DType boolean = DType::Bool, uint8 = DType::UInt8, int8 = DType
                        float32 = DType::Float32, float64 = DType::Float64, string = DType::String,
                        resource = DType::Resource;
 
+// The compiler's half type; g++ 12 knows _Float16 in C++ on x86 only.
+#if defined(__aarch64__)
+using NativeHalf = __fp16;
+#else
+using NativeHalf = _Float16;
+#endif
+
 // IEEE half precision; arithmetic happens in float.
 struct Half {
   Half() = default;
-  Half(float value) : value(static_cast<_Float16>(value)) {}
+  Half(float value) : value(static_cast<NativeHalf>(value)) {}
   operator float() const { return static_cast<float>(value); }
-  _Float16 value = 0;
+  NativeHalf value = 0;
 };
 
 // The upper half of a float, rounded to nearest even; arithmetic happens in float.

@@ -1,0 +1,31 @@
+#include "cohort/core/buffer.h"
+
+#include <utility>
+
+namespace cohort {
+
+Owned<Buffer> Buffer::allocate(Device& device, std::size_t bytes) {
+  Owned<Buffer> buffer(new Buffer(device, device.allocate(bytes), bytes));
+  buffer->pooled_ = true;
+  return buffer;
+}
+
+Owned<Buffer> Buffer::borrow(Device& device, void* memory, std::size_t bytes, std::function<void()> release) {
+  Owned<Buffer> buffer(new Buffer(device, memory, bytes));
+  buffer->release_ = std::move(release);
+  return buffer;
+}
+
+Owned<Buffer> Buffer::of_strings(std::vector<std::string> strings) {
+  Owned<Buffer> buffer(new Buffer(cpu(), nullptr, 0));
+  buffer->strings_ = std::move(strings);
+  buffer->data_ = buffer->strings_.data();
+  return buffer;
+}
+
+Buffer::~Buffer() {
+  if (pooled_) device_->deallocate(data_, bytes_);
+  if (release_) release_();
+}
+
+}  // namespace cohort

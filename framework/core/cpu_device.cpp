@@ -1,0 +1,45 @@
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include "cohort/core/allocator.h"
+#include "cohort/core/device.h"
+
+namespace cohort {
+namespace {
+
+void* aligned_source(std::size_t bytes) {
+  void* memory = std::aligned_alloc(Device::kAlignment, (bytes + Device::kAlignment - 1) / Device::kAlignment * Device::kAlignment);
+  if (!memory) throw std::bad_alloc();
+  return memory;
+}
+
+// The host: kernels run on the calling thread and spread over the compute pool themselves.
+class CpuDevice : public Device {
+ public:
+  explicit CpuDevice(int index) : Device("CPU", index), pool_(aligned_source) {}
+
+  bool host_readable() const override { return true; }
+  void* allocate(std::size_t bytes) override { return pool_.allocate(bytes); }
+  void deallocate(void* memory, std::size_t bytes) override { pool_.deallocate(memory, bytes); }
+  void copy_from_host(void* target, const void* source, std::size_t bytes) override {
+    if (bytes > 0) std::memcpy(target, source, bytes);
+  }
+  void copy_to_host(void* target, const void* source, std::size_t bytes) override {
+    if (bytes > 0) std::memcpy(target, source, bytes);
+  }
+  void run(std::span<const KernelCall> calls, const RandomState& random, OutputAllocator* allocator) override {
+    for (const KernelCall& call : calls) {
+      (*call.kernel)({call.arguments, call.arguments + call.inputs, &random, allocator});
+    }
+  }
+
+ private:
+  MemoryPool pool_;
+};
+
+[[maybe_unused]] const bool registered =
+    register_device_type("CPU", [](int index) -> std::unique_ptr<Device> { return std::make_unique<CpuDevice>(index); });
+
+}  // namespace
+}  // namespace cohort

@@ -1,0 +1,85 @@
+#include "cohort/core/device.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cctype>
+#include <charconv>
+#include <cstdlib>
+#include <map>
+#include <mutex>
+
+#include "cohort/core/error.h"
+
+namespace cohort {
+namespace {
+
+// Devices and their makers; never destroyed, since tensors in static storage return memory to them.
+struct DeviceTable {
+  std::mutex mutex;
+  std::map<std::string, DeviceMaker> makers;
+  std::map<std::pair<std::string, int>, std::unique_ptr<Device>> devices;
+};
+
+DeviceTable& table() {
+  static DeviceTable* instance = new DeviceTable;
+  return *instance;
+}
+
+std::atomic<Device*> chosen_default{nullptr};
+
+Device& device_of(const std::string& type, int index, std::string_view asked) {
+  DeviceTable& t = table();
+  std::lock_guard lock(t.mutex);
+  auto found = t.devices.find({type, index});
+  if (found != t.devices.end()) return *found->second;
+  auto maker = t.makers.find(type);
+  if (maker == t.makers.end()) {
+    std::string known;
+    for (const auto& [name, make] : t.makers) known += (known.empty() ? "" : ", ") + name;
+    throw not_found("device", "a device of this machine is expected", {{"device", asked}},
+                    "Device types here: " + known + ".");
+  }
+  auto& slot = t.devices[{type, index}];
+  slot = maker->second(index);
+  return *slot;
+}
+
+}  // namespace
+
+bool register_device_type(const std::string& type, DeviceMaker maker) {
+  DeviceTable& t = table();
+  std::lock_guard lock(t.mutex);
+  return t.makers.emplace(type, maker).second;
+}
+
+Device& device_named(std::string_view name) {
+  std::string_view rest = name;
+  if (rest.starts_with('/')) rest.remove_prefix(1);
+  if (rest.starts_with("device:")) rest.remove_prefix(7);
+  const std::size_t colon = rest.find(':');
+  std::string type(rest.substr(0, colon));
+  std::transform(type.begin(), type.end(), type.begin(), [](unsigned char c) { return std::toupper(c); });
+  int index = 0;
+  if (colon != std::string_view::npos) {
+    const std::string_view digits = rest.substr(colon + 1);
+    auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), index);
+    if (error != std::errc() || end != digits.data() + digits.size() || index < 0) {
+      throw invalid_argument("device", "a device is TYPE or TYPE:INDEX", {{"device", name}}, "For example CPU:0.");
+    }
+  }
+  return device_of(type, index, name);
+}
+
+Device& cpu() {
+  static Device& device = device_of("CPU", 0, "CPU:0");
+  return device;
+}
+
+Device& default_device() {
+  Device* device = chosen_default.load(std::memory_order_acquire);
+  return device ? *device : cpu();
+}
+
+void set_default_device(std::string_view name) { chosen_default.store(&device_named(name), std::memory_order_release); }
+
+}  // namespace cohort

@@ -1,0 +1,110 @@
+#include "cohort/core/dispatch.h"
+
+#include "cohort/core/device.h"
+#include "cohort/core/kernel.h"
+
+namespace cohort {
+namespace {
+
+thread_local Dispatcher* stack_top = nullptr;
+thread_local const void* trace_under_way = nullptr;
+
+// Output memory for kernels that decide their own shapes.
+class EagerAllocator : public OutputAllocator {
+ public:
+  EagerAllocator(const Specs& specs, Device& device) : specs_(specs), device_(device), tensors(specs.size()) {}
+  void* allocate(int output, const Shape& shape) override {
+    Tensor& tensor = tensors[static_cast<std::size_t>(output)];
+    const DType dtype = specs_[static_cast<std::size_t>(output)].dtype;
+    tensor = dtype == DType::String
+                 ? Tensor::of_strings(std::vector<std::string>(static_cast<std::size_t>(shape.num_elements())), shape)
+                 : Tensor::empty(dtype, shape, device_);
+    return tensor.raw();
+  }
+
+ private:
+  const Specs& specs_;
+  Device& device_;
+
+ public:
+  Tensors tensors;
+};
+
+// The device an eager op runs on: where its first plain input lies.
+Device& device_for(const OpDef& op, const Tensors& inputs) {
+  if (op.is_host_only()) return cpu();
+  for (const Tensor& input : inputs) {
+    if (input.dtype() != DType::String && input.buffer()) return input.device();
+  }
+  return default_device();
+}
+
+}  // namespace
+
+Dispatcher* top_dispatcher() { return stack_top; }
+const void* current_trace() { return trace_under_way; }
+void set_current_trace(const void* trace) { trace_under_way = trace; }
+
+DispatcherScope::DispatcherScope(Dispatcher& dispatcher) : dispatcher_(&dispatcher) {
+  dispatcher.below_ = stack_top;
+  stack_top = &dispatcher;
+}
+
+void DispatcherScope::end() {
+  if (!dispatcher_) return;
+  // Tapes end when their gradient is taken, not in the order they were made.
+  for (Dispatcher** link = &stack_top; *link; link = &(*link)->below_) {
+    if (*link == dispatcher_) {
+      *link = dispatcher_->below_;
+      break;
+    }
+  }
+  dispatcher_ = nullptr;
+}
+
+Tensors Dispatcher::dispatch_below(const OpDef& op, const Tensors& inputs, const Attributes& attributes) const {
+  return below_ ? below_->dispatch(op, inputs, attributes) : run_eagerly(op, inputs, attributes);
+}
+
+Tensors run_op_all(std::string_view name, const Tensors& inputs, const Attributes& attributes) {
+  const OpDef& op = find_op(name);
+  return stack_top ? stack_top->dispatch(op, inputs, attributes) : run_eagerly(op, inputs, attributes);
+}
+
+Tensor run_op(std::string_view name, const Tensors& inputs, const Attributes& attributes) {
+  return run_op_all(name, inputs, attributes)[0];
+}
+
+Tensors run_eagerly(const OpDef& op, const Tensors& given, const Attributes& attributes) {
+  Device& device = device_for(op, given);
+  Tensors inputs = given;
+  Specs specs;
+  for (Tensor& input : inputs) {
+    if (input.is_symbolic()) {
+      throw failed_precondition(op.name(), "a symbolic tensor belongs to the trace that made it",
+                                {{"input", input.spec()}}, "Return it from the traced function instead of keeping it.");
+    }
+    input = input.to(device);
+    if (op.writes_resources() && input.dtype() == DType::Resource) input.resource()->prepare_write();
+    specs.push_back(input.spec());
+  }
+  const Specs output_specs = op.infer_outputs(specs, attributes);
+  if (op.is_alias()) return {inputs[0].view(output_specs[0].shape)};
+
+  EagerAllocator allocator(output_specs, device);
+  if (!op.has_dynamic_outputs()) {
+    for (std::size_t i = 0; i < output_specs.size(); ++i) allocator.allocate(static_cast<int>(i), output_specs[i].shape);
+  }
+  const OpCall call(op, attributes, specs);
+  const KernelFn kernel = make_kernel(KernelSpec(call, output_specs), device.kernel_type());
+  std::vector<void*> arguments;
+  for (const Tensor& input : inputs) arguments.push_back(input.raw());
+  for (const Tensor& output : allocator.tensors) arguments.push_back(output.defined() ? output.raw() : nullptr);
+  const KernelCall launch{&kernel, arguments.data(), static_cast<int>(inputs.size()),
+                          static_cast<int>(output_specs.size())};
+  const RandomState random{.seed = global_seed()};
+  device.run({&launch, 1}, random, &allocator);
+  return allocator.tensors;
+}
+
+}  // namespace cohort

@@ -1,0 +1,96 @@
+#include "cohort/core/op.h"
+
+#include <map>
+#include <memory>
+
+#include "cohort/core/dispatch.h"
+
+namespace cohort {
+namespace {
+
+using OpTable = std::map<std::string, std::unique_ptr<OpDef>, std::less<>>;
+
+OpTable& table() {
+  static OpTable* ops = new OpTable;  // never destroyed: definitions outlive every static graph
+  return *ops;
+}
+
+}  // namespace
+
+Tensor Gradient::dense() const {
+  if (!is_slices()) return std::get<Tensor>(value_);
+  const IndexedSlices& s = slices();
+  return run_op("ScatterAddLike", {s.like, s.indices, s.values});
+}
+
+const char* OpCall::name() const { return op_->name().c_str(); }
+
+const Attributes& OpCall::defaults() const { return op_->defaults(); }
+
+const TensorSpec& OpCall::spec(int i) const {
+  if (i < 0 || i >= num_inputs()) {
+    throw invalid_argument(name(), "more inputs are expected", {{"asked", i}, {"inputs", num_inputs()}});
+  }
+  return specs_[static_cast<std::size_t>(i)];
+}
+
+OpDef& OpDef::inputs(int minimum, int maximum) {
+  min_inputs_ = minimum;
+  max_inputs_ = maximum == -2 ? minimum : maximum;
+  return *this;
+}
+OpDef& OpDef::infer(InferFn infer) { return infer_ = std::move(infer), *this; }
+OpDef& OpDef::gradient_of_all(GradientFn gradient) { return gradient_ = std::move(gradient), *this; }
+OpDef& OpDef::not_differentiable() { return differentiable_ = false, *this; }
+OpDef& OpDef::random() { return random_ = true, *this; }
+OpDef& OpDef::stateful() { return stateful_ = true, *this; }
+OpDef& OpDef::reads(int) { return reads_ = true, *this; }
+OpDef& OpDef::writes(int) { return writes_ = true, *this; }
+OpDef& OpDef::dynamic_outputs() { return dynamic_outputs_ = true, *this; }
+OpDef& OpDef::alias() { return alias_ = true, *this; }
+OpDef& OpDef::elementwise() { return elementwise_ = true, *this; }
+OpDef& OpDef::host_only() { return host_only_ = true, *this; }
+
+Specs OpDef::infer_outputs(std::span<const TensorSpec> inputs, const Attributes& attributes) const {
+  const int count = static_cast<int>(inputs.size());
+  if (count < min_inputs_ || (max_inputs_ >= 0 && count > max_inputs_)) {
+    throw invalid_argument(name_, "another number of inputs is expected",
+                           {{"inputs", count}, {"minimum", min_inputs_}, {"maximum", max_inputs_}});
+  }
+  if (!infer_) throw internal_error(name_, "an op must say the shapes of its outputs");
+  return infer_(OpCall(*this, attributes, inputs));
+}
+
+Gradients OpDef::gradients(const OpCall& call, std::span<const Tensor> output_gradients) const {
+  if (!differentiable_) return Gradients(call.inputs().size());
+  if (!gradient_) {
+    throw unimplemented(name_, "a gradient is needed but the op defines none", {{"op", name_}},
+                        "Use stop_gradient or custom_gradient around it.");
+  }
+  Gradients gradients = gradient_(call, output_gradients);
+  if (gradients.size() != call.inputs().size()) {
+    throw internal_error(name_, "a gradient must return one value for each input",
+                         {{"returned", gradients.size()}, {"inputs", call.inputs().size()}});
+  }
+  return gradients;
+}
+
+OpDef& register_op(std::string name) {
+  auto [entry, added] = table().emplace(name, std::make_unique<OpDef>(name));
+  if (!added) throw Error(ErrorCode::AlreadyExists, "register_op", "an op is registered once", {{"op", name}});
+  return *entry->second;
+}
+
+const OpDef& find_op(std::string_view name) {
+  auto found = table().find(name);
+  if (found == table().end()) throw not_found("op", "the name of a registered op is expected", {{"op", name}});
+  return *found->second;
+}
+
+std::vector<const OpDef*> all_ops() {
+  std::vector<const OpDef*> ops;
+  for (const auto& [name, op] : table()) ops.push_back(op.get());
+  return ops;
+}
+
+}  // namespace cohort
