@@ -1,5 +1,6 @@
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -23,7 +24,9 @@ class Attributes {
  public:
   struct Entry {
     Entry(std::string name, AttributeValue value) : name(std::move(name)), value(std::move(value)) {}
-    Entry(std::string name, int value) : Entry(std::move(name), AttributeValue(std::int64_t{value})) {}
+    // Only for int itself: bool, double and 64-bit integers keep their own type.
+    template <std::same_as<int> Int>
+    Entry(std::string name, Int value) : Entry(std::move(name), AttributeValue(std::int64_t{value})) {}
     Entry(std::string name, const char* value) : Entry(std::move(name), AttributeValue(std::string(value))) {}
     std::string name;
     AttributeValue value;
@@ -35,7 +38,10 @@ class Attributes {
   const AttributeValue* find(std::string_view name) const;
   bool has(std::string_view name) const { return find(name) != nullptr; }
   void set(std::string_view name, AttributeValue value);
-  void set(std::string_view name, int value) { set(name, AttributeValue(std::int64_t{value})); }
+  template <std::same_as<int> Int>
+  void set(std::string_view name, Int value) {
+    set(name, AttributeValue(std::int64_t{value}));
+  }
   void erase(std::string_view name);
 
   // Value of an attribute as T (int reads the 64-bit integer); throws when missing or of another type.
