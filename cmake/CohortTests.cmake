@@ -8,6 +8,8 @@ set(tests ${PROJECT_SOURCE_DIR}/tests)
 set(COHORT_DEVICE_TESTS ops model graph)
 # Folders whose tests run under the sanitizers; the others cover the same code again, slowly.
 set(COHORT_SANITIZED_TESTS core ops kernels graph autodiff variables data model datasets distribute)
+# Folders that tools/test --quick leaves out.
+set(COHORT_SLOW_TESTS faults install)
 set(special_folders support golden contract house install interop fuzz)
 
 set(test_environment
@@ -22,6 +24,9 @@ function(cohort_add_test name room)
   set(labels ${room})
   if(room IN_LIST COHORT_SANITIZED_TESTS)
     list(APPEND labels sanitized)
+  endif()
+  if(room IN_LIST COHORT_SLOW_TESTS)
+    list(APPEND labels slow)
   endif()
   set_tests_properties(${name} PROPERTIES LABELS "${labels}" ENVIRONMENT "${test_environment}" TIMEOUT 600)
 endfunction()
