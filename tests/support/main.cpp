@@ -1,6 +1,27 @@
+// main of every test binary. --device=NAME runs all tests with that default device; GoogleTest reads the rest.
 #include <gtest/gtest.h>
+
+#include <cstdio>
+#include <exception>
+#include <string_view>
+
+#include "cohort/core/device.h"
 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
+  constexpr std::string_view kDevice = "--device=";
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view argument = argv[i];
+    if (!argument.starts_with(kDevice)) {
+      std::fprintf(stderr, "unknown argument %s; --device=NAME and GoogleTest's are known\n", argv[i]);
+      return 2;
+    }
+    try {
+      cohort::set_default_device(argument.substr(kDevice.size()));
+    } catch (const std::exception& error) {
+      std::fprintf(stderr, "%s\n", error.what());
+      return 2;
+    }
+  }
   return RUN_ALL_TESTS();
 }
