@@ -8,6 +8,7 @@
 #include <map>
 #include <mutex>
 
+#include "cohort/core/device_spec.h"
 #include "cohort/core/error.h"
 
 namespace cohort {
@@ -76,6 +77,7 @@ Device& cpu() {
 }
 
 Device& default_device() {
+  if (Device* scoped = scoped_local_device()) return *scoped;
   Device* device = chosen_default.load(std::memory_order_acquire);
   return device ? *device : cpu();
 }

@@ -1,6 +1,9 @@
 #include "cohort/core/dispatch.h"
 
+#include <algorithm>
+
 #include "cohort/core/device.h"
+#include "cohort/core/device_spec.h"
 #include "cohort/core/kernel.h"
 
 namespace cohort {
@@ -30,9 +33,14 @@ class EagerAllocator : public OutputAllocator {
   Tensors tensors;
 };
 
-// The device an eager op runs on: where its first plain input lies.
+// The device an eager op runs on: the one a scope names, else where its first plain input lies. Resources stay where
+// they are whatever the scope.
 Device& device_for(const OpDef& op, const Tensors& inputs) {
   if (op.is_host_only()) return cpu();
+  if (Device* scoped = scoped_local_device();
+      scoped && std::none_of(inputs.begin(), inputs.end(), [](const Tensor& t) { return t.dtype() == DType::Resource; })) {
+    return *scoped;
+  }
   for (const Tensor& input : inputs) {
     if (input.dtype() != DType::String && input.buffer()) return input.device();
   }

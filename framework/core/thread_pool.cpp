@@ -26,7 +26,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 // About what a sleeping thread takes to come back: spinning longer costs more than it can save.
-constexpr std::chrono::microseconds kSpin{40};
+constexpr std::chrono::microseconds kSpin{20};
 constexpr int kMaxThreads = 4096;
 
 // True on threads that are running a block: what they start in turn runs right there.
