@@ -1,0 +1,61 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "cohort/core/dispatch.h"
+#include "cohort/core/op.h"
+
+namespace cohort {
+
+struct GradientTapeOptions {
+  bool persistent = false;
+  bool watch_accessed_variables = true;
+};
+
+// Records ops on this thread while it lives and differentiates them: in eager code, and inside a trace, where the
+// gradient becomes part of the graph. Tapes nest; a gradient taken while an outer tape records can be differentiated
+// again. A tape that is not persistent stops recording and is spent with its first gradient.
+class GradientTape {
+ public:
+  explicit GradientTape(GradientTapeOptions options = {});
+  ~GradientTape();
+  GradientTape(const GradientTape&) = delete;
+
+  void watch(const Tensor& tensor);
+  // d target / d source for each source: a Tensor, or anything with a handle() that is a variable's resource tensor.
+  // A source the target does not depend on gets an undefined gradient.
+  template <class Source>
+  Gradients gradient(const Tensor& target, const std::vector<Source>& sources, const Tensor& output_gradient = {}) {
+    Tensors handles;
+    for (const Source& source : sources) handles.push_back(handle_of(source));
+    return gradients({target}, handles, {output_gradient});
+  }
+  Gradients gradient(const Tensor& target, const std::vector<Tensor>& sources, const Tensor& output_gradient = {}) {
+    return gradients({target}, sources, {output_gradient});
+  }
+  Tensor gradient(const Tensor& target, const Tensor& source) { return gradients({target}, {source}, {Tensor()})[0]; }
+  // Several targets, each with the gradient that flows into it (undefined: ones).
+  Gradients gradients(const Tensors& targets, const Tensors& sources, const Tensors& output_gradients);
+  // The matrix d target[i] / d source[j], of shape target.shape + source.shape. Needs a target of known size.
+  Tensor jacobian(const Tensor& target, const Tensor& source);
+  // Stops recording for the lifetime of the returned scope.
+  void stop_recording();
+
+ private:
+  static const Tensor& handle_of(const Tensor& tensor) { return tensor; }
+  template <class Source>
+  static Tensor handle_of(const Source& source) {
+    return source.handle();
+  }
+  class Recorder;
+  std::unique_ptr<Recorder> recorder_;
+};
+
+// Runs `forward`; its result's gradient is what the second function it returns makes of the gradient that flows in.
+using CustomGradient = std::function<Tensors(const Tensor& dy)>;
+Tensor custom_gradient(const std::function<std::pair<Tensor, CustomGradient>(const Tensors&)>& forward,
+                       const Tensors& inputs);
+
+}  // namespace cohort

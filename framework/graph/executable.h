@@ -1,0 +1,56 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cohort/core/device.h"
+#include "cohort/graph/graph.h"
+
+namespace cohort {
+
+// Which passes run; all by default. Tests switch single ones off.
+struct PassOptions {
+  bool fold = true;
+  bool cse = true;
+  bool fuse = true;
+  bool layout = true;
+  bool schedule = true;
+  bool memory = true;
+};
+
+// A graph made ready for one device and concrete input shapes: optimised, its kernels chosen, its memory planned. Runs
+// from several threads at once; each run has a frame of its own, kept for the next.
+class Executable {
+ public:
+  virtual ~Executable() = default;
+  // Binds tensors to the graph's inputs and runs it; `outputs` are the graph's outputs in order. A run on static shapes
+  // allocates nothing but pooled output memory.
+  virtual void run(std::span<const Tensor> inputs, std::span<Tensor> outputs, const RandomState& random) = 0;
+  // The optimised graph, with concrete shapes.
+  virtual const Graph& graph() const = 0;
+  // Bytes of the planned arena; 0 when shapes depend on values.
+  virtual std::size_t arena_bytes() const = 0;
+};
+
+std::shared_ptr<Executable> compile(const Graph& graph, const Specs& inputs, Device& device,
+                                    const PassOptions& passes = {});
+
+// A traced graph with its captures, specialised on demand for the shapes it meets (a bounded cache). Thread-safe.
+class ExecutableCache {
+ public:
+  ExecutableCache(std::shared_ptr<const Graph> graph, PassOptions passes = {});
+  ~ExecutableCache();
+  // Runs on `device`; `inputs` are arguments followed by captures.
+  void run(std::span<const Tensor> inputs, std::span<Tensor> outputs, const RandomState& random,
+           Device& device = default_device());
+  std::shared_ptr<Executable> specialize(std::span<const Tensor> inputs, Device& device = default_device());
+  const std::shared_ptr<const Graph>& graph() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace cohort

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <source_location>
+#include <string>
+#include <vector>
+
+#include "cohort/core/dispatch.h"
+#include "cohort/graph/graph.h"
+
+namespace cohort {
+
+// A graph and what it captured from its surroundings: the values to bind to its inputs after the arguments. A captured
+// value is a resource, or a symbol of an enclosing trace; a captured concrete tensor became a constant.
+struct TracedGraph {
+  std::shared_ptr<const Graph> graph;
+  Tensors captures;
+  int num_arguments = 0;
+};
+
+// Runs `body` once on symbols of the given specs and returns the graph of what it did.
+TracedGraph trace(const Specs& arguments, const std::function<Tensors(const Tensors&)>& body);
+
+// Prefixes the names of nodes made while it lives: layers push their own name. Thread-local, nested.
+class NameScope {
+ public:
+  explicit NameScope(const std::string& name);
+  ~NameScope();
+  NameScope(const NameScope&) = delete;
+  // "sequential/dense", empty outside every scope.
+  static const std::string& current();
+
+ private:
+  std::size_t length_before_;
+};
+
+// Remembers in nodes and errors where in the user's program they come from.
+class LocationScope {
+ public:
+  explicit LocationScope(const std::source_location& where);
+  ~LocationScope();
+  LocationScope(const LocationScope&) = delete;
+
+ private:
+  std::source_location before_;
+};
+
+// Leaves every trace and tape for the lifetime of the scope: ops run at once. Variables are made inside one.
+class EagerScope {
+ public:
+  EagerScope();
+  ~EagerScope();
+  EagerScope(const EagerScope&) = delete;
+
+ private:
+  class Bottom;
+  std::unique_ptr<Bottom> bottom_;
+  std::unique_ptr<DispatcherScope> scope_;
+  const void* trace_before_;
+};
+
+// Replays a graph's nodes through the dispatcher stack: eagerly, onto a tape, or into an enclosing trace.
+Tensors inline_graph(const Graph& graph, const Tensors& inputs);
+
+}  // namespace cohort

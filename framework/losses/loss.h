@@ -1,0 +1,49 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "cohort/core/config.h"
+#include "cohort/core/tensor.h"
+
+namespace cohort {
+
+// What training minimises: a value per sample, reduced to one. A user derives and overrides call().
+class Loss : public Configurable {
+ public:
+  explicit Loss(std::string name = "loss", std::string reduction = "sum_over_batch_size");
+  std::string class_name() const override { return "Loss"; }
+
+  // Per-sample values of shape y_pred.shape without the last axis (before weights and reduction).
+  virtual Tensor call(const Tensor& y_true, const Tensor& y_pred) = 0;
+  // The loss: call(), times `sample_weight` (broadcast as Keras does), masked, reduced.
+  Tensor operator()(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight = {},
+                    const Tensor& mask = {});
+
+  const std::string& name() const { return name_; }
+  const std::string& reduction() const { return reduction_; }
+
+  static Registry<Loss>& registry();
+  static std::shared_ptr<Loss> from_name(std::string_view name) { return registry().make(name); }
+
+  // A loss handle can be called: loss_fn(y, logits).
+  template <class U>
+  struct Handle : Ref<U> {
+    using Ref<U>::Ref;
+    Tensor operator()(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight = {}) const {
+      return (*this->get())(y_true, y_pred, sample_weight);
+    }
+  };
+
+ protected:
+  std::string name_;
+  std::string reduction_;  // "sum_over_batch_size", "sum", "mean", "mean_with_sample_weight", "none"
+};
+
+// Keras's reduction of per-sample values, shared with weighted metrics.
+Tensor reduce_weighted(Tensor values, const Tensor& sample_weight, const Tensor& mask, const std::string& reduction);
+// Removes or adds a last axis of size 1 so that y_true and y_pred agree in rank, as Keras does.
+std::pair<Tensor, Tensor> squeeze_or_expand_to_same_rank(const Tensor& y_true, const Tensor& y_pred);
+
+}  // namespace cohort

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "cohort/core/config.h"
+#include "cohort/core/tensor.h"
+
+namespace cohort {
+
+// Projects a weight back into the set it must stay in, after each update.
+class Constraint : public Configurable {
+ public:
+  std::string module_name() const override { return "keras.constraints"; }
+  virtual Tensor operator()(const Tensor& weight) const = 0;
+
+  static Registry<Constraint>& registry();
+  static std::shared_ptr<Constraint> from_name(std::string_view name) { return registry().make(name); }
+};
+
+}  // namespace cohort
