@@ -97,7 +97,10 @@ Tensors run_eagerly(const OpDef& op, const Tensors& given, const Attributes& att
     specs.push_back(input.spec());
   }
   const Specs output_specs = op.infer_outputs(specs, attributes);
-  if (op.is_alias()) return {inputs[0].view(output_specs[0].shape)};
+  if (op.is_alias()) {
+    const bool of_resource = inputs[0].dtype() == DType::Resource;
+    return {of_resource ? inputs[0].resource()->shared_value() : inputs[0].view(output_specs[0].shape)};
+  }
 
   EagerAllocator allocator(output_specs, device);
   if (!op.has_dynamic_outputs()) {

@@ -5,6 +5,9 @@
 
 namespace cohort {
 
+class Tensor;
+struct TensorSpec;
+
 // Something a graph refers to but does not contain: a variable, an iterator, a table. Travels as a tensor of dtype
 // Resource.
 class Resource {
@@ -20,6 +23,9 @@ class Resource {
   virtual void* kernel_pointer() { return this; }
   // Called before a kernel writes: a variable whose memory is also held by a tensor moves to memory of its own.
   virtual void prepare_write() {}
+  // The value it holds, sharing its memory, and that value's spec; only variables hold one.
+  virtual Tensor shared_value();
+  virtual TensorSpec value_spec() const;
 
  private:
   std::string name_;

@@ -170,6 +170,27 @@ Tensor Tensor::to(Device& target) const {
   return result;
 }
 
+Tensor Tensor::clone() const {
+  check_readable(dtype(), false);
+  if (dtype() == DType::Resource) return *this;
+  if (dtype() == DType::String) return of_strings(to_strings(), shape());
+  Tensor copy = empty(dtype(), shape(), device());
+  if (device().host_readable()) {
+    device().copy_from_host(copy.raw(), raw(), bytes());
+  } else {
+    device().copy_from_host(copy.raw(), to_host().raw(), bytes());
+  }
+  return copy;
+}
+
+Tensor Resource::shared_value() {
+  throw invalid_argument("Resource '" + name() + "'", "only a variable holds a value", {{"kind", kind()}});
+}
+
+TensorSpec Resource::value_spec() const {
+  throw invalid_argument("Resource '" + name() + "'", "only a variable holds a value", {{"kind", kind()}});
+}
+
 Tensor Tensor::view(const Shape& shape) const {
   if (shape.num_elements() != num_elements()) {
     throw invalid_argument("Tensor::view", "a view has as many elements as its tensor",

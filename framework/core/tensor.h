@@ -96,6 +96,8 @@ class Tensor {
   }
   Tensor to(Device& device) const;
   Tensor to_host() const { return to(cpu()); }
+  // A copy with memory of its own on the same device.
+  Tensor clone() const;
   // The same memory under another shape of equal size; only for code below the ops.
   Tensor view(const Shape& shape) const;
   // Rows [first, first + count) of axis 0, sharing this tensor's memory.

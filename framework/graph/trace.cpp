@@ -1,0 +1,186 @@
+#include "cohort/graph/trace.h"
+
+#include <cctype>
+#include <unordered_map>
+
+namespace cohort {
+namespace {
+
+thread_local std::string name_scope;
+thread_local std::source_location location;
+
+// "MatMul" -> "mat_mul"
+std::string snake_case(const std::string& name) {
+  std::string result;
+  for (char c : name) {
+    if (std::isupper(static_cast<unsigned char>(c))) {
+      if (!result.empty()) result += '_';
+      result += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    } else {
+      result += c;
+    }
+  }
+  return result;
+}
+
+std::string location_text() {
+  if (location.line() == 0) return {};
+  std::string_view file = location.file_name();
+  if (const auto slash = file.rfind('/'); slash != std::string_view::npos) file.remove_prefix(slash + 1);
+  return std::string(file) + ":" + std::to_string(location.line());
+}
+
+// Appends a node for every op called while it is on top of the stack.
+class Tracer : public Dispatcher {
+ public:
+  explicit Tracer(const Specs& arguments) : enclosing_(current_trace()) {
+    for (const TensorSpec& spec : arguments) arguments_.push_back(add_input(spec, "argument"));
+    set_current_trace(this);
+  }
+  ~Tracer() override { set_current_trace(enclosing_); }
+
+  const Tensors& arguments() const { return arguments_; }
+
+  Tensors dispatch(const OpDef& op, const Tensors& inputs, const Attributes& attributes) override {
+    std::vector<Value> values;
+    for (const Tensor& input : inputs) values.push_back(value_of(input));
+    return append(op, std::move(values), attributes);
+  }
+
+  TracedGraph finish(const Tensors& outputs) {
+    for (const Tensor& output : outputs) graph_->outputs.push_back(value_of(output));
+    for (const Tensor& argument : arguments_) graph_->inputs.push_back(argument.symbol().node);
+    for (int capture : capture_nodes_) graph_->inputs.push_back(capture);
+    return {graph_, captures_, static_cast<int>(arguments_.size())};
+  }
+
+ private:
+  Tensors append(const OpDef& op, std::vector<Value> inputs, const Attributes& attributes) {
+    std::string name = unique_name(op);
+    const Value first = [&] {
+      try {
+        return graph_->add(op, std::move(inputs), attributes, std::move(name));
+      } catch (const Error& error) {
+        // Which layer and which line of the user's program asked for what cannot be.
+        if (name_scope.empty() || std::string_view(error.what()).find(name_scope) != std::string_view::npos) throw;
+        throw Error(error.code(), std::string(error.what()) + " (in '" + name_scope + "')");
+      }
+    }();
+    Node& node = graph_->nodes.back();
+    node.location = location_text();
+    Tensors outputs;
+    for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+      outputs.push_back(Tensor::symbolic(node.outputs[i], {this, first.node, static_cast<int>(i)}));
+    }
+    return outputs;
+  }
+
+  Tensor add_input(const TensorSpec& spec, const char* name) {
+    const Value value = graph_->add(find_op("Input"), {}, {{"dtype", spec.dtype}, {"shape", spec.shape}},
+                                    std::string(name) + "_" + std::to_string(graph_->nodes.size()));
+    return Tensor::symbolic(spec, {this, value.node, 0});
+  }
+
+  Value value_of(const Tensor& tensor) {
+    if (!tensor.defined()) throw failed_precondition("trace", "a tensor must be given a value before it is used");
+    if (tensor.is_symbolic() && tensor.symbol().trace == this) return {tensor.symbol().node, tensor.symbol().output};
+    const void* key = tensor.dtype() == DType::Resource && tensor.resource() ? tensor.resource().get() : tensor.identity();
+    if (auto known = outer_.find(key); known != outer_.end()) return known->second;
+    Value value;
+    if (tensor.is_symbolic() || tensor.dtype() == DType::Resource) {
+      check_enclosing(tensor);
+      value.node = add_input(tensor.spec(), "capture").symbol().node;
+      capture_nodes_.push_back(value.node);
+      captures_.push_back(tensor);
+    } else {
+      value = graph_->add(find_op("Constant"), {}, {{"value", tensor.to_host()}},
+                          "constant_" + std::to_string(graph_->nodes.size()));
+    }
+    outer_.emplace(key, value);
+    kept_.push_back(tensor);  // its address is the key: it must not be reused
+    return value;
+  }
+
+  void check_enclosing(const Tensor& tensor) const {
+    if (!tensor.is_symbolic()) return;
+    for (const void* t = enclosing_; t; t = static_cast<const Tracer*>(t)->enclosing_) {
+      if (t == tensor.symbol().trace) return;
+    }
+    throw failed_precondition("trace", "a symbolic tensor may be used only inside the trace that made it",
+                              {{"tensor", tensor.spec()}},
+                              "Return it from the traced function instead of keeping it in a variable of the program.");
+  }
+
+  std::string unique_name(const OpDef& op) {
+    std::string name = name_scope.empty() ? snake_case(op.name()) : name_scope + "/" + snake_case(op.name());
+    const int count = names_[name]++;
+    return count == 0 ? name : name + "_" + std::to_string(count);
+  }
+
+  const void* enclosing_;
+  std::shared_ptr<Graph> graph_ = std::make_shared<Graph>();
+  Tensors arguments_, captures_, kept_;
+  std::vector<int> capture_nodes_;
+  std::unordered_map<const void*, Value> outer_;
+  std::unordered_map<std::string, int> names_;
+};
+
+}  // namespace
+
+TracedGraph trace(const Specs& arguments, const std::function<Tensors(const Tensors&)>& body) {
+  Tracer tracer(arguments);
+  DispatcherScope scope(tracer);
+  return tracer.finish(body(tracer.arguments()));
+}
+
+NameScope::NameScope(const std::string& name) : length_before_(name_scope.size()) {
+  if (!name_scope.empty()) name_scope += '/';
+  name_scope += name;
+}
+NameScope::~NameScope() { name_scope.resize(length_before_); }
+const std::string& NameScope::current() { return name_scope; }
+
+LocationScope::LocationScope(const std::source_location& where) : before_(location) { location = where; }
+LocationScope::~LocationScope() { location = before_; }
+
+class EagerScope::Bottom : public Dispatcher {
+ public:
+  Tensors dispatch(const OpDef& op, const Tensors& inputs, const Attributes& attributes) override {
+    return run_eagerly(op, inputs, attributes);
+  }
+};
+
+EagerScope::EagerScope()
+    : bottom_(std::make_unique<Bottom>()),
+      scope_(std::make_unique<DispatcherScope>(*bottom_)),
+      trace_before_(current_trace()) {
+  set_current_trace(nullptr);
+}
+EagerScope::~EagerScope() { set_current_trace(trace_before_); }
+
+Tensors inline_graph(const Graph& graph, const Tensors& inputs) {
+  std::vector<Tensors> values(graph.nodes.size());
+  for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
+    values[static_cast<std::size_t>(graph.inputs[i])] = {inputs.at(i)};
+  }
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const Node& node = graph.nodes[i];
+    if (!values[i].empty()) continue;
+    if (node.op->name() == "Constant") {
+      values[i] = {node.attributes.get<Tensor>("value")};
+      continue;
+    }
+    Tensors arguments;
+    for (const Value& input : node.inputs) {
+      arguments.push_back(values[static_cast<std::size_t>(input.node)][static_cast<std::size_t>(input.output)]);
+    }
+    values[i] = run_op_all(node.op->name(), arguments, node.attributes);
+  }
+  Tensors outputs;
+  for (const Value& output : graph.outputs) {
+    outputs.push_back(values[static_cast<std::size_t>(output.node)][static_cast<std::size_t>(output.output)]);
+  }
+  return outputs;
+}
+
+}  // namespace cohort
