@@ -1,0 +1,84 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "cohort/core/kernel.h"
+#include "cohort/core/thread_pool.h"
+#include "cohort/kernels/cpu/gemm.h"
+
+namespace cohort {
+
+// A batch of matrix products whose batch axes broadcast: which matrices meet, and the cut of each product into blocks.
+template <class T>
+class MatMulPlan {
+ public:
+  explicit MatMulPlan(const KernelSpec& spec) : gemm_(shape_of(spec)) {
+    const Shape &a = spec.input(0).shape, &b = spec.input(1).shape, &c = spec.output(0).shape;
+    c_matrix_ = c.dim(-1) * c.dim(-2);
+    if (folds(spec)) return;
+    const int batch_axes = c.rank() - 2;
+    const std::int64_t a_matrix = a.dim(-1) * a.dim(-2), b_matrix = b.dim(-1) * b.dim(-2);
+    batch_ = c.slice(0, batch_axes).num_elements();
+    for (std::int64_t i = 0; i < batch_; ++i) {
+      a_offsets_.push_back(batch_index(a, c, i) * a_matrix);
+      b_offsets_.push_back(batch_index(b, c, i) * b_matrix);
+    }
+  }
+
+  // `finish(block, c)` is called for each block once it is computed, while it is in the cache; c is the block's matrix.
+  template <class Finish>
+  void run(const T* a, const T* b, T* c, const Finish& finish) const {
+    const std::int64_t blocks = gemm_.blocks();
+    const auto compute = [&](std::int64_t item) {
+      const std::int64_t matrix = item / blocks, block = item % blocks;
+      T* target = c + matrix * c_matrix_;
+      if (a_offsets_.empty()) {
+        gemm_.run_block(block, a, b, target);
+      } else {
+        const auto at = static_cast<std::size_t>(matrix);
+        gemm_.run_block(block, a + a_offsets_[at], b + b_offsets_[at], target);
+      }
+      finish(gemm_.block(block), target);
+    };
+    const std::int64_t items = batch_ * blocks;
+    const std::int64_t together = blocks > 1 ? 1 : gemm_.products_per_task();
+    parallel_for(items, together, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t item = begin; item < end; ++item) compute(item);
+    });
+  }
+
+ private:
+  // One matrix b for the whole batch, and rows of a that follow each other: it is a single, taller product.
+  static bool folds(const KernelSpec& spec) {
+    return spec.input(1).shape.rank() == 2 && !spec.attr<bool>("transpose_a");
+  }
+  static GemmShape shape_of(const KernelSpec& spec) {
+    const Shape &a = spec.input(0).shape, &c = spec.output(0).shape;
+    GemmShape shape;
+    shape.transpose_a = spec.attr<bool>("transpose_a");
+    shape.transpose_b = spec.attr<bool>("transpose_b");
+    shape.n = c.dim(-1);
+    shape.m = folds(spec) ? c.slice(0, c.rank() - 1).num_elements() : c.dim(-2);
+    shape.k = a.dim(shape.transpose_a ? -2 : -1);
+    return shape;
+  }
+  // Which matrix of `operand` belongs to matrix `index` of the result.
+  static std::int64_t batch_index(const Shape& operand, const Shape& result, std::int64_t index) {
+    std::int64_t position = 0, stride = 1;
+    for (int i = result.rank() - 3, j = operand.rank() - 3; i >= 0; --i, --j) {
+      const std::int64_t at = index % result[i];
+      index /= result[i];
+      if (j < 0) continue;
+      if (operand[j] != 1) position += at * stride;
+      stride *= operand[j];
+    }
+    return position;
+  }
+
+  Gemm<T> gemm_;
+  std::int64_t batch_ = 1, c_matrix_ = 0;
+  std::vector<std::int64_t> a_offsets_, b_offsets_;
+};
+
+}  // namespace cohort

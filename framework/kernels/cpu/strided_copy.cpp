@@ -1,0 +1,142 @@
+#include "cohort/kernels/cpu/strided_copy.h"
+
+#include <algorithm>
+#include <array>
+
+#include "cohort/core/thread_pool.h"
+
+namespace cohort {
+namespace {
+
+constexpr std::int64_t kBlockElements = 16384;  // less than this is not worth a second thread
+constexpr std::int64_t kTile = 32;
+
+// Counts through the outer axes of a copy, keeping both offsets.
+template <int kMaxAxes>
+class Odometer {
+ public:
+  Odometer(const CopyAxis* axes, int rank, std::int64_t position) : axes_(axes), rank_(rank) {
+    for (int i = rank - 1; i >= 0; --i) {
+      at_[i] = position % axes[i].size;
+      position /= axes[i].size;
+      from += at_[i] * axes[i].from;
+      to += at_[i] * axes[i].to;
+    }
+  }
+  void next() {
+    for (int i = rank_ - 1; i >= 0; --i) {
+      from += axes_[i].from;
+      to += axes_[i].to;
+      if (++at_[i] < axes_[i].size) return;
+      from -= axes_[i].from * axes_[i].size;
+      to -= axes_[i].to * axes_[i].size;
+      at_[i] = 0;
+    }
+  }
+  std::int64_t from = 0, to = 0;
+
+ private:
+  const CopyAxis* axes_;
+  int rank_;
+  std::array<std::int64_t, kMaxAxes> at_{};
+};
+
+template <class T>
+void copy_row(const T* from, std::int64_t from_step, T* to, std::int64_t to_step, std::int64_t count) {
+  if (to_step == 1 && from_step == 1) {
+    std::copy_n(from, count, to);
+  } else if (to_step == 1 && from_step == 0) {
+    std::fill_n(to, count, *from);
+  } else {
+    for (std::int64_t i = 0; i < count; ++i) to[i * to_step] = from[i * from_step];
+  }
+}
+
+}  // namespace
+
+StridedCopy::StridedCopy(DType dtype, std::span<const CopyAxis> axes, std::int64_t from_offset, std::int64_t to_offset)
+    : dtype_(dtype), from_offset_(from_offset), to_offset_(to_offset) {
+  for (const CopyAxis& axis : axes) add_axis(axis);
+  if (rank_ == 0) axes_[rank_++] = {1, 1, 1};
+  choose_walk();
+}
+
+void StridedCopy::add_axis(const CopyAxis& axis) {
+  if (axis.size == 0) empty_ = true;
+  if (axis.size == 1) return;
+  if (rank_ > 0) {
+    CopyAxis& last = axes_[rank_ - 1];
+    if (last.from == axis.from * axis.size && last.to == axis.to * axis.size) {  // one run of memory on both sides
+      last = {last.size * axis.size, axis.from, axis.to};
+      return;
+    }
+  }
+  axes_[rank_++] = axis;
+}
+
+void StridedCopy::choose_walk() {
+  if (rank_ < 2 || axes_[rank_ - 1].to != 1 || axes_[rank_ - 1].from == 1 || axes_[rank_ - 1].from == 0) return;
+  for (int i = rank_ - 2; i >= 0; --i) {
+    if (axes_[i].from != 1 || axes_[i].size < 4 || axes_[rank_ - 1].size < 4) continue;
+    std::rotate(axes_ + i, axes_ + i + 1, axes_ + rank_ - 1);  // the order of outer axes does not matter
+    tiled_ = true;
+    return;
+  }
+}
+
+void StridedCopy::run(const void* from, void* to) const {
+  if (empty_) return;
+  visit_element(dtype_, [&]<class T>(T) {
+    const T* source = static_cast<const T*>(from) + from_offset_;
+    T* target = static_cast<T*>(to) + to_offset_;
+    tiled_ ? run_tiles(source, target) : run_rows(source, target);
+  });
+}
+
+template <class T>
+void StridedCopy::run_rows(const T* from, T* to) const {
+  const CopyAxis inner = axes_[rank_ - 1];
+  std::int64_t rows = 1;
+  for (int i = 0; i < rank_ - 1; ++i) rows *= axes_[i].size;
+  if (inner.size > kBlockElements) {
+    for (Odometer<kMaxAxes> row(axes_, rank_ - 1, 0); rows > 0; --rows, row.next()) {
+      parallel_for(inner.size, kBlockElements, [&](std::int64_t begin, std::int64_t end) {
+        copy_row(from + row.from + begin * inner.from, inner.from, to + row.to + begin * inner.to, inner.to,
+                 end - begin);
+      });
+    }
+    return;
+  }
+  parallel_for(rows, std::max<std::int64_t>(1, kBlockElements / inner.size), [&](std::int64_t begin, std::int64_t end) {
+    Odometer<kMaxAxes> row(axes_, rank_ - 1, begin);
+    for (std::int64_t i = begin; i < end; ++i, row.next()) {
+      copy_row(from + row.from, inner.from, to + row.to, inner.to, inner.size);
+    }
+  });
+}
+
+template <class T>
+void StridedCopy::run_tiles(const T* from, T* to) const {
+  const CopyAxis read = axes_[rank_ - 2], write = axes_[rank_ - 1];
+  std::int64_t outer = 1;
+  for (int i = 0; i < rank_ - 2; ++i) outer *= axes_[i].size;
+  const std::int64_t strips = (read.size + kTile - 1) / kTile;
+  const std::int64_t strip_elements = std::min(kTile, read.size) * write.size;
+  const std::int64_t grain = std::max<std::int64_t>(1, kBlockElements / strip_elements);
+  parallel_for(outer * strips, grain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t item = begin; item < end; ++item) {
+      const Odometer<kMaxAxes> at(axes_, rank_ - 2, item / strips);
+      const std::int64_t r0 = item % strips * kTile, r1 = std::min(r0 + kTile, read.size);
+      for (std::int64_t w0 = 0; w0 < write.size; w0 += kTile) {
+        const std::int64_t w1 = std::min(w0 + kTile, write.size);
+        for (std::int64_t r = r0; r < r1; ++r) {
+          const T* source = from + at.from + r;
+          T* target = to + at.to + r * read.to;
+          for (std::int64_t w = w0; w < w1; ++w) target[w] = source[w * write.from];
+        }
+      }
+    }
+  });
+}
+
+}  // namespace cohort

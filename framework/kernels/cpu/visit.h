@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+
+#include "cohort/core/dtype.h"
+
+namespace cohort {
+
+// Calls `visit(T{})` for the floating types.
+template <class Visit>
+decltype(auto) visit_floating(DType dtype, Visit&& visit) {
+  switch (dtype) {
+    case DType::Float16:
+      return visit(Half{});
+    case DType::BFloat16:
+      return visit(BFloat16{});
+    case DType::Float64:
+      return visit(double{});
+    default:
+      return visit(float{});
+  }
+}
+
+// Calls `visit(T{})` for the types of indices and labels.
+template <class Visit>
+decltype(auto) visit_index(DType dtype, Visit&& visit) {
+  switch (dtype) {
+    case DType::UInt8:
+      return visit(std::uint8_t{});
+    case DType::Int8:
+      return visit(std::int8_t{});
+    case DType::Int32:
+      return visit(std::int32_t{});
+    default:
+      return visit(std::int64_t{});
+  }
+}
+
+// Calls `visit(T{})` for all types of numbers.
+template <class Visit>
+decltype(auto) visit_number(DType dtype, Visit&& visit) {
+  return is_floating(dtype) ? visit_floating(dtype, visit) : visit_index(dtype, visit);
+}
+
+}  // namespace cohort
