@@ -22,6 +22,10 @@ include(GNUInstallDirs)
 file(RELATIVE_PATH bin_to_lib /${CMAKE_INSTALL_BINDIR} /${CMAKE_INSTALL_LIBDIR})
 set(CMAKE_INSTALL_RPATH "$ORIGIN;$ORIGIN/${bin_to_lib}")
 set(CMAKE_INSTALL_RPATH_USE_LINK_PATH ON)
+# CMake forgets link paths that lie inside the source tree, as a sysroot/ there does.
+foreach(prefix ${CMAKE_PREFIX_PATH})
+  list(APPEND CMAKE_INSTALL_RPATH ${prefix}/lib/${CMAKE_LIBRARY_ARCHITECTURE})
+endforeach()
 
 # Everything of ours is compiled with these and nothing of them reaches a user of the library.
 add_library(cohort_flags INTERFACE)
