@@ -66,7 +66,8 @@ function(cohort_module folder)
   if(IS_DIRECTORY ${root} AND NOT IS_SYMLINK ${parent})
     file(CREATE_LINK ${root} ${COHORT_INCLUDE_DIR}/cohort/${ARG_AS} SYMBOLIC)
     install(DIRECTORY ${root}/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/cohort/${ARG_AS} FILES_MATCHING PATTERN "*.h"
-            PATTERN cuda EXCLUDE PATTERN nccl EXCLUDE PATTERN rpc EXCLUDE)
+            PATTERN cuda EXCLUDE PATTERN nccl EXCLUDE PATTERN rpc EXCLUDE
+            PATTERN "*_impl.h" EXCLUDE)
   endif()
   if(NOT sources AND NOT protos)
     return()

@@ -1,7 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "cohort/core/dtype.h"
+#include "cohort/core/error.h"
 #include "cohort/core/ref.h"
 #include "cohort/core/shape.h"
 
@@ -28,6 +30,12 @@ class Configurable {
   virtual void visit_fields(FieldVisitor&) {}
   // Called after fields were read, to derive what depends on them and to check them.
   virtual void fields_changed() {}
+  // What Keras writes in place of the whole object ("relu"); empty when it writes the object.
+  virtual std::string short_name() const { return {}; }
+  // Keys that Keras writes into this class's config and that mean nothing here.
+  virtual std::vector<std::string> ignored_fields() const { return {}; }
+  // Keras's layers write their dtype as a policy object, everything else as its name.
+  virtual bool writes_dtype_policy() const { return false; }
 };
 
 // A Ref<T> seen through its family's base, for visitors that know no concrete type.
@@ -36,7 +44,19 @@ class RefField {
   virtual ~RefField() = default;
   virtual Configurable* get() = 0;  // nullptr for None
   virtual void reset() = 0;
-  virtual Configurable* make(std::string_view class_name_or_alias) = 0;  // default arguments; then its fields are visited
+  virtual Configurable* make(
+      std::string_view class_name_or_alias) = 0;  // default arguments; then its fields are visited
+};
+
+// A std::vector<Ref<T>> seen the same way.
+class RefListField {
+ public:
+  virtual ~RefListField() = default;
+  virtual std::size_t size() const = 0;
+  virtual Configurable* get(std::size_t i) = 0;
+  virtual void clear() = 0;
+  virtual void append() = 0;  // a None at the end, to be filled through back()
+  virtual RefField& back() = 0;
 };
 
 // Walks the fields of a config. A writer reads the references, a reader assigns them.
@@ -56,17 +76,31 @@ class FieldVisitor {
   virtual void field(const char* name, std::optional<std::int64_t>& value) = 0;
   virtual void field(const char* name, std::optional<double>& value) = 0;
   virtual void field(const char* name, std::optional<std::string>& value) = 0;
+  virtual void field(const char* name, std::optional<Shape>& value) = 0;
+  virtual void field(const char* name, std::optional<std::vector<std::int64_t>>& value) = 0;
+  virtual void field(const char* name, std::optional<std::vector<double>>& value) = 0;
   virtual void field(const char* name, RefField& value) = 0;
-  virtual void field(const char* name, std::vector<std::unique_ptr<RefField>>& values) = 0;
+  virtual void field(const char* name, RefListField& values) = 0;
+  // A number, or the object in its place: a learning rate and its schedule. The object counts when there is one.
+  virtual void field(const char* name, double& number, RefField& object) = 0;
 
-  void field(const char* name, int& value) {
-    std::int64_t wide = value;
-    field(name, wide);
-    value = static_cast<int>(wide);
-  }
+  void field(const char* name, int& value);
   template <class T>
   void field(const char* name, Ref<T>& value);
+  template <class T>
+  void field(const char* name, std::vector<Ref<T>>& values);
+  template <class T>
+  void field(const char* name, double& number, Ref<T>& object);
 };
+
+inline void FieldVisitor::field(const char* name, int& value) {
+  std::int64_t wide = value;
+  field(name, wide);
+  if (wide < std::numeric_limits<int>::min() || wide > std::numeric_limits<int>::max()) {
+    throw invalid_argument("config", "an integer of 32 bits is expected", {{name, wide}});
+  }
+  value = static_cast<int>(wide);
+}
 
 namespace detail {
 
@@ -85,12 +119,42 @@ class RefFieldOf : public RefField {
   Ref<T>* ref_;
 };
 
+template <class T>
+class RefListFieldOf : public RefListField {
+ public:
+  explicit RefListFieldOf(std::vector<Ref<T>>& refs) : refs_(&refs) {}
+  std::size_t size() const override { return refs_->size(); }
+  Configurable* get(std::size_t i) override { return (*refs_)[i].get(); }
+  void clear() override { refs_->clear(); }
+  void append() override {
+    refs_->emplace_back();
+    back_.emplace(refs_->back());
+  }
+  RefField& back() override { return *back_; }
+
+ private:
+  std::vector<Ref<T>>* refs_;
+  std::optional<RefFieldOf<T>> back_;
+};
+
 }  // namespace detail
 
 template <class T>
 void FieldVisitor::field(const char* name, Ref<T>& value) {
   detail::RefFieldOf<T> erased(value);
   field(name, static_cast<RefField&>(erased));
+}
+
+template <class T>
+void FieldVisitor::field(const char* name, std::vector<Ref<T>>& values) {
+  detail::RefListFieldOf<T> erased(values);
+  field(name, static_cast<RefListField&>(erased));
+}
+
+template <class T>
+void FieldVisitor::field(const char* name, double& number, Ref<T>& object) {
+  detail::RefFieldOf<T> erased(object);
+  field(name, number, static_cast<RefField&>(erased));
 }
 
 // Lists the fields of an options struct, in Keras's order:
@@ -120,16 +184,15 @@ void FieldVisitor::field(const char* name, Ref<T>& value) {
 #define COHORT_PICK_20(_1, _2, _3, _4, _5, _6, _7, _8, _9, _10, _11, _12, _13, _14, _15, _16, _17, _18, _19, _20, \
                        name, ...)                                                                                 \
   name
-#define COHORT_FOR_EACH(m, ...)                                                                                     \
-  COHORT_EXPAND(COHORT_PICK_20(                                                                                     \
-      __VA_ARGS__, COHORT_FOR_EACH_20, COHORT_FOR_EACH_19, COHORT_FOR_EACH_18, COHORT_FOR_EACH_17,                  \
-      COHORT_FOR_EACH_16, COHORT_FOR_EACH_15, COHORT_FOR_EACH_14, COHORT_FOR_EACH_13, COHORT_FOR_EACH_12,           \
-      COHORT_FOR_EACH_11, COHORT_FOR_EACH_10, COHORT_FOR_EACH_9, COHORT_FOR_EACH_8, COHORT_FOR_EACH_7,              \
-      COHORT_FOR_EACH_6, COHORT_FOR_EACH_5, COHORT_FOR_EACH_4, COHORT_FOR_EACH_3, COHORT_FOR_EACH_2,                \
-      COHORT_FOR_EACH_1)(m, __VA_ARGS__))
-#define COHORT_FIELDS(Type, ...)                                                   \
-  inline void visit_options(Type& options, ::cohort::FieldVisitor& visitor) {      \
-    COHORT_FOR_EACH(COHORT_FIELD_1, __VA_ARGS__)                                   \
+#define COHORT_FOR_EACH(m, ...)                                                                                        \
+  COHORT_EXPAND(COHORT_PICK_20(                                                                                        \
+      __VA_ARGS__, COHORT_FOR_EACH_20, COHORT_FOR_EACH_19, COHORT_FOR_EACH_18, COHORT_FOR_EACH_17, COHORT_FOR_EACH_16, \
+      COHORT_FOR_EACH_15, COHORT_FOR_EACH_14, COHORT_FOR_EACH_13, COHORT_FOR_EACH_12, COHORT_FOR_EACH_11,              \
+      COHORT_FOR_EACH_10, COHORT_FOR_EACH_9, COHORT_FOR_EACH_8, COHORT_FOR_EACH_7, COHORT_FOR_EACH_6,                  \
+      COHORT_FOR_EACH_5, COHORT_FOR_EACH_4, COHORT_FOR_EACH_3, COHORT_FOR_EACH_2, COHORT_FOR_EACH_1)(m, __VA_ARGS__))
+#define COHORT_FIELDS(Type, ...)                                              \
+  inline void visit_options(Type& options, ::cohort::FieldVisitor& visitor) { \
+    COHORT_FOR_EACH(COHORT_FIELD_1, __VA_ARGS__)                              \
   }
 
 }  // namespace cohort

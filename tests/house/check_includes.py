@@ -35,8 +35,8 @@ CONFINED = {
              r"framework/kernels/cuda/|framework/cuda/|distribute/collective/nccl/"),
     "HDF5": (r"(hdf5|hdf5_hl|H5\w*)\.h$|hdf5/", r"framework/saving/hdf5_file\."),
 }
-# Headers are public unless they lie in these folders; public ones keep third-party headers out of users' builds.
-PRIVATE_HEADERS = r"framework/kernels/|framework/cuda/|distribute/rpc/|distribute/collective/nccl/"
+# Headers are public unless they lie in these folders or are called x_impl.h; public ones keep third-party headers out of users' builds.
+PRIVATE_HEADERS = r"framework/kernels/|framework/cuda/|distribute/rpc/|distribute/collective/nccl/|.*_impl\.h$"
 NEVER_PUBLIC = r"Eigen/|unsupported/Eigen/|google/protobuf/|.*\.pb\.h$|nlohmann/|spdlog/|CLI/|cblas\.h$|hdf5|H5\w*\.h$|grpc"
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]')
