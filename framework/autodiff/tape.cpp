@@ -1,0 +1,105 @@
+#include "cohort/autodiff/tape.h"
+
+#include <optional>
+#include <unordered_set>
+
+#include "cohort/autodiff/backprop.h"
+
+namespace cohort {
+
+// Sits on the dispatcher stack, passes every op on, and keeps those that depend on something watched.
+class GradientTape::Recorder : public Dispatcher {
+ public:
+  explicit Recorder(GradientTapeOptions options) : options(options), scope(std::in_place, *this) {}
+
+  Tensors dispatch(const OpDef& op, const Tensors& inputs, const Attributes& attributes) override {
+    Tensors outputs = dispatch_below(op, inputs, attributes);
+    record(op, inputs, attributes, outputs);
+    return outputs;
+  }
+
+  void record(const OpDef& op, const Tensors& inputs, const Attributes& attributes, const Tensors& outputs) {
+    if (!recording || !op.is_differentiable() || outputs.empty()) return;
+    bool tracked = op.reads_resources() && options.watch_accessed_variables;
+    for (const Tensor& input : inputs) tracked = tracked || watched.contains(key_of(input));
+    if (!tracked) return;
+    for (const Tensor& output : outputs) watched.insert(output.identity());
+    ops.push_back({&op, attributes, inputs, outputs});
+  }
+
+  void watch(const Tensor& tensor) {
+    watched.insert(key_of(tensor));
+    kept.push_back(tensor);
+  }
+
+  static const void* key_of(const Tensor& tensor) {
+    return tensor.dtype() == DType::Resource && tensor.resource() ? tensor.resource().get() : tensor.identity();
+  }
+
+  GradientTapeOptions options;
+  bool recording = true;
+  bool spent = false;
+  std::vector<RecordedOp> ops;
+  std::unordered_set<const void*> watched;
+  Tensors kept;
+  std::optional<DispatcherScope> scope;
+};
+
+GradientTape::GradientTape(GradientTapeOptions options) : recorder_(std::make_unique<Recorder>(options)) {}
+GradientTape::~GradientTape() = default;
+
+void GradientTape::watch(const Tensor& tensor) { recorder_->watch(tensor); }
+
+void GradientTape::stop_recording() { recorder_->recording = false; }
+
+Gradients GradientTape::gradients(const Tensors& targets, const Tensors& sources, const Tensors& output_gradients) {
+  Recorder& recorder = *recorder_;
+  if (recorder.spent) {
+    throw failed_precondition("GradientTape", "a tape that is not persistent gives one gradient", {},
+                              "Make it with {.persistent = true} to ask again.");
+  }
+  if (recorder.options.persistent) {
+    // What the backward pass does is of interest to outer tapes only.
+    const bool before = std::exchange(recorder.recording, false);
+    const std::vector<RecordedOp> ops = recorder.ops;
+    Gradients result = backpropagate(ops, targets, output_gradients, sources);
+    recorder.recording = before;
+    return result;
+  }
+  recorder.scope.reset();
+  recorder.spent = true;
+  Gradients result = backpropagate(recorder.ops, targets, output_gradients, sources);
+  recorder.ops.clear();
+  recorder.kept.clear();
+  return result;
+}
+
+Tensor GradientTape::jacobian(const Tensor& target, const Tensor& source) {
+  const std::int64_t size = target.num_elements();
+  if (size == kUnknown) {
+    throw invalid_argument("GradientTape.jacobian", "the target's size must be known", {{"target", target.spec()}});
+  }
+  Recorder& recorder = *recorder_;
+  if (recorder.spent) throw failed_precondition("GradientTape", "a tape that is not persistent gives one gradient");
+  const bool before = std::exchange(recorder.recording, false);
+  if (!recorder.options.persistent) {
+    recorder.scope.reset();
+    recorder.spent = true;
+  }
+  Tensors rows;
+  for (std::int64_t i = 0; i < size; ++i) {
+    std::vector<float> unit(static_cast<std::size_t>(size), 0.0f);
+    unit[static_cast<std::size_t>(i)] = 1.0f;
+    Tensor seed = Tensor::of(unit, target.shape());
+    if (target.dtype() != DType::Float32) seed = run_op("Cast", {seed}, {{"dtype", target.dtype()}});
+    Tensor row = backpropagate(recorder.ops, {target}, {seed}, {source})[0].dense();
+    rows.push_back(row.defined() ? row : run_op("ZerosLike", {source}));
+  }
+  recorder.recording = before && recorder.options.persistent;
+  Shape shape = target.shape();
+  for (std::int64_t axis : source.shape()) shape.push_back(axis);
+  const Tensor stacked = run_op("Stack", rows, {{"axis", 0}});
+  return run_op("Reshape", {stacked}, {{"shape", shape.to_vector()}});
+}
+
+}  // namespace cohort
