@@ -83,7 +83,11 @@ Tensor run_op(std::string_view name, const Tensors& inputs, const Attributes& at
   return run_op_all(name, inputs, attributes)[0];
 }
 
-Tensors run_eagerly(const OpDef& op, const Tensors& given, const Attributes& attributes) {
+Tensors run_eagerly(const OpDef& op, const Tensors& inputs, const Attributes& attributes) {
+  return run_eagerly(op, inputs, attributes, {.seed = global_seed()});
+}
+
+Tensors run_eagerly(const OpDef& op, const Tensors& given, const Attributes& attributes, const RandomState& random) {
   Device& device = device_for(op, given);
   Tensors inputs = given;
   Specs specs;
@@ -103,8 +107,9 @@ Tensors run_eagerly(const OpDef& op, const Tensors& given, const Attributes& att
   }
 
   EagerAllocator allocator(output_specs, device);
-  if (!op.has_dynamic_outputs()) {
-    for (std::size_t i = 0; i < output_specs.size(); ++i) allocator.allocate(static_cast<int>(i), output_specs[i].shape);
+  for (std::size_t i = 0; i < output_specs.size(); ++i) {
+    const Shape& shape = output_specs[i].shape;  // unknown axes: the kernel says how large it is
+    if (shape.fully_known() && !op.has_dynamic_outputs()) allocator.allocate(static_cast<int>(i), shape);
   }
   const OpCall call(op, attributes, specs);
   const KernelFn kernel = make_kernel(KernelSpec(call, output_specs), device.kernel_type());
@@ -113,7 +118,6 @@ Tensors run_eagerly(const OpDef& op, const Tensors& given, const Attributes& att
   for (const Tensor& output : allocator.tensors) arguments.push_back(output.defined() ? output.raw() : nullptr);
   const KernelCall launch{&kernel, arguments.data(), static_cast<int>(inputs.size()),
                           static_cast<int>(output_specs.size())};
-  const RandomState random{.seed = global_seed()};
   device.run({&launch, 1}, random, &allocator);
   return allocator.tensors;
 }

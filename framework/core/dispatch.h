@@ -46,5 +46,6 @@ Tensors run_op_all(std::string_view name, const Tensors& inputs, const Attribute
 Tensor run_op(std::string_view name, const Tensors& inputs, const Attributes& attributes = {});
 // Runs an op at once on concrete tensors (the bottom of the stack).
 Tensors run_eagerly(const OpDef& op, const Tensors& inputs, const Attributes& attributes);
+Tensors run_eagerly(const OpDef& op, const Tensors& inputs, const Attributes& attributes, const RandomState& random);
 
 }  // namespace cohort

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cohort/core/device.h"
+#include "cohort/core/dispatch.h"
 #include "cohort/graph/graph.h"
 
 namespace cohort {
@@ -28,6 +29,9 @@ class Executable {
   // Binds tensors to the graph's inputs and runs it; `outputs` are the graph's outputs in order. A run on static shapes
   // allocates nothing but pooled output memory.
   virtual void run(std::span<const Tensor> inputs, std::span<Tensor> outputs, const RandomState& random) = 0;
+  // The same on bare pointers of the device, for kernels that run a graph: inputs in order (a resource's kernel
+  // pointer), outputs written where they point.
+  virtual void run_raw(void* const* inputs, void* const* outputs, const RandomState& random) = 0;
   // The optimised graph, with concrete shapes.
   virtual const Graph& graph() const = 0;
   // Bytes of the planned arena; 0 when shapes depend on values.

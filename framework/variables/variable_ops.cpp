@@ -19,6 +19,13 @@ COHORT_OP("ReadVariable")
     // The gradient belongs to the variable: the tape gathers it by resource.
     .gradient([](const OpCall&, const Tensor& dy) -> Tensors { return {dy}; });
 
+// A read that must keep its value across a later write; made by a pass.
+COHORT_OP("CopyVariable")
+    .inputs(1)
+    .reads()
+    .infer([](const OpCall& call) -> Specs { return {{call.attr<DType>("dtype"), call.attr<Shape>("shape")}}; })
+    .not_differentiable();
+
 COHORT_OP("AssignVariable").inputs(2).writes().infer(no_outputs).not_differentiable();
 COHORT_OP("AssignAddVariable").inputs(2).writes().infer(no_outputs).not_differentiable();
 COHORT_OP("AssignSubVariable").inputs(2).writes().infer(no_outputs).not_differentiable();

@@ -15,6 +15,13 @@ KernelFn make_assign(const KernelSpec& spec) {
   };
 }
 
+KernelFn make_copy(const KernelSpec& spec) {
+  const std::size_t bytes = static_cast<std::size_t>(spec.output_size(0)) * size_of(spec.output(0).dtype);
+  return [bytes](const KernelIO& io) {
+    if (bytes > 0) std::memcpy(io.outputs[0], io.inputs[0], bytes);
+  };
+}
+
 template <int kSign>
 KernelFn make_accumulate(const KernelSpec& spec) {
   const std::int64_t count = spec.input_size(1);
@@ -52,6 +59,7 @@ KernelFn make_scatter_add(const KernelSpec& spec) {
   });
 }
 
+COHORT_KERNEL("CopyVariable", kCPU, make_copy);
 COHORT_KERNEL("AssignVariable", kCPU, make_assign);
 COHORT_KERNEL("AssignAddVariable", kCPU, make_accumulate<1>);
 COHORT_KERNEL("AssignSubVariable", kCPU, make_accumulate<-1>);

@@ -1,0 +1,142 @@
+#include "cohort/graph/executable.h"
+
+#include <algorithm>
+#include <list>
+#include <mutex>
+
+#include "cohort/graph/passes/pass.h"
+#include "cohort/graph/passes/rewrite.h"
+#include "cohort/graph/planned_executable.h"
+#include "cohort/graph/specialize.h"
+#include "cohort/graph/trace.h"
+
+namespace cohort {
+namespace {
+
+// A graph with shapes that depend on values, or with strings: its ops run one by one, each allocating its outputs.
+class DynamicExecutable : public Executable {
+ public:
+  DynamicExecutable(Graph graph, Device& device) : graph_(std::move(graph)), device_(device) {
+    last_use_.resize(graph_.nodes.size());
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+      for (const Value& input : graph_.nodes[i].inputs) last_use_[static_cast<std::size_t>(input.node)] = i;
+    }
+    for (const Value& output : graph_.outputs) last_use_[static_cast<std::size_t>(output.node)] = graph_.nodes.size();
+  }
+
+  void run(std::span<const Tensor> inputs, std::span<Tensor> outputs, const RandomState& random) override {
+    std::vector<Tensors> values(graph_.nodes.size());
+    for (std::size_t i = 0; i < graph_.inputs.size(); ++i) values[static_cast<std::size_t>(graph_.inputs[i])] = {inputs[i]};
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+      const Node& node = graph_.nodes[i];
+      if (passes::is_input(node)) continue;
+      if (passes::is_constant(node)) {
+        values[i] = {node.attributes.get<Tensor>("value").to(device_)};
+        continue;
+      }
+      Tensors arguments;
+      for (const Value& input : node.inputs) {
+        arguments.push_back(values[static_cast<std::size_t>(input.node)][static_cast<std::size_t>(input.output)]);
+      }
+      values[i] = run_eagerly(*node.op, arguments, node.attributes, random);
+      for (const Value& input : node.inputs) {
+        if (last_use_[static_cast<std::size_t>(input.node)] == i) values[static_cast<std::size_t>(input.node)].clear();
+      }
+    }
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      const Value& value = graph_.outputs[i];
+      outputs[i] = values[static_cast<std::size_t>(value.node)][static_cast<std::size_t>(value.output)];
+    }
+  }
+
+  void run_raw(void* const*, void* const*, const RandomState&) override {
+    throw internal_error("Executable", "bare pointers need shapes that are known");
+  }
+  const Graph& graph() const override { return graph_; }
+  std::size_t arena_bytes() const override { return 0; }
+
+ private:
+  Graph graph_;
+  Device& device_;
+  std::vector<std::size_t> last_use_;
+};
+
+bool can_be_planned(const Graph& graph, const Device& device) {
+  return std::all_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) {
+    if (node.op->has_dynamic_outputs() || (node.op->is_host_only() && !device.host_readable())) return false;
+    return std::all_of(node.outputs.begin(), node.outputs.end(), [](const TensorSpec& spec) {
+      return spec.shape.fully_known() && spec.dtype != DType::String;
+    });
+  });
+}
+
+}  // namespace
+
+std::shared_ptr<Executable> compile(const Graph& traced, const Specs& inputs, Device& device, const PassOptions& options) {
+  Graph graph = specialize(inline_calls(traced), inputs);
+  passes::remove_dead_nodes(graph);
+  if (!can_be_planned(graph, device)) return std::make_shared<DynamicExecutable>(std::move(graph), device);
+  passes::copy_reads_that_outlive_writes(graph);
+  if (options.fold) passes::fold(graph);
+  if (options.cse) passes::eliminate_common_subexpressions(graph);
+  if (options.layout) passes::layout(graph);
+  if (options.fuse) passes::fuse(graph);
+  if (options.schedule) passes::schedule(graph);
+  return std::make_shared<PlannedExecutable>(std::move(graph), device, options.memory);
+}
+
+struct ExecutableCache::State {
+  struct Entry {
+    Device* device;
+    Specs inputs;
+    std::shared_ptr<Executable> executable;
+  };
+  std::shared_ptr<const Graph> graph;
+  PassOptions passes;
+  std::mutex mutex;
+  std::list<Entry> entries;  // most recently used first
+};
+
+namespace {
+
+// Shapes met by one program are few (a full and a last batch, training and validation): more is a leak.
+constexpr std::size_t kMostSpecializations = 16;
+
+}  // namespace
+
+ExecutableCache::ExecutableCache(std::shared_ptr<const Graph> graph, PassOptions passes) : state_(std::make_unique<State>()) {
+  state_->graph = std::move(graph);
+  state_->passes = passes;
+}
+ExecutableCache::~ExecutableCache() = default;
+
+const std::shared_ptr<const Graph>& ExecutableCache::graph() const { return state_->graph; }
+
+std::shared_ptr<Executable> ExecutableCache::specialize(std::span<const Tensor> inputs, Device& device) {
+  auto matches = [&](const State::Entry& entry) {
+    return entry.device == &device && entry.inputs.size() == inputs.size() &&
+           std::equal(inputs.begin(), inputs.end(), entry.inputs.begin(),
+                      [](const Tensor& tensor, const TensorSpec& spec) { return tensor.spec() == spec; });
+  };
+  {
+    std::lock_guard lock(state_->mutex);
+    for (auto entry = state_->entries.begin(); entry != state_->entries.end(); ++entry) {
+      if (!matches(*entry)) continue;
+      state_->entries.splice(state_->entries.begin(), state_->entries, entry);
+      return entry->executable;
+    }
+  }
+  Specs specs;
+  for (const Tensor& input : inputs) specs.push_back(input.spec());
+  auto executable = compile(*state_->graph, specs, device, state_->passes);
+  std::lock_guard lock(state_->mutex);
+  state_->entries.push_front({&device, std::move(specs), executable});
+  if (state_->entries.size() > kMostSpecializations) state_->entries.pop_back();
+  return executable;
+}
+
+void ExecutableCache::run(std::span<const Tensor> inputs, std::span<Tensor> outputs, const RandomState& random, Device& device) {
+  specialize(inputs, device)->run(inputs, outputs, random);
+}
+
+}  // namespace cohort

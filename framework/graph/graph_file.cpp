@@ -1,0 +1,259 @@
+#include "cohort/core/random.h"
+#include "cohort/graph/graph.h"
+#include "cohort/graph/graph.pb.h"
+#include "cohort/graph/graph_proto.h"
+
+namespace cohort {
+namespace {
+
+using proto::AttributeProto;
+
+Error malformed(const std::string& what) {
+  return Error(ErrorCode::DataLoss, "Graph", "the bytes of a graph are malformed: " + what);
+}
+
+std::string content_hash(const Tensor& tensor) {
+  const Tensor host = tensor.to_host();
+  std::uint64_t a = hash_combine(static_cast<std::uint64_t>(tensor.dtype()), 17), b = 0x9e3779b97f4a7c15u;
+  auto mix = [&](std::uint64_t word) {
+    a = hash_combine(a, word);
+    b = hash_combine(word, b);
+  };
+  for (std::int64_t size : tensor.shape()) mix(static_cast<std::uint64_t>(size));
+  const auto* bytes = static_cast<const unsigned char*>(host.raw());
+  std::uint64_t word = 0;
+  for (std::size_t i = 0, n = tensor.bytes(); i < n; ++i) {
+    word = word << 8 | bytes[i];
+    if (i % 8 == 7 || i + 1 == n) mix(std::exchange(word, 0));
+  }
+  char text[33];
+  std::snprintf(text, sizeof text, "%016llx%016llx", static_cast<unsigned long long>(a), static_cast<unsigned long long>(b));
+  return text;
+}
+
+void write_attribute(const Attributes::Entry& entry, ConstantTable* constants, AttributeProto& out);
+
+void write_graph(const Graph& graph, ConstantTable* constants, proto::GraphProto& out) {
+  for (const Node& node : graph.nodes) {
+    proto::NodeProto& to = *out.add_nodes();
+    to.set_op(node.op->name());
+    to.set_name(node.name);
+    to.set_location(node.location);
+    to.set_device(node.device);
+    for (const Value& input : node.inputs) {
+      auto* value = to.add_inputs();
+      value->set_node(input.node);
+      value->set_output(input.output);
+    }
+    for (const Attributes::Entry& entry : node.attributes) write_attribute(entry, constants, *to.add_attributes());
+    for (const TensorSpec& spec : node.outputs) {
+      auto* s = to.add_outputs();
+      s->set_dtype(static_cast<int>(spec.dtype));
+      write_shape(spec.shape, *s->mutable_shape());
+    }
+  }
+  for (int input : graph.inputs) out.add_inputs(input);
+  for (const Value& output : graph.outputs) {
+    auto* value = out.add_outputs();
+    value->set_node(output.node);
+    value->set_output(output.output);
+  }
+}
+
+void write_attribute(const Attributes::Entry& entry, ConstantTable* constants, AttributeProto& out) {
+  out.set_name(entry.name);
+  std::visit(
+      [&](const auto& value) {
+        using T = std::decay_t<decltype(value)>;
+        if constexpr (std::is_same_v<T, bool>) out.set_boolean(value);
+        else if constexpr (std::is_same_v<T, std::int64_t>) out.set_integer(value);
+        else if constexpr (std::is_same_v<T, double>) out.set_real(value);
+        else if constexpr (std::is_same_v<T, std::string>) out.set_text(value);
+        else if constexpr (std::is_same_v<T, DType>) out.set_dtype(static_cast<int>(value));
+        else if constexpr (std::is_same_v<T, Shape>) write_shape(value, *out.mutable_shape());
+        else if constexpr (std::is_same_v<T, Tensor>) {
+          if (constants && is_plain(value.dtype())) {
+            const std::string hash = content_hash(value);
+            if (!constants->find(hash)) constants->tensors.emplace_back(hash, value);
+            out.set_constant_hash(hash);
+          } else {
+            write_tensor(value, *out.mutable_tensor());
+          }
+        } else if constexpr (std::is_same_v<T, std::shared_ptr<const Graph>>) {
+          write_graph(*value, constants, *out.mutable_graph());
+        } else if constexpr (std::is_same_v<T, std::vector<std::int64_t>>) {
+          auto* list = out.mutable_integers();
+          for (std::int64_t v : value) list->add_values(v);
+        } else if constexpr (std::is_same_v<T, std::vector<double>>) {
+          auto* list = out.mutable_reals();
+          for (double v : value) list->add_values(v);
+        } else {
+          auto* list = out.mutable_texts();
+          for (const std::string& v : value) list->add_values(v);
+        }
+      },
+      entry.value);
+}
+
+constexpr int kDeepestGraph = 32;
+
+AttributeValue read_attribute(const AttributeProto& from, const ConstantTable* constants, int depth);
+
+std::shared_ptr<Graph> read_graph(const proto::GraphProto& from, const ConstantTable* constants, int depth) {
+  if (depth > kDeepestGraph) throw malformed("graphs are nested too deeply");
+  auto graph = std::make_shared<Graph>();
+  auto read_value = [&](const proto::ValueProto& value) -> Value {
+    if (value.node() < 0 || value.node() >= static_cast<int>(graph->nodes.size())) throw malformed("a value comes before its node");
+    const Specs& outputs = graph->nodes[static_cast<std::size_t>(value.node())].outputs;
+    if (value.output() < 0 || value.output() >= static_cast<int>(outputs.size())) throw malformed("a node lacks an output");
+    return {value.node(), value.output()};
+  };
+  for (const proto::NodeProto& node : from.nodes()) {
+    const OpDef& op = find_op(node.op());
+    std::vector<Value> inputs;
+    for (const auto& input : node.inputs()) inputs.push_back(read_value(input));
+    Attributes attributes;
+    for (const AttributeProto& attribute : node.attributes()) {
+      attributes.set(attribute.name(), read_attribute(attribute, constants, depth));
+    }
+    // Shapes are inferred anew, never believed; what was sent must agree.
+    graph->add(op, std::move(inputs), std::move(attributes), node.name());
+    Node& added = graph->nodes.back();
+    added.location = node.location();
+    added.device = node.device();
+    if (added.outputs.size() != static_cast<std::size_t>(node.outputs_size())) throw malformed("a node has another number of outputs");
+    for (std::size_t i = 0; i < added.outputs.size(); ++i) {
+      const auto& spec = node.outputs(static_cast<int>(i));
+      if (read_dtype(spec.dtype()) != added.outputs[i].dtype || !read_shape(spec.shape()).compatible(added.outputs[i].shape)) {
+        throw malformed("node '" + node.name() + "' claims a shape its op does not give");
+      }
+    }
+  }
+  for (int input : from.inputs()) {
+    if (input < 0 || input >= static_cast<int>(graph->nodes.size()) ||
+        graph->nodes[static_cast<std::size_t>(input)].op->name() != "Input") {
+      throw malformed("an input is not an Input node");
+    }
+    graph->inputs.push_back(input);
+  }
+  for (const auto& output : from.outputs()) graph->outputs.push_back(read_value(output));
+  return graph;
+}
+
+AttributeValue read_attribute(const AttributeProto& from, const ConstantTable* constants, int depth) {
+  switch (from.value_case()) {
+    case AttributeProto::kBoolean: return from.boolean();
+    case AttributeProto::kInteger: return std::int64_t{from.integer()};
+    case AttributeProto::kReal: return from.real();
+    case AttributeProto::kText: return from.text();
+    case AttributeProto::kDtype: return read_dtype(from.dtype());
+    case AttributeProto::kShape: return read_shape(from.shape());
+    case AttributeProto::kIntegers: return std::vector<std::int64_t>(from.integers().values().begin(), from.integers().values().end());
+    case AttributeProto::kReals: return std::vector<double>(from.reals().values().begin(), from.reals().values().end());
+    case AttributeProto::kTexts: return std::vector<std::string>(from.texts().values().begin(), from.texts().values().end());
+    case AttributeProto::kConstantHash: {
+      const Tensor* value = constants ? constants->find(from.constant_hash()) : nullptr;
+      if (!value) throw malformed("constant " + from.constant_hash() + " is missing");
+      return *value;
+    }
+    case AttributeProto::kTensor: return read_tensor(from.tensor());
+    case AttributeProto::kGraph: return std::shared_ptr<const Graph>(read_graph(from.graph(), constants, depth + 1));
+    case AttributeProto::VALUE_NOT_SET: break;
+  }
+  throw malformed("attribute '" + from.name() + "' has no value");
+}
+
+}  // namespace
+
+void write_shape(const Shape& shape, proto::ShapeProto& out) {
+  for (std::int64_t size : shape) out.add_sizes(size);
+}
+
+Shape read_shape(const proto::ShapeProto& from) {
+  if (from.sizes_size() > Shape::kMaxRank) throw malformed("a shape has too many axes");
+  Shape shape;
+  for (std::int64_t size : from.sizes()) {
+    if (size < kUnknown) throw malformed("a shape has a negative size");
+    shape.push_back(size);
+  }
+  return shape;
+}
+
+DType read_dtype(int number) {
+  if (number < 0 || number >= kDTypeCount) throw malformed("an element type is unknown");
+  return static_cast<DType>(number);
+}
+
+void write_tensor(const Tensor& tensor, proto::TensorProto& out) {
+  out.set_dtype(static_cast<int>(tensor.dtype()));
+  write_shape(tensor.shape(), *out.mutable_shape());
+  if (tensor.dtype() == DType::String) {
+    for (std::string& text : tensor.to_strings()) out.add_strings(std::move(text));
+  } else {
+    const Tensor host = tensor.to_host();
+    out.set_content(host.raw(), host.bytes());
+  }
+}
+
+Tensor read_tensor(const proto::TensorProto& from) {
+  const DType dtype = read_dtype(from.dtype());
+  const Shape shape = read_shape(from.shape());
+  if (!shape.fully_known() || dtype == DType::Resource) throw malformed("a tensor has no value");
+  // Compared as a quotient: a huge shape must not wrap around to a small size.
+  std::size_t left = dtype == DType::String ? static_cast<std::size_t>(from.strings_size()) : from.content().size() / size_of(dtype);
+  if (dtype != DType::String && from.content().size() % size_of(dtype) != 0) throw malformed("a tensor is cut off");
+  std::size_t wanted = 1;
+  for (std::int64_t size : shape) {
+    if (size != 0 && wanted > left / static_cast<std::size_t>(size)) throw malformed("a tensor holds fewer bytes than its shape says");
+    wanted *= static_cast<std::size_t>(size);
+  }
+  if (wanted != left) throw malformed("a tensor's bytes do not fit its shape");
+  if (dtype == DType::String) return Tensor::of_strings({from.strings().begin(), from.strings().end()}, shape);
+  Tensor tensor = Tensor::empty(dtype, shape, cpu());
+  cpu().copy_from_host(tensor.raw(), from.content().data(), from.content().size());
+  return tensor;
+}
+
+void write_attributes(const Attributes& attributes, google::protobuf::RepeatedPtrField<AttributeProto>& out) {
+  for (const Attributes::Entry& entry : attributes) write_attribute(entry, nullptr, *out.Add());
+}
+
+Attributes read_attributes(const google::protobuf::RepeatedPtrField<AttributeProto>& from) {
+  Attributes attributes;
+  for (const AttributeProto& attribute : from) attributes.set(attribute.name(), read_attribute(attribute, nullptr, 0));
+  return attributes;
+}
+
+std::string serialize(const Graph& graph, ConstantTable& constants) {
+  proto::GraphProto out;
+  write_graph(graph, &constants, out);
+  return out.SerializeAsString();
+}
+
+std::shared_ptr<Graph> parse_graph(std::string_view bytes, const ConstantTable& constants) {
+  proto::GraphProto from;
+  if (!from.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) throw malformed("not a graph");
+  return read_graph(from, &constants, 0);
+}
+
+std::string serialize_with_constants(const Graph& graph) {
+  proto::GraphFileProto out;
+  ConstantTable constants;
+  write_graph(graph, &constants, *out.mutable_graph());
+  for (const auto& [hash, tensor] : constants.tensors) {
+    auto* constant = out.add_constants();
+    constant->set_hash(hash);
+    write_tensor(tensor, *constant->mutable_value());
+  }
+  return out.SerializeAsString();
+}
+
+std::shared_ptr<Graph> parse_graph_with_constants(std::string_view bytes) {
+  proto::GraphFileProto from;
+  if (!from.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) throw malformed("not a graph file");
+  ConstantTable constants;
+  for (const auto& constant : from.constants()) constants.tensors.emplace_back(constant.hash(), read_tensor(constant.value()));
+  return read_graph(from.graph(), &constants, 0);
+}
+
+}  // namespace cohort

@@ -1,0 +1,66 @@
+#include <algorithm>
+#include <string>
+
+#include "cohort/graph/passes/pass.h"
+#include "cohort/graph/passes/rewrite.h"
+
+namespace cohort::passes {
+namespace {
+
+bool is_output(const Graph& graph, int node) {
+  return std::any_of(graph.outputs.begin(), graph.outputs.end(), [&](const Value& output) { return output.node == node; });
+}
+
+// The only user of a node's first output, -1 when there are several or it leaves the graph.
+int only_user(const Graph& graph, const std::vector<std::vector<std::pair<int, int>>>& users, int node) {
+  const auto& list = users[static_cast<std::size_t>(node)];
+  if (is_output(graph, node) || list.empty()) return -1;
+  for (const auto& [user, position] : list) {
+    if (user != list.front().first) return -1;
+  }
+  return list.size() == 1 ? list.front().first : -1;
+}
+
+bool is_activation(const Node& node) {
+  const std::string& op = node.op->name();
+  return op == "Relu" || op == "Sigmoid" || op == "Tanh";
+}
+
+// MatMul + Add of a row vector [+ activation] -> FusedMatMul. The fused node stands where the last of them stood.
+void fuse_bias_and_activation(Graph& graph) {
+  const auto users = graph.users();
+  std::vector<bool> keep(graph.nodes.size(), true);
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const Node& matmul = graph.nodes[i];
+    if (matmul.op->name() != "MatMul" || !is_floating(matmul.outputs[0].dtype)) continue;
+    if (graph.spec(matmul.inputs[0]).shape.rank() < 2 || graph.spec(matmul.inputs[1]).shape.rank() != 2) continue;
+    const int add = only_user(graph, users, static_cast<int>(i));
+    if (add < 0 || graph.nodes[static_cast<std::size_t>(add)].op->name() != "Add") continue;
+    Node& sum = graph.nodes[static_cast<std::size_t>(add)];
+    const Value bias = sum.inputs[0].node == static_cast<int>(i) ? sum.inputs[1] : sum.inputs[0];
+    if (bias.node == static_cast<int>(i) || sum.outputs[0] != matmul.outputs[0]) continue;
+    if (graph.spec(bias).shape != Shape{matmul.outputs[0].shape.back()}) continue;
+
+    Node fused = matmul;
+    fused.op = &find_op("FusedMatMul");
+    fused.inputs.push_back(bias);
+    int last = add;
+    const int activation = only_user(graph, users, add);
+    if (activation >= 0 && is_activation(graph.nodes[static_cast<std::size_t>(activation)])) {
+      fused.attributes.set("activation", AttributeValue(graph.nodes[static_cast<std::size_t>(activation)].op->name()));
+      last = activation;
+    }
+    keep[i] = keep[static_cast<std::size_t>(add)] = false;
+    keep[static_cast<std::size_t>(last)] = true;
+    graph.nodes[static_cast<std::size_t>(last)] = std::move(fused);
+  }
+  compact(graph, keep);
+}
+
+}  // namespace
+
+void fuse(Graph& graph) {
+  fuse_bias_and_activation(graph);
+}
+
+}  // namespace cohort::passes

@@ -1,0 +1,26 @@
+#pragma once
+
+#include "cohort/graph/executable.h"
+#include "cohort/graph/graph.h"
+
+// Passes rewrite a specialised graph (concrete shapes) in place; each keeps what the graph computes, bit for bit.
+namespace cohort::passes {
+
+// Evaluates nodes whose inputs are constants, removes ops that do nothing (same-shape sum_to_like, casts to the own
+// type, identities).
+void fold(Graph& graph);
+// Merges nodes that compute the same and drops what nobody uses.
+void eliminate_common_subexpressions(Graph& graph);
+// Folds transposes into the matmuls that use them.
+void layout(Graph& graph);
+// Puts bias and activation into the matmul before them, then groups elementwise ops into single nodes.
+void fuse(Graph& graph);
+// Merges the updates of single variables into one node per kind of update.
+void schedule(Graph& graph);
+
+// A variable read whose value is still needed after a write to it becomes a copy.
+void copy_reads_that_outlive_writes(Graph& graph);
+// Drops nodes that reach no output and have no effect.
+void remove_dead_nodes(Graph& graph);
+
+}  // namespace cohort::passes

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <vector>
+
+#include "cohort/graph/graph.h"
+
+namespace cohort::passes {
+
+// Rebuilds a graph without the nodes that are not kept, and in dependency order; users of removed nodes must have been
+// redirected before.
+void compact(Graph& graph, const std::vector<bool>& keep);
+
+// Makes every use of `from` use `to`.
+void replace_uses(Graph& graph, Value from, Value to);
+
+// The resource a value is or aliases: the node of the graph input it comes from, -1 when it is none. A read of a
+// variable is its memory, and so is a reshape of that read.
+int resource_behind(const Graph& graph, Value value);
+
+// For each node the nodes that must run before it: its inputs, and where it meets other nodes in a resource or in
+// effects, those that came earlier.
+std::vector<std::vector<int>> dependencies(const Graph& graph);
+
+// Puts nodes into an order in which dependencies come first, staying as close to the present order as possible.
+void reorder(Graph& graph, const std::vector<std::vector<int>>& dependencies);
+
+bool is_input(const Node& node);
+bool is_constant(const Node& node);
+
+}  // namespace cohort::passes

@@ -1,0 +1,147 @@
+#include "cohort/graph/planned_executable.h"
+
+#include <algorithm>
+
+#include "cohort/core/kernel.h"
+#include "cohort/graph/passes/rewrite.h"
+
+namespace cohort {
+
+using passes::Location;
+
+PlannedExecutable::PlannedExecutable(Graph graph, Device& device, bool share_memory)
+    : graph_(std::move(graph)), device_(device), plan_(passes::plan_memory(graph_, share_memory)) {
+  constants_.resize(graph_.nodes.size());
+  for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+    if (passes::is_constant(graph_.nodes[i])) constants_[i] = graph_.nodes[i].attributes.get<Tensor>("value").to(device);
+  }
+  make_steps();
+  free_frames_.push_back(make_frame());
+  free_frames_.reserve(64);  // returning a frame must not allocate
+}
+
+PlannedExecutable::~PlannedExecutable() = default;
+
+void PlannedExecutable::make_steps() {
+  std::size_t argument = 0;
+  auto add_argument = [&](Step& step, const Location& location) {
+    if (location.kind == Location::Kind::Input) input_patches_.push_back({argument, location.slot});
+    if (location.kind == Location::Kind::Output) output_patches_.push_back({argument, location.slot});
+    step.arguments.push_back(location);
+    ++argument;
+  };
+  for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+    const Node& node = graph_.nodes[i];
+    if (passes::is_input(node) || passes::is_constant(node) || node.op->is_alias()) continue;
+    Specs specs;
+    Step step;
+    for (const Value& input : node.inputs) {
+      specs.push_back(graph_.spec(input));
+      add_argument(step, plan_.locations[static_cast<std::size_t>(input.node)][static_cast<std::size_t>(input.output)]);
+      if (node.op->writes_resources() && specs.back().dtype == DType::Resource) {
+        const int slot = plan_.locations[static_cast<std::size_t>(input.node)][0].slot;
+        if (std::find(written_inputs_.begin(), written_inputs_.end(), slot) == written_inputs_.end()) {
+          written_inputs_.push_back(slot);
+        }
+      }
+    }
+    for (const Location& output : plan_.locations[i]) add_argument(step, output);
+    const OpCall call(*node.op, node.attributes, specs);
+    step.kernel = make_kernel(KernelSpec(call, node.outputs), device_.kernel_type());
+    step.inputs = static_cast<int>(node.inputs.size());
+    step.outputs = static_cast<int>(node.outputs.size());
+    steps_.push_back(std::move(step));
+  }
+  // Results that are inputs, constants or variables as they stand are copied out at the end.
+  for (const auto& [output, source] : plan_.output_copies) {
+    const TensorSpec& spec = graph_.spec(graph_.outputs[static_cast<std::size_t>(output)]);
+    Step step;
+    add_argument(step, source);
+    add_argument(step, {Location::Kind::Output, 0, output});
+    Attributes attributes{{"dtype", spec.dtype}, {"shape", spec.shape}};
+    const Specs specs{{DType::Resource, {}}};
+    const OpCall call(find_op("CopyVariable"), attributes, specs);
+    step.kernel = make_kernel(KernelSpec(call, {&spec, 1}), device_.kernel_type());
+    step.inputs = step.outputs = 1;
+    steps_.push_back(std::move(step));
+  }
+}
+
+void* PlannedExecutable::fixed_pointer(const Location& location, char* arena) const {
+  switch (location.kind) {
+    case Location::Kind::Arena: return arena + location.offset;
+    case Location::Kind::Constant: return constants_[static_cast<std::size_t>(location.slot)].raw();
+    default: return nullptr;
+  }
+}
+
+std::unique_ptr<PlannedExecutable::Frame> PlannedExecutable::make_frame() const {
+  auto frame = std::make_unique<Frame>();
+  frame->arena = Buffer::allocate(device_, std::max<std::size_t>(plan_.arena_bytes, 1));
+  char* arena = static_cast<char*>(frame->arena->data());
+  for (const Step& step : steps_) {
+    for (const Location& location : step.arguments) frame->arguments.push_back(fixed_pointer(location, arena));
+  }
+  std::size_t argument = 0;
+  for (const Step& step : steps_) {
+    frame->calls.push_back({&step.kernel, frame->arguments.data() + argument, step.inputs, step.outputs});
+    argument += step.arguments.size();
+  }
+  frame->input_pointers.resize(graph_.inputs.size());
+  frame->output_pointers.resize(graph_.outputs.size());
+  return frame;
+}
+
+std::unique_ptr<PlannedExecutable::Frame> PlannedExecutable::take_frame() {
+  {
+    std::lock_guard lock(mutex_);
+    if (!free_frames_.empty()) {
+      auto frame = std::move(free_frames_.back());
+      free_frames_.pop_back();
+      return frame;
+    }
+  }
+  return make_frame();
+}
+
+void PlannedExecutable::give_frame(std::unique_ptr<Frame> frame) {
+  std::lock_guard lock(mutex_);
+  free_frames_.push_back(std::move(frame));
+}
+
+void PlannedExecutable::execute(Frame& frame, void* const* inputs, void* const* outputs, const RandomState& random) {
+  for (const Patch& patch : input_patches_) frame.arguments[patch.argument] = inputs[patch.slot];
+  for (const Patch& patch : output_patches_) frame.arguments[patch.argument] = outputs[patch.slot];
+  device_.run(frame.calls, random, nullptr);
+}
+
+void PlannedExecutable::run(std::span<const Tensor> inputs, std::span<Tensor> outputs, const RandomState& random) {
+  auto frame = take_frame();
+  try {
+    for (int slot : written_inputs_) inputs[static_cast<std::size_t>(slot)].resource()->prepare_write();
+    for (std::size_t i = 0; i < inputs.size(); ++i) frame->input_pointers[i] = inputs[i].raw();
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      const TensorSpec& spec = graph_.spec(graph_.outputs[i]);
+      outputs[i] = Tensor::empty(spec.dtype, spec.shape, device_);
+      frame->output_pointers[i] = outputs[i].raw();
+    }
+    execute(*frame, frame->input_pointers.data(), frame->output_pointers.data(), random);
+  } catch (...) {
+    give_frame(std::move(frame));
+    throw;
+  }
+  give_frame(std::move(frame));
+}
+
+void PlannedExecutable::run_raw(void* const* inputs, void* const* outputs, const RandomState& random) {
+  auto frame = take_frame();
+  try {
+    execute(*frame, inputs, outputs, random);
+  } catch (...) {
+    give_frame(std::move(frame));
+    throw;
+  }
+  give_frame(std::move(frame));
+}
+
+}  // namespace cohort

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "cohort/graph/executable.h"
+#include "cohort/graph/passes/memory.h"
+
+namespace cohort {
+
+// A graph whose shapes are all known: kernels in a fixed order over one planned arena. A frame holds the arena and the
+// argument pointers of one run; frames are kept and reused, so several threads run at once without waiting.
+class PlannedExecutable : public Executable {
+ public:
+  PlannedExecutable(Graph graph, Device& device, bool share_memory);
+  ~PlannedExecutable() override;
+
+  void run(std::span<const Tensor> inputs, std::span<Tensor> outputs, const RandomState& random) override;
+  // The same on bare pointers: inputs in order (a resource's kernel pointer), outputs written where they point.
+  void run_raw(void* const* inputs, void* const* outputs, const RandomState& random) override;
+  const Graph& graph() const override { return graph_; }
+  std::size_t arena_bytes() const override { return plan_.arena_bytes; }
+
+ private:
+  struct Step {
+    KernelFn kernel;
+    std::vector<passes::Location> arguments;
+    int inputs = 0;
+    int outputs = 0;
+  };
+  // An argument that is another pointer in every run.
+  struct Patch {
+    std::size_t argument;
+    int slot;
+  };
+  struct Frame {
+    Owned<Buffer> arena;
+    std::vector<void*> arguments;
+    std::vector<KernelCall> calls;
+    std::vector<void*> input_pointers;
+    std::vector<void*> output_pointers;
+  };
+
+  void make_steps();
+  std::unique_ptr<Frame> make_frame() const;
+  std::unique_ptr<Frame> take_frame();
+  void give_frame(std::unique_ptr<Frame> frame);
+  void execute(Frame& frame, void* const* inputs, void* const* outputs, const RandomState& random);
+  void* fixed_pointer(const passes::Location& location, char* arena) const;
+
+  Graph graph_;
+  Device& device_;
+  passes::MemoryPlan plan_;
+  std::vector<Tensor> constants_;  // by node, on the device
+  std::vector<Step> steps_;
+  std::vector<Patch> input_patches_, output_patches_;
+  std::vector<int> written_inputs_;  // inputs that are resources some step writes
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Frame>> free_frames_;
+};
+
+}  // namespace cohort
