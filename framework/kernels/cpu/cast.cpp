@@ -1,0 +1,35 @@
+#include "cohort/kernels/cpu/element_types.h"
+#include "cohort/kernels/cpu/elementwise_loops.h"
+
+namespace cohort::kernels {
+namespace {
+
+template <class From, class To>
+void cast_loop(const void* x_memory, void* y_memory, std::int64_t n) {
+  const From* x = static_cast<const From*>(x_memory);
+  To* y = static_cast<To*>(y_memory);
+#pragma GCC ivdep
+  for (std::int64_t i = 0; i < n; ++i) {
+    if constexpr (std::is_same_v<To, bool>) {
+      y[i] = static_cast<Compute<From>>(x[i]) != 0;
+    } else {
+      y[i] = static_cast<To>(static_cast<Compute<To>>(static_cast<Compute<From>>(x[i])));
+    }
+  }
+}
+
+KernelFn make_cast(const KernelSpec& spec) {
+  return unary_kernel(spec, find_cast_loop(spec.input(0).dtype, spec.output(0).dtype));
+}
+
+}  // namespace
+
+UnaryLoop find_cast_loop(DType from, DType to) {
+  return visit_dtype(from, [to](auto x) {
+    return visit_dtype(to, [](auto y) -> UnaryLoop { return cast_loop<decltype(x), decltype(y)>; });
+  });
+}
+
+COHORT_KERNEL("Cast", kCPU, make_cast);
+
+}  // namespace cohort::kernels

@@ -1,0 +1,75 @@
+#include "cohort/kernels/cpu/reduce_loops.h"
+
+namespace cohort::kernels {
+namespace {
+
+ReducePlan plan_of(const KernelSpec& spec) {
+  const Shape& shape = spec.input(0).shape;
+  return ReducePlan(shape, reduced_axes(shape, spec.attr<std::vector<std::int64_t>>("axes")));
+}
+
+template <template <class> class Reducer, fn::Types types>
+KernelFn make(const KernelSpec& spec, const ReducePlan& plan) {
+  return visit_dtype(spec.input(0).dtype, [&](auto zero) -> KernelFn {
+    using T = decltype(zero);
+    if constexpr (accepts<types, T>) {
+      return reduce_kernel<Reducer<T>, T>(plan, [](auto total, const KernelIO& io, std::int64_t output) {
+        io.out<T>(0)[output] = static_cast<T>(static_cast<Compute<T>>(total));
+      });
+    }
+    return {};
+  });
+}
+
+KernelFn make_sum(const KernelSpec& spec) { return make<SumReducer, fn::Types::Number>(spec, plan_of(spec)); }
+KernelFn make_prod(const KernelSpec& spec) { return make<ProdReducer, fn::Types::Number>(spec, plan_of(spec)); }
+KernelFn make_max(const KernelSpec& spec) { return make<MaxReducer, fn::Types::Number>(spec, plan_of(spec)); }
+KernelFn make_min(const KernelSpec& spec) { return make<MinReducer, fn::Types::Number>(spec, plan_of(spec)); }
+KernelFn make_any(const KernelSpec& spec) { return make<AnyReducer, fn::Types::Bool>(spec, plan_of(spec)); }
+KernelFn make_all(const KernelSpec& spec) { return make<AllReducer, fn::Types::Bool>(spec, plan_of(spec)); }
+
+KernelFn make_sum_to_like(const KernelSpec& spec) {
+  const Shape& shape = spec.input(0).shape;
+  return make<SumReducer, fn::Types::Number>(spec, ReducePlan(shape, broadcast_axes(shape, spec.input(1).shape)));
+}
+
+KernelFn make_mean(const KernelSpec& spec) {
+  const ReducePlan plan = plan_of(spec);
+  return visit_dtype(spec.input(0).dtype, [&](auto zero) -> KernelFn {
+    using T = decltype(zero);
+    if constexpr (accepts<fn::Types::Float, T>) {
+      return reduce_kernel<SumReducer<T>, T>(plan, [count = static_cast<double>(plan.reduced_count)](
+                                                       double total, const KernelIO& io, std::int64_t output) {
+        io.out<T>(0)[output] = static_cast<T>(static_cast<Compute<T>>(total / count));
+      });
+    }
+    return {};
+  });
+}
+
+KernelFn make_size_of(const KernelSpec& spec) {
+  const Shape& shape = spec.input(0).shape;
+  const AxisMask mask = reduced_axes(shape, spec.attr<std::vector<std::int64_t>>("axes"));
+  std::int64_t size = 1;
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    if (mask[static_cast<std::size_t>(axis)]) size *= shape[axis];
+  }
+  return visit_dtype(spec.output(0).dtype, [size](auto zero) -> KernelFn {
+    using T = decltype(zero);
+    return [size](const KernelIO& io) { *io.out<T>(0) = static_cast<T>(size); };
+  });
+}
+
+}  // namespace
+
+COHORT_KERNEL("Sum", kCPU, make_sum);
+COHORT_KERNEL("Prod", kCPU, make_prod);
+COHORT_KERNEL("Max", kCPU, make_max);
+COHORT_KERNEL("Min", kCPU, make_min);
+COHORT_KERNEL("Any", kCPU, make_any);
+COHORT_KERNEL("All", kCPU, make_all);
+COHORT_KERNEL("Mean", kCPU, make_mean);
+COHORT_KERNEL("SumToLike", kCPU, make_sum_to_like);
+COHORT_KERNEL("SizeOf", kCPU, make_size_of);
+
+}  // namespace cohort::kernels

@@ -1,0 +1,277 @@
+#pragma once
+
+// One functor per elementwise op and the table that lists them all. The op definitions, the kernels of every device and
+// the fuser are instantiated from the table; 16-bit floats reach a functor as float.
+#include "cohort/kernels/scalar_math.h"
+
+namespace cohort::fn {
+
+// Which element types an op takes.
+enum class Types {
+  Float,   // floating
+  Number,  // floating or integer
+  Bool,    // bool alone
+  All,     // everything plain
+};
+
+#define COHORT_UNARY(Name, expression)   \
+  struct Name {                          \
+    template <class T>                   \
+    COHORT_FN T operator()(T x) const {  \
+      return static_cast<T>(expression); \
+    }                                    \
+  };
+#define COHORT_BINARY(Name, expression)      \
+  struct Name {                              \
+    template <class T>                       \
+    COHORT_FN T operator()(T a, T b) const { \
+      return static_cast<T>(expression);     \
+    }                                        \
+  };
+#define COHORT_TEST(Name, expression)      \
+  struct Name {                            \
+    template <class T>                     \
+    COHORT_FN bool operator()(T x) const { \
+      return expression;                   \
+    }                                      \
+  };
+#define COHORT_COMPARE(Name, expression)        \
+  struct Name {                                 \
+    template <class T>                          \
+    COHORT_FN bool operator()(T a, T b) const { \
+      return expression;                        \
+    }                                           \
+  };
+
+// Integer arithmetic wraps around.
+#define COHORT_ARITHMETIC(Name, symbol)                                                        \
+  struct Name {                                                                                \
+    template <class T>                                                                         \
+    COHORT_FN T operator()(T a, T b) const {                                                   \
+      if constexpr (IsFloat<T>::value) {                                                       \
+        return a symbol b;                                                                     \
+      } else {                                                                                 \
+        return static_cast<T>(static_cast<wrapping<T>>(a) symbol static_cast<wrapping<T>>(b)); \
+      }                                                                                        \
+    }                                                                                          \
+  };
+COHORT_ARITHMETIC(Add, +)
+COHORT_ARITHMETIC(Subtract, -)
+COHORT_ARITHMETIC(Multiply, *)
+COHORT_BINARY(Divide, a / b)
+COHORT_BINARY(SquaredDifference, Multiply{}(Subtract{}(a, b), Subtract{}(a, b)))
+
+template <class T>
+COHORT_FN bool is_minus_one(T x) {
+  return x < 0 && x == static_cast<T>(-1);
+}
+// Rounds towards minus infinity; an integer divided by zero is zero.
+struct FloorDivide {
+  template <class T>
+  COHORT_FN T operator()(T a, T b) const {
+    if constexpr (IsFloat<T>::value) {
+      return fn::floor(a / b);
+    } else {
+      if (b == 0) return 0;
+      if (is_minus_one(b)) return Subtract{}(T{0}, a);  // also when the quotient does not fit
+      const T quotient = static_cast<T>(a / b);
+      return static_cast<T>(quotient - ((a % b != 0) & ((a < 0) != (b < 0))));
+    }
+  }
+};
+// The remainder has the divisor's sign, as in Python.
+struct Mod {
+  template <class T>
+  COHORT_FN T operator()(T a, T b) const {
+    if constexpr (IsFloat<T>::value) {
+      const T remainder = fn::fmod(a, b);
+      return remainder != 0 && (remainder < 0) != (b < 0) ? remainder + b : remainder;
+    } else {
+      if (b == 0 || is_minus_one(b)) return 0;
+      const T remainder = static_cast<T>(a % b);
+      return static_cast<T>(remainder != 0 && (remainder < 0) != (b < 0) ? remainder + b : remainder);
+    }
+  }
+};
+// An integer to a negative power is what is left of the fraction: zero unless the base is 1 or -1.
+struct Pow {
+  template <class T>
+  COHORT_FN T operator()(T a, T b) const {
+    if constexpr (IsFloat<T>::value) {
+      return fn::pow(a, b);
+    } else {
+      if (b < 0) return static_cast<T>(a == 1 ? 1 : is_minus_one(a) ? (b % 2 != 0 ? -1 : 1) : 0);
+      T result = 1;
+      for (; b > 0; b = static_cast<T>(b / 2)) {
+        if (b % 2 != 0) result = Multiply{}(result, a);
+        a = Multiply{}(a, a);
+      }
+      return result;
+    }
+  }
+};
+// NaN wins on either side.
+COHORT_BINARY(Maximum, (a >= b) | (a != a) ? a : b)
+COHORT_BINARY(Minimum, (a <= b) | (a != a) ? a : b)
+COHORT_BINARY(Atan2, fn::atan2(a, b))
+
+struct Negative {
+  template <class T>
+  COHORT_FN T operator()(T x) const {
+    if constexpr (IsFloat<T>::value) {
+      return -x;
+    } else {
+      return Subtract{}(T{0}, x);
+    }
+  }
+};
+struct Abs {
+  template <class T>
+  COHORT_FN T operator()(T x) const {
+    if constexpr (IsFloat<T>::value) {
+      return fn::absolute(x);
+    } else {
+      return x < 0 ? Subtract{}(T{0}, x) : x;
+    }
+  }
+};
+COHORT_UNARY(Sign, x != x ? x : static_cast<T>((x > 0) - (x < 0)))
+COHORT_UNARY(Square, Multiply{}(x, x))
+COHORT_UNARY(Sqrt, fn::sqrt(x))
+COHORT_UNARY(Rsqrt, T{1} / fn::sqrt(x))
+COHORT_UNARY(Reciprocal, T{1} / x)
+COHORT_UNARY(Exp, fn::exp(x))
+COHORT_UNARY(Expm1, fn::expm1(x))
+COHORT_UNARY(Log, fn::log(x))
+COHORT_UNARY(Log1p, fn::log1p(x))
+COHORT_UNARY(Log2, fn::log2(x))
+COHORT_UNARY(Log10, fn::log10(x))
+COHORT_UNARY(Sin, fn::sin(x))
+COHORT_UNARY(Cos, fn::cos(x))
+COHORT_UNARY(Tan, fn::tan(x))
+COHORT_UNARY(Asin, fn::asin(x))
+COHORT_UNARY(Acos, fn::acos(x))
+COHORT_UNARY(Atan, fn::atan(x))
+COHORT_UNARY(Sinh, fn::sinh(x))
+COHORT_UNARY(Cosh, fn::cosh(x))
+COHORT_UNARY(Tanh, fn::tanh(x))
+COHORT_UNARY(Asinh, fn::asinh(x))
+COHORT_UNARY(Acosh, fn::acosh(x))
+COHORT_UNARY(Atanh, fn::atanh(x))
+COHORT_UNARY(Erf, fn::erf(x))
+COHORT_UNARY(Erfc, fn::erfc(x))
+COHORT_UNARY(Floor, fn::floor(x))
+COHORT_UNARY(Ceil, fn::ceil(x))
+COHORT_UNARY(Round, fn::rint(x))  // half to even
+COHORT_UNARY(Trunc, fn::trunc(x))
+COHORT_UNARY(Sigmoid, fn::sigmoid(x))
+COHORT_UNARY(Softplus, fn::softplus(x))
+COHORT_UNARY(Relu, (x > 0) | (x != x) ? x : T{0})
+COHORT_UNARY(Relu6, (x > 0) | (x != x) ? (x > 6 ? T{6} : x) : T{0})
+
+// Gradients of activations from what flows back (a) and the activation's output (b).
+COHORT_BINARY(ReluGrad, b > 0 ? a : T{0})
+COHORT_BINARY(SigmoidGrad, a* b*(T{1} - b))
+COHORT_BINARY(TanhGrad, a*(T{1} - b * b))
+
+COHORT_TEST(IsNan, x != x)
+COHORT_TEST(IsInf, (x == x) & (x - x != x - x))
+COHORT_TEST(IsFinite, x - x == x - x)
+COHORT_TEST(LogicalNot, !x)
+
+COHORT_COMPARE(Equal, a == b)
+COHORT_COMPARE(NotEqual, a != b)
+COHORT_COMPARE(Less, a < b)
+COHORT_COMPARE(LessEqual, a <= b)
+COHORT_COMPARE(Greater, a > b)
+COHORT_COMPARE(GreaterEqual, a >= b)
+COHORT_COMPARE(LogicalAnd, a& b)
+COHORT_COMPARE(LogicalOr, a | b)
+COHORT_COMPARE(LogicalXor, a != b)
+
+struct Select {
+  template <class T>
+  COHORT_FN T operator()(bool condition, T a, T b) const {
+    return condition ? a : b;
+  }
+};
+
+#undef COHORT_UNARY
+#undef COHORT_BINARY
+#undef COHORT_TEST
+#undef COHORT_COMPARE
+#undef COHORT_ARITHMETIC
+
+}  // namespace cohort::fn
+
+// The table: X(op and functor, C++ function, element types).
+#define COHORT_UNARY_FUNCTORS(X)   \
+  X(Negative, negative, Number)    \
+  X(Abs, abs, Number)              \
+  X(Sign, sign, Number)            \
+  X(Square, square, Number)        \
+  X(Sqrt, sqrt, Float)             \
+  X(Rsqrt, rsqrt, Float)           \
+  X(Reciprocal, reciprocal, Float) \
+  X(Exp, exp, Float)               \
+  X(Expm1, expm1, Float)           \
+  X(Log, log, Float)               \
+  X(Log1p, log1p, Float)           \
+  X(Log2, log2, Float)             \
+  X(Log10, log10, Float)           \
+  X(Sin, sin, Float)               \
+  X(Cos, cos, Float)               \
+  X(Tan, tan, Float)               \
+  X(Asin, asin, Float)             \
+  X(Acos, acos, Float)             \
+  X(Atan, atan, Float)             \
+  X(Sinh, sinh, Float)             \
+  X(Cosh, cosh, Float)             \
+  X(Tanh, tanh, Float)             \
+  X(Asinh, asinh, Float)           \
+  X(Acosh, acosh, Float)           \
+  X(Atanh, atanh, Float)           \
+  X(Erf, erf, Float)               \
+  X(Erfc, erfc, Float)             \
+  X(Floor, floor, Float)           \
+  X(Ceil, ceil, Float)             \
+  X(Round, round, Float)           \
+  X(Trunc, trunc, Float)           \
+  X(Sigmoid, sigmoid, Float)       \
+  X(Softplus, softplus, Float)     \
+  X(Relu, relu, Number)            \
+  X(Relu6, relu6, Number)
+
+#define COHORT_BINARY_FUNCTORS(X)                  \
+  X(Add, add, Number)                              \
+  X(Subtract, subtract, Number)                    \
+  X(Multiply, multiply, Number)                    \
+  X(Divide, divide, Float)                         \
+  X(FloorDivide, floor_divide, Number)             \
+  X(Mod, mod, Number)                              \
+  X(Pow, pow, Number)                              \
+  X(Maximum, maximum, Number)                      \
+  X(Minimum, minimum, Number)                      \
+  X(SquaredDifference, squared_difference, Number) \
+  X(Atan2, atan2, Float)                           \
+  X(ReluGrad, relu_grad, Number)                   \
+  X(SigmoidGrad, sigmoid_grad, Float)              \
+  X(TanhGrad, tanh_grad, Float)
+
+// Those whose result is bool.
+#define COHORT_UNARY_TESTS(X)   \
+  X(IsNan, is_nan, Float)       \
+  X(IsInf, is_inf, Float)       \
+  X(IsFinite, is_finite, Float) \
+  X(LogicalNot, logical_not, Bool)
+
+#define COHORT_BINARY_TESTS(X)        \
+  X(Equal, equal, All)                \
+  X(NotEqual, not_equal, All)         \
+  X(Less, less, All)                  \
+  X(LessEqual, less_equal, All)       \
+  X(Greater, greater, All)            \
+  X(GreaterEqual, greater_equal, All) \
+  X(LogicalAnd, logical_and, Bool)    \
+  X(LogicalOr, logical_or, Bool)      \
+  X(LogicalXor, logical_xor, Bool)
