@@ -93,7 +93,7 @@ KernelFn reduce_rows_kernel(const ReducePlan& plan, Finish finish) {
     return [=](const KernelIO& io) {
       for (std::int64_t output = 0; output < outputs; ++output) {
         const T* x = io.in<T>(0) + plan.kept.offset(output);
-        std::array<Total, kReduceParts> totals;
+        std::array<Total, kReduceParts> totals{};
         parallel_for(parts, 1, [&](std::int64_t begin, std::int64_t end) {
           for (std::int64_t i = begin; i < end; ++i) {
             totals[i] = reduce_part(x, i * part, std::min((i + 1) * part, length));
