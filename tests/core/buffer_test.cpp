@@ -1,0 +1,127 @@
+#include "cohort/core/buffer.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+#include <mutex>
+#include <new>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "cohort/core/allocator.h"
+
+namespace cohort {
+namespace {
+
+std::atomic<int> taken_from_system{0};
+
+void* counting_source(std::size_t bytes) {
+  ++taken_from_system;
+  return ::operator new(bytes);
+}
+
+// The pools of devices live as long as the process; this one's blocks are freed by hand.
+class MemoryPoolTest : public testing::Test {
+ protected:
+  MemoryPoolTest() { taken_from_system = 0; }
+  ~MemoryPoolTest() override {
+    for (void* block : all_) ::operator delete(block);
+  }
+  void* take(std::size_t bytes) {
+    void* memory = pool_.allocate(bytes);
+    all_.insert(memory);
+    return memory;
+  }
+  MemoryPool pool_{counting_source};
+  std::set<void*> all_;
+};
+
+TEST_F(MemoryPoolTest, HandsFreedBlocksOutAgain) {
+  void* first = take(1000);
+  pool_.deallocate(first, 1000);
+  EXPECT_EQ(take(1001), first) << "the same size class";
+  EXPECT_EQ(taken_from_system, 1);
+  void* second = take(1000);
+  EXPECT_NE(second, first);
+  EXPECT_NE(take(100000), first);
+}
+
+TEST_F(MemoryPoolTest, SizeClassesHoldTheRequestAndWasteAtMostAQuarter) {
+  std::size_t before = 0;
+  for (std::size_t bytes = 0; bytes < 10000; ++bytes) {
+    const std::size_t size = MemoryPool::class_size(bytes);
+    ASSERT_GE(size, bytes);
+    ASSERT_GE(size, before);
+    ASSERT_EQ(MemoryPool::class_size(size), size) << "a block is taken back into the class it came from";
+    ASSERT_LE(size, std::max<std::size_t>(64, bytes + bytes / 4));
+    before = size;
+  }
+  for (int shift = 14; shift < 47; ++shift) {
+    for (std::int64_t offset : {-1, 0, 1}) {
+      const std::size_t bytes = (std::size_t{1} << shift) + static_cast<std::size_t>(offset);
+      ASSERT_GE(MemoryPool::class_size(bytes), bytes);
+      ASSERT_LE(MemoryPool::class_size(bytes), bytes + bytes / 4);
+    }
+  }
+}
+
+TEST_F(MemoryPoolTest, ServesThreadsAtOnce) {
+  std::vector<std::thread> threads;
+  std::mutex mutex;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 500; ++i) {
+        void* memory = pool_.allocate(256);
+        std::memset(memory, t, 256);
+        for (int at = 0; at < 256; at += 17) ASSERT_EQ(static_cast<unsigned char*>(memory)[at], t);
+        {
+          std::lock_guard lock(mutex);
+          all_.insert(memory);
+        }
+        pool_.deallocate(memory, 256);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_LE(taken_from_system, 4);
+}
+
+TEST(Buffer, IsAlignedAndReturnsToItsPool) {
+  const void* before = nullptr;
+  for (std::size_t bytes : {1u, 63u, 64u, 65u, 4097u}) {
+    const Owned<Buffer> buffer = Buffer::allocate(cpu(), bytes);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(buffer->data()) % Device::kAlignment, 0u);
+    EXPECT_EQ(buffer->bytes(), bytes);
+    std::memset(buffer->data(), 1, bytes);
+  }
+  {
+    const Owned<Buffer> buffer = Buffer::allocate(cpu(), 123456);
+    before = buffer->data();
+  }
+  EXPECT_EQ(Buffer::allocate(cpu(), 123456)->data(), before);
+}
+
+TEST(Buffer, LivesAsLongAsItsLastOwner) {
+  int released = 0;
+  int memory = 0;
+  Owned<Buffer> first = Buffer::borrow(cpu(), &memory, sizeof(memory), [&] { ++released; });
+  EXPECT_TRUE(first->unique());
+  Owned<Buffer> second = first;
+  EXPECT_FALSE(first->unique());
+  first = Owned<Buffer>();
+  EXPECT_EQ(released, 0);
+  second = Owned<Buffer>();
+  EXPECT_EQ(released, 1);
+}
+
+TEST(Buffer, OfNoBytesIsUsable) {
+  const Owned<Buffer> a = Buffer::allocate(default_device(), 0), b = Buffer::allocate(default_device(), 0);
+  EXPECT_NE(a->data(), b->data());
+}
+
+}  // namespace
+}  // namespace cohort
