@@ -1,0 +1,31 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cohort {
+
+// Members of a zip archive in memory, in their order: the container of .keras files.
+class ZipArchive {
+ public:
+  ZipArchive() = default;
+  // Reads an archive's bytes; `name` is what errors call it. Refuses damaged members and ones that claim to be far
+  // larger than their bytes can mean.
+  static ZipArchive parse(const std::string& bytes, const std::string& name);
+  // The archive's bytes, members stored as they are, without dates: equal members give equal bytes.
+  std::string serialize() const;
+
+  void add(std::string member, std::string bytes) { members_.emplace_back(std::move(member), std::move(bytes)); }
+  bool has(std::string_view member) const;
+  // Throws DataLoss when there is no such member.
+  const std::string& at(std::string_view member) const;
+  const std::vector<std::pair<std::string, std::string>>& members() const { return members_; }
+
+ private:
+  std::string name_ = "archive";
+  std::vector<std::pair<std::string, std::string>> members_;
+};
+
+}  // namespace cohort

@@ -1,0 +1,76 @@
+#include "cohort/saving/zip_archive.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "cohort/core/error.h"
+#include "cohort/saving/atomic_file.h"
+#include "tests/support/paths.h"
+
+namespace cohort {
+namespace {
+
+TEST(ZipArchive, ReadsBackWhatItWrites) {
+  ZipArchive archive;
+  archive.add("config.json", "{}");
+  archive.add("empty", "");
+  archive.add("assets/grün.txt", std::string(100000, 'x'));
+  const std::string bytes = archive.serialize();
+  EXPECT_EQ(bytes, archive.serialize());
+  const ZipArchive read = ZipArchive::parse(bytes, "a.keras");
+  EXPECT_EQ(read.members(), archive.members());
+  EXPECT_TRUE(read.has("empty"));
+  EXPECT_FALSE(read.has("nothing"));
+  EXPECT_THROW(read.at("nothing"), Error);
+}
+
+TEST(ZipArchive, RefusesDamagedBytes) {
+  ZipArchive archive;
+  archive.add("config.json", "{\"class_name\": \"Sequential\"}");
+  archive.add("model.weights.h5", std::string(500, 'w'));
+  const std::string bytes = archive.serialize();
+  EXPECT_THROW(ZipArchive::parse("", "x"), Error);
+  EXPECT_THROW(ZipArchive::parse("PK no archive", "x"), Error);
+  for (std::size_t size = 0; size < bytes.size(); size += 7) {
+    EXPECT_THROW(ZipArchive::parse(bytes.substr(0, size), "x"), Error) << size;
+  }
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    std::string changed = bytes;
+    changed[i] = static_cast<char>(changed[i] ^ 0x41);
+    try {  // a change of a name or a date may go unseen, one of the content may not
+      const ZipArchive read = ZipArchive::parse(changed, "x");
+      for (const auto& [name, content] : read.members()) {
+        EXPECT_TRUE(content == archive.members()[0].second || content == archive.members()[1].second) << i;
+      }
+    } catch (const Error&) {
+    }
+  }
+}
+
+TEST(AtomicFile, ReplacesAFileAndLeavesNothingElseBehind) {
+  const test::TemporaryFolder folder;
+  const std::string path = folder.file("deep/er/file.bin");
+  write_file_atomically(path, "old");
+  write_file_atomically(path, std::string("new\0bytes", 9));
+  EXPECT_EQ(read_file(path), std::string("new\0bytes", 9));
+  int files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path() / "deep/er"))
+    files += entry.is_regular_file();
+  EXPECT_EQ(files, 1);
+}
+
+TEST(AtomicFile, KeepsTheOldFileWhenItCannotWrite) {
+  const test::TemporaryFolder folder;
+  std::filesystem::create_directory(folder.path() / "target");
+  EXPECT_THROW(write_file_atomically(folder.file("target"), "bytes"), Error);
+  EXPECT_TRUE(std::filesystem::is_directory(folder.path() / "target"));
+  int entries = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path())) entries += entry.exists();
+  EXPECT_EQ(entries, 1);
+  EXPECT_THROW(read_file(folder.file("nothing")), Error);
+  EXPECT_THROW(read_file(folder.path()), Error);
+}
+
+}  // namespace
+}  // namespace cohort
