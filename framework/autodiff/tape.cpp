@@ -20,8 +20,11 @@ class GradientTape::Recorder : public Dispatcher {
 
   void record(const OpDef& op, const Tensors& inputs, const Attributes& attributes, const Tensors& outputs) {
     if (!recording || !op.is_differentiable() || outputs.empty()) return;
-    bool tracked = op.reads_resources() && options.watch_accessed_variables;
-    for (const Tensor& input : inputs) tracked = tracked || watched.contains(key_of(input));
+    bool tracked = false;
+    for (const Tensor& input : inputs) {
+      tracked = tracked || watched.contains(key_of(input)) ||
+                (input.dtype() == DType::Resource && options.watch_accessed_variables);
+    }
     if (!tracked) return;
     for (const Tensor& output : outputs) watched.insert(output.identity());
     ops.push_back({&op, attributes, inputs, outputs});

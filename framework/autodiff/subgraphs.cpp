@@ -1,0 +1,104 @@
+#include "cohort/autodiff/subgraphs.h"
+
+#include <algorithm>
+#include <map>
+
+#include "cohort/autodiff/tape.h"
+
+namespace cohort {
+namespace {
+
+const void* key_of(const Tensor& tensor) {
+  return tensor.dtype() == DType::Resource && tensor.resource() ? tensor.resource().get() : tensor.identity();
+}
+
+Tensor zeros_of(const TensorSpec& spec) {
+  return run_op("Fill", {}, {{"shape", spec.shape}, {"dtype", spec.dtype}, {"value", 0.0}});
+}
+
+}  // namespace
+
+AlignedGraphs align_captures(const std::vector<TracedGraph>& traced) {
+  AlignedGraphs result;
+  std::map<const void*, std::size_t> position;
+  for (const TracedGraph& each : traced) {
+    for (const Tensor& capture : each.captures) {
+      if (position.emplace(key_of(capture), result.captures.size()).second) result.captures.push_back(capture);
+    }
+  }
+  for (const TracedGraph& each : traced) {
+    auto graph = std::make_shared<Graph>(*each.graph);
+    std::vector<int> capture_inputs(result.captures.size(), -1);
+    for (std::size_t i = 0; i < each.captures.size(); ++i) {
+      capture_inputs[position.at(key_of(each.captures[i]))] = graph->inputs[static_cast<std::size_t>(each.num_arguments) + i];
+    }
+    graph->inputs.resize(static_cast<std::size_t>(each.num_arguments));
+    for (std::size_t i = 0; i < capture_inputs.size(); ++i) {
+      const TensorSpec& spec = result.captures[i].spec();
+      if (capture_inputs[i] < 0) {
+        capture_inputs[i] = graph->add(find_op("Input"), {}, {{"dtype", spec.dtype}, {"shape", spec.shape}}, "unused_capture_" + std::to_string(i)).node;
+      }
+      graph->inputs.push_back(capture_inputs[i]);
+    }
+    result.graphs.push_back(std::move(graph));
+  }
+  return result;
+}
+
+GradientGraph gradient_graph(const Graph& graph, const Specs& inputs, const std::vector<int>& required,
+                             const Specs& required_specs) {
+  Specs arguments = inputs;
+  for (const Value& output : graph.outputs) {
+    if (is_floating(graph.spec(output).dtype)) arguments.push_back(graph.spec(output));
+  }
+  GradientGraph result;
+  const TracedGraph traced = trace(arguments, [&](const Tensors& values) {
+    const Tensors originals(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(inputs.size()));
+    GradientTape tape;
+    std::vector<int> candidates;
+    Tensors sources;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      if (!is_floating(inputs[i].dtype) && inputs[i].dtype != DType::Resource) continue;
+      tape.watch(originals[i]);
+      candidates.push_back(static_cast<int>(i));
+      sources.push_back(originals[i]);
+    }
+    Tensors targets, incoming;
+    std::size_t next = inputs.size();
+    for (const Tensor& output : inline_graph(graph, originals)) {
+      if (!is_floating(output.dtype())) continue;
+      targets.push_back(output);
+      incoming.push_back(values[next++]);
+    }
+    const Gradients gradients = tape.gradients(targets, sources, incoming);
+    Tensors defined;
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+      const auto needed = std::find(required.begin(), required.end(), candidates[i]);
+      if (gradients[i].defined()) {
+        defined.push_back(gradients[i].dense());
+      } else if (needed != required.end()) {
+        const TensorSpec& spec = required_specs.at(static_cast<std::size_t>(needed - required.begin()));
+        defined.push_back(inputs[static_cast<std::size_t>(candidates[i])].dtype == DType::Resource
+                              ? zeros_of(spec)
+                              : run_op("ZerosLike", {sources[i]}));
+      } else {
+        continue;
+      }
+      result.sources.push_back(candidates[i]);
+    }
+    return defined;
+  });
+  result.graph = traced.graph;
+  return result;
+}
+
+Tensors dense_output_gradients(std::span<const Tensor> outputs, std::span<const Tensor> gradients) {
+  Tensors result;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (!is_floating(outputs[i].dtype())) continue;
+    result.push_back(gradients[i].defined() ? gradients[i] : run_op("ZerosLike", {outputs[i]}));
+  }
+  return result;
+}
+
+}  // namespace cohort

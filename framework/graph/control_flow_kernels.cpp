@@ -1,0 +1,147 @@
+#include <vector>
+
+#include "cohort/core/kernel.h"
+#include "cohort/graph/nested_graph.h"
+
+namespace cohort {
+namespace {
+
+using GraphPtr = std::shared_ptr<const Graph>;
+
+Specs specs_from(const KernelSpec& spec, int first) {
+  Specs specs;
+  for (int i = first; i < spec.num_inputs(); ++i) specs.push_back(spec.input(i));
+  return specs;
+}
+
+template <const char* kAttribute>
+KernelFn make_call(const KernelSpec& spec) {
+  auto graph = std::make_shared<NestedGraph>(*spec.attr<GraphPtr>(kAttribute), specs_from(spec, 0));
+  return [graph](const KernelIO& io) { graph->run(io.inputs, io.outputs, *io.random, io.allocator); };
+}
+constexpr char kGraph[] = "graph";
+constexpr char kForward[] = "forward";
+
+KernelFn make_cond(const KernelSpec& spec) {
+  auto yes = std::make_shared<NestedGraph>(*spec.attr<GraphPtr>("then"), specs_from(spec, 1));
+  auto no = std::make_shared<NestedGraph>(*spec.attr<GraphPtr>("else"), specs_from(spec, 1));
+  return [yes, no](const KernelIO& io) {
+    (*io.in<bool>(0) ? yes : no)->run(io.inputs + 1, io.outputs, *io.random, io.allocator);
+  };
+}
+
+// Two copies of the loop's state: a turn reads one and writes the other.
+class LoopState {
+ public:
+  explicit LoopState(std::span<const TensorSpec> specs) {
+    for (const TensorSpec& spec : specs) {
+      bytes_.push_back(static_cast<std::size_t>(spec.shape.num_elements()) * size_of(spec.dtype));
+    }
+  }
+  const std::vector<std::size_t>& bytes() const { return bytes_; }
+
+  class Run {
+   public:
+    Run(const LoopState& state, void* const* initial) : state_(state) {
+      for (std::size_t i = 0; i < state.bytes_.size(); ++i) {
+        for (auto* side : {&buffers_[0], &buffers_[1]}) side->push_back(Buffer::allocate(cpu(), state.bytes_[i]));
+        cpu().copy_from_host(buffers_[0][i]->data(), initial[i], state.bytes_[i]);
+      }
+    }
+    void* current(std::size_t i) const { return buffers_[turn_][i]->data(); }
+    void* next(std::size_t i) const { return buffers_[1 - turn_][i]->data(); }
+    void flip() { turn_ = 1 - turn_; }
+    void copy_out(void* const* outputs) const {
+      for (std::size_t i = 0; i < state_.bytes_.size(); ++i) cpu().copy_from_host(outputs[i], current(i), state_.bytes_[i]);
+    }
+
+   private:
+    const LoopState& state_;
+    std::vector<Owned<Buffer>> buffers_[2];
+    int turn_ = 0;
+  };
+
+ private:
+  std::vector<std::size_t> bytes_;
+};
+
+// Random ops inside a loop draw other numbers in each turn.
+RandomState turn_of(const RandomState& random, std::int64_t turn) {
+  RandomState state = random;
+  state.seed = hash_combine(random.seed, static_cast<std::uint64_t>(turn) + 1);
+  return state;
+}
+
+// Inputs: loop variables, then captures. Outputs: loop variables.
+KernelFn make_while(const KernelSpec& spec) {
+  const auto count = static_cast<std::size_t>(spec.num_outputs());
+  const Specs inputs = specs_from(spec, 0);
+  auto condition = std::make_shared<NestedGraph>(*spec.attr<GraphPtr>("condition"), inputs);
+  auto body = std::make_shared<NestedGraph>(*spec.attr<GraphPtr>("body"), inputs);
+  auto state = std::make_shared<LoopState>(std::span(inputs).first(count));
+  const std::int64_t limit = spec.attr<std::int64_t>("maximum_iterations");
+  return [=, total = inputs.size()](const KernelIO& io) {
+    LoopState::Run run(*state, io.inputs);
+    std::vector<void*> arguments(io.inputs, io.inputs + total), results(count);
+    for (std::int64_t turn = 0; limit < 0 || turn < limit; ++turn) {
+      for (std::size_t i = 0; i < count; ++i) arguments[i] = run.current(i);
+      bool go_on = false;
+      void* answer = &go_on;
+      condition->run(arguments.data(), &answer, *io.random);
+      if (!go_on) break;
+      for (std::size_t i = 0; i < count; ++i) results[i] = run.next(i);
+      body->run(arguments.data(), results.data(), turn_of(*io.random, turn));
+      run.flip();
+    }
+    run.copy_out(io.outputs);
+  };
+}
+
+// Inputs: carries, sequences (time is axis 0), captures. Outputs: last carries, then one sequence per further result.
+KernelFn make_scan(const KernelSpec& spec) {
+  const auto carries = static_cast<std::size_t>(spec.attr<int>("num_carries"));
+  const auto sequences = static_cast<std::size_t>(spec.attr<int>("num_sequences"));
+  const bool reverse = spec.attr<bool>("reverse");
+  Specs inputs = specs_from(spec, 0);
+  const std::int64_t steps = sequences > 0 ? inputs[carries].shape[0] : spec.attr<std::int64_t>("length");
+  auto row_bytes = [](const TensorSpec& s) {
+    return static_cast<std::size_t>(s.shape.slice(1).num_elements()) * size_of(s.dtype);
+  };
+  std::vector<std::size_t> in_bytes, out_bytes;
+  for (std::size_t i = carries; i < carries + sequences; ++i) {
+    in_bytes.push_back(row_bytes(inputs[i]));
+    inputs[i].shape = inputs[i].shape.slice(1);
+  }
+  for (int i = static_cast<int>(carries); i < spec.num_outputs(); ++i) out_bytes.push_back(row_bytes(spec.output(i)));
+  auto body = std::make_shared<NestedGraph>(*spec.attr<GraphPtr>("body"), inputs);
+  auto state = std::make_shared<LoopState>(std::span<const TensorSpec>(inputs).first(carries));
+  return [=, total = inputs.size()](const KernelIO& io) {
+    LoopState::Run run(*state, io.inputs);
+    std::vector<void*> arguments(io.inputs, io.inputs + total), results(carries + out_bytes.size());
+    for (std::int64_t turn = 0; turn < steps; ++turn) {
+      const auto t = static_cast<std::size_t>(reverse ? steps - 1 - turn : turn);
+      for (std::size_t i = 0; i < carries; ++i) {
+        arguments[i] = run.current(i);
+        results[i] = run.next(i);
+      }
+      for (std::size_t i = 0; i < sequences; ++i) {
+        arguments[carries + i] = static_cast<char*>(io.inputs[carries + i]) + t * in_bytes[i];
+      }
+      for (std::size_t i = 0; i < out_bytes.size(); ++i) {
+        results[carries + i] = static_cast<char*>(io.outputs[carries + i]) + t * out_bytes[i];
+      }
+      body->run(arguments.data(), results.data(), turn_of(*io.random, static_cast<std::int64_t>(t)));
+      run.flip();
+    }
+    run.copy_out(io.outputs);
+  };
+}
+
+COHORT_KERNEL("Call", kCPU, make_call<kGraph>);
+COHORT_KERNEL("CustomGradient", kCPU, make_call<kForward>);
+COHORT_KERNEL("Cond", kCPU, make_cond);
+COHORT_KERNEL("While", kCPU, make_while);
+COHORT_KERNEL("Scan", kCPU, make_scan);
+
+}  // namespace
+}  // namespace cohort

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <memory>
+
+#include "cohort/core/kernel.h"
+#include "cohort/graph/executable.h"
+
+namespace cohort {
+
+// A graph that a kernel runs: the branch of a cond, the body of a loop. Compiled once, run from any thread.
+class NestedGraph {
+ public:
+  NestedGraph(const Graph& graph, Specs inputs);
+
+  // Inputs in order; results are written where `outputs` points, or, where that is null, into memory asked of
+  // `allocator` as output `first_output + i`.
+  void run(void* const* inputs, void* const* outputs, const RandomState& random, OutputAllocator* allocator = nullptr) const;
+  // Specs of the results; unknown axes where they depend on values.
+  Specs outputs() const;
+
+ private:
+  Specs inputs_;
+  std::shared_ptr<Executable> executable_;
+  bool planned_;
+};
+
+}  // namespace cohort
