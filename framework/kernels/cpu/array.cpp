@@ -40,6 +40,7 @@ COHORT_KERNEL("ExpandDims", kCPU, make_copy);
 COHORT_KERNEL("Squeeze", kCPU, make_copy);
 COHORT_KERNEL("MergeAxes", kCPU, make_copy);
 COHORT_KERNEL("UnmergeAxis", kCPU, make_copy);
+COHORT_KERNEL("SplitRepeats", kCPU, make_copy);
 COHORT_KERNEL("Identity", kCPU, make_copy);
 COHORT_KERNEL("StopGradient", kCPU, make_copy);
 COHORT_KERNEL("Transpose", kCPU, make_transpose);

@@ -2,21 +2,12 @@
 
 #include "cohort/core/kernel.h"
 #include "cohort/core/thread_pool.h"
+#include "cohort/kernels/cpu/visit.h"
 
 namespace cohort {
 namespace {
 
 constexpr std::int64_t kGrain = 32768;
-
-// float and double keep the value, integers truncate it, bool asks whether it is not zero.
-template <class T>
-T converted(double value) {
-  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
-    return T(static_cast<float>(value));
-  } else {
-    return static_cast<T>(value);
-  }
-}
 
 // A kernel that computes each element from its index alone.
 template <class ValueAt>
@@ -25,7 +16,7 @@ KernelFn by_index(DType dtype, std::int64_t count, ValueAt value_at) {
     return [=](const KernelIO& io) {
       T* out = io.out<T>(0);
       parallel_for(count, kGrain, [=](std::int64_t begin, std::int64_t end) {
-        for (std::int64_t i = begin; i < end; ++i) out[i] = converted<T>(value_at(i));
+        for (std::int64_t i = begin; i < end; ++i) out[i] = value_as<T>(value_at(i));
       });
     };
   });

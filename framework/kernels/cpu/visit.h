@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "cohort/core/dtype.h"
 
@@ -40,6 +41,16 @@ decltype(auto) visit_index(DType dtype, Visit&& visit) {
 template <class Visit>
 decltype(auto) visit_number(DType dtype, Visit&& visit) {
   return is_floating(dtype) ? visit_floating(dtype, visit) : visit_index(dtype, visit);
+}
+
+// float and double keep the value, integers truncate it, bool asks whether it is not zero.
+template <class T>
+T value_as(double value) {
+  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
+    return T(static_cast<float>(value));
+  } else {
+    return static_cast<T>(value);
+  }
 }
 
 }  // namespace cohort

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include "cohort/core/dtype.h"
+#include "cohort/kernels/functors.h"
+
+namespace cohort {
+
+// What a type is computed in: 16-bit floats in float, the others in themselves.
+template <class T>
+using ComputeType = std::conditional_t<std::is_same_v<T, double>, double, float>;
+
+inline constexpr int kLanes = 8;  // partial results kept side by side, so that loops become vector code
+
+template <class C>
+C row_max(const C* x, std::int64_t count) {
+  C lanes[kLanes];
+  std::fill_n(lanes, kLanes, -std::numeric_limits<C>::infinity());
+  std::int64_t j = 0;
+  for (; j + kLanes <= count; j += kLanes) {
+    for (int lane = 0; lane < kLanes; ++lane) lanes[lane] = fn::Maximum{}(x[j + lane], lanes[lane]);
+  }
+  for (; j < count; ++j) lanes[j % kLanes] = fn::Maximum{}(x[j], lanes[j % kLanes]);
+  for (int lane = 1; lane < kLanes; ++lane) lanes[0] = fn::Maximum{}(lanes[0], lanes[lane]);
+  return lanes[0];
+}
+
+template <class C>
+C row_sum(const C* x, std::int64_t count) {
+  C lanes[kLanes] = {};
+  std::int64_t j = 0;
+  for (; j + kLanes <= count; j += kLanes) {
+    for (int lane = 0; lane < kLanes; ++lane) lanes[lane] += x[j + lane];
+  }
+  for (; j < count; ++j) lanes[j % kLanes] += x[j];
+  return ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) + ((lanes[4] + lanes[5]) + (lanes[6] + lanes[7]));
+}
+
+// y = exp(x - max(x)); returns the maximum and the sum of y.
+template <class C>
+struct ExpRow {
+  C max, sum;
+};
+template <class C>
+ExpRow<C> exp_row(const C* x, C* y, std::int64_t count) {
+  C max = row_max(x, count);
+  for (std::int64_t j = 0; j < count; ++j) y[j] = fn::exp(x[j] - max);
+  return {max, row_sum(y, count)};
+}
+
+}  // namespace cohort

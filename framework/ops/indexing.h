@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+
+#include "cohort/core/tensor.h"
+
+namespace cohort::ops {
+
+// Slices of params along an axis, in the order of the indices: the result has the indices' axes in place of that one.
+// An index outside the axis is an error. The gradient for axis 0 is IndexedSlices.
+Tensor gather(const Tensor& params, const Tensor& indices, int axis = 0);
+// Keras's name for the same; negative indices count from the back.
+Tensor take(const Tensor& x, const Tensor& indices, int axis = 0);
+// x[..., indices[..., j, ...], ...]: indices have x's rank and pick along one axis, position by position.
+Tensor take_along_axis(const Tensor& x, const Tensor& indices, int axis = -1);
+// Elements or slices of params at the positions in the last axis of indices.
+Tensor gather_nd(const Tensor& params, const Tensor& indices);
+
+// Zeros like `like`, with values[i] added to slice indices[i] of the axis.
+Tensor scatter_add_like(const Tensor& like, const Tensor& indices, const Tensor& values, int axis = 0);
+// Zeros of a shape, with updates added at the positions in the last axis of indices.
+Tensor scatter_nd(const Tensor& indices, const Tensor& updates, const Shape& shape);
+// Keras's name and order for the same.
+inline Tensor scatter(const Tensor& indices, const Tensor& values, const Shape& shape) {
+  return scatter_nd(indices, values, shape);
+}
+// x with updates written (the last one wins) at the positions in the last axis of indices.
+Tensor scatter_update(const Tensor& x, const Tensor& indices, const Tensor& updates);
+
+// 1 at each index along a new axis of size `depth`, 0 elsewhere; an index outside [0, depth) gives zeros.
+Tensor one_hot(const Tensor& indices, std::int64_t depth, int axis = -1, DType dtype = DType::Float32);
+
+// Positions (count, rank) of the elements that are not zero. The count is known only when the values are.
+Tensor where(const Tensor& condition);
+// The elements (or slices) of x where the mask, whose shape x's starts with, is true.
+Tensor boolean_mask(const Tensor& x, const Tensor& mask);
+
+}  // namespace cohort::ops

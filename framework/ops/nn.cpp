@@ -1,0 +1,128 @@
+#include "cohort/ops/nn.h"
+
+#include "cohort/core/dispatch.h"
+#include "cohort/core/op.h"
+#include "cohort/ops/array.h"
+#include "cohort/ops/creation.h"
+#include "cohort/ops/math.h"
+#include "cohort/ops/reduce.h"
+
+namespace cohort::ops {
+namespace {
+
+Specs infer_softmax(const OpCall& call) {
+  call.check(is_floating(call.dtype(0)), "the input must be floating", {{"input.dtype", call.dtype(0)}});
+  normalize_axis(call.attr<int>("axis"), call.rank(0), call.name());
+  return same_as(call.spec(0));
+}
+
+// What flows to the logits when `dy` flows to their softmax `y`.
+Tensor softmax_backward(const Tensor& y, const Tensor& dy, int axis) { return y * (dy - sum(dy * y, axis, true)); }
+
+COHORT_OP("Softmax")
+    .inputs(1)
+    .attr("axis", -1)
+    .infer(infer_softmax)
+    .gradient([](const OpCall& call, const Tensor& dy) -> Tensors {
+      return {softmax_backward(call.output(0), dy, call.attr<int>("axis"))};
+    });
+
+COHORT_OP("LogSoftmax")
+    .inputs(1)
+    .attr("axis", -1)
+    .infer(infer_softmax)
+    .gradient([](const OpCall& call, const Tensor& dy) -> Tensors {
+      return {dy - exp(call.output(0)) * sum(dy, call.attr<int>("axis"), true)};
+    });
+
+void check_logits(const OpCall& call, int i) {
+  call.check(is_floating(call.dtype(i)), "logits must be floating", {{"logits.dtype", call.dtype(i)}});
+  call.check(call.rank(i) >= 1, "logits must have an axis of classes", {{"logits.shape", call.shape(i)}});
+}
+void check_dense_labels(const OpCall& call, int logits, int labels) {
+  call.check(call.dtype(labels) == call.dtype(logits) && call.shape(labels).compatible(call.shape(logits)),
+             "labels must have the type and shape of the logits",
+             {{"labels", call.spec(labels)}, {"logits", call.spec(logits)}});
+}
+void check_sparse_labels(const OpCall& call, int logits, int labels) {
+  const Shape rows = call.shape(logits).slice(0, call.rank(logits) - 1);
+  call.check(is_integer(call.dtype(labels)), "labels must be integers", {{"labels.dtype", call.dtype(labels)}});
+  call.check(call.shape(labels).compatible(rows), "labels must have the shape of the logits without the last axis",
+             {{"labels.shape", call.shape(labels)}, {"logits.shape", call.shape(logits)}});
+}
+Specs per_row(const OpCall& call) {
+  return {{call.dtype(0), call.shape(0).slice(0, call.rank(0) - 1)}};
+}
+
+Tensor cross_entropy_gradient(const Tensor& dloss, const Tensor& logits, const Tensor& labels) {
+  return run_op("SoftmaxCrossEntropyGrad", {dloss, logits, labels});
+}
+Tensor sparse_cross_entropy_gradient(const Tensor& dloss, const Tensor& logits, const Tensor& labels) {
+  return run_op("SparseSoftmaxCrossEntropyGrad", {dloss, logits, labels});
+}
+
+COHORT_OP("SoftmaxCrossEntropy")
+    .inputs(2)
+    .infer([](const OpCall& call) {
+      check_logits(call, 0);
+      check_dense_labels(call, 0, 1);
+      return per_row(call);
+    })
+    .gradient([](const OpCall& call, const Tensor& dloss) -> Tensors {
+      const Tensor &logits = call.input(0), &labels = call.input(1);
+      return {cross_entropy_gradient(dloss, logits, labels), -(expand_dims(dloss, -1) * log_softmax(logits))};
+    });
+
+COHORT_OP("SoftmaxCrossEntropyGrad")  // (dloss, logits, labels) -> dloss * (softmax * sum(labels) - labels)
+    .inputs(3)
+    .infer([](const OpCall& call) {
+      check_logits(call, 1);
+      check_dense_labels(call, 1, 2);
+      return same_as(call.spec(1));
+    })
+    .gradient([](const OpCall& call, const Tensor& dy) -> Tensors {
+      const Tensor &dloss = call.input(0), &logits = call.input(1), &labels = call.input(2);
+      const Tensor p = softmax(logits), mass = sum(labels, -1, true), weighted = dy * expand_dims(dloss, -1);
+      return {sum(dy * (p * mass - labels), -1), softmax_backward(p, weighted * mass, -1),
+              sum(weighted * p, -1, true) - weighted};
+    });
+
+COHORT_OP("SparseSoftmaxCrossEntropy")
+    .inputs(2)
+    .infer([](const OpCall& call) {
+      check_logits(call, 0);
+      check_sparse_labels(call, 0, 1);
+      return per_row(call);
+    })
+    .gradient([](const OpCall& call, const Tensor& dloss) -> Tensors {
+      return {sparse_cross_entropy_gradient(dloss, call.input(0), call.input(1)), {}};
+    });
+
+COHORT_OP("SparseSoftmaxCrossEntropyGrad")  // (dloss, logits, labels) -> dloss * (softmax - one_hot(labels))
+    .inputs(3)
+    .infer([](const OpCall& call) {
+      check_logits(call, 1);
+      check_sparse_labels(call, 1, 2);
+      return same_as(call.spec(1));
+    })
+    .gradient([](const OpCall& call, const Tensor& dy) -> Tensors {
+      const Tensor &dloss = call.input(0), &logits = call.input(1), &labels = call.input(2);
+      const Tensor weighted = dy * expand_dims(dloss, -1);
+      return {sum(dy * sparse_cross_entropy_gradient(ones_like(dloss), logits, labels), -1),
+              softmax_backward(softmax(logits), weighted, -1), {}};
+    });
+
+}  // namespace
+
+Tensor softmax(const Tensor& x, int axis) { return run_op("Softmax", {x}, {{"axis", axis}}); }
+Tensor log_softmax(const Tensor& x, int axis) { return run_op("LogSoftmax", {x}, {{"axis", axis}}); }
+Tensor softmax_cross_entropy(const Tensor& logits, const Tensor& labels) {
+  return run_op("SoftmaxCrossEntropy", {logits, labels});
+}
+Tensor sparse_softmax_cross_entropy(const Tensor& logits, const Tensor& labels) {
+  return run_op("SparseSoftmaxCrossEntropy", {logits, labels});
+}
+// Equal to -labels * log(p) - (1 - labels) * log(1 - p), without overflow and with a smooth gradient at 0.
+Tensor sigmoid_cross_entropy(const Tensor& logits, const Tensor& labels) { return softplus(logits) - logits * labels; }
+
+}  // namespace cohort::ops
