@@ -18,7 +18,11 @@ COHORT_OP("Fill")
     })
     .not_differentiable();
 
-COHORT_OP("FullLike").inputs(1).infer([](const OpCall& call) { return same_as(call.spec(0)); }).not_differentiable();
+Specs infer_like(const OpCall& call) { return same_as(call.spec(0)); }
+
+COHORT_OP("FullLike").inputs(1).infer(infer_like).not_differentiable();
+COHORT_OP("ZerosLike").inputs(1).attr("value", 0.0).infer(infer_like).not_differentiable();
+COHORT_OP("OnesLike").inputs(1).attr("value", 1.0).infer(infer_like).not_differentiable();
 
 Specs infer_sequence(const OpCall& call) {
   const auto count = call.attr<std::int64_t>("count");
@@ -46,8 +50,8 @@ Tensor full(const Shape& shape, double value, DType dtype) {
 Tensor zeros(const Shape& shape, DType dtype) { return full(shape, 0, dtype); }
 Tensor ones(const Shape& shape, DType dtype) { return full(shape, 1, dtype); }
 Tensor full_like(const Tensor& x, double value) { return run_op("FullLike", {x}, {{"value", value}}); }
-Tensor zeros_like(const Tensor& x) { return full_like(x, 0); }
-Tensor ones_like(const Tensor& x) { return full_like(x, 1); }
+Tensor zeros_like(const Tensor& x) { return run_op("ZerosLike", {x}); }
+Tensor ones_like(const Tensor& x) { return run_op("OnesLike", {x}); }
 
 Tensor arange(double start, double stop, double step, DType dtype) {
   if (step == 0) throw invalid_argument("arange", "step must not be 0", {{"step", step}});

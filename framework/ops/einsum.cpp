@@ -50,7 +50,9 @@ class Parser {
   Labels output;
 
  private:
-  [[noreturn]] void fail(const char* expected) const { throw invalid_argument("einsum", expected, {{"equation", equation_}}); }
+  [[noreturn]] void fail(const char* expected) const {
+    throw invalid_argument("einsum", expected, {{"equation", equation_}});
+  }
 
   // rank -1: the output, whose ellipsis stands for as many axes as the widest of the inputs'.
   Labels labels_of(const std::string& term, int rank) {

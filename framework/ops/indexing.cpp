@@ -75,7 +75,9 @@ COHORT_OP("TakeAlongAxis")
 COHORT_OP("TakeAlongAxisGrad")  // (dy, indices, like) -> zeros like `like` with dy added where it was taken from
     .inputs(3)
     .attr("axis", -1)
-    .infer([](const OpCall& call) -> Specs { return {{call.dtype(0), call.shape(2)}}; })
+    .infer([](const OpCall& call) -> Specs {
+      return {{call.dtype(0), call.shape(2)}};
+    })
     .gradient([](const OpCall& call, const Tensor& dy) -> Tensors {
       return {take_along_axis(dy, call.input(1), call.attr<int>("axis")), {}, {}};
     });
@@ -114,7 +116,9 @@ COHORT_OP("ScatterNd")  // (indices, updates)
       check_updates(call, shape, 0, 1);
       return {{call.dtype(1), shape}};
     })
-    .gradient([](const OpCall& call, const Tensor& dy) -> Tensors { return {{}, gather_nd(dy, call.input(0))}; });
+    .gradient([](const OpCall& call, const Tensor& dy) -> Tensors {
+      return {{}, gather_nd(dy, call.input(0))};
+    });
 
 COHORT_OP("ScatterNdLike")  // (like, indices, updates)
     .inputs(3)
@@ -122,7 +126,9 @@ COHORT_OP("ScatterNdLike")  // (like, indices, updates)
       check_updates(call, call.shape(0), 1, 2);
       return {{call.dtype(2), call.shape(0)}};
     })
-    .gradient([](const OpCall& call, const Tensor& dy) -> Tensors { return {{}, {}, gather_nd(dy, call.input(1))}; });
+    .gradient([](const OpCall& call, const Tensor& dy) -> Tensors {
+      return {{}, {}, gather_nd(dy, call.input(1))};
+    });
 
 COHORT_OP("TensorScatterUpdate")  // (x, indices, updates)
     .inputs(3)
@@ -150,7 +156,9 @@ COHORT_OP("OneHot")
 
 COHORT_OP("Where")
     .inputs(1)
-    .infer([](const OpCall& call) -> Specs { return {{DType::Int64, {kUnknown, call.rank(0)}}}; })
+    .infer([](const OpCall& call) -> Specs {
+      return {{DType::Int64, {kUnknown, call.rank(0)}}};
+    })
     .not_differentiable()
     .dynamic_outputs();
 

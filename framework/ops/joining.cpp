@@ -51,6 +51,29 @@ COHORT_OP("Concat")
       return split_like(dy, Tensors(call.inputs().begin(), call.inputs().end()), call.attr<int>("axis"));
     });
 
+COHORT_OP("Stack")
+    .inputs(1, -1)
+    .attr("axis", 0)
+    .infer([](const OpCall& call) -> Specs {
+      const TensorSpec& first = call.spec(0);
+      const int axis = normalize_axis(call.attr<int>("axis"), first.shape.rank() + 1, call.name());
+      for (int i = 1; i < call.num_inputs(); ++i) {
+        call.check(call.dtype(i) == first.dtype && call.shape(i).compatible(first.shape),
+                   "all inputs must have one type and shape",
+                   {{"inputs[0]", first}, {"inputs[i]", call.spec(i)}, {"i", i}});
+      }
+      Shape to = first.shape.slice(0, axis);
+      to.push_back(call.num_inputs());
+      for (int i = axis; i < first.shape.rank(); ++i) to.push_back(first.shape[i]);
+      return {{first.dtype, to}};
+    })
+    .gradient([](const OpCall& call, const Tensor& dy) -> Tensors {
+      const int axis = normalize_axis(call.attr<int>("axis"), call.rank(0) + 1, call.name());
+      Tensors gradients = split(dy, call.num_inputs(), axis);
+      for (Tensor& gradient : gradients) gradient = squeeze(gradient, {axis});
+      return gradients;
+    });
+
 COHORT_OP("SplitLike")  // (x, likes...) -> the parts of x; only the sizes of `likes` count
     .inputs(2, -1)
     .infer([](const OpCall& call) -> Specs {
@@ -78,7 +101,8 @@ COHORT_OP("Split")
       const std::int64_t sum = std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0});
       const auto rest = std::find(sizes.begin(), sizes.end(), kUnknown);
       if (rest != sizes.end()) {
-        call.check(std::count(sizes.begin(), sizes.end(), kUnknown) == 1, "at most one size may be -1", {{"axis", axis}});
+        call.check(std::count(sizes.begin(), sizes.end(), kUnknown) == 1, "at most one size may be -1",
+                   {{"axis", axis}});
         if (whole != kUnknown) *rest = whole - (sum + 1);
         call.check(whole == kUnknown || *rest >= 0, "the sizes must fit into the axis",
                    {{"input.shape", call.shape(0)}, {"axis", axis}, {"sum(sizes)", sum + 1}});
@@ -132,7 +156,9 @@ COHORT_OP("SplitRepeats")
       }
       return {{call.dtype(0), to}};
     })
-    .gradient([](const OpCall& call, const Tensor& dy) -> Tensors { return {reshape_like(dy, call.input(0)), {}}; })
+    .gradient([](const OpCall& call, const Tensor& dy) -> Tensors {
+      return {reshape_like(dy, call.input(0)), {}};
+    })
     .alias();
 
 Specs infer_repeated(const OpCall& call, const Sizes& multiples) {
@@ -184,13 +210,7 @@ Tensors split_like(const Tensor& x, const Tensors& likes, int axis) {
   return run_op_all("SplitLike", inputs, {{"axis", axis}});
 }
 
-Tensor stack(const Tensors& tensors, int axis) {
-  if (tensors.empty()) throw invalid_argument("stack", "at least one tensor is expected", {{"len(tensors)", 0}});
-  axis = normalize_axis(axis, tensors[0].rank() + 1, "stack");
-  Tensors slices;
-  for (const Tensor& tensor : tensors) slices.push_back(expand_dims(tensor, axis));
-  return concatenate(slices, axis);
-}
+Tensor stack(const Tensors& tensors, int axis) { return run_op("Stack", tensors, {{"axis", axis}}); }
 
 Tensors unstack(const Tensor& x, int axis) {
   axis = normalize_axis(axis, x.rank(), "unstack");

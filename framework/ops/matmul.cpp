@@ -18,8 +18,7 @@ Specs infer_matmul(const OpCall& call) {
   const bool transpose_a = call.attr<bool>("transpose_a"), transpose_b = call.attr<bool>("transpose_b");
   call.check(is_number(call.dtype(0)) && call.dtype(0) == call.dtype(1), "both matrices must have one type of number",
              {{"a.dtype", call.dtype(0)}, {"b.dtype", call.dtype(1)}});
-  call.check(a.rank() >= 2 && b.rank() >= 2, "both inputs must have 2 axes or more",
-             {{"a.shape", a}, {"b.shape", b}});
+  call.check(a.rank() >= 2 && b.rank() >= 2, "both inputs must have 2 axes or more", {{"a.shape", a}, {"b.shape", b}});
   const std::int64_t k_of_a = a.dim(transpose_a ? -2 : -1), k_of_b = b.dim(transpose_b ? -1 : -2);
   call.check(k_of_a == k_of_b || k_of_a == kUnknown || k_of_b == kUnknown,
              "the columns of a must be as many as the rows of b",

@@ -50,9 +50,7 @@ void check_sparse_labels(const OpCall& call, int logits, int labels) {
   call.check(call.shape(labels).compatible(rows), "labels must have the shape of the logits without the last axis",
              {{"labels.shape", call.shape(labels)}, {"logits.shape", call.shape(logits)}});
 }
-Specs per_row(const OpCall& call) {
-  return {{call.dtype(0), call.shape(0).slice(0, call.rank(0) - 1)}};
-}
+Specs per_row(const OpCall& call) { return {{call.dtype(0), call.shape(0).slice(0, call.rank(0) - 1)}}; }
 
 Tensor cross_entropy_gradient(const Tensor& dloss, const Tensor& logits, const Tensor& labels) {
   return run_op("SoftmaxCrossEntropyGrad", {dloss, logits, labels});
@@ -109,7 +107,8 @@ COHORT_OP("SparseSoftmaxCrossEntropyGrad")  // (dloss, logits, labels) -> dloss 
       const Tensor &dloss = call.input(0), &logits = call.input(1), &labels = call.input(2);
       const Tensor weighted = dy * expand_dims(dloss, -1);
       return {sum(dy * sparse_cross_entropy_gradient(ones_like(dloss), logits, labels), -1),
-              softmax_backward(softmax(logits), weighted, -1), {}};
+              softmax_backward(softmax(logits), weighted, -1),
+              {}};
     });
 
 }  // namespace

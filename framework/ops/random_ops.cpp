@@ -11,8 +11,7 @@ namespace {
 
 Specs infer_from_attributes(const OpCall& call) {
   const Shape shape = call.attr<Shape>("shape");
-  call.check(shape.fully_known(), "every axis of the shape must be known", {{"shape", shape}}
-  );
+  call.check(shape.fully_known(), "every axis of the shape must be known", {{"shape", shape}});
   return {{call.attr<DType>("dtype"), shape}};
 }
 Specs infer_like(const OpCall& call) { return same_as(call.spec(0)); }

@@ -7,8 +7,8 @@
 namespace cohort::ops {
 
 // Random tensors. Every number is decided by the run's state, the op's seed, the row (the sample of the batch) and the
-// position in the row, so it does not depend on threads or on how a batch is divided. A tensor with one axis has rows of
-// one element. Seed -1 takes the next of the process's op seeds, once: a traced op draws new numbers at every step.
+// position in the row, so it does not depend on threads or on how a batch is divided. A tensor with one axis has rows
+// of one element. Seed -1 takes the next of the process's op seeds, once: a traced op draws new numbers at every step.
 inline constexpr std::int64_t kFreshSeed = -1;
 
 // Uniform in [minval, maxval); integer types draw integers.

@@ -44,23 +44,28 @@ Shape strided_sliced(const OpCall& call, const Shape& from) {
     const auto at = static_cast<std::size_t>(i);
     call.check(strides[at] != 0, "strides must not be 0", {{"axis", i}});
     const std::int64_t size = from[i];
-    to.push_back(size == kUnknown ? kUnknown
-                                  : slice_range(begin[at], end[at], strides[at], open_begin >> i & 1,
-                                                open_end >> i & 1, size).count);
+    to.push_back(
+        size == kUnknown
+            ? kUnknown
+            : slice_range(begin[at], end[at], strides[at], open_begin >> i & 1, open_end >> i & 1, size).count);
   }
   return to;
 }
 
 COHORT_OP("Slice")
     .inputs(1)
-    .infer([](const OpCall& call) -> Specs { return {{call.dtype(0), sliced(call, call.shape(0))}}; })
+    .infer([](const OpCall& call) -> Specs {
+      return {{call.dtype(0), sliced(call, call.shape(0))}};
+    })
     .gradient([](const OpCall& call, const Tensor& dy) -> Tensors {
       return {run_op("SliceGrad", {dy, call.input(0)}, call.attributes())};
     });
 
 COHORT_OP("SliceGrad")  // (dy, like) -> zeros like `like` with dy where the slice was
     .inputs(2)
-    .infer([](const OpCall& call) -> Specs { return {{call.dtype(0), call.shape(1)}}; })
+    .infer([](const OpCall& call) -> Specs {
+      return {{call.dtype(0), call.shape(1)}};
+    })
     .gradient([](const OpCall& call, const Tensor& dy) -> Tensors {
       return {run_op("Slice", {dy}, call.attributes()), {}};
     });
@@ -69,7 +74,9 @@ COHORT_OP("StridedSlice")
     .inputs(1)
     .attr("begin_mask", 0)
     .attr("end_mask", 0)
-    .infer([](const OpCall& call) -> Specs { return {{call.dtype(0), strided_sliced(call, call.shape(0))}}; })
+    .infer([](const OpCall& call) -> Specs {
+      return {{call.dtype(0), strided_sliced(call, call.shape(0))}};
+    })
     .gradient([](const OpCall& call, const Tensor& dy) -> Tensors {
       return {run_op("StridedSliceGrad", {dy, call.input(0)}, call.attributes())};
     });
@@ -78,7 +85,9 @@ COHORT_OP("StridedSliceGrad")
     .inputs(2)
     .attr("begin_mask", 0)
     .attr("end_mask", 0)
-    .infer([](const OpCall& call) -> Specs { return {{call.dtype(0), call.shape(1)}}; })
+    .infer([](const OpCall& call) -> Specs {
+      return {{call.dtype(0), call.shape(1)}};
+    })
     .gradient([](const OpCall& call, const Tensor& dy) -> Tensors {
       return {run_op("StridedSlice", {dy}, call.attributes()), {}};
     });
@@ -179,11 +188,9 @@ Tensor strided_slice(const Tensor& x, const std::vector<SliceSpec>& axes) {
     }
     strides[at] = range.step;
   }
-  return run_op("StridedSlice", {x}, {{"begin", begin},
-                                      {"end", end},
-                                      {"strides", strides},
-                                      {"begin_mask", begin_mask},
-                                      {"end_mask", end_mask}});
+  return run_op(
+      "StridedSlice", {x},
+      {{"begin", begin}, {"end", end}, {"strides", strides}, {"begin_mask", begin_mask}, {"end_mask", end_mask}});
 }
 
 Tensor take_at(const Tensor& x, std::int64_t index, int axis) {

@@ -50,6 +50,8 @@ KernelFn make_eye(const KernelSpec& spec) {
 
 COHORT_KERNEL("Fill", kCPU, make_fill);
 COHORT_KERNEL("FullLike", kCPU, make_fill);
+COHORT_KERNEL("ZerosLike", kCPU, make_fill);
+COHORT_KERNEL("OnesLike", kCPU, make_fill);
 COHORT_KERNEL("Range", kCPU, make_range);
 COHORT_KERNEL("Linspace", kCPU, make_linspace);
 COHORT_KERNEL("Eye", kCPU, make_eye);

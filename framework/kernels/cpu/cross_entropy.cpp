@@ -121,17 +121,15 @@ KernelFn make_gradient(const KernelSpec& spec) {
 KernelFn make_sparse_loss(const KernelSpec& spec) {
   const Shape& s = spec.input(0).shape;
   return visit_floating(spec.input(0).dtype, [&]<class T>(T) {
-    return visit_index(spec.input(1).dtype, [&]<class Label>(Label) {
-      return sparse_loss<T, Label>(rows_of(s), classes_of(s));
-    });
+    return visit_index(spec.input(1).dtype,
+                       [&]<class Label>(Label) { return sparse_loss<T, Label>(rows_of(s), classes_of(s)); });
   });
 }
 KernelFn make_sparse_gradient(const KernelSpec& spec) {
   const Shape& s = spec.input(1).shape;
   return visit_floating(spec.input(1).dtype, [&]<class T>(T) {
-    return visit_index(spec.input(2).dtype, [&]<class Label>(Label) {
-      return sparse_gradient<T, Label>(rows_of(s), classes_of(s));
-    });
+    return visit_index(spec.input(2).dtype,
+                       [&]<class Label>(Label) { return sparse_gradient<T, Label>(rows_of(s), classes_of(s)); });
   });
 }
 

@@ -35,8 +35,8 @@ KernelFn make_gather(const KernelSpec& spec) {
   const int axis = normalize_axis(spec.attr<int>("axis"), params.rank(), spec.name());
   return visit_element(spec.input(0).dtype, [&]<class T>(T) {
     return visit_index(spec.input(1).dtype, [&]<class Index>(Index) {
-      return gather<T, Index>(params.slice(0, axis).num_elements(), params[axis],
-                              params.slice(axis + 1).num_elements(), spec.input_size(1));
+      return gather<T, Index>(params.slice(0, axis).num_elements(), params[axis], params.slice(axis + 1).num_elements(),
+                              spec.input_size(1));
     });
   });
 }
@@ -51,9 +51,8 @@ KernelFn scatter_add(std::int64_t outer, std::int64_t size, std::int64_t inner, 
     const Index* indices = io.in<Index>(1);
     const T* values = io.in<T>(2);
     T* sums = io.out<T>(0);
-    parallel_for(outer * size * inner, 65536, [=](std::int64_t begin, std::int64_t end) {
-      std::fill(sums + begin, sums + end, T(0));
-    });
+    parallel_for(outer * size * inner, 65536,
+                 [=](std::int64_t begin, std::int64_t end) { std::fill(sums + begin, sums + end, T(0)); });
     for (std::int64_t i = 0; i < count; ++i) checked_index("ScatterAddLike", indices, i, size);
     const std::int64_t grain = grain_for(count * std::min(inner, kColumns));
     parallel_for(outer * strips, grain, [=](std::int64_t begin, std::int64_t end) {

@@ -43,6 +43,16 @@ KernelFn make_concat(const KernelSpec& spec) {
   };
 }
 
+KernelFn make_stack(const KernelSpec& spec) {
+  const int axis = normalize_axis(spec.attr<int>("axis"), spec.output(0).shape.rank(), spec.name());
+  const PartCopies parts(spec.output(0), axis);
+  std::vector<StridedCopy> copies;
+  for (int i = 0; i < spec.num_inputs(); ++i) copies.push_back(parts.into_whole(i, 1));
+  return [copies](const KernelIO& io) {
+    for (std::size_t i = 0; i < copies.size(); ++i) copies[i].run(io.inputs[i], io.outputs[0]);
+  };
+}
+
 KernelFn make_split(const KernelSpec& spec) {
   const int axis = normalize_axis(spec.attr<int>("axis"), spec.input(0).shape.rank(), spec.name());
   const PartCopies parts(spec.input(0), axis);
@@ -81,6 +91,7 @@ KernelFn make_tile(const KernelSpec& spec) { return make_repeated(spec, false); 
 KernelFn make_repeat(const KernelSpec& spec) { return make_repeated(spec, true); }
 
 COHORT_KERNEL("Concat", kCPU, make_concat);
+COHORT_KERNEL("Stack", kCPU, make_stack);
 COHORT_KERNEL("SplitLike", kCPU, make_split);
 COHORT_KERNEL("Split", kCPU, make_split);
 COHORT_KERNEL("SplitEvenly", kCPU, make_split);

@@ -44,10 +44,11 @@ KernelFn four_at_a_time(const KernelSpec& spec, Make make) {
   return visit_dtype(spec.output(0).dtype, [&]<class T>(T) -> KernelFn {
     return [rows, seed = seed_of(spec), make](const KernelIO& io) {
       T* out = io.out<T>(0);
-      for_each_four(rows, *io.random, seed, [&](const PhiloxStream& stream, std::int64_t i, std::int64_t at, int count) {
-        const std::array<float, 4> values = make(stream, static_cast<std::uint64_t>(i));
-        for (int j = 0; j < count; ++j) out[at + j] = value_as<T>(values[static_cast<std::size_t>(j)]);
-      });
+      for_each_four(rows, *io.random, seed,
+                    [&](const PhiloxStream& stream, std::int64_t i, std::int64_t at, int count) {
+                      const std::array<float, 4> values = make(stream, static_cast<std::uint64_t>(i));
+                      for (int j = 0; j < count; ++j) out[at + j] = value_as<T>(values[static_cast<std::size_t>(j)]);
+                    });
     };
   });
 }
@@ -71,14 +72,16 @@ KernelFn uniform_integers(const KernelSpec& spec) {
   return visit_index(spec.output(0).dtype, [&]<class T>(T) -> KernelFn {
     return [=, seed = seed_of(spec)](const KernelIO& io) {
       T* out = io.out<T>(0);
-      for_each_four(rows, *io.random, seed, [=](const PhiloxStream& stream, std::int64_t i, std::int64_t at, int count) {
-        for (int j = 0; j < count; ++j) {  // two elements of 64 bits a block
-          const auto index = static_cast<std::uint64_t>(i + j);
-          const Words words = stream.block(index / 2);
-          const std::size_t half = index % 2 * 2;
-          out[at + j] = static_cast<T>(first + static_cast<std::int64_t>(below(range, words[half], words[half + 1])));
-        }
-      });
+      for_each_four(
+          rows, *io.random, seed, [=](const PhiloxStream& stream, std::int64_t i, std::int64_t at, int count) {
+            for (int j = 0; j < count; ++j) {  // two elements of 64 bits a block
+              const auto index = static_cast<std::uint64_t>(i + j);
+              const Words words = stream.block(index / 2);
+              const std::size_t half = index % 2 * 2;
+              out[at + j] =
+                  static_cast<T>(first + static_cast<std::int64_t>(below(range, words[half], words[half + 1])));
+            }
+          });
     };
   });
 }
@@ -140,12 +143,13 @@ KernelFn make_dropout(const KernelSpec& spec) {
     return [=, seed = seed_of(spec)](const KernelIO& io) {
       const T* x = io.in<T>(0);
       T* y = io.out<T>(0);
-      for_each_four(rows, *io.random, seed, [=](const PhiloxStream& stream, std::int64_t i, std::int64_t at, int count) {
-        const Words words = stream.block(static_cast<std::uint64_t>(i) / 4);
-        for (int j = 0; j < count; ++j) {
-          y[at + j] = words[static_cast<std::size_t>(j)] < threshold ? T(0) : static_cast<T>(x[at + j] * scale);
-        }
-      });
+      for_each_four(
+          rows, *io.random, seed, [=](const PhiloxStream& stream, std::int64_t i, std::int64_t at, int count) {
+            const Words words = stream.block(static_cast<std::uint64_t>(i) / 4);
+            for (int j = 0; j < count; ++j) {
+              y[at + j] = words[static_cast<std::size_t>(j)] < threshold ? T(0) : static_cast<T>(x[at + j] * scale);
+            }
+          });
     };
   });
 }

@@ -89,7 +89,8 @@ KernelFn make_pad(const KernelSpec& spec) {
     const T value = value_as<T>(spec.attr<double>("value"));
     return [=](const KernelIO& io) {
       T* out = io.out<T>(0);
-      parallel_for(count, 32768, [=](std::int64_t begin, std::int64_t end) { std::fill(out + begin, out + end, value); });
+      parallel_for(count, 32768,
+                   [=](std::int64_t begin, std::int64_t end) { std::fill(out + begin, out + end, value); });
       copy.run(io.inputs[0], io.outputs[0]);
     };
   });
