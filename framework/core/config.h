@@ -44,8 +44,8 @@ class RefField {
   virtual ~RefField() = default;
   virtual Configurable* get() = 0;  // nullptr for None
   virtual void reset() = 0;
-  virtual Configurable* make(
-      std::string_view class_name_or_alias) = 0;  // default arguments; then its fields are visited
+  // An object with default arguments, whose fields are then visited.
+  virtual Configurable* make(std::string_view class_name_or_alias) = 0;
 };
 
 // A std::vector<Ref<T>> seen the same way.
