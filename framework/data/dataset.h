@@ -16,8 +16,10 @@ namespace cohort {
 
 inline constexpr std::int64_t kInfiniteCardinality = -1;
 inline constexpr std::int64_t kUnknownCardinality = -2;
+// As a number of parallel calls or prefetched elements: the framework chooses.
+inline constexpr std::int64_t kAutotune = -1;
 
-// One stage of a dataset: a source, or a transform of other datasets. Immutable and thread-safe.
+// One stage of a dataset: a source, or a transform of other datasets. Thread-safe; its iterators may outlive it.
 class DatasetStage {
  public:
   virtual ~DatasetStage() = default;
@@ -35,7 +37,7 @@ struct BatchOptions {
 };
 struct MapOptions {
   std::int64_t num_parallel_calls = 0;  // 0: on the thread that asks
-  bool deterministic = true;
+  bool deterministic = true;            // order is kept either way
 };
 
 // A lazy, serialisable chain of stages. A stage is a registered kind with attributes and inputs: plain data, like a

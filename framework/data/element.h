@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -100,5 +101,21 @@ using ElementSpec = Tree<TensorSpec>;
 
 // "(float32(None, 784), int32(None,))"
 std::string to_string(const ElementSpec& spec);
+
+// The structure without its leaves, as text that travels: "*" is a leaf, "(**)" a tuple, "{1:a*1:b*}" a dict with its
+// keys and their lengths.
+template <class T>
+std::string structure_of(const Tree<T>& tree) {
+  if (tree.is_leaf()) return "*";
+  const bool dict = tree.kind() == Tree<T>::Kind::Dict;
+  std::string text(dict ? "{" : "(");
+  for (std::size_t i = 0; i < tree.size(); ++i) {
+    if (dict) text.append(std::to_string(tree.key(i).size())).append(":").append(tree.key(i));
+    text += structure_of(tree[i]);
+  }
+  return text + (dict ? "}" : ")");
+}
+// The reverse, with leaves taken in order; throws when the text is malformed or the number of leaves differs.
+ElementSpec parse_structure(std::string_view text, const std::vector<TensorSpec>& leaves);
 
 }  // namespace cohort

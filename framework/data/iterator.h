@@ -1,11 +1,15 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
+#include "cohort/core/resource.h"
 #include "cohort/data/element.h"
+#include "cohort/data/iterator_state.h"
 #include "cohort/graph/function.h"
 
 namespace cohort {
@@ -15,12 +19,45 @@ namespace cohort {
 class DatasetIterator {
  public:
   virtual ~DatasetIterator() = default;
-  // Fills `element` with the next element's leaves, flattened; false at the end.
+  // Fills `element` with the next element's leaves, flattened, on the host; false at the end, and again when asked again.
   virtual bool next(Tensors& element) = 0;
+  // Starts over from the first element, as the next epoch: shuffles that reshuffle take another order.
+  virtual void rewind() = 0;
   // Where it stands, as bytes that restore() understands on an iterator of the same dataset. Exact: the next element
-  // after restore is the one that would have come next, whatever was prefetched or shuffled.
-  virtual std::string save() const = 0;
-  virtual void restore(std::string_view state) = 0;
+  // after restore is the one that would have come next, whatever was prefetched or shuffled. A state that does not fit
+  // throws and leaves the iterator at no particular element.
+  std::string save() const;
+  void restore(std::string_view state);
+
+  // The same for the stages of a chain: each writes its fields, then lets its input write.
+  virtual void save_to(StateWriter& state) const = 0;
+  virtual void restore_from(StateReader& state) = 0;
+
+  // Tensors of which the elements are rows, leaf by leaf; nullptr when elements come otherwise. Stages that only choose
+  // and order elements then pass row numbers, and batch copies rows straight from these.
+  virtual const Tensors* columns() const { return nullptr; }
+  // Instead of next, where there are columns: fills `rows` with the numbers of the next rows; how many, fewer than asked
+  // only at the end.
+  virtual std::size_t next_rows(std::span<std::int64_t> rows);
+};
+
+// Drops the next `count` elements; how many there were.
+std::uint64_t discard(DatasetIterator& iterator, std::uint64_t count);
+
+// The resource behind an Iterator handle.
+class IteratorResource : public Resource {
+ public:
+  IteratorResource(std::unique_ptr<DatasetIterator> walker, ElementSpec spec);
+  const char* kind() const override { return "Iterator"; }
+  DatasetIterator& walker() { return *walker_; }
+  const ElementSpec& element_spec() const { return spec_; }
+  // The next element's leaves, in memory kept for the next call; at the end throws OutOfRange.
+  const Tensors& next();
+
+ private:
+  std::unique_ptr<DatasetIterator> walker_;
+  ElementSpec spec_;
+  Tensors element_;
 };
 
 // A handle to an iterator that can be handed to a traced function: `next` inside a trace becomes a node, outside it
@@ -48,6 +85,8 @@ class Iterator {
   DatasetIterator& walker() const;
 
  private:
+  IteratorResource& resource() const;
+  Tensors next_leaves() const;
   Tensors next_leaves(std::size_t expected) const;
   Tensor handle_;
 };

@@ -1,0 +1,59 @@
+#include "cohort/datasets/transforms/transform.h"
+
+namespace cohort::datasets {
+namespace {
+
+class EnumerateIterator : public TransformIterator {
+ public:
+  using TransformIterator::TransformIterator;
+
+  bool next(Tensors& element) override {
+    if (!input_->next(incoming_)) return false;
+    element.resize(incoming_.size() + 1);
+    element[0] = Tensor::empty(DType::Int64, {}, cpu());
+    *static_cast<std::int64_t*>(element[0].raw()) = static_cast<std::int64_t>(count_++);
+    for (std::size_t i = 0; i < incoming_.size(); ++i) element[i + 1] = std::move(incoming_[i]);
+    return true;
+  }
+  void rewind() override {
+    count_ = 0;
+    input_->rewind();
+  }
+  void save_to(StateWriter& state) const override {
+    state.stage('E');
+    state.number(count_);
+    input_->save_to(state);
+  }
+  void restore_from(StateReader& state) override {
+    state.stage('E');
+    count_ = state.number();
+    input_->restore_from(state);
+  }
+
+ private:
+  std::uint64_t count_ = 0;
+  Tensors incoming_;
+};
+
+class EnumerateStage : public TransformStage {
+ public:
+  explicit EnumerateStage(const std::vector<Dataset>& inputs)
+      : TransformStage("Dataset.enumerate", inputs),
+        spec_(ElementSpec::tuple({TensorSpec{DType::Int64, {}}, input().element_spec()})) {}
+
+  const ElementSpec& element_spec() const override { return spec_; }
+  std::int64_t cardinality() const override { return input().cardinality(); }
+  std::unique_ptr<DatasetIterator> iterator() const override {
+    return std::make_unique<EnumerateIterator>(input().walk());
+  }
+
+ private:
+  ElementSpec spec_;
+};
+
+COHORT_DATASET("enumerate", [](const std::vector<Dataset>& inputs, const Attributes&) {
+  return std::make_shared<EnumerateStage>(inputs);
+});
+
+}  // namespace
+}  // namespace cohort::datasets

@@ -1,0 +1,223 @@
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <thread>
+
+#include "cohort/datasets/transforms/transform.h"
+
+namespace cohort::datasets {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Nanoseconds = std::chrono::duration<double, std::nano>;
+
+// Handing an element from thread to thread costs a few microseconds of both, so an input that is cheaper than that is
+// read by the consumer itself, and a thread of its own reads one that is clearly dearer.
+constexpr Nanoseconds kCheap{4'000};
+constexpr Nanoseconds kDear{15'000};
+constexpr std::int64_t kChosenSize = 8;
+constexpr std::int64_t kMaxSize = 1024;  // more elements in store than this hide nothing any more
+
+// Reads ahead on a thread of its own into a ring of slots that are used again and again. Everything below the mutex is
+// guarded by it; the input belongs to the producer unless it is paused.
+class PrefetchIterator : public TransformIterator {
+ public:
+  PrefetchIterator(std::unique_ptr<DatasetIterator> input, std::size_t slots, std::size_t leaves)
+      : TransformIterator(std::move(input)), slots_(slots) {
+    for (Slot& slot : slots_) {
+      slot.element.reserve(leaves);
+      slot.state.reserve(kStateBytes);
+    }
+    given_state_.reserve(kStateBytes);
+  }
+
+  ~PrefetchIterator() override {
+    if (!producer_.joinable()) return;
+    {
+      std::lock_guard lock(mutex_);
+      stop_ = true;
+    }
+    wanted_.notify_one();
+    producer_.join();
+  }
+
+  bool next(Tensors& element) override {
+    // Started here and not with the iterator: many are made and never read.
+    if (!producer_.joinable()) producer_ = std::thread([this] { produce(); });
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      if (held_ > 0) {
+        give(element);
+        return true;
+      }
+      if (error_) {
+        const std::exception_ptr error = std::exchange(error_, nullptr);
+        wanted_.notify_one();
+        std::rethrow_exception(error);
+      }
+      if (ended_) return false;
+      if (paused_ && !reading_) return read(element);
+      wait_for_producer(lock);
+    }
+  }
+
+  void rewind() override {
+    std::unique_lock lock(mutex_);
+    const bool was_paused = empty(lock);
+    input_->rewind();
+    if (!was_paused) resume();
+  }
+
+  void save_to(StateWriter& state) const override {
+    std::lock_guard lock(mutex_);
+    state.stage('F');
+    if (paused_ && !reading_ && held_ == 0 && !error_) {
+      input_->save_to(state);
+    } else {
+      state.raw(given_state_);
+    }
+  }
+
+  void restore_from(StateReader& state) override {
+    std::unique_lock lock(mutex_);
+    const bool was_paused = empty(lock);
+    state.stage('F');
+    input_->restore_from(state);
+    if (!was_paused) resume();
+  }
+
+ private:
+  static constexpr std::size_t kStateBytes = 256;
+
+  struct Slot {
+    Tensors element;
+    std::string state;  // the input's after this element
+  };
+
+  void produce() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      wanted_.wait(lock, [this] { return stop_ || !(paused_ || full_ || ended_ || error_); });
+      if (stop_) return;
+      Slot& slot = slots_[(first_ + held_) % slots_.size()];
+      reading_ = true;
+      lock.unlock();
+      bool got = false;
+      std::exception_ptr error;
+      const Clock::time_point start = Clock::now();
+      try {
+        got = input_->next(slot.element);
+        slot.state.clear();
+        StateWriter writer(slot.state);
+        input_->save_to(writer);
+      } catch (...) {
+        error = std::current_exception();
+      }
+      const Clock::time_point end = Clock::now();
+      lock.lock();
+      reading_ = false;
+      learn(end - start);
+      if (error) {
+        error_ = error;
+      } else if (!got) {
+        ended_ = true;
+      } else {
+        full_ = ++held_ == slots_.size();
+      }
+      if (consumer_waits_) filled_.notify_one();
+    }
+  }
+
+  void give(Tensors& element) {
+    Slot& slot = slots_[first_];
+    element.swap(slot.element);
+    slot.element.clear();
+    given_state_.swap(slot.state);
+    first_ = (first_ + 1) % slots_.size();
+    --held_;
+    if (cost_ < kCheap) paused_ = true;
+    // A producer that had to stop is woken for half a ring at once: waking costs more than most elements.
+    if (full_ && held_ <= slots_.size() / 2) {
+      full_ = false;
+      if (!paused_) wanted_.notify_one();
+    }
+  }
+
+  bool read(Tensors& element) {
+    const Clock::time_point start = Clock::now();
+    if (!input_->next(element)) {
+      ended_ = true;
+      return false;
+    }
+    learn(Clock::now() - start);
+    if (cost_ > kDear) resume();
+    return true;
+  }
+
+  void learn(Nanoseconds cost) { cost_ += (cost - cost_) / 4; }
+
+  void resume() {
+    given_state_.clear();
+    StateWriter writer(given_state_);
+    input_->save_to(writer);
+    paused_ = false;
+    wanted_.notify_one();
+  }
+
+  // Takes the input from the producer and forgets what was read ahead; whether the producer was paused before.
+  bool empty(std::unique_lock<std::mutex>& lock) {
+    const bool was_paused = std::exchange(paused_, true);
+    while (reading_) wait_for_producer(lock);
+    for (Slot& slot : slots_) slot.element.clear();
+    first_ = held_ = 0;
+    full_ = ended_ = false;
+    error_ = nullptr;
+    return was_paused;
+  }
+
+  void wait_for_producer(std::unique_lock<std::mutex>& lock) {
+    consumer_waits_ = true;
+    filled_.wait(lock);
+    consumer_waits_ = false;
+  }
+
+  std::thread producer_;
+  mutable std::mutex mutex_;
+  std::condition_variable wanted_, filled_;
+  std::vector<Slot> slots_;
+  std::size_t first_ = 0, held_ = 0;
+  std::string given_state_;  // the input's after the element given out last
+  Nanoseconds cost_{0};      // of one element, a running mean
+  std::exception_ptr error_;
+  bool paused_ = true, reading_ = false, full_ = false, ended_ = false, stop_ = false, consumer_waits_ = false;
+};
+
+class PrefetchStage : public TransformStage {
+ public:
+  PrefetchStage(const std::vector<Dataset>& inputs, std::int64_t buffer_size)
+      : TransformStage("Dataset.prefetch", inputs), buffer_size_(buffer_size) {
+    if (buffer_size < kAutotune) {
+      throw invalid_argument("Dataset.prefetch", "the number of elements to keep ready, or kAutotune, is expected",
+                             {{"buffer_size", buffer_size}});
+    }
+  }
+  std::int64_t cardinality() const override { return input().cardinality(); }
+  std::unique_ptr<DatasetIterator> iterator() const override {
+    if (buffer_size_ == 0) return input().walk();
+    const std::int64_t slots = buffer_size_ == kAutotune ? kChosenSize : std::min(buffer_size_, kMaxSize);
+    return std::make_unique<PrefetchIterator>(input().walk(), static_cast<std::size_t>(slots),
+                                              element_spec().flatten().size());
+  }
+
+ private:
+  std::int64_t buffer_size_;
+};
+
+COHORT_DATASET("prefetch", [](const std::vector<Dataset>& inputs, const Attributes& attributes) {
+  return std::make_shared<PrefetchStage>(inputs, attributes.get<std::int64_t>("buffer_size"));
+});
+
+}  // namespace
+}  // namespace cohort::datasets

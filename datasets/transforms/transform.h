@@ -1,0 +1,34 @@
+#pragma once
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "cohort/data/dataset.h"
+
+namespace cohort::datasets {
+
+// Base of stages over one input whose elements look like their input's.
+class TransformStage : public DatasetStage {
+ public:
+  // Throws unless there is exactly one input.
+  TransformStage(const char* who, const std::vector<Dataset>& inputs);
+  const ElementSpec& element_spec() const override { return input_.element_spec(); }
+
+ protected:
+  const Dataset& input() const { return input_; }
+
+ private:
+  Dataset input_;
+};
+
+// Base of iterators over one input.
+class TransformIterator : public DatasetIterator {
+ public:
+  explicit TransformIterator(std::unique_ptr<DatasetIterator> input) : input_(std::move(input)) {}
+
+ protected:
+  std::unique_ptr<DatasetIterator> input_;
+};
+
+}  // namespace cohort::datasets

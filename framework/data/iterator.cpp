@@ -1,0 +1,111 @@
+#include "cohort/data/iterator.h"
+
+#include <algorithm>
+#include <atomic>
+
+#include "cohort/core/dispatch.h"
+
+namespace cohort {
+namespace {
+
+std::string unique_name() {
+  static std::atomic<std::uint64_t> count{0};
+  return "iterator_" + std::to_string(count++);
+}
+
+// Specs as attributes: element types, and for each tensor its rank followed by its sizes.
+Attributes attributes_of(const ElementSpec& spec) {
+  std::vector<std::int64_t> dtypes, shapes;
+  for (const TensorSpec& leaf : spec.flatten()) {
+    dtypes.push_back(static_cast<std::int64_t>(leaf.dtype));
+    shapes.push_back(leaf.shape.rank());
+    shapes.insert(shapes.end(), leaf.shape.begin(), leaf.shape.end());
+  }
+  return {{"dtypes", dtypes}, {"shapes", shapes}};
+}
+
+}  // namespace
+
+std::string DatasetIterator::save() const {
+  std::string state;
+  StateWriter writer(state);
+  save_to(writer);
+  return state;
+}
+
+void DatasetIterator::restore(std::string_view state) {
+  StateReader reader(state);
+  restore_from(reader);
+  reader.finish();
+}
+
+std::size_t DatasetIterator::next_rows(std::span<std::int64_t>) {
+  throw internal_error("DatasetIterator", "row numbers are asked of iterators that have columns");
+}
+
+std::uint64_t discard(DatasetIterator& iterator, std::uint64_t count) {
+  std::uint64_t dropped = 0;
+  if (iterator.columns()) {
+    std::array<std::int64_t, 256> rows;
+    while (dropped < count) {
+      const std::size_t asked = std::min<std::uint64_t>(rows.size(), count - dropped);
+      const std::size_t got = iterator.next_rows({rows.data(), asked});
+      dropped += got;
+      if (got < asked) break;
+    }
+  } else {
+    Tensors element;
+    while (dropped < count && iterator.next(element)) ++dropped;
+  }
+  return dropped;
+}
+
+IteratorResource::IteratorResource(std::unique_ptr<DatasetIterator> walker, ElementSpec spec)
+    : Resource(unique_name()), walker_(std::move(walker)), spec_(std::move(spec)) {}
+
+const Tensors& IteratorResource::next() {
+  if (!walker_->next(element_)) {
+    throw Error(ErrorCode::OutOfRange, "Iterator.next", "an element is expected, but the dataset has ended", {},
+                "Add .repeat() to the dataset, or ask for fewer elements.");
+  }
+  return element_;
+}
+
+Iterator::Iterator(std::unique_ptr<DatasetIterator> iterator, ElementSpec spec)
+    : handle_(Tensor::of_resource(std::make_shared<IteratorResource>(std::move(iterator), std::move(spec)))) {}
+
+Iterator::Iterator(Tensor handle) : handle_(std::move(handle)) {}
+
+IteratorResource& Iterator::resource() const {
+  auto* resource = dynamic_cast<IteratorResource*>(handle_.resource().get());
+  if (!resource) {
+    throw invalid_argument("Iterator", "the handle of a dataset's iterator is expected", {{"handle", handle_.spec()}},
+                           "Make it with Dataset::iterator().");
+  }
+  return *resource;
+}
+
+const ElementSpec& Iterator::element_spec() const { return resource().element_spec(); }
+
+DatasetIterator& Iterator::walker() const { return resource().walker(); }
+
+Tensors Iterator::next_leaves() const {
+  if (handle_.is_symbolic() || current_trace()) {
+    return run_op_all("IteratorNext", {handle_}, attributes_of(element_spec()));
+  }
+  return resource().next();
+}
+
+Element Iterator::next() const { return element_spec().with_leaves(next_leaves()); }
+
+Tensors Iterator::next_leaves(std::size_t expected) const {
+  const ElementSpec& spec = element_spec();
+  const std::size_t leaves = spec.flatten().size();
+  if (leaves != expected) {
+    throw invalid_argument("Iterator.next", "as many names as an element has tensors are expected",
+                           {{"names", expected}, {"element", to_string(spec)}});
+  }
+  return next_leaves();
+}
+
+}  // namespace cohort
