@@ -21,7 +21,8 @@ std::string find_file(const std::string& folder, const std::string& name) {
 }
 
 // Files are opened where the dataset is walked: what travels to another machine is the folder's name.
-std::shared_ptr<const DatasetStage> make_fashion_mnist(const std::vector<Dataset>& inputs, const Attributes& attributes) {
+std::shared_ptr<const DatasetStage> make_fashion_mnist(const std::vector<Dataset>& inputs,
+                                                       const Attributes& attributes) {
   if (!inputs.empty()) throw invalid_argument(kWho, "a source has no inputs", {{"inputs", inputs.size()}});
   const auto folder = attributes.get<std::string>("folder");
   const auto split = attributes.get<std::string>("split");

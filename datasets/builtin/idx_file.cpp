@@ -59,7 +59,8 @@ Tensor read_idx(const std::string& path) {
   GzipFile file(path);
   std::array<std::uint8_t, 4> magic;
   file.read(magic.data(), magic.size());
-  if (magic[0] != 0 || magic[1] != 0 || magic[3] == 0 || magic[3] > Shape::kMaxRank) damaged(path, "its magic number is wrong");
+  if (magic[0] != 0 || magic[1] != 0 || magic[3] == 0 || magic[3] > Shape::kMaxRank)
+    damaged(path, "its magic number is wrong");
   if (magic[2] != kUnsignedBytes) {
     throw unimplemented(kWho, "an IDX file of unsigned bytes is expected", {{"path", path}, {"type", int{magic[2]}}});
   }

@@ -50,7 +50,8 @@ class RangeStage : public DatasetStage {
       const std::uint64_t stride = step > 0 ? static_cast<std::uint64_t>(step) : 0 - static_cast<std::uint64_t>(step);
       const std::uint64_t count = (distance - 1) / stride + 1;
       if (count > static_cast<std::uint64_t>(INT64_MAX)) {
-        throw invalid_argument("datasets.range", "fewer than 2^63 numbers are expected", {{"start", start}, {"stop", stop}});
+        throw invalid_argument("datasets.range", "fewer than 2^63 numbers are expected",
+                               {{"start", start}, {"stop", stop}});
       }
       all_.count = static_cast<std::int64_t>(count);
     }

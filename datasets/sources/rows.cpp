@@ -63,7 +63,9 @@ class RowsStage : public DatasetStage {
   }
   const ElementSpec& element_spec() const override { return spec_; }
   std::int64_t cardinality() const override { return count_; }
-  std::unique_ptr<DatasetIterator> iterator() const override { return std::make_unique<RowsIterator>(columns_, count_); }
+  std::unique_ptr<DatasetIterator> iterator() const override {
+    return std::make_unique<RowsIterator>(columns_, count_);
+  }
 
  private:
   Tensors columns_;

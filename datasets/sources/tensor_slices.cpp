@@ -9,7 +9,8 @@ constexpr const char* kWho = "datasets.from_tensor_slices";
 
 std::string tensor_name(std::size_t i) { return "tensor_" + std::to_string(i); }
 
-std::shared_ptr<const DatasetStage> make_tensor_slices(const std::vector<Dataset>& inputs, const Attributes& attributes) {
+std::shared_ptr<const DatasetStage> make_tensor_slices(const std::vector<Dataset>& inputs,
+                                                       const Attributes& attributes) {
   if (!inputs.empty()) throw invalid_argument(kWho, "a source has no inputs", {{"inputs", inputs.size()}});
   Tensors tensors;
   Specs specs;

@@ -48,7 +48,8 @@ Tensor gather(const Tensor& column, std::span<const std::int64_t> rows) {
     for (std::int64_t i = begin; i < end; ++i) {
       // Rows in random order defeat the hardware's prefetcher.
       if (i + kRowsAhead < end) fetch(source + rows[static_cast<std::size_t>(i + kRowsAhead)] * bytes, bytes);
-      std::memcpy(target + i * bytes, source + rows[static_cast<std::size_t>(i)] * bytes, static_cast<std::size_t>(bytes));
+      std::memcpy(target + i * bytes, source + rows[static_cast<std::size_t>(i)] * bytes,
+                  static_cast<std::size_t>(bytes));
     }
   });
   return batch;
@@ -57,8 +58,12 @@ Tensor gather(const Tensor& column, std::span<const std::int64_t> rows) {
 class BatchIterator : public TransformIterator {
  public:
   // `batch_size` is what is asked for, `capacity` how much of it there can ever be.
-  BatchIterator(std::unique_ptr<DatasetIterator> input, std::int64_t batch_size, std::int64_t capacity, bool drop_remainder)
-      : TransformIterator(std::move(input)), batch_size_(batch_size), capacity_(capacity), drop_remainder_(drop_remainder) {
+  BatchIterator(std::unique_ptr<DatasetIterator> input, std::int64_t batch_size, std::int64_t capacity,
+                bool drop_remainder)
+      : TransformIterator(std::move(input)),
+        batch_size_(batch_size),
+        capacity_(capacity),
+        drop_remainder_(drop_remainder) {
     if (input_->columns()) rows_.resize(static_cast<std::size_t>(capacity));
   }
 

@@ -138,7 +138,8 @@ class MapStage : public TransformStage {
                              {{"num_parallel_calls", calls}});
     }
     window_ = calls == kAutotune ? ThreadPool::instance().threads() : std::max<std::int64_t>(calls, 1);
-    function_ = std::make_shared<MappedFunction>(graph, static_cast<std::uint64_t>(attributes.get<std::int64_t>("seed", 0)));
+    function_ =
+        std::make_shared<MappedFunction>(graph, static_cast<std::uint64_t>(attributes.get<std::int64_t>("seed", 0)));
   }
   const ElementSpec& element_spec() const override { return spec_; }
   std::int64_t cardinality() const override { return input().cardinality(); }

@@ -6,7 +6,8 @@ namespace {
 class RepeatIterator : public Selection<RepeatIterator> {
  public:
   // A negative count never ends.
-  RepeatIterator(std::unique_ptr<DatasetIterator> input, std::int64_t count) : Selection(std::move(input)), count_(count) {}
+  RepeatIterator(std::unique_ptr<DatasetIterator> input, std::int64_t count)
+      : Selection(std::move(input)), count_(count) {}
 
   template <class Item>
   std::size_t pull(std::span<Item> items) {
@@ -57,7 +58,8 @@ class RepeatStage : public TransformStage {
     const std::int64_t available = input().cardinality();
     if (count_ == 0 || available == 0) return 0;
     if (available == kUnknownCardinality && count_ > 0) return kUnknownCardinality;
-    if (available < 0 || count_ < 0) return available == kUnknownCardinality ? kUnknownCardinality : kInfiniteCardinality;
+    if (available < 0 || count_ < 0)
+      return available == kUnknownCardinality ? kUnknownCardinality : kInfiniteCardinality;
     return available > INT64_MAX / count_ ? kInfiniteCardinality : available * count_;
   }
   std::unique_ptr<DatasetIterator> iterator() const override {

@@ -132,8 +132,8 @@ class ShuffleStage : public TransformStage {
   }
   std::int64_t cardinality() const override { return input().cardinality(); }
   std::unique_ptr<DatasetIterator> iterator() const override {
-    return std::make_unique<ShuffleIterator>(input().walk(), static_cast<std::uint64_t>(buffer_size_), seed_, reshuffle_,
-                                             runs_.fetch_add(1));
+    return std::make_unique<ShuffleIterator>(input().walk(), static_cast<std::uint64_t>(buffer_size_), seed_,
+                                             reshuffle_, runs_.fetch_add(1));
   }
 
  private:

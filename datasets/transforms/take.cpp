@@ -7,7 +7,8 @@ namespace {
 
 class TakeIterator : public Selection<TakeIterator> {
  public:
-  TakeIterator(std::unique_ptr<DatasetIterator> input, std::uint64_t count) : Selection(std::move(input)), count_(count) {}
+  TakeIterator(std::unique_ptr<DatasetIterator> input, std::uint64_t count)
+      : Selection(std::move(input)), count_(count) {}
 
   template <class Item>
   std::size_t pull(std::span<Item> items) {

@@ -54,18 +54,17 @@ Dataset Dataset::make(std::string kind, std::vector<Dataset> inputs, Attributes 
   for (const Dataset& input : inputs) input.stage();
   auto stage = find_maker(kind)(inputs, attributes);
   Dataset dataset;
-  dataset.node_ = std::make_shared<const Node>(
-      Node{std::move(kind), std::move(inputs), std::move(attributes), std::move(stage)});
+  dataset.node_ =
+      std::make_shared<const Node>(Node{std::move(kind), std::move(inputs), std::move(attributes), std::move(stage)});
   return dataset;
 }
 
 Dataset Dataset::shuffle(std::int64_t buffer_size, ShuffleOptions options) const {
   // Drawn here and not by the iterator, so that the seed travels with the dataset.
   const std::int64_t seed = options.seed ? *options.seed : static_cast<std::int64_t>(next_op_seed());
-  return make("shuffle", {*this},
-              {{"buffer_size", buffer_size},
-               {"seed", seed},
-               {"reshuffle_each_iteration", options.reshuffle_each_iteration}});
+  return make(
+      "shuffle", {*this},
+      {{"buffer_size", buffer_size}, {"seed", seed}, {"reshuffle_each_iteration", options.reshuffle_each_iteration}});
 }
 
 Dataset Dataset::batch(std::int64_t batch_size, BatchOptions options) const {

@@ -61,8 +61,8 @@ class Dataset {
   Dataset map(const std::function<Element(const Element&)>& f, MapOptions options = {}) const;
   // Convenience for tuples of leaves: map([](Tensor x, Tensor y) { return std::tuple(x / 255.0, y); }).
   template <class F>
-    requires(!std::is_convertible_v<F, std::function<Element(const Element&)>>)
-  Dataset map(F f, MapOptions options = {}) const;
+  requires(!std::is_convertible_v<F, std::function<Element(const Element&)>>) Dataset map(F f, MapOptions options = {})
+  const;
 
   bool defined() const { return static_cast<bool>(node_); }
   const ElementSpec& element_spec() const;
@@ -83,9 +83,9 @@ class Dataset {
 
 // Implementations register a maker for their kind.
 using DatasetMaker = std::function<std::shared_ptr<const DatasetStage>(const std::vector<Dataset>& inputs,
-                                                                      const Attributes& attributes)>;
+                                                                       const Attributes& attributes)>;
 bool register_dataset(const std::string& kind, DatasetMaker maker);
-#define COHORT_DATASET(kind, maker)                                               \
+#define COHORT_DATASET(kind, maker)                                                \
   [[maybe_unused]] static const bool COHORT_CONCAT(cohort_dataset_, __COUNTER__) = \
       ::cohort::register_dataset(kind, maker)
 
@@ -108,17 +108,18 @@ Element apply_to_leaves(const F& f, const Tensors& leaves, R (F::*)(Args...) con
     } else {
       return std::apply([](const auto&... each) { return Element::tuple({Element(each)...}); }, result);
     }
-  }(std::index_sequence_for<Args...>{});
+  }
+  (std::index_sequence_for<Args...>{});
 }
 
 }  // namespace detail
 
 template <class F>
-  requires(!std::is_convertible_v<F, std::function<Element(const Element&)>>)
-Dataset Dataset::map(F f, MapOptions options) const {
-  return map(std::function<Element(const Element&)>([f](const Element& element) {
-               return detail::apply_to_leaves(f, element.flatten(), &F::operator());
-             }),
+requires(!std::is_convertible_v<F, std::function<Element(const Element&)>>) Dataset Dataset::map(F f,
+                                                                                                 MapOptions options)
+const {
+  return map(std::function<Element(const Element&)>(
+                 [f](const Element& element) { return detail::apply_to_leaves(f, element.flatten(), &F::operator()); }),
              options);
 }
 

@@ -8,7 +8,8 @@ namespace {
 constexpr int kMaxDepth = 32;
 
 [[noreturn]] void refuse(std::string_view text) {
-  throw invalid_argument("Element", "a structure of '*', '(...)' and '{length:key...}' with one '*' per tensor is expected",
+  throw invalid_argument("Element",
+                         "a structure of '*', '(...)' and '{length:key...}' with one '*' per tensor is expected",
                          {{"structure", text}});
 }
 

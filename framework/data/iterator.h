@@ -19,7 +19,8 @@ namespace cohort {
 class DatasetIterator {
  public:
   virtual ~DatasetIterator() = default;
-  // Fills `element` with the next element's leaves, flattened, on the host; false at the end, and again when asked again.
+  // Fills `element` with the next element's leaves, flattened, on the host; false at the end, and again when asked
+  // again.
   virtual bool next(Tensors& element) = 0;
   // Starts over from the first element, as the next epoch: shuffles that reshuffle take another order.
   virtual void rewind() = 0;
@@ -36,8 +37,8 @@ class DatasetIterator {
   // Tensors of which the elements are rows, leaf by leaf; nullptr when elements come otherwise. Stages that only choose
   // and order elements then pass row numbers, and batch copies rows straight from these.
   virtual const Tensors* columns() const { return nullptr; }
-  // Instead of next, where there are columns: fills `rows` with the numbers of the next rows; how many, fewer than asked
-  // only at the end.
+  // Instead of next, where there are columns: fills `rows` with the numbers of the next rows; how many, fewer than
+  // asked only at the end.
   virtual std::size_t next_rows(std::span<std::int64_t> rows);
 };
 
