@@ -10,7 +10,7 @@ namespace cohort {
 namespace {
 
 thread_local Dispatcher* stack_top = nullptr;
-thread_local const void* trace_under_way = nullptr;
+thread_local std::uint64_t trace_under_way = 0;
 
 // Output memory for kernels that decide their own shapes.
 class EagerAllocator : public OutputAllocator {
@@ -50,8 +50,8 @@ Device& device_for(const OpDef& op, const Tensors& inputs) {
 }  // namespace
 
 Dispatcher* top_dispatcher() { return stack_top; }
-const void* current_trace() { return trace_under_way; }
-void set_current_trace(const void* trace) { trace_under_way = trace; }
+std::uint64_t current_trace() { return trace_under_way; }
+void set_current_trace(std::uint64_t trace) { trace_under_way = trace; }
 
 DispatcherScope::DispatcherScope(Dispatcher& dispatcher) : dispatcher_(&dispatcher) {
   dispatcher.below_ = stack_top;

@@ -37,9 +37,9 @@ class DispatcherScope {
 };
 
 Dispatcher* top_dispatcher();
-// The trace under way on this thread (its identity, as in Symbol::trace), or nullptr.
-const void* current_trace();
-void set_current_trace(const void* trace);
+// The trace under way on this thread (its identity, as in Symbol::trace), or 0.
+std::uint64_t current_trace();
+void set_current_trace(std::uint64_t trace);
 
 // Calls an op by name through the stack.
 Tensors run_op_all(std::string_view name, const Tensors& inputs, const Attributes& attributes = {});

@@ -29,7 +29,7 @@ struct TensorSpec {
 
 // Which value of which trace a symbolic tensor stands for.
 struct Symbol {
-  const void* trace = nullptr;
+  std::uint64_t trace = 0;  // identity of the trace, never used twice; 0: none
   std::int32_t node = -1;
   std::int32_t output = 0;
 };
@@ -74,7 +74,7 @@ class Tensor {
   int rank() const { return shape().rank(); }
   std::int64_t num_elements() const { return shape().num_elements(); }
   std::size_t bytes() const { return static_cast<std::size_t>(num_elements()) * size_of(dtype()); }
-  bool is_symbolic() const { return body().symbol.trace != nullptr; }
+  bool is_symbolic() const { return body().symbol.trace != 0; }
   const Symbol& symbol() const { return body().symbol; }
   Device& device() const;
 

@@ -1,3 +1,5 @@
+#include <google/protobuf/stubs/logging.h>
+
 #include "cohort/core/random.h"
 #include "cohort/graph/graph.h"
 #include "cohort/graph/graph.pb.h"
@@ -231,6 +233,7 @@ std::string serialize(const Graph& graph, ConstantTable& constants) {
 }
 
 std::shared_ptr<Graph> parse_graph(std::string_view bytes, const ConstantTable& constants) {
+  google::protobuf::LogSilencer quiet;  // what is wrong is said by the error
   proto::GraphProto from;
   if (!from.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) throw malformed("not a graph");
   return read_graph(from, &constants, 0);
@@ -249,6 +252,7 @@ std::string serialize_with_constants(const Graph& graph) {
 }
 
 std::shared_ptr<Graph> parse_graph_with_constants(std::string_view bytes) {
+  google::protobuf::LogSilencer quiet;  // what is wrong is said by the error
   proto::GraphFileProto from;
   if (!from.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) throw malformed("not a graph file");
   ConstantTable constants;

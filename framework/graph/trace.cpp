@@ -1,5 +1,6 @@
 #include "cohort/graph/trace.h"
 
+#include <atomic>
 #include <cctype>
 #include <unordered_map>
 
@@ -8,6 +9,7 @@ namespace {
 
 thread_local std::string name_scope;
 thread_local std::source_location location;
+std::atomic<std::uint64_t> traces_begun{0};
 
 // "MatMul" -> "mat_mul"
 std::string snake_case(const std::string& name) {
@@ -33,11 +35,15 @@ std::string location_text() {
 // Appends a node for every op called while it is on top of the stack.
 class Tracer : public Dispatcher {
  public:
-  explicit Tracer(const Specs& arguments) : enclosing_(current_trace()) {
+  explicit Tracer(const Specs& arguments) : enclosing_(current_trace()), parent_(innermost) {
     for (const TensorSpec& spec : arguments) arguments_.push_back(add_input(spec, "argument"));
-    set_current_trace(this);
+    set_current_trace(id_);
+    innermost = this;
   }
-  ~Tracer() override { set_current_trace(enclosing_); }
+  ~Tracer() override {
+    set_current_trace(enclosing_);
+    innermost = parent_;
+  }
 
   const Tensors& arguments() const { return arguments_; }
 
@@ -70,7 +76,7 @@ class Tracer : public Dispatcher {
     node.location = location_text();
     Tensors outputs;
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {
-      outputs.push_back(Tensor::symbolic(node.outputs[i], {this, first.node, static_cast<int>(i)}));
+      outputs.push_back(Tensor::symbolic(node.outputs[i], {id_, first.node, static_cast<int>(i)}));
     }
     return outputs;
   }
@@ -78,12 +84,12 @@ class Tracer : public Dispatcher {
   Tensor add_input(const TensorSpec& spec, const char* name) {
     const Value value = graph_->add(find_op("Input"), {}, {{"dtype", spec.dtype}, {"shape", spec.shape}},
                                     std::string(name) + "_" + std::to_string(graph_->nodes.size()));
-    return Tensor::symbolic(spec, {this, value.node, 0});
+    return Tensor::symbolic(spec, {id_, value.node, 0});
   }
 
   Value value_of(const Tensor& tensor) {
     if (!tensor.defined()) throw failed_precondition("trace", "a tensor must be given a value before it is used");
-    if (tensor.is_symbolic() && tensor.symbol().trace == this) return {tensor.symbol().node, tensor.symbol().output};
+    if (tensor.is_symbolic() && tensor.symbol().trace == id_) return {tensor.symbol().node, tensor.symbol().output};
     const void* key = tensor.dtype() == DType::Resource && tensor.resource() ? tensor.resource().get() : tensor.identity();
     if (auto known = outer_.find(key); known != outer_.end()) return known->second;
     Value value;
@@ -103,8 +109,8 @@ class Tracer : public Dispatcher {
 
   void check_enclosing(const Tensor& tensor) const {
     if (!tensor.is_symbolic()) return;
-    for (const void* t = enclosing_; t; t = static_cast<const Tracer*>(t)->enclosing_) {
-      if (t == tensor.symbol().trace) return;
+    for (const Tracer* outer = parent_; outer; outer = outer->parent_) {
+      if (outer->id_ == tensor.symbol().trace) return;
     }
     throw failed_precondition("trace", "a symbolic tensor may be used only inside the trace that made it",
                               {{"tensor", tensor.spec()}},
@@ -117,13 +123,18 @@ class Tracer : public Dispatcher {
     return count == 0 ? name : name + "_" + std::to_string(count);
   }
 
-  const void* enclosing_;
+  static thread_local Tracer* innermost;
+  const std::uint64_t id_ = ++traces_begun;
+  const std::uint64_t enclosing_;
+  Tracer* const parent_;
   std::shared_ptr<Graph> graph_ = std::make_shared<Graph>();
   Tensors arguments_, captures_, kept_;
   std::vector<int> capture_nodes_;
   std::unordered_map<const void*, Value> outer_;
   std::unordered_map<std::string, int> names_;
 };
+
+thread_local Tracer* Tracer::innermost = nullptr;
 
 }  // namespace
 
@@ -154,7 +165,7 @@ EagerScope::EagerScope()
     : bottom_(std::make_unique<Bottom>()),
       scope_(std::make_unique<DispatcherScope>(*bottom_)),
       trace_before_(current_trace()) {
-  set_current_trace(nullptr);
+  set_current_trace(0);
 }
 EagerScope::~EagerScope() { set_current_trace(trace_before_); }
 

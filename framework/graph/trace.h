@@ -58,7 +58,7 @@ class EagerScope {
   class Bottom;
   std::unique_ptr<Bottom> bottom_;
   std::unique_ptr<DispatcherScope> scope_;
-  const void* trace_before_;
+  std::uint64_t trace_before_;
 };
 
 // Replays a graph's nodes through the dispatcher stack: eagerly, onto a tape, or into an enclosing trace.

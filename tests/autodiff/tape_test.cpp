@@ -5,6 +5,8 @@
 #include "cohort/autodiff/control_flow.h"
 #include "cohort/graph/function.h"
 #include "cohort/ops/array.h"
+#include "cohort/ops/creation.h"
+#include "cohort/ops/joining.h"
 #include "cohort/ops/math.h"
 #include "cohort/ops/matmul.h"
 #include "cohort/ops/reduce.h"
@@ -154,7 +156,7 @@ TEST_P(ControlFlow, ScanCarriesAndStacks) {
     const ops::ScanResult r = ops::scan(
         [](const Tensors& carry, const Tensors& slice) { return Tensors{carry[0] * slice[0], carry[0] + slice[0]}; },
         {Tensor::scalar(1.0)}, {x});
-    return ops::concat({ops::reshape(r.carries[0], {1}), r.sequences[0]}, 0);
+    return ops::concatenate({ops::reshape(r.carries[0], {1}), r.sequences[0]}, 0);
   };
   // product of all; running products plus the element
   const auto [y, dx] = run(f, vector({2, 3, 4}));
