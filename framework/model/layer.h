@@ -1,14 +1,19 @@
 #pragma once
 
+#include <atomic>
 #include <initializer_list>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <typeinfo>
 #include <utility>
 #include <vector>
 
 #include "cohort/core/config.h"
+#include "cohort/core/op.h"
 #include "cohort/core/tensor.h"
 #include "cohort/data/element.h"
 #include "cohort/metrics/metric.h"
@@ -42,10 +47,15 @@ struct WeightOptions {
 
 // A step of a model: weights and a computation made of ops. A user derives, makes weights in build() and computes in
 // call(). Shapes have the batch as axis 0, unknown while tracing.
-class Layer : public Configurable {
+class Layer : public Configurable, public std::enable_shared_from_this<Layer> {
  public:
-  Layer() = default;
-  std::string module_name() const override { return "keras.layers"; }
+  Layer();
+  ~Layer() override;
+  Layer(const Layer&) = delete;
+  Layer& operator=(const Layer&) = delete;
+  // The name it is registered under; a user's class says "package>Name", one that is not registered its C++ name.
+  std::string class_name() const override;
+  std::string module_name() const override;
 
   // Makes the weights for inputs of this shape; called once, before the first call, outside every trace.
   virtual void build(const Shape&) {}
@@ -62,9 +72,21 @@ class Layer : public Configurable {
   Tensor operator()(const Tensor& input, const CallOptions& options = {});
   Tensor operator()(const Tensors& inputs, const CallOptions& options = {});
   Element apply(const Element& inputs, const CallContext& context);
-  // On symbols: becomes part of a functional model.
+  // On symbols: becomes part of a functional model. The layer must be shared (made by its handle or by make<T>).
   SymbolicTensor operator()(const SymbolicTensor& input);
   SymbolicTensor operator()(const std::vector<SymbolicTensor>& inputs);
+  SymbolicTensor operator()(std::initializer_list<SymbolicTensor> inputs) {
+    return (*this)(std::vector<SymbolicTensor>(inputs));
+  }
+  Symbols apply_symbols(const Symbols& inputs);
+  // Makes the weights for inputs of these shapes unless that was done.
+  void ensure_built(const std::vector<Shape>& inputs);
+  // The calls on symbols so far, oldest first; input() and output() are those of the only one.
+  const std::vector<std::weak_ptr<LayerCall>>& inbound_calls() const { return inbound_calls_; }
+  SymbolicTensor input() const;
+  SymbolicTensor output() const;
+  // The shapes of its outputs in the latest call, batch unknown; empty before the first.
+  std::vector<Shape> output_shapes() const;
 
   // Unique among layers of its class: "dense_1", unless given.
   const std::string& name() const;
@@ -86,7 +108,11 @@ class Layer : public Configurable {
   void set_weights(const std::vector<Tensor>& values);
   // Penalties of the last call: add_loss, regularizers, activity regularizers.
   Tensors losses() const;
-  std::vector<Ref<Metric>> metrics() const;
+  // Forgets the penalties of the last call (symbols of a trace that has ended).
+  void clear_losses();
+  virtual std::vector<Ref<Metric>> metrics() const;
+  // Puts every constrained weight back into its set; part of a train step.
+  void apply_constraints() const;
   const std::vector<std::pair<std::string, Ref<Layer>>>& sublayers() const { return sublayers_; }
   // Own weights with their Keras attribute names, for files.
   const std::vector<std::pair<std::string, Variable>>& own_weights() const { return own_weights_; }
@@ -98,9 +124,14 @@ class Layer : public Configurable {
   template <class U>
   struct Handle : Ref<U> {
     using Ref<U>::Ref;
-    Tensor operator()(const Tensor& input, const CallOptions& options = {}) const { return (*this->get())(input, options); }
-    Tensor operator()(const Tensors& inputs, const CallOptions& options = {}) const { return (*this->get())(inputs, options); }
+    Tensor operator()(const Tensor& input, const CallOptions& options = {}) const {
+      return (*this->get())(input, options);
+    }
+    Tensor operator()(const Tensors& inputs, const CallOptions& options = {}) const {
+      return (*this->get())(inputs, options);
+    }
     SymbolicTensor operator()(const SymbolicTensor& input) const { return (*this->get())(input); }
+    SymbolicTensor output() const { return this->get()->output(); }
     SymbolicTensor operator()(const std::vector<SymbolicTensor>& inputs) const { return (*this->get())(inputs); }
     SymbolicTensor operator()(std::initializer_list<SymbolicTensor> inputs) const {
       return (*this->get())(std::vector<SymbolicTensor>(inputs));
@@ -118,27 +149,66 @@ class Layer : public Configurable {
   }
   void track_layer(const std::string& name, Ref<Layer> layer);
   void track_metric(Ref<Metric> metric);
+  void untrack_last_layer();
+  const std::vector<Ref<Metric>>& own_metrics() const { return metrics_; }
   void add_loss(const Tensor& loss);
+  void mark_built() { built_ = true; }
+  // Notes a call on symbols; the symbols of its outputs.
+  Symbols add_call(const Symbols& inputs, const ElementSpec& outputs);
   bool supports_masking_ = false;
   bool trainable_ = true;
   DType dtype_ = DType::Float32;
   Ref<Regularizer> activity_regularizer_;
 
  private:
+  friend class LayerCallScope;
   struct Weight {
+    std::string name;
     Variable variable;
     Ref<Regularizer> regularizer;
+    Ref<Constraint> constraint;
+    bool made_trainable = true;
   };
+  void collect_weights(std::vector<const Weight*>& weights) const;
+  void collect_losses(Tensors& losses) const;
+  void note_outputs(const Element& outputs);
+
   mutable std::string name_;
-  bool built_ = false;
+  mutable std::mutex mutex_;  // guards the name and what a call leaves behind
+  std::atomic<bool> built_ = false;
+  std::vector<Weight> weights_;
   std::vector<std::pair<std::string, Variable>> own_weights_;
-  std::vector<Weight> regularized_;
   std::vector<std::pair<std::string, Ref<Layer>>> sublayers_;
   std::vector<Ref<Metric>> metrics_;
+  std::vector<std::weak_ptr<LayerCall>> inbound_calls_;
+  std::vector<Shape> output_shapes_;
   Tensors call_losses_;
 };
 
 template <class T>
 using LayerHandle = Layer::Handle<T>;
+
+// Starts the counts behind automatic names ("dense_1") anew, as keras.utils.clear_session.
+void reset_layer_names();
+// The next automatic name of a class: "dense", "dense_1", ...
+std::string unique_layer_name(const std::string& class_name);
+
+bool register_layer_class(const std::string& registered_name, const std::type_info& type, Registry<Layer>::Maker maker);
+template <class T>
+bool register_layer_class(const std::string& package, const std::string& name) {
+  return register_layer_class(package + ">" + name, typeid(T), [package, name]() -> std::shared_ptr<Layer> {
+    if constexpr (std::is_default_constructible_v<T>) {
+      return std::make_shared<T>();
+    } else {
+      throw unimplemented("Layer '" + package + ">" + name + "'",
+                          "a layer made by its name needs a constructor without arguments");
+    }
+  });
+}
+
+// Makes a user's layer known by name: it is saved and loaded as "package>Class".
+#define COHORT_REGISTER_LAYER(package, Class)                                    \
+  [[maybe_unused]] static const bool COHORT_CONCAT(cohort_layer_, __COUNTER__) = \
+      ::cohort::register_layer_class<Class>(package, #Class)
 
 }  // namespace cohort

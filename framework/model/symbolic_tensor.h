@@ -1,9 +1,13 @@
 #pragma once
 
+#include <initializer_list>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "cohort/core/tensor.h"
+#include "cohort/data/element.h"
 
 namespace cohort {
 
@@ -18,6 +22,7 @@ class SymbolicTensor {
   SymbolicTensor(TensorSpec spec, std::shared_ptr<LayerCall> source, int output)
       : spec_(std::move(spec)), source_(std::move(source)), output_(output) {}
 
+  bool defined() const { return static_cast<bool>(source_); }
   const Shape& shape() const { return spec_.shape; }
   DType dtype() const { return spec_.dtype; }
   const TensorSpec& spec() const { return spec_; }
@@ -28,6 +33,27 @@ class SymbolicTensor {
   TensorSpec spec_;
   std::shared_ptr<LayerCall> source_;
   int output_ = 0;
+};
+
+// The inputs or outputs of a functional model: one symbol, a list, or a dict by name.
+class Symbols : public Tree<SymbolicTensor> {
+ public:
+  Symbols() = default;
+  Symbols(Tree<SymbolicTensor> tree) : Tree(std::move(tree)) {}
+  Symbols(SymbolicTensor symbol) : Tree(std::move(symbol)) {}
+  Symbols(const std::vector<SymbolicTensor>& symbols)
+      : Tree(Tree::tuple(std::vector<Tree>(symbols.begin(), symbols.end()))) {}
+  Symbols(std::initializer_list<SymbolicTensor> symbols) : Symbols(std::vector<SymbolicTensor>(symbols)) {}
+  Symbols(std::initializer_list<std::pair<std::string, SymbolicTensor>> symbols)
+      : Tree(Tree::dict(std::vector<Named>(symbols.begin(), symbols.end()))) {}
+};
+
+// One call of a layer on symbols. Holds the layer; symbols hold the call.
+struct LayerCall {
+  std::shared_ptr<Layer> layer;
+  Symbols inputs;
+  ElementSpec outputs;
+  int index = 0;  // among the calls of its layer
 };
 
 struct InputOptions {

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "cohort/core/ref.h"
+#include "cohort/model/logs.h"
+
+namespace cohort {
+
+class Model;
+
+// How often a callback wants the batch hooks. A hook comes once for each execution (of steps_per_execution batches).
+enum class BatchHooks {
+  None,
+  Sampled,  // now and then, at most some twenty times a second
+  Every,
+};
+
+// What a run was started with.
+struct CallbackParams {
+  int verbose = 0;
+  std::int64_t epochs = 1;
+  std::optional<std::int64_t> steps = std::nullopt;  // batches in an epoch, where known
+};
+
+// Watches and steers fit, evaluate and predict. A user derives and overrides hooks; all run on the thread that called
+// fit, with the model's weights at rest except in batch hooks. Logs may be added to: later callbacks see what
+// earlier ones wrote.
+class Callback {
+ public:
+  virtual ~Callback() = default;
+
+  virtual void on_train_begin() {}
+  virtual void on_train_end(Logs&) {}
+  virtual void on_epoch_begin(std::int64_t /*epoch*/) {}
+  virtual void on_epoch_end(std::int64_t /*epoch*/, Logs&) {}
+  virtual void on_train_batch_begin(std::int64_t /*batch*/) {}
+  virtual void on_train_batch_end(std::int64_t /*batch*/, Logs&) {}
+
+  virtual void on_test_begin() {}
+  virtual void on_test_end(Logs&) {}
+  virtual void on_test_batch_begin(std::int64_t /*batch*/) {}
+  virtual void on_test_batch_end(std::int64_t /*batch*/, Logs&) {}
+
+  virtual void on_predict_begin() {}
+  virtual void on_predict_end(Logs&) {}
+  virtual void on_predict_batch_begin(std::int64_t /*batch*/) {}
+  virtual void on_predict_batch_end(std::int64_t /*batch*/, Logs&) {}
+
+  // Asked once when a run begins.
+  virtual BatchHooks batch_hooks() const { return BatchHooks::Every; }
+
+  virtual void set_params(const CallbackParams& params) { params_ = params; }
+  virtual void set_model(Model& model) { model_ = &model; }
+  Model& model() const { return *model_; }
+  const CallbackParams& params() const { return params_; }
+
+ private:
+  Model* model_ = nullptr;
+  CallbackParams params_;
+};
+
+}  // namespace cohort

@@ -1,0 +1,132 @@
+#pragma once
+
+#include <concepts>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "cohort/losses/loss.h"
+#include "cohort/metrics/metric.h"
+#include "cohort/optimizers/optimizer.h"
+
+namespace cohort {
+
+// A loss or metric as a user names it: an object, or a string that is resolved when the model's outputs are known
+// ("accuracy" and "crossentropy" mean different classes for different outputs). None is an output left alone.
+template <class T>
+class NamedOr {
+ public:
+  NamedOr() = default;
+  NamedOr(std::nullptr_t) {}
+  NamedOr(const char* name) : value_(std::string(name)) {}
+  NamedOr(std::string name) : value_(std::move(name)) {}
+  template <class Object>
+  requires(std::convertible_to<Object, Ref<T>> && !std::convertible_to<Object, std::string>)
+      NamedOr(const Object& object)
+      : value_(Ref<T>(object)) {}
+
+  bool empty() const { return std::holds_alternative<std::monostate>(value_); }
+  bool is_name() const { return std::holds_alternative<std::string>(value_); }
+  const std::string& name() const { return std::get<std::string>(value_); }
+  const Ref<T>& object() const { return std::get<Ref<T>>(value_); }
+
+ private:
+  std::variant<std::monostate, std::string, Ref<T>> value_;
+};
+using LossItem = NamedOr<Loss>;
+using MetricItem = NamedOr<Metric>;
+
+// A value for every output: one for all, a list in the outputs' order, or a dict by output name.
+template <class T>
+struct PerOutput {
+  enum class Kind { None, All, List, Dict } kind = Kind::None;
+  std::vector<std::pair<std::string, T>> items;
+
+  void append(T value) { items.emplace_back(std::string(), std::move(value)); }
+  bool empty() const { return kind == Kind::None; }
+};
+
+// compile's loss: "mse", a Loss, a list of either, or {{"label", "mse"}, ...}.
+class LossArgument : public PerOutput<LossItem> {
+ public:
+  LossArgument() = default;
+  LossArgument(std::nullptr_t) {}
+  LossArgument(const char* name) : LossArgument(LossItem(name)) {}
+  LossArgument(std::string name) : LossArgument(LossItem(std::move(name))) {}
+  template <class Object>
+  requires(std::convertible_to<Object, Ref<Loss>> && !std::convertible_to<Object, std::string>)
+      LossArgument(const Object& object)
+      : LossArgument(LossItem(object)) {}
+  LossArgument(std::initializer_list<LossItem> losses) : LossArgument(std::vector<LossItem>(losses)) {}
+  LossArgument(std::initializer_list<std::pair<std::string, LossItem>> losses)
+      : LossArgument(std::vector<std::pair<std::string, LossItem>>(losses)) {}
+  explicit LossArgument(LossItem loss) {
+    kind = loss.empty() ? Kind::None : Kind::All;
+    append(std::move(loss));
+  }
+  explicit LossArgument(std::vector<LossItem> losses) {
+    kind = Kind::List;
+    for (LossItem& loss : losses) append(std::move(loss));
+  }
+  explicit LossArgument(std::vector<std::pair<std::string, LossItem>> losses) {
+    kind = Kind::Dict;
+    items = std::move(losses);
+  }
+};
+
+// The weight of each output's loss in the total.
+class LossWeights : public PerOutput<double> {
+ public:
+  LossWeights() = default;
+  LossWeights(std::nullptr_t) {}
+  LossWeights(std::initializer_list<double> weights) : LossWeights(std::vector<double>(weights)) {}
+  LossWeights(std::initializer_list<std::pair<std::string, double>> weights) {
+    kind = Kind::Dict;
+    items = weights;
+  }
+  explicit LossWeights(const std::vector<double>& weights) {
+    kind = Kind::List;
+    for (double weight : weights) append(weight);
+  }
+};
+
+// compile's metrics: {"accuracy", ...} for a model of one output; per output by lists or a dict.
+class MetricsArgument : public PerOutput<std::vector<MetricItem>> {
+ public:
+  using Items = std::vector<MetricItem>;
+  MetricsArgument() = default;
+  MetricsArgument(std::nullptr_t) {}
+  MetricsArgument(std::initializer_list<MetricItem> metrics) : MetricsArgument(Items(metrics)) {}
+  MetricsArgument(std::initializer_list<std::pair<std::string, Items>> metrics) {
+    kind = Kind::Dict;
+    items = metrics;
+  }
+  explicit MetricsArgument(Items metrics) {
+    kind = metrics.empty() ? Kind::None : Kind::All;
+    append(std::move(metrics));
+  }
+  static MetricsArgument per_output(std::vector<Items> metrics) {
+    MetricsArgument argument;
+    argument.kind = Kind::List;
+    for (Items& each : metrics) argument.append(std::move(each));
+    return argument;
+  }
+};
+
+// What Model::compile takes.
+struct CompileOptions {
+  Ref<Optimizer> optimizer = "rmsprop";
+  LossArgument loss = {};
+  LossWeights loss_weights = {};
+  MetricsArgument metrics = {};
+  MetricsArgument weighted_metrics = {};
+  bool run_eagerly = false;
+  std::int64_t steps_per_execution = 1;
+  bool jit_compile = false;  // accepted as Keras does; every step is compiled here
+  bool auto_scale_loss = true;
+};
+
+}  // namespace cohort

@@ -1,0 +1,21 @@
+#pragma once
+
+#include "cohort/graph/trace.h"
+
+namespace cohort {
+
+class Layer;
+
+// Held while a layer is called: names what it makes, and lets the outermost call forget the penalties of the one
+// before.
+class LayerCallScope {
+ public:
+  explicit LayerCallScope(Layer& layer);
+  ~LayerCallScope();
+  LayerCallScope(const LayerCallScope&) = delete;
+
+ private:
+  NameScope name_;
+};
+
+}  // namespace cohort

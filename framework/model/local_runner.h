@@ -1,0 +1,42 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "cohort/core/device.h"
+#include "cohort/model/program.h"
+#include "cohort/model/step_runner.h"
+#include "cohort/model/strategy.h"
+
+namespace cohort {
+
+// Runs a program's steps in this process, one after the other, on the default device.
+class LocalRunner : public StepRunner {
+ public:
+  LocalRunner(Program& program, const RunnerData& data, const RunnerOptions& options);
+
+  void begin_epoch(std::int64_t epoch) override;
+  Execution run(std::int64_t first_step, std::int64_t steps) override;
+  Logs end_epoch() override;
+  void synchronize() override { device_->synchronize(); }
+  Position position() const override;
+  void restore(const Position& position) override;
+  std::optional<std::int64_t> steps() const override;
+  void read_logs(std::int64_t ticket, Logs& logs) override;
+
+ private:
+  void run_batch(Execution& execution);
+
+  Program* program_;
+  Dataset dataset_;
+  RunnerOptions options_;
+  Device* device_;
+  RandomState random_;
+  std::unique_ptr<DatasetIterator> walker_;
+  bool fresh_ = true;  // the walker stands before its first element
+  const StepGraph* step_ = nullptr;
+  Tensors batch_, inputs_, outputs_;
+  std::int64_t next_step_ = 0;
+};
+
+}  // namespace cohort

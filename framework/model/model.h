@@ -1,0 +1,149 @@
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cohort/model/compile_options.h"
+#include "cohort/model/data_argument.h"
+#include "cohort/model/history.h"
+#include "cohort/model/layer.h"
+#include "cohort/model/run_options.h"
+#include "cohort/model/symbolic_tensor.h"
+
+namespace cohort {
+
+class CompiledLoss;
+class CompiledMetrics;
+class FunctionalGraph;
+class Program;
+class Strategy;
+
+struct ModelOptions {
+  std::string name = {};
+};
+
+struct SummaryOptions {
+  std::int64_t line_length = 0;  // 0: as wide as Keras makes it
+  bool expand_nested = false;
+  bool show_trainable = false;
+};
+
+struct SaveOptions {
+  bool overwrite = true;
+};
+
+// A layer that can be trained: compile, fit, evaluate, predict. Made from symbols it is a functional model; a user's
+// own derives and overrides call(), or a step. Not copyable; to use one inside another model make it shared:
+// ch::make<ch::Model>(...).
+class Model : public Layer {
+ public:
+  explicit Model(ModelOptions options = {});
+  Model(Symbols inputs, Symbols outputs, ModelOptions options = {});
+  ~Model() override;
+  std::string class_name() const override;
+  std::string module_name() const override;
+
+  void compile(CompileOptions options = {});
+  bool compiled() const { return compiled_; }
+
+  History fit(const Dataset& data, FitOptions options = {});
+  History fit(const DatasetCreator& data, FitOptions options = {});
+  History fit(const TensorArgument& x, const TensorArgument& y, FitOptions options = {});
+  // The loss, then the metrics in compile's order; named as fit's logs name them.
+  Logs evaluate(const Dataset& data, EvaluateOptions options = {});
+  Logs evaluate(const DatasetCreator& data, EvaluateOptions options = {});
+  Logs evaluate(const TensorArgument& x, const TensorArgument& y, EvaluateOptions options = {});
+  // Outputs for all batches, joined along axis 0. May be called from several threads at once.
+  Tensor predict(const Dataset& data, PredictOptions options = {});
+  Tensor predict(const TensorArgument& x, PredictOptions options = {});
+  // The same for a model of several outputs.
+  Element predict_element(const DataArgument& data, PredictOptions options = {});
+
+  // One step on one batch; the metrics run on from call to call until reset_metrics.
+  Logs train_on_batch(const TensorArgument& x, const TensorArgument& y = {}, BatchOptionsOfTraining options = {});
+  Logs test_on_batch(const TensorArgument& x, const TensorArgument& y = {}, const TensorArgument& sample_weight = {});
+  Tensor predict_on_batch(const TensorArgument& x);
+  Element predict_on_batch_element(const Element& x);
+
+  // What a user may override. `data` is one element of the dataset: (x, y, sample_weight) or less.
+  virtual void train_step(const Element& data);
+  virtual void test_step(const Element& data);
+  virtual Element predict_step(const Element& data);
+  // The total loss: the compiled losses and everything in losses().
+  virtual Tensor compute_loss(const Element& x, const Element& y, const Element& y_pred, const Element& sample_weight,
+                              bool training);
+  virtual void compute_metrics(const Element& x, const Element& y, const Element& y_pred, const Element& sample_weight);
+  // Adds a batch's loss to the running mean "loss", weighed by the batch's size.
+  void track_loss(const Tensor& loss, const Element& x);
+
+  Element call_element(const Element& inputs, const CallContext& context) override;
+
+  // Loss, compiled metrics, losses of the outputs, its own, its layers'.
+  std::vector<Ref<Metric>> metrics() const override;
+  std::vector<std::string> metrics_names() const;
+  // The name of a metric's figure in logs: "accuracy", "label_accuracy", "weighted_mse".
+  std::string result_name(const Ref<Metric>& metric) const;
+  void reset_metrics();
+
+  const Ref<Optimizer>& optimizer() const { return optimizer_; }
+  const CompileOptions& compile_options() const { return compile_options_; }
+  // The layers, in Keras's order. A Sequential leaves its Input out.
+  virtual std::vector<Ref<Layer>> layers() const;
+  Ref<Layer> get_layer(std::string_view name) const;
+  Ref<Layer> get_layer(std::int64_t index) const;
+  // A functional model's graph; nullptr for a model that computes in code.
+  virtual const FunctionalGraph* functional() const { return functional_.get(); }
+  // Names of the outputs: those of the layers they come from, or the dict's keys.
+  virtual std::vector<std::string> output_names() const;
+
+  void summary(SummaryOptions options = {}) const;
+  std::string summary_text(SummaryOptions options = {}) const;
+  // Writes everything, or the weights alone, in the format the path's ending names.
+  void save(const std::string& path, SaveOptions options = {}) const;
+  void save_weights(const std::string& path, SaveOptions options = {}) const;
+  void load_weights(const std::string& path);
+
+  // A callback sets it; fit ends after the batch under way.
+  std::atomic<bool> stop_training = false;
+  // The epoch fit is in, and the epoch a restored run goes on from (set by callbacks in on_train_begin).
+  std::int64_t initial_epoch_override = -1;
+
+  const std::shared_ptr<Strategy>& strategy() const { return strategy_; }
+  Program& train_program();
+  Program& test_program();
+  Program& predict_program();
+  // Forgets the traced steps: needed after a change that traces cannot see.
+  void forget_programs();
+
+ protected:
+  Element forward(const Element& x, bool training);
+
+ private:
+  void require_compiled(const char* method) const;
+  Logs in_metric_order(const Logs& logs) const;
+
+  std::unique_ptr<FunctionalGraph> functional_;
+  std::shared_ptr<Strategy> strategy_;
+  CompileOptions compile_options_;
+  Ref<Optimizer> optimizer_;
+  Ref<Metric> loss_tracker_;
+  std::unique_ptr<CompiledLoss> compiled_loss_;
+  std::unique_ptr<CompiledMetrics> compiled_metrics_;
+  bool compiled_ = false;
+  std::mutex programs_mutex_;
+  std::unique_ptr<Program> train_program_, test_program_, predict_program_;
+  std::int64_t batches_trained_ = 0;
+};
+
+// Savers register themselves for a file ending (".keras", ".weights.h5"), so that models know no file format.
+struct ModelSaver {
+  void (*save)(const Model&, const std::string& path, bool overwrite) = nullptr;
+  void (*load_weights)(Model&, const std::string& path) = nullptr;
+};
+bool register_model_saver(const std::string& ending, ModelSaver saver);
+
+}  // namespace cohort

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <concepts>
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+#include "cohort/model/model.h"
+
+namespace cohort {
+
+// A stack of layers, each fed by the one before it.
+class Sequential : public Model {
+ public:
+  explicit Sequential(ModelOptions options = {});
+  Sequential(std::initializer_list<Ref<Layer>> layers, ModelOptions options = {});
+  explicit Sequential(const std::vector<Ref<Layer>>& layers, ModelOptions options = {});
+
+  // On top of the stack; after a pop the model must be compiled again.
+  void add(Ref<Layer> layer);
+  void pop();
+
+  std::string class_name() const override;
+  std::string module_name() const override;
+  Element call_element(const Element& inputs, const CallContext& context) override;
+  // Makes all weights for inputs of this shape, batch included.
+  void build(const Shape& input) override;
+  void build_many(const std::vector<Shape>&) override {}
+  std::vector<Ref<Layer>> layers() const override;
+  std::vector<std::string> output_names() const override;
+  // What stands at the stack's foot when it was given an Input.
+  const Ref<Layer>& input_layer() const { return input_layer_; }
+
+ private:
+  void add_without_building(Ref<Layer> layer);
+  void build_from_input();
+  void build_for(const TensorSpec& input);
+
+  std::vector<Ref<Layer>> layers_;
+  Ref<Layer> input_layer_;
+};
+
+// A shared Sequential, to be used as a layer: ch::make<ch::Sequential>({...}).
+template <std::same_as<Sequential> T>
+auto make(std::initializer_list<Ref<Layer>> layers, ModelOptions options = {}) {
+  return Layer::Handle<Sequential>(std::make_shared<Sequential>(layers, std::move(options)));
+}
+
+}  // namespace cohort

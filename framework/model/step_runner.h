@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cohort/core/random.h"
+#include "cohort/data/element.h"
+#include "cohort/model/logs.h"
+
+namespace cohort {
+
+class StepRunner;
+
+// What one run() did, or has begun to do.
+struct Execution {
+  std::int64_t steps = 0;   // batches taken
+  bool data_ended = false;  // the data gave out before `steps` were asked for
+  // Outputs of each step, in order; of a predict program only.
+  std::vector<Element> outputs = {};
+  // The running figures after this execution; waits for it.
+  void read_logs(Logs& logs) const;
+
+  StepRunner* runner = nullptr;
+  std::int64_t ticket = 0;
+};
+
+// Where a run stands: enough to go on from there in another process.
+struct Position {
+  std::int64_t epoch = 0;
+  std::int64_t step = 0;
+  std::string data;  // the iterator's own state
+  RandomState random;
+};
+
+struct RunnerOptions {
+  // Batches of an epoch; none: until the data ends. With a number, the next epoch goes on where the last one stopped.
+  std::optional<std::int64_t> steps_per_epoch = std::nullopt;
+  std::int64_t steps_per_execution = 1;
+};
+
+// Runs a program over data. The trainer is its only caller, from one thread.
+class StepRunner {
+ public:
+  virtual ~StepRunner() = default;
+  // Zeroes the metrics and stands before the epoch's first batch.
+  virtual void begin_epoch(std::int64_t epoch) = 0;
+  // Runs up to `steps` batches; may return before the work is done.
+  virtual Execution run(std::int64_t first_step, std::int64_t steps) = 0;
+  // Waits; the metrics are whole.
+  virtual Logs end_epoch() = 0;
+  // A quiet point: nothing is running when it returns. Before a callback reads or writes weights.
+  virtual void synchronize() {}
+  // Drops what has not started and awaits what has.
+  virtual void cancel() {}
+  virtual Position position() const = 0;
+  virtual void restore(const Position& position) = 0;
+  // Batches of an epoch, where known.
+  virtual std::optional<std::int64_t> steps() const = 0;
+  virtual void read_logs(std::int64_t ticket, Logs& logs) = 0;
+};
+
+inline void Execution::read_logs(Logs& logs) const { runner->read_logs(ticket, logs); }
+
+}  // namespace cohort
