@@ -10,7 +10,7 @@ namespace {
 
 // A variable is the same source through whichever handle it was read.
 const void* key_of(const Tensor& tensor) {
-  return tensor.dtype() == DType::Resource && tensor.resource() ? tensor.resource().get() : tensor.identity();
+  return tensor.dtype() == DType::Resource && !tensor.is_symbolic() ? tensor.resource().get() : tensor.identity();
 }
 
 // The gradients that reached each tensor, added up as they come.

@@ -9,7 +9,7 @@ namespace cohort {
 namespace {
 
 const void* key_of(const Tensor& tensor) {
-  return tensor.dtype() == DType::Resource && tensor.resource() ? tensor.resource().get() : tensor.identity();
+  return tensor.dtype() == DType::Resource && !tensor.is_symbolic() ? tensor.resource().get() : tensor.identity();
 }
 
 Tensor zeros_of(const TensorSpec& spec) {

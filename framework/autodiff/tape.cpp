@@ -36,7 +36,7 @@ class GradientTape::Recorder : public Dispatcher {
   }
 
   static const void* key_of(const Tensor& tensor) {
-    return tensor.dtype() == DType::Resource && tensor.resource() ? tensor.resource().get() : tensor.identity();
+    return tensor.dtype() == DType::Resource && !tensor.is_symbolic() ? tensor.resource().get() : tensor.identity();
   }
 
   GradientTapeOptions options;

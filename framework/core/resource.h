@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace cohort {
 
@@ -26,6 +27,10 @@ class Resource {
   // The value it holds, sharing its memory, and that value's spec; only variables hold one.
   virtual Tensor shared_value();
   virtual TensorSpec value_spec() const;
+  // The next element's tensors; only iterators have elements. OutOfRange at the end.
+  virtual const std::vector<Tensor>& next_element();
+  // What a trace made for this resource relies on: two resources of one signature can use the same trace.
+  virtual std::string signature() const { return kind(); }
 
  private:
   std::string name_;

@@ -81,9 +81,10 @@ Tensor Tensor::from_blob(void* memory, DType dtype, const Shape& shape, std::fun
   return over(dtype, shape, Buffer::borrow(cpu(), memory, checked_bytes(dtype, shape), std::move(release)));
 }
 
-Tensor Tensor::symbolic(const TensorSpec& spec, Symbol symbol) {
+Tensor Tensor::symbolic(const TensorSpec& spec, Symbol symbol, std::shared_ptr<Resource> example) {
   Tensor tensor = over(spec.dtype, spec.shape, nullptr);
   tensor.body_->symbol = symbol;
+  tensor.body_->resource = std::move(example);
   return tensor;
 }
 
@@ -185,6 +186,10 @@ Tensor Tensor::clone() const {
 
 Tensor Resource::shared_value() {
   throw invalid_argument("Resource '" + name() + "'", "only a variable holds a value", {{"kind", kind()}});
+}
+
+const Tensors& Resource::next_element() {
+  throw invalid_argument("Resource '" + name() + "'", "only an iterator has elements", {{"kind", kind()}});
 }
 
 TensorSpec Resource::value_spec() const {

@@ -64,7 +64,8 @@ class Tensor {
   static Tensor empty(DType dtype, const Shape& shape, Device& device = default_device());
   // Uses host memory without a copy; it must stay unchanged until `release` is called.
   static Tensor from_blob(void* memory, DType dtype, const Shape& shape, std::function<void()> release = {});
-  static Tensor symbolic(const TensorSpec& spec, Symbol symbol);
+  // The symbol of a resource may carry an example of what it will be, for code that asks for an iterator's elements.
+  static Tensor symbolic(const TensorSpec& spec, Symbol symbol, std::shared_ptr<Resource> example = nullptr);
 
   bool defined() const { return static_cast<bool>(body_); }
   explicit operator bool() const = delete;  // say defined(), or item<bool>()

@@ -63,7 +63,7 @@ std::uint64_t discard(DatasetIterator& iterator, std::uint64_t count) {
 IteratorResource::IteratorResource(std::unique_ptr<DatasetIterator> walker, ElementSpec spec)
     : Resource(unique_name()), walker_(std::move(walker)), spec_(std::move(spec)) {}
 
-const Tensors& IteratorResource::next() {
+const Tensors& IteratorResource::next_element() {
   if (!walker_->next(element_)) {
     throw Error(ErrorCode::OutOfRange, "Iterator.next", "an element is expected, but the dataset has ended", {},
                 "Add .repeat() to the dataset, or ask for fewer elements.");
@@ -93,7 +93,7 @@ Tensors Iterator::next_leaves() const {
   if (handle_.is_symbolic() || current_trace()) {
     return run_op_all("IteratorNext", {handle_}, attributes_of(element_spec()));
   }
-  return resource().next();
+  return resource().next_element();
 }
 
 Element Iterator::next() const { return element_spec().with_leaves(next_leaves()); }

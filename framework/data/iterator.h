@@ -53,7 +53,8 @@ class IteratorResource : public Resource {
   DatasetIterator& walker() { return *walker_; }
   const ElementSpec& element_spec() const { return spec_; }
   // The next element's leaves, in memory kept for the next call; at the end throws OutOfRange.
-  const Tensors& next();
+  const Tensors& next_element() override;
+  std::string signature() const override { return to_string(spec_); }
 
  private:
   std::unique_ptr<DatasetIterator> walker_;

@@ -49,7 +49,7 @@ KernelFn iterator_next(const KernelSpec& spec) {
     auto* base = static_cast<Resource*>(io.inputs[0]);
     auto* iterator = dynamic_cast<IteratorResource*>(base);
     if (!iterator) throw invalid_argument("IteratorNext", "an iterator is expected", {{"resource", base->kind()}});
-    const Tensors& element = iterator->next();
+    const Tensors& element = iterator->next_element();
     // The graph was made for one dataset and may be handed another one's iterator.
     for (std::size_t i = 0; i < expected.size(); ++i) {
       if (element.size() != expected.size() || element[i].dtype() != expected[i].dtype ||

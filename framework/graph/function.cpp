@@ -1,5 +1,6 @@
 #include "cohort/graph/function.h"
 
+#include <algorithm>
 #include <mutex>
 
 #include "cohort/core/random.h"
@@ -18,16 +19,21 @@ Results::operator Tensor() const {
 struct Function::State {
   struct Trace {
     Specs signature;
+    std::vector<std::string> resources;  // signatures of the arguments that are resources
     TracedGraph traced;
+    std::vector<int> pulls;  // arguments that are iterators, once for each element the function takes
     std::shared_ptr<ExecutableCache> executables;
   };
 
   // The trace that accepts these arguments, made if there is none. `mutex` is held.
-  const Trace& find(const Specs& arguments) {
+  const Trace& find(const Specs& arguments, const Tensors& examples = {}) {
+    std::vector<std::string> resources;
+    for (const Tensor& example : examples) resources.push_back(example.resource() ? example.resource()->signature() : "");
     for (const Trace& trace : traces) {
-      if (accepts(trace.signature, arguments)) return trace;
+      if (accepts(trace.signature, arguments) && (examples.empty() || trace.resources == resources)) return trace;
     }
     Trace trace;
+    trace.resources = std::move(resources);
     trace.signature = options.input_signature.empty() ? relaxed(arguments) : options.input_signature;
     if (!accepts(trace.signature, arguments)) {
       std::string given, wanted;
@@ -37,8 +43,10 @@ struct Function::State {
                              {{"arguments", "(" + given + ")"}, {"input_signature", "(" + wanted + ")"}});
     }
     LocationScope location(where);
-    trace.traced = cohort::trace(trace.signature, body);
-    trace.executables = std::make_shared<ExecutableCache>(trace.traced.graph, options.passes);
+    trace.traced = cohort::trace(trace.signature, body, examples);
+    auto graph = std::make_shared<Graph>(*trace.traced.graph);
+    trace.pulls = hoist_iterators(*graph, trace.traced.num_arguments);
+    trace.executables = std::make_shared<ExecutableCache>(graph, options.passes);
     traces.push_back(std::move(trace));
     return traces.back();
   }
@@ -53,6 +61,52 @@ struct Function::State {
       }
     }
     return true;
+  }
+
+  // Makes what the graph takes from its iterator arguments inputs of their own, pulled before it runs: shapes are known
+  // then, and the graph can be planned. Returns the iterator argument of each pull, in order.
+  static std::vector<int> hoist_iterators(Graph& graph, int arguments) {
+    std::vector<int> pulls;
+    for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+      if (graph.nodes[i].op->name() != "IteratorNext") continue;
+      const auto position = std::find(graph.inputs.begin(), graph.inputs.end(), graph.nodes[i].inputs[0].node);
+      if (position == graph.inputs.end() || position - graph.inputs.begin() >= arguments) continue;
+      pulls.push_back(static_cast<int>(position - graph.inputs.begin()));
+      // The outputs become Input nodes in front; the node itself loses its users and, with them, its effect.
+      const Specs outputs = graph.nodes[i].outputs;
+      std::vector<Node> inputs;
+      for (const TensorSpec& spec : outputs) {
+        Node input;
+        input.op = &find_op("Input");
+        input.attributes = {{"dtype", spec.dtype}, {"shape", spec.shape}};
+        input.outputs = {spec};
+        input.name = graph.nodes[i].name + "_element_" + std::to_string(inputs.size());
+        inputs.push_back(std::move(input));
+      }
+      replace_by_inputs(graph, static_cast<int>(i), std::move(inputs));
+      i += outputs.size() - 1;
+    }
+    return pulls;
+  }
+
+  // Puts `inputs` where node `at` stood, one for each of its outputs.
+  static void replace_by_inputs(Graph& graph, int at, std::vector<Node> inputs) {
+    const int added = static_cast<int>(inputs.size()) - 1;
+    auto moved = [&](Value& value) {
+      if (value.node == at) {
+        value = {at + value.output, 0};
+      } else if (value.node > at) {
+        value.node += added;
+      }
+    };
+    for (Node& node : graph.nodes) {
+      for (Value& input : node.inputs) moved(input);
+    }
+    for (Value& output : graph.outputs) moved(output);
+    for (int& input : graph.inputs) input += input > at ? added : 0;
+    for (int k = 0; k <= added; ++k) graph.inputs.push_back(at + k);
+    graph.nodes.erase(graph.nodes.begin() + at);
+    graph.nodes.insert(graph.nodes.begin() + at, std::make_move_iterator(inputs.begin()), std::make_move_iterator(inputs.end()));
   }
 
   // Axes in which an earlier trace of the same types and ranks differs become unknown, so that shapes that keep
@@ -103,16 +157,22 @@ Results Function::call(const Tensors& arguments) const {
   for (const Tensor& argument : arguments) specs.push_back(argument.spec());
   TracedGraph traced;
   std::shared_ptr<ExecutableCache> executables;
+  std::vector<int> pulls;
   {
     std::lock_guard lock(state_->mutex);
-    const State::Trace& trace = state_->find(specs);
+    const State::Trace& trace = state_->find(specs, arguments);
     traced = trace.traced;
     executables = trace.executables;
+    pulls = trace.pulls;
   }
   Tensors inputs = arguments;
   inputs.insert(inputs.end(), traced.captures.begin(), traced.captures.end());
   // A tape or an outer trace must see the call.
   if (top_dispatcher()) return run_op_all("Call", inputs, {{"graph", traced.graph}});
+  for (int iterator : pulls) {
+    const Tensors& element = arguments[static_cast<std::size_t>(iterator)].resource()->next_element();
+    inputs.insert(inputs.end(), element.begin(), element.end());
+  }
   for (Tensor& input : inputs) input = input.to(default_device());
   Tensors outputs(traced.graph->outputs.size());
   executables->run(inputs, outputs, {.seed = global_seed(), .step = next_op_seed()});

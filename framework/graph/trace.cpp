@@ -35,8 +35,10 @@ std::string location_text() {
 // Appends a node for every op called while it is on top of the stack.
 class Tracer : public Dispatcher {
  public:
-  explicit Tracer(const Specs& arguments) : enclosing_(current_trace()), parent_(innermost) {
-    for (const TensorSpec& spec : arguments) arguments_.push_back(add_input(spec, "argument"));
+  Tracer(const Specs& arguments, const Tensors& examples) : enclosing_(current_trace()), parent_(innermost) {
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      arguments_.push_back(add_input(arguments[i], "argument", i < examples.size() ? examples[i].resource() : nullptr));
+    }
     set_current_trace(id_);
     innermost = this;
   }
@@ -81,16 +83,16 @@ class Tracer : public Dispatcher {
     return outputs;
   }
 
-  Tensor add_input(const TensorSpec& spec, const char* name) {
+  Tensor add_input(const TensorSpec& spec, const char* name, std::shared_ptr<Resource> example = nullptr) {
     const Value value = graph_->add(find_op("Input"), {}, {{"dtype", spec.dtype}, {"shape", spec.shape}},
                                     std::string(name) + "_" + std::to_string(graph_->nodes.size()));
-    return Tensor::symbolic(spec, {id_, value.node, 0});
+    return Tensor::symbolic(spec, {id_, value.node, 0}, std::move(example));
   }
 
   Value value_of(const Tensor& tensor) {
     if (!tensor.defined()) throw failed_precondition("trace", "a tensor must be given a value before it is used");
     if (tensor.is_symbolic() && tensor.symbol().trace == id_) return {tensor.symbol().node, tensor.symbol().output};
-    const void* key = tensor.dtype() == DType::Resource && tensor.resource() ? tensor.resource().get() : tensor.identity();
+    const void* key = tensor.dtype() == DType::Resource && !tensor.is_symbolic() ? tensor.resource().get() : tensor.identity();
     if (auto known = outer_.find(key); known != outer_.end()) return known->second;
     Value value;
     if (tensor.is_symbolic() || tensor.dtype() == DType::Resource) {
@@ -138,8 +140,8 @@ thread_local Tracer* Tracer::innermost = nullptr;
 
 }  // namespace
 
-TracedGraph trace(const Specs& arguments, const std::function<Tensors(const Tensors&)>& body) {
-  Tracer tracer(arguments);
+TracedGraph trace(const Specs& arguments, const std::function<Tensors(const Tensors&)>& body, const Tensors& examples) {
+  Tracer tracer(arguments, examples);
   DispatcherScope scope(tracer);
   return tracer.finish(body(tracer.arguments()));
 }

@@ -20,8 +20,10 @@ struct TracedGraph {
   int num_arguments = 0;
 };
 
-// Runs `body` once on symbols of the given specs and returns the graph of what it did.
-TracedGraph trace(const Specs& arguments, const std::function<Tensors(const Tensors&)>& body);
+// Runs `body` once on symbols of the given specs and returns the graph of what it did. `examples`, where given, are the
+// arguments of the call that asked for the trace: symbols of resources refer to theirs.
+TracedGraph trace(const Specs& arguments, const std::function<Tensors(const Tensors&)>& body,
+                  const Tensors& examples = {});
 
 // Prefixes the names of nodes made while it lives: layers push their own name. Thread-local, nested.
 class NameScope {
