@@ -1,0 +1,62 @@
+#include "cohort/variables/constraints/norm.h"
+
+#include "cohort/ops/math.h"
+#include "cohort/ops/reduce.h"
+
+namespace cohort::constraints {
+namespace {
+
+constexpr double kEpsilon = 1e-7;  // keeps a zero vector from being divided by zero
+
+Tensor norms(const Tensor& weight, const NormAxes& axes) {
+  return ops::sqrt(ops::sum(ops::square(weight), axes, /*keep_dims=*/true));
+}
+
+}  // namespace
+
+MaxNormConstraint::MaxNormConstraint(double max_value, NormAxes axis) : max_value_(max_value), axis_(std::move(axis)) {}
+
+void MaxNormConstraint::visit_fields(FieldVisitor& visitor) {
+  visitor.field("max_value", max_value_);
+  visitor.field("axis", axis_);
+}
+
+Tensor MaxNormConstraint::operator()(const Tensor& weight) const {
+  const Tensor length = norms(weight, axis_);
+  return weight * (ops::clip(length, 0.0, max_value_) / (length + kEpsilon));
+}
+
+UnitNormConstraint::UnitNormConstraint(NormAxes axis) : axis_(std::move(axis)) {}
+
+void UnitNormConstraint::visit_fields(FieldVisitor& visitor) { visitor.field("axis", axis_); }
+
+Tensor UnitNormConstraint::operator()(const Tensor& weight) const { return weight / (norms(weight, axis_) + kEpsilon); }
+
+MinMaxNormConstraint::MinMaxNormConstraint(MinMaxNormOptions options) : options_(std::move(options)) {}
+
+void MinMaxNormConstraint::visit_fields(FieldVisitor& visitor) {
+  visitor.field("min_value", options_.min_value);
+  visitor.field("max_value", options_.max_value);
+  visitor.field("rate", options_.rate);
+  visitor.field("axis", options_.axis);
+}
+
+Tensor MinMaxNormConstraint::operator()(const Tensor& weight) const {
+  const Tensor length = norms(weight, options_.axis);
+  const Tensor desired =
+      ops::clip(length, options_.min_value, options_.max_value) * options_.rate + length * (1.0 - options_.rate);
+  return weight * (desired / (length + kEpsilon));
+}
+
+namespace {
+
+[[maybe_unused]] const bool registered = [] {
+  Registry<Constraint>& all = Constraint::registry();
+  all.add("MaxNorm", [] { return std::make_shared<MaxNormConstraint>(); }, {"max_norm"});
+  all.add("UnitNorm", [] { return std::make_shared<UnitNormConstraint>(); }, {"unit_norm"});
+  all.add("MinMaxNorm", [] { return std::make_shared<MinMaxNormConstraint>(); }, {"min_max_norm"});
+  return true;
+}();
+
+}  // namespace
+}  // namespace cohort::constraints

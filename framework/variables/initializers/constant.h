@@ -1,0 +1,56 @@
+#pragma once
+
+#include "cohort/variables/initializer.h"
+
+namespace cohort::initializers {
+
+// One value everywhere.
+class ConstantInitializer : public Initializer {
+ public:
+  explicit ConstantInitializer(double value = 0.0) : value_(value) {}
+  std::string class_name() const override { return "Constant"; }
+  void visit_fields(FieldVisitor& visitor) override { visitor.field("value", value_); }
+  Tensor operator()(const Shape& shape, DType dtype) const override;
+
+ private:
+  double value_;
+};
+
+class ZerosInitializer : public Initializer {
+ public:
+  std::string class_name() const override { return "Zeros"; }
+  Tensor operator()(const Shape& shape, DType dtype) const override;
+};
+
+class OnesInitializer : public Initializer {
+ public:
+  std::string class_name() const override { return "Ones"; }
+  Tensor operator()(const Shape& shape, DType dtype) const override;
+};
+
+// `gain` on the diagonal of a matrix, zeros elsewhere.
+class IdentityInitializer : public Initializer {
+ public:
+  explicit IdentityInitializer(double gain = 1.0) : gain_(gain) {}
+  std::string class_name() const override { return "Identity"; }
+  void visit_fields(FieldVisitor& visitor) override { visitor.field("gain", gain_); }
+  Tensor operator()(const Shape& shape, DType dtype) const override;
+
+ private:
+  double gain_;
+};
+
+struct Constant : Ref<ConstantInitializer> {
+  explicit Constant(double value = 0.0) : Ref(std::make_shared<ConstantInitializer>(value)) {}
+};
+struct Zeros : Ref<ZerosInitializer> {
+  Zeros() : Ref(std::make_shared<ZerosInitializer>()) {}
+};
+struct Ones : Ref<OnesInitializer> {
+  Ones() : Ref(std::make_shared<OnesInitializer>()) {}
+};
+struct Identity : Ref<IdentityInitializer> {
+  explicit Identity(double gain = 1.0) : Ref(std::make_shared<IdentityInitializer>(gain)) {}
+};
+
+}  // namespace cohort::initializers

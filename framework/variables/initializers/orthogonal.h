@@ -1,0 +1,30 @@
+#pragma once
+
+#include "cohort/variables/initializers/random.h"
+
+namespace cohort::initializers {
+
+struct OrthogonalOptions {
+  double gain = 1.0;
+  std::optional<std::int64_t> seed = std::nullopt;
+};
+
+// A random matrix with orthogonal columns (rows when it is wider than high), times `gain`; the axes before the last one
+// count as rows.
+class OrthogonalInitializer : public RandomInitializer {
+ public:
+  explicit OrthogonalInitializer(OrthogonalOptions options = {})
+      : RandomInitializer(options.seed), gain_(options.gain) {}
+  std::string class_name() const override { return "Orthogonal"; }
+  void visit_fields(FieldVisitor& visitor) override;
+  Tensor operator()(const Shape& shape, DType dtype) const override;
+
+ private:
+  double gain_;
+};
+
+struct Orthogonal : Ref<OrthogonalInitializer> {
+  explicit Orthogonal(OrthogonalOptions options = {}) : Ref(std::make_shared<OrthogonalInitializer>(options)) {}
+};
+
+}  // namespace cohort::initializers

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "cohort/variables/initializer.h"
+
+namespace cohort::initializers {
+
+// What the random initializers share: the same seed gives the same values on every call, no seed fresh ones.
+class RandomInitializer : public Initializer {
+ public:
+  explicit RandomInitializer(std::optional<std::int64_t> seed) : seed_(seed) {}
+  void visit_fields(FieldVisitor& visitor) override { visitor.field("seed", seed_); }
+
+ protected:
+  std::optional<std::int64_t> seed_;
+};
+
+struct NormalOptions {
+  double mean = 0.0;
+  double stddev = 0.05;
+  std::optional<std::int64_t> seed = std::nullopt;
+};
+
+class RandomNormalInitializer : public RandomInitializer {
+ public:
+  explicit RandomNormalInitializer(NormalOptions options = {});
+  std::string class_name() const override { return "RandomNormal"; }
+  void visit_fields(FieldVisitor& visitor) override;
+  Tensor operator()(const Shape& shape, DType dtype) const override;
+
+ protected:
+  double mean_, stddev_;
+};
+
+// Normal numbers, drawn again where they fall more than two standard deviations from the mean.
+class TruncatedNormalInitializer : public RandomNormalInitializer {
+ public:
+  using RandomNormalInitializer::RandomNormalInitializer;
+  std::string class_name() const override { return "TruncatedNormal"; }
+  Tensor operator()(const Shape& shape, DType dtype) const override;
+};
+
+struct UniformOptions {
+  double minval = -0.05;
+  double maxval = 0.05;
+  std::optional<std::int64_t> seed = std::nullopt;
+};
+
+class RandomUniformInitializer : public RandomInitializer {
+ public:
+  explicit RandomUniformInitializer(UniformOptions options = {});
+  std::string class_name() const override { return "RandomUniform"; }
+  void visit_fields(FieldVisitor& visitor) override;
+  Tensor operator()(const Shape& shape, DType dtype) const override;
+
+ private:
+  double minval_, maxval_;
+};
+
+struct RandomNormal : Ref<RandomNormalInitializer> {
+  explicit RandomNormal(NormalOptions options = {}) : Ref(std::make_shared<RandomNormalInitializer>(options)) {}
+};
+struct TruncatedNormal : Ref<TruncatedNormalInitializer> {
+  explicit TruncatedNormal(NormalOptions options = {}) : Ref(std::make_shared<TruncatedNormalInitializer>(options)) {}
+};
+struct RandomUniform : Ref<RandomUniformInitializer> {
+  explicit RandomUniform(UniformOptions options = {}) : Ref(std::make_shared<RandomUniformInitializer>(options)) {}
+};
+
+}  // namespace cohort::initializers
