@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "cohort/core/config.h"
 #include "cohort/core/tensor.h"
@@ -14,9 +15,16 @@ class Loss : public Configurable {
  public:
   explicit Loss(std::string name = "loss", std::string reduction = "sum_over_batch_size");
   std::string class_name() const override { return "Loss"; }
+  std::string module_name() const override { return "keras.losses"; }
+  void visit_fields(FieldVisitor& visitor) override;
+  void fields_changed() override;
 
   // Per-sample values of shape y_pred.shape without the last axis (before weights and reduction).
   virtual Tensor call(const Tensor& y_true, const Tensor& y_pred) = 0;
+  // Like call(), with the mask of the values that count when some do not.
+  virtual std::pair<Tensor, Tensor> call_masked(const Tensor& y_true, const Tensor& y_pred) {
+    return {call(y_true, y_pred), Tensor()};
+  }
   // The loss: call(), times `sample_weight` (broadcast as Keras does), masked, reduced.
   Tensor operator()(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight = {},
                     const Tensor& mask = {});
@@ -37,13 +45,27 @@ class Loss : public Configurable {
   };
 
  protected:
+  // True when y_true holds class numbers: they keep their integer type instead of taking that of y_pred.
+  virtual bool labels_are_classes() const { return false; }
+
   std::string name_;
   std::string reduction_;  // "sum_over_batch_size", "sum", "mean", "mean_with_sample_weight", "none"
+};
+
+// What every loss takes, in Keras's order.
+struct LossOptions {
+  std::string reduction = "sum_over_batch_size";
+  std::string name = {};  // left out: the loss's own
 };
 
 // Keras's reduction of per-sample values, shared with weighted metrics.
 Tensor reduce_weighted(Tensor values, const Tensor& sample_weight, const Tensor& mask, const std::string& reduction);
 // Removes or adds a last axis of size 1 so that y_true and y_pred agree in rank, as Keras does.
 std::pair<Tensor, Tensor> squeeze_or_expand_to_same_rank(const Tensor& y_true, const Tensor& y_pred);
+// Weights (undefined: all one) with what the mask leaves out set to zero; for a mean, the rest is scaled up so that the
+// mean runs over what the mask keeps. Undefined when there is neither.
+Tensor apply_mask(const Tensor& sample_weight, const Tensor& mask, DType dtype, const std::string& reduction);
+// a / b, and 0 where b is 0.
+Tensor divide_no_nan(const Tensor& a, const Tensor& b);
 
 }  // namespace cohort

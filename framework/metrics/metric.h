@@ -12,6 +12,12 @@
 
 namespace cohort {
 
+// What every metric takes, in Keras's order.
+struct MetricOptions {
+  std::string name = {};  // left out: the metric's own
+  DType dtype = DType::Float32;
+};
+
 // A running figure over batches: state variables, an update that adds a batch, a result computed from the state. All
 // three are made of ops, so the update becomes part of the step's graph. A user derives and overrides
 // update_state() and result().
@@ -20,6 +26,7 @@ class Metric : public Configurable {
   explicit Metric(std::string name, DType dtype = DType::Float32);
   std::string class_name() const override { return "Metric"; }
   std::string module_name() const override { return "keras.metrics"; }
+  void visit_fields(FieldVisitor& visitor) override;
 
   virtual void update_state(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight = {}) = 0;
   virtual Tensor result() = 0;

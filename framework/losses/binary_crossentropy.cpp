@@ -1,0 +1,47 @@
+#include "cohort/losses/binary_crossentropy.h"
+
+#include "cohort/losses/shape_checks.h"
+#include "cohort/ops/math.h"
+#include "cohort/ops/nn.h"
+#include "cohort/ops/reduce.h"
+
+namespace cohort::losses {
+namespace {
+
+constexpr double kEpsilon = 1e-7;  // Keras's backend.epsilon()
+
+}  // namespace
+
+Tensor binary_crossentropy(const Tensor& y_true, const Tensor& y_pred, bool from_logits, double label_smoothing,
+                           int axis) {
+  check_same_shape("binary_crossentropy", y_true, y_pred);
+  Tensor target = ops::cast(y_true, y_pred.dtype());
+  if (label_smoothing != 0.0) target = target * (1.0 - label_smoothing) + 0.5 * label_smoothing;
+  if (from_logits) return ops::mean(ops::sigmoid_cross_entropy(target, y_pred), axis);
+  const Tensor chance = ops::clip(y_pred, kEpsilon, 1.0 - kEpsilon);
+  return ops::mean(-(target * ops::log(chance) + (1.0 - target) * ops::log(1.0 - chance)), axis);
+}
+
+BinaryCrossentropyLoss::BinaryCrossentropyLoss(BinaryCrossentropyOptions options)
+    : Loss(options.name, options.reduction), options_(std::move(options)) {}
+
+void BinaryCrossentropyLoss::visit_fields(FieldVisitor& visitor) {
+  Loss::visit_fields(visitor);
+  visitor.field("from_logits", options_.from_logits);
+  visitor.field("label_smoothing", options_.label_smoothing);
+  visitor.field("axis", options_.axis);
+}
+
+Tensor BinaryCrossentropyLoss::call(const Tensor& y_true, const Tensor& y_pred) {
+  const auto [labels, predictions] = squeeze_or_expand_to_same_rank(y_true, y_pred);
+  return binary_crossentropy(labels, predictions, options_.from_logits, options_.label_smoothing, options_.axis);
+}
+
+namespace {
+
+[[maybe_unused]] const bool registered = Loss::registry().add(
+    "BinaryCrossentropy", [] { return std::make_shared<BinaryCrossentropyLoss>(); },
+    {"binary_crossentropy", "bce", "BCE"});
+
+}  // namespace
+}  // namespace cohort::losses

@@ -1,0 +1,55 @@
+#include "cohort/losses/categorical_crossentropy.h"
+
+#include "cohort/losses/shape_checks.h"
+#include "cohort/ops/array.h"
+#include "cohort/ops/math.h"
+#include "cohort/ops/nn.h"
+#include "cohort/ops/reduce.h"
+
+namespace cohort::losses {
+namespace {
+
+constexpr double kEpsilon = 1e-7;  // Keras's backend.epsilon()
+
+}  // namespace
+
+Tensor categorical_crossentropy(const Tensor& y_true, const Tensor& y_pred, bool from_logits, double label_smoothing,
+                                int axis) {
+  check_same_shape("categorical_crossentropy", y_true, y_pred);
+  Tensor target = ops::cast(y_true, y_pred.dtype());
+  if (label_smoothing != 0.0) {
+    // As in Keras, the last axis counts the classes here even when `axis` says otherwise.
+    target = target * (1.0 - label_smoothing) + label_smoothing / ops::size_of(target, {-1}, target.dtype());
+  }
+  if (from_logits) {
+    const bool last = normalize_axis(axis, y_pred.rank(), "categorical_crossentropy") == y_pred.rank() - 1;
+    if (last) return ops::softmax_cross_entropy(y_pred, target);
+    return ops::softmax_cross_entropy(ops::moveaxis(y_pred, axis, -1), ops::moveaxis(target, axis, -1));
+  }
+  const Tensor share = y_pred / ops::sum(y_pred, axis, /*keep_dims=*/true);
+  return -ops::sum(target * ops::log(ops::clip(share, kEpsilon, 1.0 - kEpsilon)), axis);
+}
+
+CategoricalCrossentropyLoss::CategoricalCrossentropyLoss(CategoricalCrossentropyOptions options)
+    : Loss(options.name, options.reduction), options_(std::move(options)) {}
+
+void CategoricalCrossentropyLoss::visit_fields(FieldVisitor& visitor) {
+  Loss::visit_fields(visitor);
+  visitor.field("from_logits", options_.from_logits);
+  visitor.field("label_smoothing", options_.label_smoothing);
+  visitor.field("axis", options_.axis);
+}
+
+Tensor CategoricalCrossentropyLoss::call(const Tensor& y_true, const Tensor& y_pred) {
+  const auto [labels, predictions] = squeeze_or_expand_to_same_rank(y_true, y_pred);
+  return categorical_crossentropy(labels, predictions, options_.from_logits, options_.label_smoothing, options_.axis);
+}
+
+namespace {
+
+[[maybe_unused]] const bool registered = Loss::registry().add(
+    "CategoricalCrossentropy", [] { return std::make_shared<CategoricalCrossentropyLoss>(); },
+    {"categorical_crossentropy"});
+
+}  // namespace
+}  // namespace cohort::losses

@@ -1,0 +1,41 @@
+#include "cohort/losses/cosine_similarity.h"
+
+#include "cohort/ops/math.h"
+#include "cohort/ops/reduce.h"
+
+namespace cohort::losses {
+namespace {
+
+constexpr double kEpsilon = 1e-7;  // Keras's backend.epsilon()
+
+Tensor unit_length(const Tensor& x, int axis) {
+  const Tensor squares = ops::sum(ops::square(x), axis, /*keep_dims=*/true);
+  return x * ops::minimum(ops::rsqrt(squares), 1.0 / kEpsilon);
+}
+
+}  // namespace
+
+Tensor cosine_similarity(const Tensor& y_true, const Tensor& y_pred, int axis) {
+  const auto [labels, predictions] = squeeze_or_expand_to_same_rank(y_true, y_pred);
+  return -ops::sum(unit_length(labels, axis) * unit_length(predictions, axis), axis);
+}
+
+CosineSimilarityLoss::CosineSimilarityLoss(CosineSimilarityOptions options)
+    : Loss(options.name, options.reduction), axis_(options.axis) {}
+
+void CosineSimilarityLoss::visit_fields(FieldVisitor& visitor) {
+  Loss::visit_fields(visitor);
+  visitor.field("axis", axis_);
+}
+
+Tensor CosineSimilarityLoss::call(const Tensor& y_true, const Tensor& y_pred) {
+  return cosine_similarity(y_true, y_pred, axis_);
+}
+
+namespace {
+
+[[maybe_unused]] const bool registered = Loss::registry().add(
+    "CosineSimilarity", [] { return std::make_shared<CosineSimilarityLoss>(); }, {"cosine_similarity"});
+
+}  // namespace
+}  // namespace cohort::losses

@@ -1,0 +1,25 @@
+#pragma once
+
+#include "cohort/losses/loss.h"
+
+namespace cohort::losses {
+
+// mean(max(0, 1 - y_true * y_pred)) over the last axis; labels are -1 and 1, or 0 and 1.
+Tensor hinge(const Tensor& y_true, const Tensor& y_pred);
+
+// Labels 0 and 1 as -1 and 1; others as they are.
+Tensor signed_labels(const Tensor& y_true);
+
+class HingeLoss : public Loss {
+ public:
+  explicit HingeLoss(LossOptions options = {});
+  std::string class_name() const override { return "Hinge"; }
+  Tensor call(const Tensor& y_true, const Tensor& y_pred) override;
+};
+
+struct Hinge : Loss::Handle<HingeLoss> {
+  explicit Hinge(LossOptions options = {})
+      : Handle(std::make_shared<HingeLoss>(std::move(options))) {}
+};
+
+}  // namespace cohort::losses

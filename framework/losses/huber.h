@@ -1,0 +1,31 @@
+#pragma once
+
+#include "cohort/losses/loss.h"
+
+namespace cohort::losses {
+
+struct HuberOptions {
+  double delta = 1.0;
+  std::string reduction = "sum_over_batch_size";
+  std::string name = "huber_loss";
+};
+
+// Mean over the last axis of error^2 / 2 near zero and of a line beyond `delta`.
+Tensor huber(const Tensor& y_true, const Tensor& y_pred, double delta = 1.0);
+
+class HuberLoss : public Loss {
+ public:
+  explicit HuberLoss(HuberOptions options = {});
+  std::string class_name() const override { return "Huber"; }
+  void visit_fields(FieldVisitor& visitor) override;
+  Tensor call(const Tensor& y_true, const Tensor& y_pred) override;
+
+ private:
+  double delta_;
+};
+
+struct Huber : Loss::Handle<HuberLoss> {
+  explicit Huber(HuberOptions options = {}) : Handle(std::make_shared<HuberLoss>(std::move(options))) {}
+};
+
+}  // namespace cohort::losses

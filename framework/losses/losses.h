@@ -1,0 +1,17 @@
+#pragma once
+
+#include "cohort/losses/binary_crossentropy.h"
+#include "cohort/losses/categorical_crossentropy.h"
+#include "cohort/losses/categorical_hinge.h"
+#include "cohort/losses/cosine_similarity.h"
+#include "cohort/losses/hinge.h"
+#include "cohort/losses/huber.h"
+#include "cohort/losses/kl_divergence.h"
+#include "cohort/losses/log_cosh.h"
+#include "cohort/losses/mean_absolute_error.h"
+#include "cohort/losses/mean_absolute_percentage_error.h"
+#include "cohort/losses/mean_squared_error.h"
+#include "cohort/losses/mean_squared_logarithmic_error.h"
+#include "cohort/losses/poisson.h"
+#include "cohort/losses/sparse_categorical_crossentropy.h"
+#include "cohort/losses/squared_hinge.h"

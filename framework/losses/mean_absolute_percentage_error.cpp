@@ -1,0 +1,33 @@
+#include "cohort/losses/mean_absolute_percentage_error.h"
+
+#include "cohort/ops/math.h"
+#include "cohort/ops/reduce.h"
+
+namespace cohort::losses {
+namespace {
+
+constexpr double kEpsilon = 1e-7;  // Keras's backend.epsilon()
+
+}  // namespace
+
+
+Tensor mean_absolute_percentage_error(const Tensor& y_true, const Tensor& y_pred) {
+  const auto [labels, predictions] = squeeze_or_expand_to_same_rank(y_true, y_pred);
+  const Tensor share = ops::abs((labels - predictions) / ops::maximum(ops::abs(labels), kEpsilon));
+  return ops::mean(share, -1) * 100.0;
+}
+
+MeanAbsolutePercentageErrorLoss::MeanAbsolutePercentageErrorLoss(LossOptions options)
+    : Loss(options.name.empty() ? "mean_absolute_percentage_error" : options.name, options.reduction) {}
+
+Tensor MeanAbsolutePercentageErrorLoss::call(const Tensor& y_true, const Tensor& y_pred) {
+  return mean_absolute_percentage_error(y_true, y_pred);
+}
+
+namespace {
+
+[[maybe_unused]] const bool registered =
+    Loss::registry().add("MeanAbsolutePercentageError", [] { return std::make_shared<MeanAbsolutePercentageErrorLoss>(); }, {"mean_absolute_percentage_error", "mape", "MAPE"});
+
+}  // namespace
+}  // namespace cohort::losses

@@ -1,0 +1,32 @@
+#include "cohort/losses/poisson.h"
+
+#include "cohort/ops/math.h"
+#include "cohort/ops/reduce.h"
+
+namespace cohort::losses {
+namespace {
+
+constexpr double kEpsilon = 1e-7;  // Keras's backend.epsilon()
+
+}  // namespace
+
+
+Tensor poisson(const Tensor& y_true, const Tensor& y_pred) {
+  return ops::mean(y_pred - y_true * ops::log(y_pred + kEpsilon), -1);
+}
+
+PoissonLoss::PoissonLoss(LossOptions options)
+    : Loss(options.name.empty() ? "poisson" : options.name, options.reduction) {}
+
+Tensor PoissonLoss::call(const Tensor& y_true, const Tensor& y_pred) {
+  const auto [labels, predictions] = squeeze_or_expand_to_same_rank(y_true, y_pred);
+  return poisson(labels, predictions);
+}
+
+namespace {
+
+[[maybe_unused]] const bool registered =
+    Loss::registry().add("Poisson", [] { return std::make_shared<PoissonLoss>(); }, {"poisson"});
+
+}  // namespace
+}  // namespace cohort::losses

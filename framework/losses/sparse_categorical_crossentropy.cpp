@@ -1,0 +1,72 @@
+#include "cohort/losses/sparse_categorical_crossentropy.h"
+
+#include "cohort/ops/array.h"
+#include "cohort/ops/math.h"
+#include "cohort/ops/nn.h"
+
+namespace cohort::losses {
+namespace {
+
+constexpr double kEpsilon = 1e-7;  // Keras's backend.epsilon()
+constexpr const char* kWho = "sparse_categorical_crossentropy";
+
+// Values and the mask of those whose class is not ignored (undefined when none is).
+std::pair<Tensor, Tensor> crossentropy(Tensor labels, Tensor predictions, bool from_logits,
+                                       std::optional<std::int64_t> ignore_class, int axis) {
+  if (normalize_axis(axis, predictions.rank(), kWho) != predictions.rank() - 1) {
+    throw invalid_argument(kWho, "the classes must be the last axis", {{"axis", axis}}, "Move that axis to the end.");
+  }
+  if (labels.rank() == predictions.rank() && labels.shape().back() == 1) labels = ops::squeeze(labels, {-1});
+  if (!labels.shape().compatible(predictions.shape().slice(0, predictions.rank() - 1))) {
+    throw invalid_argument(kWho, "y_true must have the shape of y_pred without its last axis",
+                           {{"y_true.shape", labels.shape()}, {"y_pred.shape", predictions.shape()}},
+                           "Use categorical_crossentropy for one-hot labels.");
+  }
+  if (!is_integer(labels.dtype()) || labels.dtype() == DType::UInt8 || labels.dtype() == DType::Int8) {
+    labels = ops::cast(labels, DType::Int64);
+  }
+  Tensor valid;
+  if (ignore_class) {
+    valid = ops::not_equal(labels, static_cast<double>(*ignore_class));
+    labels = ops::where(valid, labels, 0.0);
+    predictions = ops::where(ops::expand_dims(valid, -1), predictions, 0.0);
+  }
+  if (!from_logits) predictions = ops::log(ops::clip(predictions, kEpsilon, 1.0 - kEpsilon));
+  Tensor values = ops::sparse_softmax_cross_entropy(predictions, labels);
+  if (valid.defined()) values = ops::where(valid, values, 0.0);
+  return {values, valid};
+}
+
+}  // namespace
+
+Tensor sparse_categorical_crossentropy(const Tensor& y_true, const Tensor& y_pred, bool from_logits,
+                                       std::optional<std::int64_t> ignore_class, int axis) {
+  return crossentropy(y_true, y_pred, from_logits, ignore_class, axis).first;
+}
+
+SparseCategoricalCrossentropyLoss::SparseCategoricalCrossentropyLoss(SparseCategoricalCrossentropyOptions options)
+    : Loss(options.name, options.reduction), options_(std::move(options)) {}
+
+void SparseCategoricalCrossentropyLoss::visit_fields(FieldVisitor& visitor) {
+  Loss::visit_fields(visitor);
+  visitor.field("from_logits", options_.from_logits);
+  visitor.field("ignore_class", options_.ignore_class);
+  visitor.field("axis", options_.axis);
+}
+
+Tensor SparseCategoricalCrossentropyLoss::call(const Tensor& y_true, const Tensor& y_pred) {
+  return call_masked(y_true, y_pred).first;
+}
+
+std::pair<Tensor, Tensor> SparseCategoricalCrossentropyLoss::call_masked(const Tensor& y_true, const Tensor& y_pred) {
+  return crossentropy(y_true, y_pred, options_.from_logits, options_.ignore_class, options_.axis);
+}
+
+namespace {
+
+[[maybe_unused]] const bool registered = Loss::registry().add(
+    "SparseCategoricalCrossentropy", [] { return std::make_shared<SparseCategoricalCrossentropyLoss>(); },
+    {"sparse_categorical_crossentropy"});
+
+}  // namespace
+}  // namespace cohort::losses

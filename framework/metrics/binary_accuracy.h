@@ -1,0 +1,30 @@
+#pragma once
+
+#include "cohort/metrics/mean.h"
+
+namespace cohort::metrics {
+
+struct BinaryAccuracyMetricOptions {
+  std::string name = {};
+  DType dtype = DType::Float32;
+  double threshold = 0.5;
+};
+
+// How often predictions above `threshold` meet labels of 1, and the others labels of 0.
+class BinaryAccuracyMetric : public MeanMetricWrapper {
+ public:
+  explicit BinaryAccuracyMetric(BinaryAccuracyMetricOptions options = {});
+  std::string class_name() const override { return "BinaryAccuracy"; }
+  void visit_fields(FieldVisitor& visitor) override;
+  Tensor values(const Tensor& y_true, const Tensor& y_pred) override;
+
+ private:
+  BinaryAccuracyMetricOptions options_;
+};
+
+struct BinaryAccuracy : Metric::Handle<BinaryAccuracyMetric> {
+  explicit BinaryAccuracy(BinaryAccuracyMetricOptions options = {})
+      : Handle(std::make_shared<BinaryAccuracyMetric>(std::move(options))) {}
+};
+
+}  // namespace cohort::metrics

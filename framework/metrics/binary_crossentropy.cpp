@@ -1,0 +1,28 @@
+#include "cohort/metrics/binary_crossentropy.h"
+
+#include "cohort/losses/binary_crossentropy.h"
+#include "cohort/ops/cast.h"
+
+namespace cohort::metrics {
+
+BinaryCrossentropyMetric::BinaryCrossentropyMetric(BinaryCrossentropyMetricOptions options)
+    : MeanMetricWrapper(named({options.name, options.dtype}, "binary_crossentropy")), options_(std::move(options)) {}
+
+void BinaryCrossentropyMetric::visit_fields(FieldVisitor& visitor) {
+  MeanMetricWrapper::visit_fields(visitor);
+  visitor.field("from_logits", options_.from_logits);
+  visitor.field("label_smoothing", options_.label_smoothing);
+}
+
+Tensor BinaryCrossentropyMetric::values(const Tensor& y_true, const Tensor& y_pred) {
+  return losses::binary_crossentropy(ops::cast(y_true, dtype()), ops::cast(y_pred, dtype()), options_.from_logits,
+                                     options_.label_smoothing);
+}
+
+namespace {
+
+[[maybe_unused]] const bool registered = Metric::registry().add(
+    "BinaryCrossentropy", [] { return std::make_shared<BinaryCrossentropyMetric>(); }, {"binary_crossentropy", "bce", "BCE"});
+
+}  // namespace
+}  // namespace cohort::metrics

@@ -1,0 +1,31 @@
+#pragma once
+
+#include "cohort/metrics/mean.h"
+
+namespace cohort::metrics {
+
+struct BinaryCrossentropyMetricOptions {
+  std::string name = {};
+  DType dtype = DType::Float32;
+  bool from_logits = false;
+  double label_smoothing = 0.0;
+};
+
+// The mean of losses::binary_crossentropy over all samples.
+class BinaryCrossentropyMetric : public MeanMetricWrapper {
+ public:
+  explicit BinaryCrossentropyMetric(BinaryCrossentropyMetricOptions options = {});
+  std::string class_name() const override { return "BinaryCrossentropy"; }
+  void visit_fields(FieldVisitor& visitor) override;
+  Tensor values(const Tensor& y_true, const Tensor& y_pred) override;
+
+ private:
+  BinaryCrossentropyMetricOptions options_;
+};
+
+struct BinaryCrossentropy : Metric::Handle<BinaryCrossentropyMetric> {
+  explicit BinaryCrossentropy(BinaryCrossentropyMetricOptions options = {})
+      : Handle(std::make_shared<BinaryCrossentropyMetric>(std::move(options))) {}
+};
+
+}  // namespace cohort::metrics

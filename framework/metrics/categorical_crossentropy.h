@@ -1,0 +1,32 @@
+#pragma once
+
+#include "cohort/metrics/mean.h"
+
+namespace cohort::metrics {
+
+struct CategoricalCrossentropyMetricOptions {
+  std::string name = {};
+  DType dtype = DType::Float32;
+  bool from_logits = false;
+  double label_smoothing = 0.0;
+  int axis = -1;
+};
+
+// The mean of losses::categorical_crossentropy over all samples.
+class CategoricalCrossentropyMetric : public MeanMetricWrapper {
+ public:
+  explicit CategoricalCrossentropyMetric(CategoricalCrossentropyMetricOptions options = {});
+  std::string class_name() const override { return "CategoricalCrossentropy"; }
+  void visit_fields(FieldVisitor& visitor) override;
+  Tensor values(const Tensor& y_true, const Tensor& y_pred) override;
+
+ private:
+  CategoricalCrossentropyMetricOptions options_;
+};
+
+struct CategoricalCrossentropy : Metric::Handle<CategoricalCrossentropyMetric> {
+  explicit CategoricalCrossentropy(CategoricalCrossentropyMetricOptions options = {})
+      : Handle(std::make_shared<CategoricalCrossentropyMetric>(std::move(options))) {}
+};
+
+}  // namespace cohort::metrics

@@ -1,0 +1,26 @@
+#include "cohort/metrics/cosine_similarity.h"
+
+#include "cohort/losses/cosine_similarity.h"
+#include "cohort/ops/math.h"
+
+namespace cohort::metrics {
+
+CosineSimilarityMetric::CosineSimilarityMetric(CosineSimilarityMetricOptions options)
+    : MeanMetricWrapper(named({options.name, options.dtype}, "cosine_similarity")), options_(std::move(options)) {}
+
+void CosineSimilarityMetric::visit_fields(FieldVisitor& visitor) {
+  MeanMetricWrapper::visit_fields(visitor);
+  visitor.field("axis", options_.axis);
+}
+
+Tensor CosineSimilarityMetric::values(const Tensor& y_true, const Tensor& y_pred) {
+  return -losses::cosine_similarity(ops::cast(y_true, dtype()), ops::cast(y_pred, dtype()), options_.axis);
+}
+
+namespace {
+
+[[maybe_unused]] const bool registered = Metric::registry().add(
+    "CosineSimilarity", [] { return std::make_shared<CosineSimilarityMetric>(); }, {"cosine_similarity"});
+
+}  // namespace
+}  // namespace cohort::metrics

@@ -1,0 +1,21 @@
+#include "cohort/metrics/hinge.h"
+
+#include "cohort/losses/hinge.h"
+#include "cohort/ops/cast.h"
+
+namespace cohort::metrics {
+
+HingeMetric::HingeMetric(MetricOptions options)
+    : MeanMetricWrapper(named(std::move(options), "hinge")) {}
+
+Tensor HingeMetric::values(const Tensor& y_true, const Tensor& y_pred) {
+  return losses::hinge(ops::cast(y_true, dtype()), ops::cast(y_pred, dtype()));
+}
+
+namespace {
+
+[[maybe_unused]] const bool registered = Metric::registry().add(
+    "Hinge", [] { return std::make_shared<HingeMetric>(); }, {"hinge"});
+
+}  // namespace
+}  // namespace cohort::metrics

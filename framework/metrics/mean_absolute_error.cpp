@@ -1,0 +1,21 @@
+#include "cohort/metrics/mean_absolute_error.h"
+
+#include "cohort/losses/mean_absolute_error.h"
+#include "cohort/ops/cast.h"
+
+namespace cohort::metrics {
+
+MeanAbsoluteErrorMetric::MeanAbsoluteErrorMetric(MetricOptions options)
+    : MeanMetricWrapper(named(std::move(options), "mean_absolute_error")) {}
+
+Tensor MeanAbsoluteErrorMetric::values(const Tensor& y_true, const Tensor& y_pred) {
+  return losses::mean_absolute_error(ops::cast(y_true, dtype()), ops::cast(y_pred, dtype()));
+}
+
+namespace {
+
+[[maybe_unused]] const bool registered = Metric::registry().add(
+    "MeanAbsoluteError", [] { return std::make_shared<MeanAbsoluteErrorMetric>(); }, {"mean_absolute_error", "mae", "MAE"});
+
+}  // namespace
+}  // namespace cohort::metrics

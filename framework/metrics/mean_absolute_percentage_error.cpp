@@ -1,0 +1,21 @@
+#include "cohort/metrics/mean_absolute_percentage_error.h"
+
+#include "cohort/losses/mean_absolute_percentage_error.h"
+#include "cohort/ops/cast.h"
+
+namespace cohort::metrics {
+
+MeanAbsolutePercentageErrorMetric::MeanAbsolutePercentageErrorMetric(MetricOptions options)
+    : MeanMetricWrapper(named(std::move(options), "mean_absolute_percentage_error")) {}
+
+Tensor MeanAbsolutePercentageErrorMetric::values(const Tensor& y_true, const Tensor& y_pred) {
+  return losses::mean_absolute_percentage_error(ops::cast(y_true, dtype()), ops::cast(y_pred, dtype()));
+}
+
+namespace {
+
+[[maybe_unused]] const bool registered = Metric::registry().add(
+    "MeanAbsolutePercentageError", [] { return std::make_shared<MeanAbsolutePercentageErrorMetric>(); }, {"mean_absolute_percentage_error", "mape", "MAPE"});
+
+}  // namespace
+}  // namespace cohort::metrics

@@ -1,0 +1,21 @@
+#include "cohort/metrics/mean_squared_error.h"
+
+#include "cohort/losses/mean_squared_error.h"
+#include "cohort/ops/cast.h"
+
+namespace cohort::metrics {
+
+MeanSquaredErrorMetric::MeanSquaredErrorMetric(MetricOptions options)
+    : MeanMetricWrapper(named(std::move(options), "mean_squared_error")) {}
+
+Tensor MeanSquaredErrorMetric::values(const Tensor& y_true, const Tensor& y_pred) {
+  return losses::mean_squared_error(ops::cast(y_true, dtype()), ops::cast(y_pred, dtype()));
+}
+
+namespace {
+
+[[maybe_unused]] const bool registered = Metric::registry().add(
+    "MeanSquaredError", [] { return std::make_shared<MeanSquaredErrorMetric>(); }, {"mean_squared_error", "mse", "MSE"});
+
+}  // namespace
+}  // namespace cohort::metrics

@@ -1,0 +1,21 @@
+#include "cohort/metrics/mean_squared_logarithmic_error.h"
+
+#include "cohort/losses/mean_squared_logarithmic_error.h"
+#include "cohort/ops/cast.h"
+
+namespace cohort::metrics {
+
+MeanSquaredLogarithmicErrorMetric::MeanSquaredLogarithmicErrorMetric(MetricOptions options)
+    : MeanMetricWrapper(named(std::move(options), "mean_squared_logarithmic_error")) {}
+
+Tensor MeanSquaredLogarithmicErrorMetric::values(const Tensor& y_true, const Tensor& y_pred) {
+  return losses::mean_squared_logarithmic_error(ops::cast(y_true, dtype()), ops::cast(y_pred, dtype()));
+}
+
+namespace {
+
+[[maybe_unused]] const bool registered = Metric::registry().add(
+    "MeanSquaredLogarithmicError", [] { return std::make_shared<MeanSquaredLogarithmicErrorMetric>(); }, {"mean_squared_logarithmic_error", "msle", "MSLE"});
+
+}  // namespace
+}  // namespace cohort::metrics

@@ -1,0 +1,25 @@
+#include "cohort/metrics/root_mean_squared_error.h"
+
+#include "cohort/losses/loss.h"
+#include "cohort/ops/math.h"
+
+namespace cohort::metrics {
+
+RootMeanSquaredErrorMetric::RootMeanSquaredErrorMetric(MetricOptions options)
+    : MeanMetricWrapper(named(std::move(options), "root_mean_squared_error")) {}
+
+Tensor RootMeanSquaredErrorMetric::values(const Tensor& y_true, const Tensor& y_pred) {
+  const auto [labels, predictions] =
+      squeeze_or_expand_to_same_rank(ops::cast(y_true, dtype()), ops::cast(y_pred, dtype()));
+  return ops::squared_difference(labels, predictions);
+}
+
+Tensor RootMeanSquaredErrorMetric::result() { return ops::sqrt(MeanMetric::result()); }
+
+namespace {
+
+[[maybe_unused]] const bool registered = Metric::registry().add(
+    "RootMeanSquaredError", [] { return std::make_shared<RootMeanSquaredErrorMetric>(); }, {"root_mean_squared_error"});
+
+}  // namespace
+}  // namespace cohort::metrics

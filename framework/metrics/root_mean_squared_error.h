@@ -1,0 +1,21 @@
+#pragma once
+
+#include "cohort/metrics/mean.h"
+
+namespace cohort::metrics {
+
+// The root of the mean squared error over all samples.
+class RootMeanSquaredErrorMetric : public MeanMetricWrapper {
+ public:
+  explicit RootMeanSquaredErrorMetric(MetricOptions options = {});
+  std::string class_name() const override { return "RootMeanSquaredError"; }
+  Tensor values(const Tensor& y_true, const Tensor& y_pred) override;
+  Tensor result() override;
+};
+
+struct RootMeanSquaredError : Metric::Handle<RootMeanSquaredErrorMetric> {
+  explicit RootMeanSquaredError(MetricOptions options = {})
+      : Handle(std::make_shared<RootMeanSquaredErrorMetric>(std::move(options))) {}
+};
+
+}  // namespace cohort::metrics

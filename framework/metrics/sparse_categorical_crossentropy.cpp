@@ -1,0 +1,29 @@
+#include "cohort/metrics/sparse_categorical_crossentropy.h"
+
+#include "cohort/losses/sparse_categorical_crossentropy.h"
+#include "cohort/ops/cast.h"
+
+namespace cohort::metrics {
+
+SparseCategoricalCrossentropyMetric::SparseCategoricalCrossentropyMetric(SparseCategoricalCrossentropyMetricOptions options)
+    : MeanMetricWrapper(named({options.name, options.dtype}, "sparse_categorical_crossentropy")), options_(std::move(options)) {}
+
+void SparseCategoricalCrossentropyMetric::visit_fields(FieldVisitor& visitor) {
+  MeanMetricWrapper::visit_fields(visitor);
+  visitor.field("from_logits", options_.from_logits);
+  visitor.field("ignore_class", options_.ignore_class);
+  visitor.field("axis", options_.axis);
+}
+
+Tensor SparseCategoricalCrossentropyMetric::values(const Tensor& y_true, const Tensor& y_pred) {
+  return losses::sparse_categorical_crossentropy(y_true, ops::cast(y_pred, dtype()), options_.from_logits,
+                                                 options_.ignore_class, options_.axis);
+}
+
+namespace {
+
+[[maybe_unused]] const bool registered = Metric::registry().add(
+    "SparseCategoricalCrossentropy", [] { return std::make_shared<SparseCategoricalCrossentropyMetric>(); }, {"sparse_categorical_crossentropy"});
+
+}  // namespace
+}  // namespace cohort::metrics

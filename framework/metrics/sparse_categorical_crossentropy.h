@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "cohort/metrics/mean.h"
+
+namespace cohort::metrics {
+
+struct SparseCategoricalCrossentropyMetricOptions {
+  std::string name = {};
+  DType dtype = DType::Float32;
+  bool from_logits = false;
+  std::optional<std::int64_t> ignore_class = std::nullopt;
+  int axis = -1;
+};
+
+// The mean of losses::sparse_categorical_crossentropy over all samples.
+class SparseCategoricalCrossentropyMetric : public MeanMetricWrapper {
+ public:
+  explicit SparseCategoricalCrossentropyMetric(SparseCategoricalCrossentropyMetricOptions options = {});
+  std::string class_name() const override { return "SparseCategoricalCrossentropy"; }
+  void visit_fields(FieldVisitor& visitor) override;
+  Tensor values(const Tensor& y_true, const Tensor& y_pred) override;
+
+ private:
+  SparseCategoricalCrossentropyMetricOptions options_;
+};
+
+struct SparseCategoricalCrossentropy : Metric::Handle<SparseCategoricalCrossentropyMetric> {
+  explicit SparseCategoricalCrossentropy(SparseCategoricalCrossentropyMetricOptions options = {})
+      : Handle(std::make_shared<SparseCategoricalCrossentropyMetric>(std::move(options))) {}
+};
+
+}  // namespace cohort::metrics

@@ -1,0 +1,35 @@
+#include "cohort/metrics/sparse_top_k_categorical_accuracy.h"
+
+#include "cohort/metrics/in_top_k.h"
+#include "cohort/ops/array.h"
+#include "cohort/ops/math.h"
+#include "cohort/ops/reduce.h"
+#include "cohort/ops/slicing.h"
+
+namespace cohort::metrics {
+
+SparseTopKCategoricalAccuracyMetric::SparseTopKCategoricalAccuracyMetric(SparseTopKCategoricalAccuracyMetricOptions options)
+    : MeanMetricWrapper(named({options.name, options.dtype}, "sparse_top_k_categorical_accuracy")), options_(std::move(options)) {}
+
+void SparseTopKCategoricalAccuracyMetric::visit_fields(FieldVisitor& visitor) {
+  MeanMetricWrapper::visit_fields(visitor);
+  visitor.field("k", options_.k);
+  visitor.field("from_sorted_ids", options_.from_sorted_ids);
+}
+
+Tensor SparseTopKCategoricalAccuracyMetric::values(const Tensor& y_true, const Tensor& y_pred) {
+  if (options_.from_sorted_ids) {
+    const Tensor first = ops::slice(y_pred, {0, 0}, {-1, options_.k});
+    const Tensor labels = ops::expand_dims(ops::cast(ops::reshape(y_true, {-1}), y_pred.dtype()), 1);
+    return ops::cast(ops::any(ops::equal(labels, first), 1), dtype());
+  }
+  return ops::cast(in_top_k(y_true, y_pred, options_.k), dtype());
+}
+
+namespace {
+
+[[maybe_unused]] const bool registered = Metric::registry().add(
+    "SparseTopKCategoricalAccuracy", [] { return std::make_shared<SparseTopKCategoricalAccuracyMetric>(); }, {"sparse_top_k_categorical_accuracy"});
+
+}  // namespace
+}  // namespace cohort::metrics

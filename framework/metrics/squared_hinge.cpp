@@ -1,0 +1,21 @@
+#include "cohort/metrics/squared_hinge.h"
+
+#include "cohort/losses/squared_hinge.h"
+#include "cohort/ops/cast.h"
+
+namespace cohort::metrics {
+
+SquaredHingeMetric::SquaredHingeMetric(MetricOptions options)
+    : MeanMetricWrapper(named(std::move(options), "squared_hinge")) {}
+
+Tensor SquaredHingeMetric::values(const Tensor& y_true, const Tensor& y_pred) {
+  return losses::squared_hinge(ops::cast(y_true, dtype()), ops::cast(y_pred, dtype()));
+}
+
+namespace {
+
+[[maybe_unused]] const bool registered = Metric::registry().add(
+    "SquaredHinge", [] { return std::make_shared<SquaredHingeMetric>(); }, {"squared_hinge"});
+
+}  // namespace
+}  // namespace cohort::metrics
