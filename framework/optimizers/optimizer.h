@@ -1,5 +1,6 @@
 #pragma once
 
+#include <concepts>
 #include <memory>
 #include <optional>
 #include <string>
@@ -29,8 +30,12 @@ class LearningRate {
  public:
   LearningRate(double value) : value_(value) {}
   LearningRate(Ref<LearningRateSchedule> schedule) : schedule_(std::move(schedule)) {}
+  template <std::derived_from<LearningRateSchedule> Schedule>
+  LearningRate(const Ref<Schedule>& schedule) : schedule_(schedule) {}
   double value() const { return value_; }
   const Ref<LearningRateSchedule>& schedule() const { return schedule_; }
+  void set_value(double value) { value_ = value; }
+  void visit(FieldVisitor& visitor) { visitor.field("learning_rate", value_, schedule_); }
 
  private:
   double value_ = 0.0;
@@ -50,6 +55,14 @@ struct OptimizerSettings {
   std::optional<std::int64_t> gradient_accumulation_steps = std::nullopt;
 };
 
+// The shared part of an optimizer's own options.
+template <class Options>
+OptimizerSettings settings_of(const Options& options) {
+  return {options.weight_decay,  options.clipnorm,     options.clipvalue,
+          options.global_clipnorm, options.use_ema,    options.ema_momentum,
+          options.ema_overwrite_frequency, options.loss_scale_factor, options.gradient_accumulation_steps};
+}
+
 // Turns gradients into changes of variables, in two halves: `prepare` where the gradients are (clipping and the like
 // across all of them) and `update_step` where each variable is. Everything is made of ops. A user derives and overrides
 // build() and update_step().
@@ -57,6 +70,8 @@ class Optimizer : public Configurable {
  public:
   Optimizer(LearningRate learning_rate, OptimizerSettings settings, std::string name);
   std::string module_name() const override { return "keras.optimizers"; }
+  void visit_fields(FieldVisitor& visitor) override;
+  void fields_changed() override;
 
   // Makes the slot variables; called once, outside every trace. An override calls the base first.
   virtual void build(const Variables& variables);
@@ -64,6 +79,12 @@ class Optimizer : public Configurable {
   void apply(const Gradients& gradients, const Variables& variables);
   // Changes one variable by its gradient at the given rate: a few ops, for a built-in a single update op.
   virtual void update_step(const Gradient& gradient, const Variable& variable, const Tensor& learning_rate) = 0;
+  // The loss as it enters the gradient: times the loss scale factor, which apply() takes out again.
+  Tensor scale_loss(const Tensor& loss) const;
+  // Ends a training: with `use_ema` the variables take their averages.
+  void finalize_variable_values(const Variables& variables);
+  // Spares these variables, and those whose name contains one of the words, weight decay. Before build().
+  void exclude_from_weight_decay(const Variables& variables, const std::vector<std::string>& names = {});
   // True when the optimizer needs to see a variable whole (Lamb, Adafactor): such a variable may not be sharded.
   virtual bool needs_whole_variable() const { return false; }
 
@@ -91,18 +112,41 @@ class Optimizer : public Configurable {
   // The slot of a variable made in build(), by the order given there.
   int index_of(const Variable& variable) const;
   Tensor current_learning_rate() const;
-  // The half that looks across gradients: accumulation, clipping, unscaling.
+  // Updates done so far (int64): `iterations`, in whole accumulations.
+  Tensor updates_done() const;
+  // The half that looks across gradients: unscaling, accumulation, clipping.
   virtual Gradients prepare(const Gradients& gradients, const Variables& variables);
+  // Called once per update, before the variables' own steps.
+  virtual void begin_update() {}
+  // The decay a variable's update op has to apply itself; 0 for none. Only asked when decays_in_update().
+  double weight_decay_of(const Variable& variable) const;
+  // True for built-ins, whose update ops include weight decay; else it is applied before update_step().
+  virtual bool decays_in_update() const { return false; }
+  // A state variable of no particular weight.
+  Variable add_state(const std::string& name, const Tensor& initial);
 
   OptimizerSettings settings_;
   LearningRate rate_;
 
  private:
+  void make_state();
+  Tensor is_update_step() const;
+  void update_all(const Gradients& gradients, const Variables& variables);
+  void update_when_due(const Gradients& gradients, const Variables& variables);
+  void update_averages();
+  Gradients clip(Gradients gradients) const;
+  Gradients accumulate(Gradients gradients, const Variables& variables);
+
   std::string name_;
   Variable iterations_;
   Variable learning_rate_;
   Variables state_;
   Variables trained_;
+  Variables averages_;
+  Variables accumulators_;
+  std::size_t first_slot_ = 0;  // in state_: where the optimizer's own slots begin
+  Variables undecayed_;
+  std::vector<std::string> undecayed_names_;
   bool built_ = false;
 };
 

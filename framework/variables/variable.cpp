@@ -24,6 +24,7 @@ class Variable::Body : public Resource {
   VariableOptions options_;
   std::string path_;
   Tensor value_;
+  Ref<Constraint> constraint_;
 };
 
 Variable::Variable(const Tensor& initial_value, VariableOptions options) {
@@ -48,6 +49,8 @@ const Shape& Variable::shape() const { return body_->value_.shape(); }
 bool Variable::trainable() const { return body_->options_.trainable; }
 void Variable::set_trainable(bool trainable) { body_->options_.trainable = trainable; }
 Aggregation Variable::aggregation() const { return body_->options_.aggregation; }
+const Ref<Constraint>& Variable::constraint() const { return body_->constraint_; }
+void Variable::set_constraint(Ref<Constraint> constraint) { body_->constraint_ = std::move(constraint); }
 const Tensor& Variable::handle() const { return handle_; }
 
 Tensor Variable::value() const {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cohort/core/tensor.h"
+#include "cohort/variables/constraint.h"
 
 namespace cohort {
 
@@ -37,6 +38,9 @@ class Variable {
   bool trainable() const;
   void set_trainable(bool trainable);
   Aggregation aggregation() const;
+  // What optimizers project the value with after each update; empty for none.
+  const Ref<Constraint>& constraint() const;
+  void set_constraint(Ref<Constraint> constraint);
 
   // The current value, as an op: recorded by tapes, traced in a trace.
   Tensor value() const;

@@ -1,0 +1,107 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "cohort/core/kernel.h"
+#include "cohort/core/thread_pool.h"
+
+namespace cohort {
+
+// The work of an update over many variables, cut into blocks of about equal size that depend on shapes alone: a block
+// is a list of pieces of variables.
+struct UpdatePlan {
+  struct Piece {
+    int variable;
+    std::int64_t begin, end;
+  };
+  static constexpr std::int64_t kBlock = 16384;
+
+  explicit UpdatePlan(const std::vector<std::int64_t>& sizes) {
+    std::int64_t room = kBlock;
+    first_piece.push_back(0);
+    for (std::size_t v = 0; v < sizes.size(); ++v) {
+      for (std::int64_t begin = 0; begin < sizes[v];) {
+        const std::int64_t end = std::min(sizes[v], begin + room);
+        pieces.push_back({static_cast<int>(v), begin, end});
+        room -= end - begin;
+        begin = end;
+        if (room == 0) {
+          first_piece.push_back(pieces.size());
+          room = kBlock;
+        }
+      }
+    }
+    if (first_piece.back() != pieces.size()) first_piece.push_back(pieces.size());
+  }
+  std::int64_t blocks() const { return static_cast<std::int64_t>(first_piece.size()) - 1; }
+
+  std::vector<Piece> pieces;
+  std::vector<std::size_t> first_piece;  // of each block, and the end
+};
+
+// Half types are kept in their own format and computed in float.
+template <class T>
+using UpdateReal = std::conditional_t<std::is_same_v<T, double>, double, float>;
+
+// One pass over memory: reads each element of the gradient, the variable and its slots, applies the rule, writes back.
+// The rule is made for this step's scalars: rule(gradient, variable, slots...).
+template <class T, int kSlots, class Rule>
+void update_piece(const Rule& rule, T* variable, const std::array<T*, kSlots>& slots, const T* gradient,
+                  std::int64_t begin, std::int64_t end) {
+  using Real = UpdateReal<T>;
+#pragma GCC ivdep
+  for (std::int64_t i = begin; i < end; ++i) {
+    Real value = static_cast<Real>(variable[i]);
+    std::array<Real, kSlots> slot;
+    for (int s = 0; s < kSlots; ++s) slot[s] = static_cast<Real>(slots[s][i]);
+    rule(static_cast<Real>(gradient[i]), value, slot);
+    for (int s = 0; s < kSlots; ++s) slots[s][i] = static_cast<T>(slot[s]);
+    variable[i] = static_cast<T>(value);
+  }
+}
+
+// A kernel whose `make_rule(io, first shared input, real)` gives the rule of a step.
+template <class T, int kSlots, class MakeRule>
+KernelFn make_update_kernel(const KernelSpec& spec, MakeRule make_rule) {
+  const int count = spec.attr<int>("count");
+  const int first_gradient = (1 + kSlots) * count;
+  std::vector<std::int64_t> sizes;
+  for (int v = 0; v < count; ++v) sizes.push_back(spec.input_size(first_gradient + v));
+  auto plan = std::make_shared<const UpdatePlan>(sizes);
+  return [plan, make_rule, count, first_gradient](const KernelIO& io) {
+    const auto rule = make_rule(io, first_gradient + count, UpdateReal<T>{});
+    const auto run_block = [&](std::int64_t block) {
+      const auto first = plan->first_piece[static_cast<std::size_t>(block)];
+      const auto last = plan->first_piece[static_cast<std::size_t>(block) + 1];
+      for (std::size_t p = first; p < last; ++p) {
+        const UpdatePlan::Piece& piece = plan->pieces[p];
+        std::array<T*, kSlots> slots;
+        for (int s = 0; s < kSlots; ++s) slots[s] = static_cast<T*>(io.inputs[(1 + s) * count + piece.variable]);
+        update_piece<T, kSlots>(rule, static_cast<T*>(io.inputs[piece.variable]), slots,
+                                io.in<T>(first_gradient + piece.variable), piece.begin, piece.end);
+      }
+    };
+    if (plan->blocks() == 1) {
+      run_block(0);
+    } else {
+      ThreadPool::instance().run_blocks(plan->blocks(), run_block);
+    }
+  };
+}
+
+// The kernel for the gradients' type.
+template <int kSlots, class MakeRule>
+KernelFn make_update_kernel(const KernelSpec& spec, MakeRule make_rule) {
+  switch (spec.input((1 + kSlots) * spec.attr<int>("count")).dtype) {
+    case DType::Float64: return make_update_kernel<double, kSlots>(spec, make_rule);
+    case DType::Float16: return make_update_kernel<Half, kSlots>(spec, make_rule);
+    case DType::BFloat16: return make_update_kernel<BFloat16, kSlots>(spec, make_rule);
+    default: return make_update_kernel<float, kSlots>(spec, make_rule);
+  }
+}
+
+}  // namespace cohort

@@ -1,0 +1,161 @@
+#include <cmath>
+
+#include "cohort/kernels/cpu/optimizer_update.h"
+
+// Every rule computes as Keras does in the variable's type, operation by operation, so that a long training follows the
+// same path.
+
+namespace cohort {
+namespace {
+
+// Weight decay comes first, on its own, as Keras assigns it before the update.
+template <class Real>
+struct Decay {
+  Decay(double decay, Real learning_rate) : decay(static_cast<Real>(decay)), rate(learning_rate) {}
+  void operator()(Real& value) const {
+    if (decay != Real{0}) value -= value * decay * rate;
+  }
+  Real decay, rate;
+};
+
+KernelFn make_sgd(const KernelSpec& spec) {
+  const double decay = spec.attr<double>("weight_decay");
+  return make_update_kernel<0>(spec, [decay](const KernelIO& io, int shared, auto real) {
+    using Real = decltype(real);
+    const Real rate = static_cast<Real>(*io.in<float>(shared));
+    return [decay = Decay<Real>(decay, rate), rate](Real gradient, Real& value, std::array<Real, 0>&) {
+      decay(value);
+      value -= gradient * rate;
+    };
+  });
+}
+
+template <bool kNesterov>
+KernelFn make_momentum_form(const KernelSpec& spec) {
+  const double decay = spec.attr<double>("weight_decay"), momentum = spec.attr<double>("momentum");
+  return make_update_kernel<1>(spec, [decay, momentum](const KernelIO& io, int shared, auto real) {
+    using Real = decltype(real);
+    const Real rate = static_cast<Real>(*io.in<float>(shared));
+    return [decay = Decay<Real>(decay, rate), rate, momentum = static_cast<Real>(momentum)](
+               Real gradient, Real& value, std::array<Real, 1>& slot) {
+      decay(value);
+      const Real change = gradient * rate;
+      slot[0] = slot[0] * momentum - change;
+      value += kNesterov ? slot[0] * momentum - change : slot[0];
+    };
+  });
+}
+
+KernelFn make_momentum(const KernelSpec& spec) {
+  return spec.attr<bool>("nesterov") ? make_momentum_form<true>(spec) : make_momentum_form<false>(spec);
+}
+
+template <bool kAmsgrad>
+KernelFn make_adam_form(const KernelSpec& spec) {
+  constexpr int kSlots = kAmsgrad ? 3 : 2;
+  const double decay = spec.attr<double>("weight_decay"), beta_1 = spec.attr<double>("beta_1");
+  const double beta_2 = spec.attr<double>("beta_2"), epsilon = spec.attr<double>("epsilon");
+  return make_update_kernel<kSlots>(spec, [=](const KernelIO& io, int shared, auto real) {
+    using Real = decltype(real);
+    const Real rate = static_cast<Real>(*io.in<float>(shared));
+    const Real step = static_cast<Real>(*io.in<std::int64_t>(shared + 1) + 1);
+    const Real power_1 = std::pow(static_cast<Real>(beta_1), step), power_2 = std::pow(static_cast<Real>(beta_2), step);
+    const Real alpha = rate * std::sqrt(Real{1} - power_2) / (Real{1} - power_1);
+    return [decay = Decay<Real>(decay, rate), alpha, part_1 = static_cast<Real>(1.0 - beta_1),
+            part_2 = static_cast<Real>(1.0 - beta_2), epsilon = static_cast<Real>(epsilon)](
+               Real gradient, Real& value, std::array<Real, kSlots>& slot) {
+      decay(value);
+      slot[0] += (gradient - slot[0]) * part_1;
+      slot[1] += (gradient * gradient - slot[1]) * part_2;
+      Real velocity = slot[1];
+      if constexpr (kAmsgrad) {
+        slot[2] = slot[2] > velocity ? slot[2] : velocity;
+        velocity = slot[2];
+      }
+      value -= slot[0] * alpha / (std::sqrt(velocity) + epsilon);
+    };
+  });
+}
+
+KernelFn make_adam(const KernelSpec& spec) {
+  return spec.attr<bool>("amsgrad") ? make_adam_form<true>(spec) : make_adam_form<false>(spec);
+}
+
+template <bool kMomentum, bool kCentered>
+KernelFn make_rmsprop_form(const KernelSpec& spec) {
+  constexpr int kSlots = 1 + kMomentum + kCentered;
+  const double decay = spec.attr<double>("weight_decay"), rho = spec.attr<double>("rho");
+  const double momentum = spec.attr<double>("momentum"), epsilon = spec.attr<double>("epsilon");
+  return make_update_kernel<kSlots>(spec, [=](const KernelIO& io, int shared, auto real) {
+    using Real = decltype(real);
+    const Real rate = static_cast<Real>(*io.in<float>(shared));
+    return [decay = Decay<Real>(decay, rate), rate, rho = static_cast<Real>(rho), part = static_cast<Real>(1.0 - rho),
+            momentum = static_cast<Real>(momentum), epsilon = static_cast<Real>(epsilon)](
+               Real gradient, Real& value, std::array<Real, kSlots>& slot) {
+      decay(value);
+      slot[0] = rho * slot[0] + part * (gradient * gradient);
+      Real denominator = slot[0];
+      if constexpr (kCentered) {
+        Real& average = slot[kSlots - 1];
+        average = rho * average + part * gradient;
+        denominator -= average * average;
+      }
+      Real increment = rate * gradient / std::sqrt(denominator + epsilon);
+      if constexpr (kMomentum) {
+        slot[1] = momentum * slot[1] + increment;
+        increment = slot[1];
+      }
+      value -= increment;
+    };
+  });
+}
+
+KernelFn make_rmsprop(const KernelSpec& spec) {
+  const bool momentum = spec.attr<double>("momentum") > 0.0, centered = spec.attr<bool>("centered");
+  if (momentum) return centered ? make_rmsprop_form<true, true>(spec) : make_rmsprop_form<true, false>(spec);
+  return centered ? make_rmsprop_form<false, true>(spec) : make_rmsprop_form<false, false>(spec);
+}
+
+KernelFn make_adagrad(const KernelSpec& spec) {
+  const double decay = spec.attr<double>("weight_decay"), epsilon = spec.attr<double>("epsilon");
+  return make_update_kernel<1>(spec, [=](const KernelIO& io, int shared, auto real) {
+    using Real = decltype(real);
+    const Real rate = static_cast<Real>(*io.in<float>(shared));
+    return [decay = Decay<Real>(decay, rate), rate, epsilon = static_cast<Real>(epsilon)](
+               Real gradient, Real& value, std::array<Real, 1>& slot) {
+      decay(value);
+      slot[0] += gradient * gradient;
+      value -= rate * gradient / std::sqrt(slot[0] + epsilon);
+    };
+  });
+}
+
+KernelFn make_adamax(const KernelSpec& spec) {
+  const double decay = spec.attr<double>("weight_decay"), beta_1 = spec.attr<double>("beta_1");
+  const double beta_2 = spec.attr<double>("beta_2"), epsilon = spec.attr<double>("epsilon");
+  return make_update_kernel<2>(spec, [=](const KernelIO& io, int shared, auto real) {
+    using Real = decltype(real);
+    const Real rate = static_cast<Real>(*io.in<float>(shared));
+    const Real step = static_cast<Real>(*io.in<std::int64_t>(shared + 1) + 1);
+    const Real rest = Real{1} - std::pow(static_cast<Real>(beta_1), step);
+    return [decay = Decay<Real>(decay, rate), rate, rest, part = static_cast<Real>(1.0 - beta_1),
+            beta_2 = static_cast<Real>(beta_2), epsilon = static_cast<Real>(epsilon)](
+               Real gradient, Real& value, std::array<Real, 2>& slot) {
+      decay(value);
+      slot[0] += (gradient - slot[0]) * part;
+      const Real faded = beta_2 * slot[1], size = std::abs(gradient);
+      slot[1] = faded > size ? faded : size;
+      value -= rate * slot[0] / (rest * (slot[1] + epsilon));
+    };
+  });
+}
+
+COHORT_KERNEL("SGDUpdate", kCPU, make_sgd);
+COHORT_KERNEL("MomentumUpdate", kCPU, make_momentum);
+COHORT_KERNEL("AdamUpdate", kCPU, make_adam);
+COHORT_KERNEL("RMSpropUpdate", kCPU, make_rmsprop);
+COHORT_KERNEL("AdagradUpdate", kCPU, make_adagrad);
+COHORT_KERNEL("AdamaxUpdate", kCPU, make_adamax);
+
+}  // namespace
+}  // namespace cohort

@@ -1,0 +1,36 @@
+#pragma once
+
+#include "cohort/optimizers/adam.h"
+
+namespace cohort::optimizers {
+
+// Adam whose weights also shrink by a share of themselves in every step.
+class AdamWOptimizer : public AdamOptimizer {
+ public:
+  explicit AdamWOptimizer(LearningRate learning_rate = 0.001, AdamOptions options = {.weight_decay = 0.004});
+  std::string class_name() const override { return "AdamW"; }
+  void fields_changed() override;
+};
+
+struct AdamWOptions {
+  std::optional<double> weight_decay = 0.004;
+  double beta_1 = 0.9;
+  double beta_2 = 0.999;
+  double epsilon = 1e-7;
+  bool amsgrad = false;
+  std::optional<double> clipnorm = std::nullopt;
+  std::optional<double> clipvalue = std::nullopt;
+  std::optional<double> global_clipnorm = std::nullopt;
+  bool use_ema = false;
+  double ema_momentum = 0.99;
+  std::optional<std::int64_t> ema_overwrite_frequency = std::nullopt;
+  std::optional<double> loss_scale_factor = std::nullopt;
+  std::optional<std::int64_t> gradient_accumulation_steps = std::nullopt;
+  std::string name = "adam_w";
+};
+
+struct AdamW : Optimizer::Handle<AdamWOptimizer> {
+  explicit AdamW(LearningRate learning_rate = 0.001, AdamWOptions options = {});
+};
+
+}  // namespace cohort::optimizers

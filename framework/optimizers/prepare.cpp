@@ -1,0 +1,100 @@
+// The half of an optimizer that works where the gradients are: what it does looks across them, not at variables.
+
+#include <algorithm>
+
+#include "cohort/ops/math.h"
+#include "cohort/ops/reduce.h"
+#include "cohort/optimizers/optimizer.h"
+
+namespace cohort {
+namespace {
+
+Tensor clip_to_norm(const Tensor& gradient, double limit) {
+  const Tensor squares = ops::sum(ops::square(gradient));
+  return gradient * limit / ops::maximum(ops::sqrt(squares), limit);
+}
+
+// One factor for all gradients; not a number when their norm is not finite, so that a broken step shows.
+Tensor global_scale(const Tensors& gradients, double limit) {
+  Tensor squares;
+  for (const Tensor& gradient : gradients) {
+    const Tensor own = ops::cast(ops::sum(ops::square(gradient)), DType::Float32);
+    squares = squares.defined() ? squares + own : own;
+  }
+  const Tensor norm = ops::sqrt(squares);
+  return limit * ops::minimum(1.0 / norm, 1.0 / limit) + (norm - norm);
+}
+
+}  // namespace
+
+Tensor Optimizer::scale_loss(const Tensor& loss) const {
+  return settings_.loss_scale_factor ? loss * *settings_.loss_scale_factor : loss;
+}
+
+void Optimizer::exclude_from_weight_decay(const Variables& variables, const std::vector<std::string>& names) {
+  if (built_) {
+    throw failed_precondition("Optimizer '" + name() + "'",
+                              "variables are excluded from weight decay before the optimizer is built");
+  }
+  undecayed_ = variables;
+  undecayed_names_ = names;
+}
+
+double Optimizer::weight_decay_of(const Variable& variable) const {
+  if (!settings_.weight_decay) return 0.0;
+  if (std::find(undecayed_.begin(), undecayed_.end(), variable) != undecayed_.end()) return 0.0;
+  const bool named = std::any_of(undecayed_names_.begin(), undecayed_names_.end(), [&](const std::string& word) {
+    return variable.name().find(word) != std::string::npos;
+  });
+  return named ? 0.0 : *settings_.weight_decay;
+}
+
+Tensor Optimizer::is_update_step() const {
+  const auto steps = static_cast<double>(*settings_.gradient_accumulation_steps);
+  return ops::equal(ops::mod(iterations_.value() + 1.0, steps), 0.0);
+}
+
+Gradients Optimizer::accumulate(Gradients gradients, const Variables& variables) {
+  const Tensor due = is_update_step();
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
+    Variable accumulator = accumulators_[static_cast<std::size_t>(index_of(variables[i]))];
+    const Tensor sum = gradients[i].dense() + accumulator.value();
+    accumulator.assign(ops::where(due, 0.0, sum));
+    gradients[i] = sum / static_cast<double>(*settings_.gradient_accumulation_steps);
+  }
+  return gradients;
+}
+
+Gradients Optimizer::clip(Gradients gradients) const {
+  if (settings_.clipnorm && *settings_.clipnorm > 0.0) {
+    for (Gradient& gradient : gradients) gradient = clip_to_norm(gradient.dense(), *settings_.clipnorm);
+  } else if (settings_.global_clipnorm && *settings_.global_clipnorm > 0.0) {
+    Tensors dense;
+    for (const Gradient& gradient : gradients) dense.push_back(gradient.dense());
+    const Tensor scale = global_scale(dense, *settings_.global_clipnorm);
+    for (std::size_t i = 0; i < dense.size(); ++i) gradients[i] = dense[i] * ops::cast(scale, dense[i].dtype());
+  } else if (settings_.clipvalue && *settings_.clipvalue > 0.0) {
+    for (Gradient& gradient : gradients) {
+      gradient = ops::clip(gradient.dense(), -*settings_.clipvalue, *settings_.clipvalue);
+    }
+  }
+  return gradients;
+}
+
+Gradients Optimizer::prepare(const Gradients& gradients, const Variables& variables) {
+  Gradients ready = gradients;
+  if (settings_.loss_scale_factor) {
+    for (Gradient& gradient : ready) {
+      if (gradient.is_slices()) {
+        const IndexedSlices& slices = gradient.slices();
+        gradient = IndexedSlices{slices.values / *settings_.loss_scale_factor, slices.indices, slices.like};
+      } else {
+        gradient = gradient.dense() / *settings_.loss_scale_factor;
+      }
+    }
+  }
+  if (settings_.gradient_accumulation_steps) ready = accumulate(std::move(ready), variables);
+  return clip(std::move(ready));
+}
+
+}  // namespace cohort

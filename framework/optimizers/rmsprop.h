@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "cohort/optimizers/optimizer.h"
+
+namespace cohort::optimizers {
+
+struct RMSpropOptions {
+  double rho = 0.9;
+  double momentum = 0.0;
+  double epsilon = 1e-7;
+  bool centered = false;
+  std::optional<double> weight_decay = std::nullopt;
+  std::optional<double> clipnorm = std::nullopt;
+  std::optional<double> clipvalue = std::nullopt;
+  std::optional<double> global_clipnorm = std::nullopt;
+  bool use_ema = false;
+  double ema_momentum = 0.99;
+  std::optional<std::int64_t> ema_overwrite_frequency = std::nullopt;
+  std::optional<double> loss_scale_factor = std::nullopt;
+  std::optional<std::int64_t> gradient_accumulation_steps = std::nullopt;
+  std::string name = "rm_sprop";
+};
+
+// Steps divided by a running root mean square of the gradient.
+class RMSpropOptimizer : public Optimizer {
+ public:
+  explicit RMSpropOptimizer(LearningRate learning_rate = 0.001, RMSpropOptions options = {});
+  std::string class_name() const override { return "RMSprop"; }
+  void visit_fields(FieldVisitor& visitor) override;
+  void build(const Variables& variables) override;
+  void update_step(const Gradient& gradient, const Variable& variable, const Tensor& learning_rate) override;
+
+ protected:
+  bool decays_in_update() const override { return true; }
+
+ private:
+  RMSpropOptions options_;
+  Variables velocities_, momentums_, average_gradients_;
+};
+
+struct RMSprop : Optimizer::Handle<RMSpropOptimizer> {
+  explicit RMSprop(LearningRate learning_rate = 0.001, RMSpropOptions options = {})
+      : Handle(std::make_shared<RMSpropOptimizer>(std::move(learning_rate), std::move(options))) {}
+};
+
+}  // namespace cohort::optimizers

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cohort/optimizers/optimizer.h"
+
+namespace cohort::optimizers::schedules {
+
+struct ExponentialDecayOptions {
+  bool staircase = false;
+  std::string name = "ExponentialDecay";
+};
+
+// initial_learning_rate * decay_rate^(step / decay_steps), in whole steps with `staircase`.
+class ExponentialDecaySchedule : public LearningRateSchedule {
+ public:
+  ExponentialDecaySchedule(double initial_learning_rate, std::int64_t decay_steps, double decay_rate, ExponentialDecayOptions options = {});
+  std::string class_name() const override { return "ExponentialDecay"; }
+  void visit_fields(FieldVisitor& visitor) override;
+  void fields_changed() override;
+  Tensor operator()(const Tensor& step) const override;
+
+ private:
+  double initial_learning_rate_;
+  std::int64_t decay_steps_;
+  double decay_rate_;
+  ExponentialDecayOptions options_;
+};
+
+struct ExponentialDecay : Ref<ExponentialDecaySchedule> {
+  ExponentialDecay(double initial_learning_rate, std::int64_t decay_steps, double decay_rate, ExponentialDecayOptions options = {})
+      : Ref(std::make_shared<ExponentialDecaySchedule>(initial_learning_rate, decay_steps, decay_rate, std::move(options))) {}
+};
+
+}  // namespace cohort::optimizers::schedules

@@ -1,0 +1,39 @@
+#include "cohort/optimizers/schedules/piecewise_constant_decay.h"
+
+#include "cohort/ops/math.h"
+
+namespace cohort::optimizers::schedules {
+
+PiecewiseConstantDecaySchedule::PiecewiseConstantDecaySchedule(std::vector<std::int64_t> boundaries, std::vector<double> values, PiecewiseConstantDecayOptions options)
+    : boundaries_(std::move(boundaries)), values_(std::move(values)), options_(std::move(options)) {
+  PiecewiseConstantDecaySchedule::fields_changed();
+}
+
+void PiecewiseConstantDecaySchedule::visit_fields(FieldVisitor& visitor) {
+  visitor.field("boundaries", boundaries_);
+  visitor.field("values", values_);
+  visitor.field("name", options_.name);
+}
+
+void PiecewiseConstantDecaySchedule::fields_changed() {
+  if (values_.size() != boundaries_.size() + 1) {
+    throw invalid_argument("PiecewiseConstantDecay", "one value more than boundaries is expected",
+                           {{"boundaries", boundaries_.size()}, {"values", values_.size()}});
+  }
+}
+
+Tensor PiecewiseConstantDecaySchedule::operator()(const Tensor& step) const {
+  Tensor rate = Tensor::scalar(values_.back());
+  for (std::size_t i = boundaries_.size(); i-- > 0;) {
+    rate = ops::where(step <= static_cast<double>(boundaries_[i]), values_[i], rate);
+  }
+  return rate;
+}
+
+namespace {
+
+[[maybe_unused]] const bool registered = LearningRateSchedule::registry().add(
+    "PiecewiseConstantDecay", [] { return std::make_shared<PiecewiseConstantDecaySchedule>(std::vector<std::int64_t>{}, std::vector<double>{0.1}); });
+
+}  // namespace
+}  // namespace cohort::optimizers::schedules

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "cohort/optimizers/optimizer.h"
+
+namespace cohort::optimizers {
+
+struct SGDOptions {
+  double momentum = 0.0;
+  bool nesterov = false;
+  std::optional<double> weight_decay = std::nullopt;
+  std::optional<double> clipnorm = std::nullopt;
+  std::optional<double> clipvalue = std::nullopt;
+  std::optional<double> global_clipnorm = std::nullopt;
+  bool use_ema = false;
+  double ema_momentum = 0.99;
+  std::optional<std::int64_t> ema_overwrite_frequency = std::nullopt;
+  std::optional<double> loss_scale_factor = std::nullopt;
+  std::optional<std::int64_t> gradient_accumulation_steps = std::nullopt;
+  std::string name = "sgd";
+};
+
+// Gradient descent, with momentum when asked.
+class SGDOptimizer : public Optimizer {
+ public:
+  explicit SGDOptimizer(LearningRate learning_rate = 0.01, SGDOptions options = {});
+  std::string class_name() const override { return "SGD"; }
+  void visit_fields(FieldVisitor& visitor) override;
+  void fields_changed() override;
+  void build(const Variables& variables) override;
+  void update_step(const Gradient& gradient, const Variable& variable, const Tensor& learning_rate) override;
+
+ protected:
+  bool decays_in_update() const override { return true; }
+
+ private:
+  SGDOptions options_;
+  Variables momentums_;
+};
+
+struct SGD : Optimizer::Handle<SGDOptimizer> {
+  explicit SGD(LearningRate learning_rate = 0.01, SGDOptions options = {})
+      : Handle(std::make_shared<SGDOptimizer>(std::move(learning_rate), std::move(options))) {}
+};
+
+}  // namespace cohort::optimizers
