@@ -96,7 +96,7 @@ KernelFn make_rmsprop_form(const KernelSpec& spec) {
       slot[0] = rho * slot[0] + part * (gradient * gradient);
       Real denominator = slot[0];
       if constexpr (kCentered) {
-        Real& average = slot[kSlots - 1];
+        Real& average = slot.back();
         average = rho * average + part * gradient;
         denominator -= average * average;
       }

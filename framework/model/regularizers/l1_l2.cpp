@@ -1,0 +1,41 @@
+#include "cohort/model/regularizers/l1_l2.h"
+
+#include "cohort/ops/math.h"
+#include "cohort/ops/reduce.h"
+
+namespace cohort::regularizers {
+namespace {
+
+Tensor l1_penalty(const Tensor& weight, double factor) { return ops::sum(ops::abs(weight)) * factor; }
+Tensor l2_penalty(const Tensor& weight, double factor) { return ops::sum(ops::square(weight)) * factor; }
+
+}  // namespace
+
+void L1L2Regularizer::visit_fields(FieldVisitor& visitor) {
+  visitor.field("l1", l1_);
+  visitor.field("l2", l2_);
+}
+
+Tensor L1L2Regularizer::operator()(const Tensor& weight) const {
+  if (l1_ == 0.0 && l2_ == 0.0) return Tensor::scalar(0.0, weight.dtype());
+  if (l1_ == 0.0) return l2_penalty(weight, l2_);
+  if (l2_ == 0.0) return l1_penalty(weight, l1_);
+  return l1_penalty(weight, l1_) + l2_penalty(weight, l2_);
+}
+
+Tensor L1Regularizer::operator()(const Tensor& weight) const { return l1_penalty(weight, l1_); }
+Tensor L2Regularizer::operator()(const Tensor& weight) const { return l2_penalty(weight, l2_); }
+
+namespace {
+
+[[maybe_unused]] const bool registered = [] {
+  Registry<Regularizer>& all = Regularizer::registry();
+  all.add("L1L2", [] { return std::make_shared<L1L2Regularizer>(); });
+  all.add("l1_l2", [] { return std::make_shared<L1L2Regularizer>(L1L2Options{0.01, 0.01}); });
+  all.add("L1", [] { return std::make_shared<L1Regularizer>(); }, {"l1"});
+  all.add("L2", [] { return std::make_shared<L2Regularizer>(); }, {"l2"});
+  return true;
+}();
+
+}  // namespace
+}  // namespace cohort::regularizers

@@ -1,0 +1,56 @@
+#pragma once
+
+#include "cohort/model/regularizer.h"
+
+namespace cohort::regularizers {
+
+struct L1L2Options {
+  double l1 = 0.0;
+  double l2 = 0.0;
+};
+
+// l1 * sum(|x|) + l2 * sum(x^2).
+class L1L2Regularizer : public Regularizer {
+ public:
+  explicit L1L2Regularizer(L1L2Options options = {}) : l1_(options.l1), l2_(options.l2) {}
+  std::string class_name() const override { return "L1L2"; }
+  void visit_fields(FieldVisitor& visitor) override;
+  Tensor operator()(const Tensor& weight) const override;
+
+ private:
+  double l1_, l2_;
+};
+
+class L1Regularizer : public Regularizer {
+ public:
+  explicit L1Regularizer(double l1 = 0.01) : l1_(l1) {}
+  std::string class_name() const override { return "L1"; }
+  void visit_fields(FieldVisitor& visitor) override { visitor.field("l1", l1_); }
+  Tensor operator()(const Tensor& weight) const override;
+
+ private:
+  double l1_;
+};
+
+class L2Regularizer : public Regularizer {
+ public:
+  explicit L2Regularizer(double l2 = 0.01) : l2_(l2) {}
+  std::string class_name() const override { return "L2"; }
+  void visit_fields(FieldVisitor& visitor) override { visitor.field("l2", l2_); }
+  Tensor operator()(const Tensor& weight) const override;
+
+ private:
+  double l2_;
+};
+
+struct L1L2 : Ref<L1L2Regularizer> {
+  explicit L1L2(L1L2Options options = {}) : Ref(std::make_shared<L1L2Regularizer>(options)) {}
+};
+struct L1 : Ref<L1Regularizer> {
+  explicit L1(double l1 = 0.01) : Ref(std::make_shared<L1Regularizer>(l1)) {}
+};
+struct L2 : Ref<L2Regularizer> {
+  explicit L2(double l2 = 0.01) : Ref(std::make_shared<L2Regularizer>(l2)) {}
+};
+
+}  // namespace cohort::regularizers
