@@ -1,0 +1,100 @@
+#include "cohort/variables/initializers.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "cohort/core/random.h"
+#include "cohort/saving/config_json.h"
+#include "tests/support/op_check.h"
+
+namespace cohort::initializers {
+namespace {
+
+struct Moments {
+  double mean, deviation, largest;
+};
+
+Moments moments(const Ref<Initializer>& initializer, const Shape& shape) {
+  const std::vector<float> values = (*initializer)(shape, DType::Float32).to_vector<float>();
+  const auto count = static_cast<double>(values.size());
+  const double mean = std::accumulate(values.begin(), values.end(), 0.0) / count;
+  double squares = 0, largest = 0;
+  for (float value : values) {
+    squares += (value - mean) * (value - mean);
+    largest = std::max(largest, std::abs(value - mean));
+  }
+  return {mean, std::sqrt(squares / count), largest};
+}
+
+TEST(Initializers, ScalingFollowsTheFans) {
+  const Shape shape = {300, 100};
+  EXPECT_NEAR(moments("glorot_uniform", shape).deviation, std::sqrt(2.0 / 400), 1e-3);
+  EXPECT_LE(moments("glorot_uniform", shape).largest, std::sqrt(6.0 / 400) + 1e-3);
+  EXPECT_NEAR(moments("he_normal", shape).deviation, std::sqrt(2.0 / 300), 1e-3);
+  EXPECT_NEAR(moments("lecun_uniform", shape).deviation, std::sqrt(1.0 / 300), 1e-3);
+  EXPECT_NEAR(moments(VarianceScaling({.mode = "fan_out", .distribution = "untruncated_normal"}), shape).deviation,
+              std::sqrt(1.0 / 100), 2e-3);
+  EXPECT_EQ(compute_fans({3, 3, 8, 16}), (std::pair<std::int64_t, std::int64_t>(72, 144)));
+  EXPECT_EQ(compute_fans({7}), (std::pair<std::int64_t, std::int64_t>(7, 7)));
+}
+
+TEST(Initializers, RandomNumbersHaveTheirDistribution) {
+  const Moments normal = moments(RandomNormal({.mean = 0.5, .stddev = 0.2}), {200, 200});
+  EXPECT_NEAR(normal.mean, 0.5, 5e-3);
+  EXPECT_NEAR(normal.deviation, 0.2, 5e-3);
+  EXPECT_GT(normal.largest, 0.5);
+  const Moments truncated = moments(TruncatedNormal({.stddev = 0.5}), {200, 200});
+  EXPECT_LT(truncated.largest, 1.01);
+  EXPECT_NEAR(truncated.deviation, 0.5 * 0.8796, 5e-3);
+  const Moments uniform = moments(RandomUniform({.minval = 1, .maxval = 3}), {200, 200});
+  EXPECT_NEAR(uniform.mean, 2.0, 1e-2);
+  EXPECT_LE(uniform.largest, 1.01);
+}
+
+TEST(Initializers, ASeedDecidesTheValues) {
+  const GlorotUniform seeded({.seed = 3});
+  const auto draw = [](const Ref<Initializer>& from) { return (*from)({4, 5}, DType::Float32).to_vector<float>(); };
+  EXPECT_EQ(draw(seeded), draw(GlorotUniform({.seed = 3})));
+  EXPECT_NE(draw(seeded), draw(GlorotUniform({.seed = 4})));
+  EXPECT_NE(draw("glorot_uniform"), draw("glorot_uniform"));
+  set_random_seed(7);
+  const std::vector<float> first = draw("he_normal");
+  set_random_seed(7);
+  EXPECT_EQ(draw("he_normal"), first);
+}
+
+TEST(Initializers, ConstantsAndIdentity) {
+  EXPECT_EQ((*Constant(0.25))({2}, DType::Float32).to_vector<float>(), (std::vector<float>{0.25, 0.25}));
+  EXPECT_EQ((*Ones())({2}, DType::Int32).to_vector<int>(), (std::vector<int>{1, 1}));
+  EXPECT_EQ((*Identity(2.0))({2, 3}, DType::Float64).to_vector<float>(), (std::vector<float>{2, 0, 0, 0, 2, 0}));
+  test::expect_error([] { (*Identity())({3}, DType::Float32); }, {"matrix", "(3,)"});
+}
+
+TEST(Initializers, OrthogonalColumns) {
+  const std::vector<float> values = (*Orthogonal({.gain = 2.0, .seed = 1}))({6, 4}, DType::Float32).to_vector<float>();
+  for (int a = 0; a < 4; ++a) {
+    for (int b = 0; b < 4; ++b) {
+      double dot = 0;
+      for (int row = 0; row < 6; ++row) {
+        dot += values[static_cast<std::size_t>(row * 4 + a)] * values[static_cast<std::size_t>(row * 4 + b)];
+      }
+      EXPECT_NEAR(dot, a == b ? 4.0 : 0.0, 1e-5);
+    }
+  }
+}
+
+TEST(Initializers, NamesAndConfigs) {
+  for (const char* name : {"zeros", "Zeros", "glorot_normal", "GlorotNormal", "orthogonal", "truncated_normal"}) {
+    EXPECT_TRUE(Ref<Initializer>(name));
+  }
+  EXPECT_NE(to_json(*HeUniform({.seed = 5})).find("HeUniform"), std::string::npos);
+  VarianceScalingInitializer read;
+  test::expect_error([&] { from_json(read, R"({"scale": -1.0})"); }, {"scale", "positive"});
+  test::expect_error([&] { VarianceScaling({.mode = "fan"}); }, {"fan_in"});
+}
+
+}  // namespace
+}  // namespace cohort::initializers
