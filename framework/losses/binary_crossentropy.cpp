@@ -39,9 +39,9 @@ Tensor BinaryCrossentropyLoss::call(const Tensor& y_true, const Tensor& y_pred) 
 
 namespace {
 
-[[maybe_unused]] const bool registered = Loss::registry().add(
-    "BinaryCrossentropy", [] { return std::make_shared<BinaryCrossentropyLoss>(); },
-    {"binary_crossentropy", "bce", "BCE"});
+[[maybe_unused]] const bool registered =
+    Loss::registry().add("BinaryCrossentropy", [] { return std::make_shared<BinaryCrossentropyLoss>(); },
+                         {"binary_crossentropy", "bce", "BCE"});
 
 }  // namespace
 }  // namespace cohort::losses

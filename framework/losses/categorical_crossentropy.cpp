@@ -47,9 +47,9 @@ Tensor CategoricalCrossentropyLoss::call(const Tensor& y_true, const Tensor& y_p
 
 namespace {
 
-[[maybe_unused]] const bool registered = Loss::registry().add(
-    "CategoricalCrossentropy", [] { return std::make_shared<CategoricalCrossentropyLoss>(); },
-    {"categorical_crossentropy"});
+[[maybe_unused]] const bool registered =
+    Loss::registry().add("CategoricalCrossentropy", [] { return std::make_shared<CategoricalCrossentropyLoss>(); },
+                         {"categorical_crossentropy"});
 
 }  // namespace
 }  // namespace cohort::losses

@@ -21,8 +21,8 @@ Tensor CategoricalHingeLoss::call(const Tensor& y_true, const Tensor& y_pred) {
 
 namespace {
 
-[[maybe_unused]] const bool registered =
-    Loss::registry().add("CategoricalHinge", [] { return std::make_shared<CategoricalHingeLoss>(); }, {"categorical_hinge"});
+[[maybe_unused]] const bool registered = Loss::registry().add(
+    "CategoricalHinge", [] { return std::make_shared<CategoricalHingeLoss>(); }, {"categorical_hinge"});
 
 }  // namespace
 }  // namespace cohort::losses

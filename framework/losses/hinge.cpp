@@ -14,8 +14,7 @@ Tensor hinge(const Tensor& y_true, const Tensor& y_pred) {
   return ops::mean(ops::maximum(1.0 - signed_labels(y_true) * y_pred, 0.0), -1);
 }
 
-HingeLoss::HingeLoss(LossOptions options)
-    : Loss(options.name.empty() ? "hinge" : options.name, options.reduction) {}
+HingeLoss::HingeLoss(LossOptions options) : Loss(options.name.empty() ? "hinge" : options.name, options.reduction) {}
 
 Tensor HingeLoss::call(const Tensor& y_true, const Tensor& y_pred) {
   const auto [labels, predictions] = squeeze_or_expand_to_same_rank(y_true, y_pred);

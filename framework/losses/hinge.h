@@ -18,8 +18,7 @@ class HingeLoss : public Loss {
 };
 
 struct Hinge : Loss::Handle<HingeLoss> {
-  explicit Hinge(LossOptions options = {})
-      : Handle(std::make_shared<HingeLoss>(std::move(options))) {}
+  explicit Hinge(LossOptions options = {}) : Handle(std::make_shared<HingeLoss>(std::move(options))) {}
 };
 
 }  // namespace cohort::losses

@@ -10,7 +10,6 @@ constexpr double kEpsilon = 1e-7;  // Keras's backend.epsilon()
 
 }  // namespace
 
-
 Tensor kl_divergence(const Tensor& y_true, const Tensor& y_pred) {
   const Tensor wanted = ops::clip(y_true, kEpsilon, 1.0), predicted = ops::clip(y_pred, kEpsilon, 1.0);
   return ops::sum(wanted * ops::log(wanted / predicted), -1);
@@ -26,8 +25,8 @@ Tensor KLDivergenceLoss::call(const Tensor& y_true, const Tensor& y_pred) {
 
 namespace {
 
-[[maybe_unused]] const bool registered =
-    Loss::registry().add("KLDivergence", [] { return std::make_shared<KLDivergenceLoss>(); }, {"kl_divergence", "kld", "KLD"});
+[[maybe_unused]] const bool registered = Loss::registry().add(
+    "KLDivergence", [] { return std::make_shared<KLDivergenceLoss>(); }, {"kl_divergence", "kld", "KLD"});
 
 }  // namespace
 }  // namespace cohort::losses

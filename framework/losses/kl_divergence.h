@@ -15,8 +15,7 @@ class KLDivergenceLoss : public Loss {
 };
 
 struct KLDivergence : Loss::Handle<KLDivergenceLoss> {
-  explicit KLDivergence(LossOptions options = {})
-      : Handle(std::make_shared<KLDivergenceLoss>(std::move(options))) {}
+  explicit KLDivergence(LossOptions options = {}) : Handle(std::make_shared<KLDivergenceLoss>(std::move(options))) {}
 };
 
 }  // namespace cohort::losses

@@ -17,9 +17,7 @@ Tensor log_cosh(const Tensor& y_true, const Tensor& y_pred) {
 LogCoshLoss::LogCoshLoss(LossOptions options)
     : Loss(options.name.empty() ? "log_cosh" : options.name, options.reduction) {}
 
-Tensor LogCoshLoss::call(const Tensor& y_true, const Tensor& y_pred) {
-  return log_cosh(y_true, y_pred);
-}
+Tensor LogCoshLoss::call(const Tensor& y_true, const Tensor& y_pred) { return log_cosh(y_true, y_pred); }
 
 namespace {
 

@@ -15,8 +15,7 @@ class LogCoshLoss : public Loss {
 };
 
 struct LogCosh : Loss::Handle<LogCoshLoss> {
-  explicit LogCosh(LossOptions options = {})
-      : Handle(std::make_shared<LogCoshLoss>(std::move(options))) {}
+  explicit LogCosh(LossOptions options = {}) : Handle(std::make_shared<LogCoshLoss>(std::move(options))) {}
 };
 
 }  // namespace cohort::losses

@@ -29,9 +29,10 @@ void Loss::visit_fields(FieldVisitor& visitor) {
 
 void Loss::fields_changed() {
   if (std::find(kReductions.begin(), kReductions.end(), reduction_) == kReductions.end()) {
-    throw invalid_argument("Loss '" + name_ + "'",
-                           "reduction must be 'sum_over_batch_size', 'sum', 'mean', 'mean_with_sample_weight' or 'none'",
-                           {{"reduction", "'" + reduction_ + "'"}});
+    throw invalid_argument(
+        "Loss '" + name_ + "'",
+        "reduction must be 'sum_over_batch_size', 'sum', 'mean', 'mean_with_sample_weight' or 'none'",
+        {{"reduction", "'" + reduction_ + "'"}});
   }
 }
 

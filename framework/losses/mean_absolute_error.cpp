@@ -20,7 +20,8 @@ Tensor MeanAbsoluteErrorLoss::call(const Tensor& y_true, const Tensor& y_pred) {
 namespace {
 
 [[maybe_unused]] const bool registered =
-    Loss::registry().add("MeanAbsoluteError", [] { return std::make_shared<MeanAbsoluteErrorLoss>(); }, {"mean_absolute_error", "mae", "MAE"});
+    Loss::registry().add("MeanAbsoluteError", [] { return std::make_shared<MeanAbsoluteErrorLoss>(); },
+                         {"mean_absolute_error", "mae", "MAE"});
 
 }  // namespace
 }  // namespace cohort::losses

@@ -10,7 +10,6 @@ constexpr double kEpsilon = 1e-7;  // Keras's backend.epsilon()
 
 }  // namespace
 
-
 Tensor mean_absolute_percentage_error(const Tensor& y_true, const Tensor& y_pred) {
   const auto [labels, predictions] = squeeze_or_expand_to_same_rank(y_true, y_pred);
   const Tensor share = ops::abs((labels - predictions) / ops::maximum(ops::abs(labels), kEpsilon));
@@ -26,8 +25,9 @@ Tensor MeanAbsolutePercentageErrorLoss::call(const Tensor& y_true, const Tensor&
 
 namespace {
 
-[[maybe_unused]] const bool registered =
-    Loss::registry().add("MeanAbsolutePercentageError", [] { return std::make_shared<MeanAbsolutePercentageErrorLoss>(); }, {"mean_absolute_percentage_error", "mape", "MAPE"});
+[[maybe_unused]] const bool registered = Loss::registry().add(
+    "MeanAbsolutePercentageError", [] { return std::make_shared<MeanAbsolutePercentageErrorLoss>(); },
+    {"mean_absolute_percentage_error", "mape", "MAPE"});
 
 }  // namespace
 }  // namespace cohort::losses

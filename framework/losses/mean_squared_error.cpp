@@ -19,8 +19,8 @@ Tensor MeanSquaredErrorLoss::call(const Tensor& y_true, const Tensor& y_pred) {
 
 namespace {
 
-[[maybe_unused]] const bool registered =
-    Loss::registry().add("MeanSquaredError", [] { return std::make_shared<MeanSquaredErrorLoss>(); }, {"mean_squared_error", "mse", "MSE"});
+[[maybe_unused]] const bool registered = Loss::registry().add(
+    "MeanSquaredError", [] { return std::make_shared<MeanSquaredErrorLoss>(); }, {"mean_squared_error", "mse", "MSE"});
 
 }  // namespace
 }  // namespace cohort::losses

@@ -10,7 +10,6 @@ constexpr double kEpsilon = 1e-7;  // Keras's backend.epsilon()
 
 }  // namespace
 
-
 Tensor poisson(const Tensor& y_true, const Tensor& y_pred) {
   return ops::mean(y_pred - y_true * ops::log(y_pred + kEpsilon), -1);
 }

@@ -15,8 +15,7 @@ class PoissonLoss : public Loss {
 };
 
 struct Poisson : Loss::Handle<PoissonLoss> {
-  explicit Poisson(LossOptions options = {})
-      : Handle(std::make_shared<PoissonLoss>(std::move(options))) {}
+  explicit Poisson(LossOptions options = {}) : Handle(std::make_shared<PoissonLoss>(std::move(options))) {}
 };
 
 }  // namespace cohort::losses

@@ -15,8 +15,8 @@ struct SparseCategoricalCrossentropyOptions {
   std::string name = "sparse_categorical_crossentropy";
 };
 
-// -log of the probability of the right class, which y_true names by its number; y_pred are probabilities, or logits when
-// `from_logits`, with the classes as last axis. A label outside the classes is an error.
+// -log of the probability of the right class, which y_true names by its number; y_pred are probabilities, or logits
+// when `from_logits`, with the classes as last axis. A label outside the classes is an error.
 Tensor sparse_categorical_crossentropy(const Tensor& y_true, const Tensor& y_pred, bool from_logits = false,
                                        std::optional<std::int64_t> ignore_class = std::nullopt, int axis = -1);
 

@@ -15,8 +15,7 @@ class SquaredHingeLoss : public Loss {
 };
 
 struct SquaredHinge : Loss::Handle<SquaredHingeLoss> {
-  explicit SquaredHinge(LossOptions options = {})
-      : Handle(std::make_shared<SquaredHingeLoss>(std::move(options))) {}
+  explicit SquaredHinge(LossOptions options = {}) : Handle(std::make_shared<SquaredHingeLoss>(std::move(options))) {}
 };
 
 }  // namespace cohort::losses

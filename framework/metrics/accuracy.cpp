@@ -5,8 +5,7 @@
 
 namespace cohort::metrics {
 
-AccuracyMetric::AccuracyMetric(MetricOptions options)
-    : MeanMetricWrapper(named(std::move(options), "accuracy")) {}
+AccuracyMetric::AccuracyMetric(MetricOptions options) : MeanMetricWrapper(named(std::move(options), "accuracy")) {}
 
 Tensor AccuracyMetric::values(const Tensor& y_true, const Tensor& y_pred) {
   const auto [labels, predictions] = squeeze_or_expand_to_same_rank(ops::cast(y_true, y_pred.dtype()), y_pred);
@@ -15,8 +14,8 @@ Tensor AccuracyMetric::values(const Tensor& y_true, const Tensor& y_pred) {
 
 namespace {
 
-[[maybe_unused]] const bool registered = Metric::registry().add(
-    "Accuracy", [] { return std::make_shared<AccuracyMetric>(); }, {"accuracy", "acc"});
+[[maybe_unused]] const bool registered =
+    Metric::registry().add("Accuracy", [] { return std::make_shared<AccuracyMetric>(); }, {"accuracy", "acc"});
 
 }  // namespace
 }  // namespace cohort::metrics

@@ -13,8 +13,7 @@ class AccuracyMetric : public MeanMetricWrapper {
 };
 
 struct Accuracy : Metric::Handle<AccuracyMetric> {
-  explicit Accuracy(MetricOptions options = {})
-      : Handle(std::make_shared<AccuracyMetric>(std::move(options))) {}
+  explicit Accuracy(MetricOptions options = {}) : Handle(std::make_shared<AccuracyMetric>(std::move(options))) {}
 };
 
 }  // namespace cohort::metrics

@@ -21,8 +21,9 @@ Tensor BinaryCrossentropyMetric::values(const Tensor& y_true, const Tensor& y_pr
 
 namespace {
 
-[[maybe_unused]] const bool registered = Metric::registry().add(
-    "BinaryCrossentropy", [] { return std::make_shared<BinaryCrossentropyMetric>(); }, {"binary_crossentropy", "bce", "BCE"});
+[[maybe_unused]] const bool registered =
+    Metric::registry().add("BinaryCrossentropy", [] { return std::make_shared<BinaryCrossentropyMetric>(); },
+                           {"binary_crossentropy", "bce", "BCE"});
 
 }  // namespace
 }  // namespace cohort::metrics

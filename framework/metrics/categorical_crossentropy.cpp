@@ -6,7 +6,8 @@
 namespace cohort::metrics {
 
 CategoricalCrossentropyMetric::CategoricalCrossentropyMetric(CategoricalCrossentropyMetricOptions options)
-    : MeanMetricWrapper(named({options.name, options.dtype}, "categorical_crossentropy")), options_(std::move(options)) {}
+    : MeanMetricWrapper(named({options.name, options.dtype}, "categorical_crossentropy")),
+      options_(std::move(options)) {}
 
 void CategoricalCrossentropyMetric::visit_fields(FieldVisitor& visitor) {
   MeanMetricWrapper::visit_fields(visitor);
@@ -16,14 +17,15 @@ void CategoricalCrossentropyMetric::visit_fields(FieldVisitor& visitor) {
 }
 
 Tensor CategoricalCrossentropyMetric::values(const Tensor& y_true, const Tensor& y_pred) {
-  return losses::categorical_crossentropy(ops::cast(y_true, dtype()), ops::cast(y_pred, dtype()),
-                                          options_.from_logits, options_.label_smoothing, options_.axis);
+  return losses::categorical_crossentropy(ops::cast(y_true, dtype()), ops::cast(y_pred, dtype()), options_.from_logits,
+                                          options_.label_smoothing, options_.axis);
 }
 
 namespace {
 
-[[maybe_unused]] const bool registered = Metric::registry().add(
-    "CategoricalCrossentropy", [] { return std::make_shared<CategoricalCrossentropyMetric>(); }, {"categorical_crossentropy"});
+[[maybe_unused]] const bool registered =
+    Metric::registry().add("CategoricalCrossentropy", [] { return std::make_shared<CategoricalCrossentropyMetric>(); },
+                           {"categorical_crossentropy"});
 
 }  // namespace
 }  // namespace cohort::metrics

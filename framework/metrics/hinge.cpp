@@ -5,8 +5,7 @@
 
 namespace cohort::metrics {
 
-HingeMetric::HingeMetric(MetricOptions options)
-    : MeanMetricWrapper(named(std::move(options), "hinge")) {}
+HingeMetric::HingeMetric(MetricOptions options) : MeanMetricWrapper(named(std::move(options), "hinge")) {}
 
 Tensor HingeMetric::values(const Tensor& y_true, const Tensor& y_pred) {
   return losses::hinge(ops::cast(y_true, dtype()), ops::cast(y_pred, dtype()));
@@ -14,8 +13,8 @@ Tensor HingeMetric::values(const Tensor& y_true, const Tensor& y_pred) {
 
 namespace {
 
-[[maybe_unused]] const bool registered = Metric::registry().add(
-    "Hinge", [] { return std::make_shared<HingeMetric>(); }, {"hinge"});
+[[maybe_unused]] const bool registered =
+    Metric::registry().add("Hinge", [] { return std::make_shared<HingeMetric>(); }, {"hinge"});
 
 }  // namespace
 }  // namespace cohort::metrics

@@ -13,8 +13,7 @@ class HingeMetric : public MeanMetricWrapper {
 };
 
 struct Hinge : Metric::Handle<HingeMetric> {
-  explicit Hinge(MetricOptions options = {})
-      : Handle(std::make_shared<HingeMetric>(std::move(options))) {}
+  explicit Hinge(MetricOptions options = {}) : Handle(std::make_shared<HingeMetric>(std::move(options))) {}
 };
 
 }  // namespace cohort::metrics

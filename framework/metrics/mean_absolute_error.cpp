@@ -14,8 +14,9 @@ Tensor MeanAbsoluteErrorMetric::values(const Tensor& y_true, const Tensor& y_pre
 
 namespace {
 
-[[maybe_unused]] const bool registered = Metric::registry().add(
-    "MeanAbsoluteError", [] { return std::make_shared<MeanAbsoluteErrorMetric>(); }, {"mean_absolute_error", "mae", "MAE"});
+[[maybe_unused]] const bool registered =
+    Metric::registry().add("MeanAbsoluteError", [] { return std::make_shared<MeanAbsoluteErrorMetric>(); },
+                           {"mean_absolute_error", "mae", "MAE"});
 
 }  // namespace
 }  // namespace cohort::metrics

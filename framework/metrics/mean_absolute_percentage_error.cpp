@@ -15,7 +15,8 @@ Tensor MeanAbsolutePercentageErrorMetric::values(const Tensor& y_true, const Ten
 namespace {
 
 [[maybe_unused]] const bool registered = Metric::registry().add(
-    "MeanAbsolutePercentageError", [] { return std::make_shared<MeanAbsolutePercentageErrorMetric>(); }, {"mean_absolute_percentage_error", "mape", "MAPE"});
+    "MeanAbsolutePercentageError", [] { return std::make_shared<MeanAbsolutePercentageErrorMetric>(); },
+    {"mean_absolute_percentage_error", "mape", "MAPE"});
 
 }  // namespace
 }  // namespace cohort::metrics

@@ -14,8 +14,9 @@ Tensor MeanSquaredErrorMetric::values(const Tensor& y_true, const Tensor& y_pred
 
 namespace {
 
-[[maybe_unused]] const bool registered = Metric::registry().add(
-    "MeanSquaredError", [] { return std::make_shared<MeanSquaredErrorMetric>(); }, {"mean_squared_error", "mse", "MSE"});
+[[maybe_unused]] const bool registered =
+    Metric::registry().add("MeanSquaredError", [] { return std::make_shared<MeanSquaredErrorMetric>(); },
+                           {"mean_squared_error", "mse", "MSE"});
 
 }  // namespace
 }  // namespace cohort::metrics

@@ -15,7 +15,8 @@ Tensor MeanSquaredLogarithmicErrorMetric::values(const Tensor& y_true, const Ten
 namespace {
 
 [[maybe_unused]] const bool registered = Metric::registry().add(
-    "MeanSquaredLogarithmicError", [] { return std::make_shared<MeanSquaredLogarithmicErrorMetric>(); }, {"mean_squared_logarithmic_error", "msle", "MSLE"});
+    "MeanSquaredLogarithmicError", [] { return std::make_shared<MeanSquaredLogarithmicErrorMetric>(); },
+    {"mean_squared_logarithmic_error", "msle", "MSLE"});
 
 }  // namespace
 }  // namespace cohort::metrics

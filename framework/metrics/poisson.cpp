@@ -5,8 +5,7 @@
 
 namespace cohort::metrics {
 
-PoissonMetric::PoissonMetric(MetricOptions options)
-    : MeanMetricWrapper(named(std::move(options), "poisson")) {}
+PoissonMetric::PoissonMetric(MetricOptions options) : MeanMetricWrapper(named(std::move(options), "poisson")) {}
 
 Tensor PoissonMetric::values(const Tensor& y_true, const Tensor& y_pred) {
   return losses::poisson(ops::cast(y_true, dtype()), ops::cast(y_pred, dtype()));
@@ -14,8 +13,8 @@ Tensor PoissonMetric::values(const Tensor& y_true, const Tensor& y_pred) {
 
 namespace {
 
-[[maybe_unused]] const bool registered = Metric::registry().add(
-    "Poisson", [] { return std::make_shared<PoissonMetric>(); }, {"poisson"});
+[[maybe_unused]] const bool registered =
+    Metric::registry().add("Poisson", [] { return std::make_shared<PoissonMetric>(); }, {"poisson"});
 
 }  // namespace
 }  // namespace cohort::metrics

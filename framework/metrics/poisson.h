@@ -13,8 +13,7 @@ class PoissonMetric : public MeanMetricWrapper {
 };
 
 struct Poisson : Metric::Handle<PoissonMetric> {
-  explicit Poisson(MetricOptions options = {})
-      : Handle(std::make_shared<PoissonMetric>(std::move(options))) {}
+  explicit Poisson(MetricOptions options = {}) : Handle(std::make_shared<PoissonMetric>(std::move(options))) {}
 };
 
 }  // namespace cohort::metrics

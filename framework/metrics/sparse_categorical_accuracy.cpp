@@ -21,7 +21,8 @@ Tensor SparseCategoricalAccuracyMetric::values(const Tensor& y_true, const Tenso
 namespace {
 
 [[maybe_unused]] const bool registered = Metric::registry().add(
-    "SparseCategoricalAccuracy", [] { return std::make_shared<SparseCategoricalAccuracyMetric>(); }, {"sparse_categorical_accuracy"});
+    "SparseCategoricalAccuracy", [] { return std::make_shared<SparseCategoricalAccuracyMetric>(); },
+    {"sparse_categorical_accuracy"});
 
 }  // namespace
 }  // namespace cohort::metrics

@@ -5,8 +5,10 @@
 
 namespace cohort::metrics {
 
-SparseCategoricalCrossentropyMetric::SparseCategoricalCrossentropyMetric(SparseCategoricalCrossentropyMetricOptions options)
-    : MeanMetricWrapper(named({options.name, options.dtype}, "sparse_categorical_crossentropy")), options_(std::move(options)) {}
+SparseCategoricalCrossentropyMetric::SparseCategoricalCrossentropyMetric(
+    SparseCategoricalCrossentropyMetricOptions options)
+    : MeanMetricWrapper(named({options.name, options.dtype}, "sparse_categorical_crossentropy")),
+      options_(std::move(options)) {}
 
 void SparseCategoricalCrossentropyMetric::visit_fields(FieldVisitor& visitor) {
   MeanMetricWrapper::visit_fields(visitor);
@@ -23,7 +25,8 @@ Tensor SparseCategoricalCrossentropyMetric::values(const Tensor& y_true, const T
 namespace {
 
 [[maybe_unused]] const bool registered = Metric::registry().add(
-    "SparseCategoricalCrossentropy", [] { return std::make_shared<SparseCategoricalCrossentropyMetric>(); }, {"sparse_categorical_crossentropy"});
+    "SparseCategoricalCrossentropy", [] { return std::make_shared<SparseCategoricalCrossentropyMetric>(); },
+    {"sparse_categorical_crossentropy"});
 
 }  // namespace
 }  // namespace cohort::metrics

@@ -8,8 +8,10 @@
 
 namespace cohort::metrics {
 
-SparseTopKCategoricalAccuracyMetric::SparseTopKCategoricalAccuracyMetric(SparseTopKCategoricalAccuracyMetricOptions options)
-    : MeanMetricWrapper(named({options.name, options.dtype}, "sparse_top_k_categorical_accuracy")), options_(std::move(options)) {}
+SparseTopKCategoricalAccuracyMetric::SparseTopKCategoricalAccuracyMetric(
+    SparseTopKCategoricalAccuracyMetricOptions options)
+    : MeanMetricWrapper(named({options.name, options.dtype}, "sparse_top_k_categorical_accuracy")),
+      options_(std::move(options)) {}
 
 void SparseTopKCategoricalAccuracyMetric::visit_fields(FieldVisitor& visitor) {
   MeanMetricWrapper::visit_fields(visitor);
@@ -29,7 +31,8 @@ Tensor SparseTopKCategoricalAccuracyMetric::values(const Tensor& y_true, const T
 namespace {
 
 [[maybe_unused]] const bool registered = Metric::registry().add(
-    "SparseTopKCategoricalAccuracy", [] { return std::make_shared<SparseTopKCategoricalAccuracyMetric>(); }, {"sparse_top_k_categorical_accuracy"});
+    "SparseTopKCategoricalAccuracy", [] { return std::make_shared<SparseTopKCategoricalAccuracyMetric>(); },
+    {"sparse_top_k_categorical_accuracy"});
 
 }  // namespace
 }  // namespace cohort::metrics

@@ -14,8 +14,8 @@ Tensor SquaredHingeMetric::values(const Tensor& y_true, const Tensor& y_pred) {
 
 namespace {
 
-[[maybe_unused]] const bool registered = Metric::registry().add(
-    "SquaredHinge", [] { return std::make_shared<SquaredHingeMetric>(); }, {"squared_hinge"});
+[[maybe_unused]] const bool registered =
+    Metric::registry().add("SquaredHinge", [] { return std::make_shared<SquaredHingeMetric>(); }, {"squared_hinge"});
 
 }  // namespace
 }  // namespace cohort::metrics

@@ -7,7 +7,8 @@
 namespace cohort::metrics {
 
 TopKCategoricalAccuracyMetric::TopKCategoricalAccuracyMetric(TopKCategoricalAccuracyMetricOptions options)
-    : MeanMetricWrapper(named({options.name, options.dtype}, "top_k_categorical_accuracy")), options_(std::move(options)) {}
+    : MeanMetricWrapper(named({options.name, options.dtype}, "top_k_categorical_accuracy")),
+      options_(std::move(options)) {}
 
 void TopKCategoricalAccuracyMetric::visit_fields(FieldVisitor& visitor) {
   MeanMetricWrapper::visit_fields(visitor);
@@ -20,8 +21,9 @@ Tensor TopKCategoricalAccuracyMetric::values(const Tensor& y_true, const Tensor&
 
 namespace {
 
-[[maybe_unused]] const bool registered = Metric::registry().add(
-    "TopKCategoricalAccuracy", [] { return std::make_shared<TopKCategoricalAccuracyMetric>(); }, {"top_k_categorical_accuracy"});
+[[maybe_unused]] const bool registered =
+    Metric::registry().add("TopKCategoricalAccuracy", [] { return std::make_shared<TopKCategoricalAccuracyMetric>(); },
+                           {"top_k_categorical_accuracy"});
 
 }  // namespace
 }  // namespace cohort::metrics

@@ -10,9 +10,8 @@ namespace cohort {
 namespace {
 
 Variable scalar_state(const std::string& owner, const std::string& name, double value, DType dtype) {
-  Variable variable(
-      Tensor::scalar(value, dtype),
-      {.name = name, .trainable = false, .dtype = dtype, .aggregation = Aggregation::OnlyFirstReplica});
+  Variable variable(Tensor::scalar(value, dtype),
+                    {.name = name, .trainable = false, .dtype = dtype, .aggregation = Aggregation::OnlyFirstReplica});
   variable.set_path(owner + "/" + name);
   return variable;
 }
@@ -180,7 +179,8 @@ void Optimizer::update_averages() {
     averages_[i].assign(keep * averages_[i].value() + (1.0 - keep) * trained_[i].value());
   }
   if (!settings_.ema_overwrite_frequency) return;
-  const Tensor overwrite = ops::equal(ops::mod(done + 1.0, static_cast<double>(*settings_.ema_overwrite_frequency)), 0.0);
+  const Tensor overwrite =
+      ops::equal(ops::mod(done + 1.0, static_cast<double>(*settings_.ema_overwrite_frequency)), 0.0);
   for (std::size_t i = 0; i < trained_.size(); ++i) {
     trained_[i].assign(ops::where(overwrite, averages_[i].value(), trained_[i].value()));
   }

@@ -58,9 +58,15 @@ struct OptimizerSettings {
 // The shared part of an optimizer's own options.
 template <class Options>
 OptimizerSettings settings_of(const Options& options) {
-  return {options.weight_decay,  options.clipnorm,     options.clipvalue,
-          options.global_clipnorm, options.use_ema,    options.ema_momentum,
-          options.ema_overwrite_frequency, options.loss_scale_factor, options.gradient_accumulation_steps};
+  return {options.weight_decay,
+          options.clipnorm,
+          options.clipvalue,
+          options.global_clipnorm,
+          options.use_ema,
+          options.ema_momentum,
+          options.ema_overwrite_frequency,
+          options.loss_scale_factor,
+          options.gradient_accumulation_steps};
 }
 
 // Turns gradients into changes of variables, in two halves: `prepare` where the gradients are (clipping and the like
@@ -103,7 +109,9 @@ class Optimizer : public Configurable {
   template <class U>
   struct Handle : Ref<U> {
     using Ref<U>::Ref;
-    void apply(const Gradients& gradients, const Variables& variables) const { this->get()->apply(gradients, variables); }
+    void apply(const Gradients& gradients, const Variables& variables) const {
+      this->get()->apply(gradients, variables);
+    }
   };
 
  protected:

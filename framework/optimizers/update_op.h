@@ -9,8 +9,8 @@
 
 namespace cohort {
 
-// Runs an update op (ops/optimizer_ops.cpp) on one variable: `variables` are it and its slots, `shared` what follows the
-// gradient. The gradient and the rate are brought to the types the op expects.
+// Runs an update op (ops/optimizer_ops.cpp) on one variable: `variables` are it and its slots, `shared` what follows
+// the gradient. The gradient and the rate are brought to the types the op expects.
 void run_update(std::string_view op, const Variables& variables, const Gradient& gradient, Tensors shared,
                 Attributes attributes);
 

@@ -79,9 +79,8 @@ TEST(Losses, CrossentropiesMatchKeras) {
               0.4234597, 1e-6);
   EXPECT_NEAR(value(losses::SparseCategoricalCrossentropy()(classes, chances)), 0.4581453, 1e-6);
   EXPECT_NEAR(value(losses::SparseCategoricalCrossentropy({.from_logits = true})(classes, scores)), 0.26512635, 1e-6);
-  EXPECT_NEAR(
-      value(losses::SparseCategoricalCrossentropy({.from_logits = true, .ignore_class = 1})(classes, scores)),
-      0.06588391, 1e-6);
+  EXPECT_NEAR(value(losses::SparseCategoricalCrossentropy({.from_logits = true, .ignore_class = 1})(classes, scores)),
+              0.06588391, 1e-6);
   const Tensor column = Tensor::of<std::int64_t>({1, 2}, {2, 1});
   EXPECT_NEAR(value(losses::SparseCategoricalCrossentropy({.from_logits = true})(column, scores)), 0.26512635, 1e-6);
 }
@@ -95,14 +94,19 @@ TEST(Losses, ClassNumbersAsFloatsAreAccepted) {
 TEST(Losses, LabelsOutOfRangeAreAnError) {
   const Tensor scores = floats({1, 2, 0.5, 0, -1, 3}, {2, 3});
   test::expect_error(
-      [&] { losses::SparseCategoricalCrossentropy({.from_logits = true})(Tensor::of<std::int32_t>({1, 3}, {2}), scores); },
+      [&] {
+        losses::SparseCategoricalCrossentropy({.from_logits = true})(Tensor::of<std::int32_t>({1, 3}, {2}), scores);
+      },
       {"3"});
 }
 
 TEST(Losses, ShapesThatDoNotFitAreAnError) {
   const Tensor scores = floats({1, 2, 0.5, 0, -1, 3}, {2, 3});
-  test::expect_error([&] { losses::SparseCategoricalCrossentropy()(Tensor::of<std::int32_t>({1, 2, 0}, {3}), scores); },
-                     {"y_true", "y_pred", "(3,)", "(2, 3)"});
+  test::expect_error(
+      [&] {
+        losses::SparseCategoricalCrossentropy()(Tensor::of<std::int32_t>({1, 2, 0}, {3}), scores);
+      },
+      {"y_true", "y_pred", "(3,)", "(2, 3)"});
   test::expect_error([&] { losses::BinaryCrossentropy()(floats({1, 0}, {2, 1}), scores); }, {"same shape"});
   test::expect_error([] { Ref<Loss> loss = "no_such_loss"; }, {"no_such_loss", "mean_squared_error"});
 }

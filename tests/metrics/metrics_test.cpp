@@ -80,9 +80,9 @@ TEST(Metrics, ErrorsMatchKeras) {
 
 TEST(Metrics, UpdatesBecomePartOfAGraph) {
   metrics::SparseCategoricalAccuracy accuracy;
-  const Function update = function(
-      [&](const Tensor& y_true, const Tensor& y_pred) { accuracy.update_state(y_true, y_pred); },
-      {.input_signature = {{DType::Int64, {kUnknown}}, {DType::Float32, {kUnknown, 3}}}});
+  const Function update =
+      function([&](const Tensor& y_true, const Tensor& y_pred) { accuracy.update_state(y_true, y_pred); },
+               {.input_signature = {{DType::Int64, {kUnknown}}, {DType::Float32, {kUnknown, 3}}}});
   update(Tensor::of<std::int64_t>({1, 0}, {2}), floats({0.1f, 0.7f, 0.2f, 0.3f, 0.3f, 0.8f}, {2, 3}));
   update(Tensor::of<std::int64_t>({2}, {1}), floats({0, 0, 1}, {1, 3}));
   EXPECT_FLOAT_EQ(value(accuracy.result()), 2.0f / 3.0f);

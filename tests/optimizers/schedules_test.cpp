@@ -26,8 +26,7 @@ TEST(Schedules, RatesMatchKeras) {
   expect_rates(PolynomialDecay(0.1, 20, {.end_learning_rate = 0.01, .cycle = true}),
                {0.1, 0.0865, 0.0775, 0.046, 0.0325});
   expect_rates(CosineDecay(0.1, 20, {.alpha = 0.1}), {0.1, 0.09509529, 0.08681981, 0.04109422, 0.01});
-  expect_rates(CosineDecay(0.01, 20, {.warmup_target = 0.1, .warmup_steps = 5}),
-               {0.01, 0.064, 0.1, 0.07269952, 0.0});
+  expect_rates(CosineDecay(0.01, 20, {.warmup_target = 0.1, .warmup_steps = 5}), {0.01, 0.064, 0.1, 0.07269952, 0.0});
   expect_rates(CosineDecayRestarts(0.1, 5, {.t_mul = 2.0, .m_mul = 0.5}),
                {0.1, 0.03454914, 0.05, 0.01030536, 0.003661165});
   expect_rates(PiecewiseConstantDecay({5, 15}, {1.0, 0.5, 0.1}), {1.0, 1.0, 1.0, 0.5, 0.1});

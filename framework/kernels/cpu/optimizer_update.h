@@ -97,10 +97,14 @@ KernelFn make_update_kernel(const KernelSpec& spec, MakeRule make_rule) {
 template <int kSlots, class MakeRule>
 KernelFn make_update_kernel(const KernelSpec& spec, MakeRule make_rule) {
   switch (spec.input((1 + kSlots) * spec.attr<int>("count")).dtype) {
-    case DType::Float64: return make_update_kernel<double, kSlots>(spec, make_rule);
-    case DType::Float16: return make_update_kernel<Half, kSlots>(spec, make_rule);
-    case DType::BFloat16: return make_update_kernel<BFloat16, kSlots>(spec, make_rule);
-    default: return make_update_kernel<float, kSlots>(spec, make_rule);
+    case DType::Float64:
+      return make_update_kernel<double, kSlots>(spec, make_rule);
+    case DType::Float16:
+      return make_update_kernel<Half, kSlots>(spec, make_rule);
+    case DType::BFloat16:
+      return make_update_kernel<BFloat16, kSlots>(spec, make_rule);
+    default:
+      return make_update_kernel<float, kSlots>(spec, make_rule);
   }
 }
 

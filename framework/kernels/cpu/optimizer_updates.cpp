@@ -36,8 +36,8 @@ KernelFn make_momentum_form(const KernelSpec& spec) {
   return make_update_kernel<1>(spec, [decay, momentum](const KernelIO& io, int shared, auto real) {
     using Real = decltype(real);
     const Real rate = static_cast<Real>(*io.in<float>(shared));
-    return [decay = Decay<Real>(decay, rate), rate, momentum = static_cast<Real>(momentum)](
-               Real gradient, Real& value, std::array<Real, 1>& slot) {
+    return [decay = Decay<Real>(decay, rate), rate, momentum = static_cast<Real>(momentum)](Real gradient, Real& value,
+                                                                                            std::array<Real, 1>& slot) {
       decay(value);
       const Real change = gradient * rate;
       slot[0] = slot[0] * momentum - change;
@@ -62,8 +62,8 @@ KernelFn make_adam_form(const KernelSpec& spec) {
     const Real power_1 = std::pow(static_cast<Real>(beta_1), step), power_2 = std::pow(static_cast<Real>(beta_2), step);
     const Real alpha = rate * std::sqrt(Real{1} - power_2) / (Real{1} - power_1);
     return [decay = Decay<Real>(decay, rate), alpha, part_1 = static_cast<Real>(1.0 - beta_1),
-            part_2 = static_cast<Real>(1.0 - beta_2), epsilon = static_cast<Real>(epsilon)](
-               Real gradient, Real& value, std::array<Real, kSlots>& slot) {
+            part_2 = static_cast<Real>(1.0 - beta_2),
+            epsilon = static_cast<Real>(epsilon)](Real gradient, Real& value, std::array<Real, kSlots>& slot) {
       decay(value);
       slot[0] += (gradient - slot[0]) * part_1;
       slot[1] += (gradient * gradient - slot[1]) * part_2;
@@ -90,8 +90,8 @@ KernelFn make_rmsprop_form(const KernelSpec& spec) {
     using Real = decltype(real);
     const Real rate = static_cast<Real>(*io.in<float>(shared));
     return [decay = Decay<Real>(decay, rate), rate, rho = static_cast<Real>(rho), part = static_cast<Real>(1.0 - rho),
-            momentum = static_cast<Real>(momentum), epsilon = static_cast<Real>(epsilon)](
-               Real gradient, Real& value, std::array<Real, kSlots>& slot) {
+            momentum = static_cast<Real>(momentum),
+            epsilon = static_cast<Real>(epsilon)](Real gradient, Real& value, std::array<Real, kSlots>& slot) {
       decay(value);
       slot[0] = rho * slot[0] + part * (gradient * gradient);
       Real denominator = slot[0];
@@ -121,8 +121,8 @@ KernelFn make_adagrad(const KernelSpec& spec) {
   return make_update_kernel<1>(spec, [=](const KernelIO& io, int shared, auto real) {
     using Real = decltype(real);
     const Real rate = static_cast<Real>(*io.in<float>(shared));
-    return [decay = Decay<Real>(decay, rate), rate, epsilon = static_cast<Real>(epsilon)](
-               Real gradient, Real& value, std::array<Real, 1>& slot) {
+    return [decay = Decay<Real>(decay, rate), rate, epsilon = static_cast<Real>(epsilon)](Real gradient, Real& value,
+                                                                                          std::array<Real, 1>& slot) {
       decay(value);
       slot[0] += gradient * gradient;
       value -= rate * gradient / std::sqrt(slot[0] + epsilon);
@@ -139,8 +139,8 @@ KernelFn make_adamax(const KernelSpec& spec) {
     const Real step = static_cast<Real>(*io.in<std::int64_t>(shared + 1) + 1);
     const Real rest = Real{1} - std::pow(static_cast<Real>(beta_1), step);
     return [decay = Decay<Real>(decay, rate), rate, rest, part = static_cast<Real>(1.0 - beta_1),
-            beta_2 = static_cast<Real>(beta_2), epsilon = static_cast<Real>(epsilon)](
-               Real gradient, Real& value, std::array<Real, 2>& slot) {
+            beta_2 = static_cast<Real>(beta_2),
+            epsilon = static_cast<Real>(epsilon)](Real gradient, Real& value, std::array<Real, 2>& slot) {
       decay(value);
       slot[0] += (gradient - slot[0]) * part;
       const Real faded = beta_2 * slot[1], size = std::abs(gradient);

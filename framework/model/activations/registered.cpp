@@ -66,13 +66,14 @@ class Threshold : public Activation {
 };
 
 void add(const char* name, Tensor (*function)(const Tensor&), std::initializer_list<const char*> aliases = {}) {
-  Activation::registry().add(name, [=] { return std::make_shared<Plain>(name, function); }, aliases);
+  Activation::registry().add(
+      name, [=] { return std::make_shared<Plain>(name, function); }, aliases);
 }
 
 template <class Argument>
 void add(const char* name, const char* argument, Argument value, Tensor (*function)(const Tensor&, Argument)) {
-  Activation::registry().add(
-      name, [=] { return std::make_shared<WithArgument<Argument>>(name, argument, value, function); });
+  Activation::registry().add(name,
+                             [=] { return std::make_shared<WithArgument<Argument>>(name, argument, value, function); });
 }
 
 [[maybe_unused]] const bool registered = [] {

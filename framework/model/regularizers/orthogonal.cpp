@@ -39,9 +39,9 @@ Tensor OrthogonalRegularizerBody::operator()(const Tensor& weight) const {
 
 namespace {
 
-[[maybe_unused]] const bool registered = Regularizer::registry().add(
-    "OrthogonalRegularizer", [] { return std::make_shared<OrthogonalRegularizerBody>(); },
-    {"orthogonal_regularizer", "orthogonal"});
+[[maybe_unused]] const bool registered =
+    Regularizer::registry().add("OrthogonalRegularizer", [] { return std::make_shared<OrthogonalRegularizerBody>(); },
+                                {"orthogonal_regularizer", "orthogonal"});
 
 }  // namespace
 }  // namespace cohort::regularizers

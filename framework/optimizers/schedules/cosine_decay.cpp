@@ -6,7 +6,8 @@
 
 namespace cohort::optimizers::schedules {
 
-CosineDecaySchedule::CosineDecaySchedule(double initial_learning_rate, std::int64_t decay_steps, CosineDecayOptions options)
+CosineDecaySchedule::CosineDecaySchedule(double initial_learning_rate, std::int64_t decay_steps,
+                                         CosineDecayOptions options)
     : initial_learning_rate_(initial_learning_rate), decay_steps_(decay_steps), options_(std::move(options)) {
   CosineDecaySchedule::fields_changed();
 }
@@ -43,8 +44,8 @@ Tensor CosineDecaySchedule::operator()(const Tensor& step) const {
 
 namespace {
 
-[[maybe_unused]] const bool registered = LearningRateSchedule::registry().add(
-    "CosineDecay", [] { return std::make_shared<CosineDecaySchedule>(0.1, 1); });
+[[maybe_unused]] const bool registered =
+    LearningRateSchedule::registry().add("CosineDecay", [] { return std::make_shared<CosineDecaySchedule>(0.1, 1); });
 
 }  // namespace
 }  // namespace cohort::optimizers::schedules

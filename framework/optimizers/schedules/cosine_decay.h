@@ -16,7 +16,8 @@ struct CosineDecayOptions {
   std::int64_t warmup_steps = 0;
 };
 
-// Half a cosine leads from the initial rate to `alpha` times it; before it, with `warmup_target`, a line leads up to that target.
+// Half a cosine leads from the initial rate to `alpha` times it; before it, with `warmup_target`, a line leads up to
+// that target.
 class CosineDecaySchedule : public LearningRateSchedule {
  public:
   CosineDecaySchedule(double initial_learning_rate, std::int64_t decay_steps, CosineDecayOptions options = {});

@@ -7,8 +7,11 @@
 
 namespace cohort::optimizers::schedules {
 
-CosineDecayRestartsSchedule::CosineDecayRestartsSchedule(double initial_learning_rate, std::int64_t first_decay_steps, CosineDecayRestartsOptions options)
-    : initial_learning_rate_(initial_learning_rate), first_decay_steps_(first_decay_steps), options_(std::move(options)) {
+CosineDecayRestartsSchedule::CosineDecayRestartsSchedule(double initial_learning_rate, std::int64_t first_decay_steps,
+                                                         CosineDecayRestartsOptions options)
+    : initial_learning_rate_(initial_learning_rate),
+      first_decay_steps_(first_decay_steps),
+      options_(std::move(options)) {
   CosineDecayRestartsSchedule::fields_changed();
 }
 
@@ -23,7 +26,8 @@ void CosineDecayRestartsSchedule::visit_fields(FieldVisitor& visitor) {
 
 void CosineDecayRestartsSchedule::fields_changed() {
   if (first_decay_steps_ <= 0) {
-    throw invalid_argument("CosineDecayRestarts", "first_decay_steps must be positive", {{"first_decay_steps", first_decay_steps_}});
+    throw invalid_argument("CosineDecayRestarts", "first_decay_steps must be positive",
+                           {{"first_decay_steps", first_decay_steps_}});
   }
 }
 

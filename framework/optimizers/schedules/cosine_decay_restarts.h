@@ -16,10 +16,12 @@ struct CosineDecayRestartsOptions {
   std::string name = "SGDRDecay";
 };
 
-// Half cosines from the initial rate downwards, one after the other: each `t_mul` times as long and `m_mul` times as high.
+// Half cosines from the initial rate downwards, one after the other: each `t_mul` times as long and `m_mul` times as
+// high.
 class CosineDecayRestartsSchedule : public LearningRateSchedule {
  public:
-  CosineDecayRestartsSchedule(double initial_learning_rate, std::int64_t first_decay_steps, CosineDecayRestartsOptions options = {});
+  CosineDecayRestartsSchedule(double initial_learning_rate, std::int64_t first_decay_steps,
+                              CosineDecayRestartsOptions options = {});
   std::string class_name() const override { return "CosineDecayRestarts"; }
   void visit_fields(FieldVisitor& visitor) override;
   void fields_changed() override;
@@ -32,8 +34,10 @@ class CosineDecayRestartsSchedule : public LearningRateSchedule {
 };
 
 struct CosineDecayRestarts : Ref<CosineDecayRestartsSchedule> {
-  CosineDecayRestarts(double initial_learning_rate, std::int64_t first_decay_steps, CosineDecayRestartsOptions options = {})
-      : Ref(std::make_shared<CosineDecayRestartsSchedule>(initial_learning_rate, first_decay_steps, std::move(options))) {}
+  CosineDecayRestarts(double initial_learning_rate, std::int64_t first_decay_steps,
+                      CosineDecayRestartsOptions options = {})
+      : Ref(std::make_shared<CosineDecayRestartsSchedule>(initial_learning_rate, first_decay_steps,
+                                                          std::move(options))) {}
 };
 
 }  // namespace cohort::optimizers::schedules

@@ -17,7 +17,8 @@ struct ExponentialDecayOptions {
 // initial_learning_rate * decay_rate^(step / decay_steps), in whole steps with `staircase`.
 class ExponentialDecaySchedule : public LearningRateSchedule {
  public:
-  ExponentialDecaySchedule(double initial_learning_rate, std::int64_t decay_steps, double decay_rate, ExponentialDecayOptions options = {});
+  ExponentialDecaySchedule(double initial_learning_rate, std::int64_t decay_steps, double decay_rate,
+                           ExponentialDecayOptions options = {});
   std::string class_name() const override { return "ExponentialDecay"; }
   void visit_fields(FieldVisitor& visitor) override;
   void fields_changed() override;
@@ -31,8 +32,10 @@ class ExponentialDecaySchedule : public LearningRateSchedule {
 };
 
 struct ExponentialDecay : Ref<ExponentialDecaySchedule> {
-  ExponentialDecay(double initial_learning_rate, std::int64_t decay_steps, double decay_rate, ExponentialDecayOptions options = {})
-      : Ref(std::make_shared<ExponentialDecaySchedule>(initial_learning_rate, decay_steps, decay_rate, std::move(options))) {}
+  ExponentialDecay(double initial_learning_rate, std::int64_t decay_steps, double decay_rate,
+                   ExponentialDecayOptions options = {})
+      : Ref(std::make_shared<ExponentialDecaySchedule>(initial_learning_rate, decay_steps, decay_rate,
+                                                       std::move(options))) {}
 };
 
 }  // namespace cohort::optimizers::schedules

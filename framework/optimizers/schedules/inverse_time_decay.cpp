@@ -4,8 +4,12 @@
 
 namespace cohort::optimizers::schedules {
 
-InverseTimeDecaySchedule::InverseTimeDecaySchedule(double initial_learning_rate, std::int64_t decay_steps, double decay_rate, InverseTimeDecayOptions options)
-    : initial_learning_rate_(initial_learning_rate), decay_steps_(decay_steps), decay_rate_(decay_rate), options_(std::move(options)) {
+InverseTimeDecaySchedule::InverseTimeDecaySchedule(double initial_learning_rate, std::int64_t decay_steps,
+                                                   double decay_rate, InverseTimeDecayOptions options)
+    : initial_learning_rate_(initial_learning_rate),
+      decay_steps_(decay_steps),
+      decay_rate_(decay_rate),
+      options_(std::move(options)) {
   InverseTimeDecaySchedule::fields_changed();
 }
 

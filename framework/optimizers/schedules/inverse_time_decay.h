@@ -17,7 +17,8 @@ struct InverseTimeDecayOptions {
 // initial_learning_rate / (1 + decay_rate * step / decay_steps), in whole steps with `staircase`.
 class InverseTimeDecaySchedule : public LearningRateSchedule {
  public:
-  InverseTimeDecaySchedule(double initial_learning_rate, std::int64_t decay_steps, double decay_rate, InverseTimeDecayOptions options = {});
+  InverseTimeDecaySchedule(double initial_learning_rate, std::int64_t decay_steps, double decay_rate,
+                           InverseTimeDecayOptions options = {});
   std::string class_name() const override { return "InverseTimeDecay"; }
   void visit_fields(FieldVisitor& visitor) override;
   void fields_changed() override;
@@ -31,8 +32,10 @@ class InverseTimeDecaySchedule : public LearningRateSchedule {
 };
 
 struct InverseTimeDecay : Ref<InverseTimeDecaySchedule> {
-  InverseTimeDecay(double initial_learning_rate, std::int64_t decay_steps, double decay_rate, InverseTimeDecayOptions options = {})
-      : Ref(std::make_shared<InverseTimeDecaySchedule>(initial_learning_rate, decay_steps, decay_rate, std::move(options))) {}
+  InverseTimeDecay(double initial_learning_rate, std::int64_t decay_steps, double decay_rate,
+                   InverseTimeDecayOptions options = {})
+      : Ref(std::make_shared<InverseTimeDecaySchedule>(initial_learning_rate, decay_steps, decay_rate,
+                                                       std::move(options))) {}
 };
 
 }  // namespace cohort::optimizers::schedules

@@ -4,7 +4,9 @@
 
 namespace cohort::optimizers::schedules {
 
-PiecewiseConstantDecaySchedule::PiecewiseConstantDecaySchedule(std::vector<std::int64_t> boundaries, std::vector<double> values, PiecewiseConstantDecayOptions options)
+PiecewiseConstantDecaySchedule::PiecewiseConstantDecaySchedule(std::vector<std::int64_t> boundaries,
+                                                               std::vector<double> values,
+                                                               PiecewiseConstantDecayOptions options)
     : boundaries_(std::move(boundaries)), values_(std::move(values)), options_(std::move(options)) {
   PiecewiseConstantDecaySchedule::fields_changed();
 }
@@ -32,8 +34,9 @@ Tensor PiecewiseConstantDecaySchedule::operator()(const Tensor& step) const {
 
 namespace {
 
-[[maybe_unused]] const bool registered = LearningRateSchedule::registry().add(
-    "PiecewiseConstantDecay", [] { return std::make_shared<PiecewiseConstantDecaySchedule>(std::vector<std::int64_t>{}, std::vector<double>{0.1}); });
+[[maybe_unused]] const bool registered = LearningRateSchedule::registry().add("PiecewiseConstantDecay", [] {
+  return std::make_shared<PiecewiseConstantDecaySchedule>(std::vector<std::int64_t>{}, std::vector<double>{0.1});
+});
 
 }  // namespace
 }  // namespace cohort::optimizers::schedules

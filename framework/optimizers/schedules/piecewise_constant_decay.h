@@ -16,7 +16,8 @@ struct PiecewiseConstantDecayOptions {
 // values[i] up to and including step boundaries[i], the last value after the last boundary.
 class PiecewiseConstantDecaySchedule : public LearningRateSchedule {
  public:
-  PiecewiseConstantDecaySchedule(std::vector<std::int64_t> boundaries, std::vector<double> values, PiecewiseConstantDecayOptions options = {});
+  PiecewiseConstantDecaySchedule(std::vector<std::int64_t> boundaries, std::vector<double> values,
+                                 PiecewiseConstantDecayOptions options = {});
   std::string class_name() const override { return "PiecewiseConstantDecay"; }
   void visit_fields(FieldVisitor& visitor) override;
   void fields_changed() override;
@@ -29,8 +30,10 @@ class PiecewiseConstantDecaySchedule : public LearningRateSchedule {
 };
 
 struct PiecewiseConstantDecay : Ref<PiecewiseConstantDecaySchedule> {
-  PiecewiseConstantDecay(std::vector<std::int64_t> boundaries, std::vector<double> values, PiecewiseConstantDecayOptions options = {})
-      : Ref(std::make_shared<PiecewiseConstantDecaySchedule>(std::move(boundaries), std::move(values), std::move(options))) {}
+  PiecewiseConstantDecay(std::vector<std::int64_t> boundaries, std::vector<double> values,
+                         PiecewiseConstantDecayOptions options = {})
+      : Ref(std::make_shared<PiecewiseConstantDecaySchedule>(std::move(boundaries), std::move(values),
+                                                             std::move(options))) {}
 };
 
 }  // namespace cohort::optimizers::schedules

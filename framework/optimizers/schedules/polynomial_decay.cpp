@@ -4,7 +4,8 @@
 
 namespace cohort::optimizers::schedules {
 
-PolynomialDecaySchedule::PolynomialDecaySchedule(double initial_learning_rate, std::int64_t decay_steps, PolynomialDecayOptions options)
+PolynomialDecaySchedule::PolynomialDecaySchedule(double initial_learning_rate, std::int64_t decay_steps,
+                                                 PolynomialDecayOptions options)
     : initial_learning_rate_(initial_learning_rate), decay_steps_(decay_steps), options_(std::move(options)) {
   PolynomialDecaySchedule::fields_changed();
 }

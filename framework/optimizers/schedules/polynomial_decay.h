@@ -16,7 +16,8 @@ struct PolynomialDecayOptions {
   std::string name = "PolynomialDecay";
 };
 
-// A power of the steps left leads from the initial rate to `end_learning_rate`; with `cycle` ever again, over longer stretches.
+// A power of the steps left leads from the initial rate to `end_learning_rate`; with `cycle` ever again, over longer
+// stretches.
 class PolynomialDecaySchedule : public LearningRateSchedule {
  public:
   PolynomialDecaySchedule(double initial_learning_rate, std::int64_t decay_steps, PolynomialDecayOptions options = {});
