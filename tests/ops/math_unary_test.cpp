@@ -22,7 +22,7 @@ namespace {
 UNARY_CASE(Negative, negative, kNumbers, -9, 9, -x)
 UNARY_CASE(Abs, abs, kNumbers, -9, 9, std::abs(x))
 UNARY_REFERENCE(Sign, sign, kNumbers, -2, 2, (x > 0) - (x < 0))
-UNARY_CASE(Square, square, kNumbers, -9, 9, x* x)
+UNARY_CASE(Square, square, kNumbers, -9, 9, (x * x))
 UNARY_CASE(Sqrt, sqrt, kFloats, 0.1, 9, std::sqrt(x))
 UNARY_CASE(Rsqrt, rsqrt, kFloats, 0.5, 9, 1 / std::sqrt(x))
 UNARY_CASE(Reciprocal, reciprocal, kFloats, 0.5, 9, 1 / x)
