@@ -29,7 +29,7 @@ void for_each_four(const Rows& rows, const RandomState& state, std::uint64_t see
   const std::int64_t grain = std::max<std::int64_t>(1, 8192 / rows.size);
   parallel_for(rows.count, grain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t row = begin; row < end; ++row) {
-      const PhiloxStream stream(state, seed, state.first_sample + static_cast<std::uint64_t>(row));
+      const PhiloxStream stream(state, seed, static_cast<std::uint64_t>(row));
       for (std::int64_t i = 0; i < rows.size; i += 4) {
         body(stream, i, row * rows.size + i, static_cast<int>(std::min<std::int64_t>(4, rows.size - i)));
       }
@@ -138,8 +138,9 @@ KernelFn make_dropout(const KernelSpec& spec) {
   const double rate = spec.attr<double>("rate");
   // Words below this drop their element: the comparison of integers is exact and cheap.
   const auto threshold = static_cast<std::uint64_t>(std::llround(rate * 4294967296.0));
-  const auto scale = static_cast<float>(rate < 1 ? 1 / (1 - rate) : 0);
   return visit_floating(spec.output(0).dtype, [&]<class T>(T) -> KernelFn {
+    const auto scale =
+        static_cast<std::conditional_t<std::is_same_v<T, double>, double, float>>(rate < 1 ? 1 / (1 - rate) : 0);
     return [=, seed = seed_of(spec)](const KernelIO& io) {
       const T* x = io.in<T>(0);
       T* y = io.out<T>(0);
@@ -159,7 +160,7 @@ KernelFn make_permutation(const KernelSpec& spec) {
   return [count = spec.output_size(0), seed = seed_of(spec)](const KernelIO& io) {
     std::int64_t* order = io.out<std::int64_t>(0);
     std::iota(order, order + count, 0);
-    const PhiloxStream stream(*io.random, seed, io.random->first_sample);
+    const PhiloxStream stream(*io.random, seed, 0);
     for (std::int64_t i = count - 1; i > 0; --i) {
       const Words words = stream.block(static_cast<std::uint64_t>(i));
       std::swap(order[i], order[below(static_cast<std::uint64_t>(i) + 1, words[0], words[1])]);

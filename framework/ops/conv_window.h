@@ -1,0 +1,34 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+namespace cohort {
+
+// How a kernel of `taps` elements moves along one axis: output o reads input o * stride + tap * dilation - before.
+struct ConvWindow {
+  std::int64_t inputs = 0, taps = 0, stride = 1, dilation = 1;
+  std::int64_t outputs = 0, before = 0;
+
+  // The input that an output reads through a tap, or -1 in the padding.
+  std::int64_t input_at(std::int64_t output, std::int64_t tap) const {
+    const std::int64_t at = output * stride + tap * dilation - before;
+    return at >= 0 && at < inputs ? at : -1;
+  }
+};
+
+// "valid" reads inside the input only; "same" pads so that there are inputs / stride outputs, rounded up.
+inline ConvWindow conv_window(std::int64_t inputs, std::int64_t taps, std::int64_t stride, std::int64_t dilation,
+                              bool same) {
+  ConvWindow window{inputs, taps, stride, dilation};
+  const std::int64_t reach = (taps - 1) * dilation + 1;
+  if (same) {
+    window.outputs = (inputs + stride - 1) / stride;
+    window.before = std::max<std::int64_t>(0, (window.outputs - 1) * stride + reach - inputs) / 2;
+  } else {
+    window.outputs = inputs < reach ? 0 : (inputs - reach) / stride + 1;
+  }
+  return window;
+}
+
+}  // namespace cohort
