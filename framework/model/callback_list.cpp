@@ -1,0 +1,97 @@
+#include "cohort/model/callback_list.h"
+
+#include "cohort/core/error.h"
+
+namespace cohort {
+
+CallbackList::CallbackList(std::vector<Ref<Callback>> callbacks, Model& model, const CallbackParams& params)
+    : params_(params) {
+  for (Ref<Callback>& callback : callbacks) {
+    if (!callback) throw invalid_argument("Model.fit", "callbacks must not be empty handles");
+    callback->set_model(model);
+    callback->set_params(params);
+    const BatchHooks hooks = callback->batch_hooks();
+    any_every_ |= hooks == BatchHooks::Every;
+    any_sampled_ |= hooks == BatchHooks::Sampled;
+    entries_.push_back({std::move(callback), hooks});
+  }
+}
+
+void CallbackList::set_steps(std::int64_t steps) {
+  if (params_.steps) return;
+  params_.steps = steps;
+  for (Entry& entry : entries_) entry.callback->set_params(params_);
+}
+
+void CallbackList::train_begin() {
+  for (Entry& entry : entries_) entry.callback->on_train_begin();
+}
+void CallbackList::train_end(Logs& logs) {
+  for (Entry& entry : entries_) entry.callback->on_train_end(logs);
+}
+void CallbackList::epoch_begin(std::int64_t epoch) {
+  for (Entry& entry : entries_) entry.callback->on_epoch_begin(epoch);
+}
+void CallbackList::epoch_end(std::int64_t epoch, Logs& logs) {
+  for (Entry& entry : entries_) entry.callback->on_epoch_end(epoch, logs);
+}
+void CallbackList::test_begin() {
+  for (Entry& entry : entries_) entry.callback->on_test_begin();
+}
+void CallbackList::test_end(Logs& logs) {
+  for (Entry& entry : entries_) entry.callback->on_test_end(logs);
+}
+void CallbackList::predict_begin() {
+  for (Entry& entry : entries_) entry.callback->on_predict_begin();
+}
+void CallbackList::predict_end(Logs& logs) {
+  for (Entry& entry : entries_) entry.callback->on_predict_end(logs);
+}
+
+void CallbackList::batch_begin(Phase phase, std::int64_t batch) {
+  if (!any_every_) return;
+  for (Entry& entry : entries_) {
+    if (entry.hooks != BatchHooks::Every) continue;
+    switch (phase) {
+      case Phase::Train:
+        entry.callback->on_train_batch_begin(batch);
+        break;
+      case Phase::Test:
+        entry.callback->on_test_batch_begin(batch);
+        break;
+      case Phase::Predict:
+        entry.callback->on_predict_batch_begin(batch);
+        break;
+    }
+  }
+}
+
+bool CallbackList::sample_due() {
+  constexpr auto kInterval = std::chrono::milliseconds(50);
+  const auto now = std::chrono::steady_clock::now();
+  if (now - last_sample_ < kInterval) return false;
+  last_sample_ = now;
+  return true;
+}
+
+void CallbackList::batch_end(Phase phase, std::int64_t batch, const Execution& execution) {
+  const bool sampled = any_sampled_ && sample_due();
+  if (!any_every_ && !sampled) return;
+  execution.read_logs(batch_logs_);
+  for (Entry& entry : entries_) {
+    if (entry.hooks == BatchHooks::None || (entry.hooks == BatchHooks::Sampled && !sampled)) continue;
+    switch (phase) {
+      case Phase::Train:
+        entry.callback->on_train_batch_end(batch, batch_logs_);
+        break;
+      case Phase::Test:
+        entry.callback->on_test_batch_end(batch, batch_logs_);
+        break;
+      case Phase::Predict:
+        entry.callback->on_predict_batch_end(batch, batch_logs_);
+        break;
+    }
+  }
+}
+
+}  // namespace cohort

@@ -1,0 +1,46 @@
+#include "cohort/model/interrupt.h"
+
+#include <csignal>
+#include <mutex>
+
+namespace cohort {
+namespace {
+
+volatile std::sig_atomic_t pressed = 0;
+struct sigaction before;
+std::mutex mutex;
+int scopes = 0;
+
+void note(int) {
+  if (pressed) {
+    // Whoever presses twice means it: the former handler decides.
+    sigaction(SIGINT, &before, nullptr);
+    std::raise(SIGINT);
+    return;
+  }
+  pressed = 1;
+}
+
+}  // namespace
+
+InterruptScope::InterruptScope() {
+  std::lock_guard lock(mutex);
+  if (scopes++ > 0) return;
+  pressed = 0;
+  struct sigaction action = {};
+  action.sa_handler = note;
+  sigemptyset(&action.sa_mask);
+  action.sa_flags = SA_RESTART;
+  sigaction(SIGINT, &action, &before);
+}
+
+InterruptScope::~InterruptScope() {
+  std::lock_guard lock(mutex);
+  if (--scopes > 0) return;
+  sigaction(SIGINT, &before, nullptr);
+  pressed = 0;
+}
+
+bool InterruptScope::interrupted() const { return pressed != 0; }
+
+}  // namespace cohort

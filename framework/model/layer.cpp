@@ -1,0 +1,192 @@
+#include "cohort/model/layer.h"
+
+#include <unordered_set>
+
+#include "cohort/core/dispatch.h"
+#include "cohort/graph/trace.h"
+#include "cohort/model/layer_call_scope.h"
+
+namespace cohort {
+namespace {
+
+// Building is rare and may reach into other layers: one lock for all of it.
+std::recursive_mutex& build_mutex() {
+  static std::recursive_mutex* mutex = new std::recursive_mutex;
+  return *mutex;
+}
+
+thread_local int call_depth = 0;
+// The error that already carries a layer's name, so that the layers around it leave it alone.
+thread_local std::string named_error;
+
+std::string who(const Layer& layer) { return layer.class_name() + " '" + layer.name() + "'"; }
+
+}  // namespace
+
+LayerCallScope::LayerCallScope(Layer& layer) : name_(layer.name()) {
+  if (call_depth++ == 0) layer.clear_losses();
+}
+LayerCallScope::~LayerCallScope() { --call_depth; }
+
+Layer::Layer() = default;
+Layer::~Layer() = default;
+
+void Layer::build_many(const std::vector<Shape>& inputs) {
+  if (!inputs.empty()) build(inputs[0]);
+}
+
+Tensor Layer::call(const Tensor&, const CallContext&) {
+  throw unimplemented(who(*this), "a layer must override call (call_many for several inputs)");
+}
+
+Tensor Layer::call_many(const Tensors& inputs, const CallContext& context) {
+  if (inputs.size() != 1) {
+    throw invalid_argument(who(*this), "the layer takes one input", {{"inputs", inputs.size()}});
+  }
+  return call(inputs[0], context);
+}
+
+Element Layer::call_element(const Element& inputs, const CallContext& context) {
+  return inputs.is_leaf() ? call(inputs.leaf(), context) : call_many(inputs.flatten(), context);
+}
+
+Tensor Layer::compute_mask(const Element&, const Tensor& mask) { return supports_masking_ ? mask : Tensor(); }
+
+void Layer::ensure_built(const std::vector<Shape>& inputs) {
+  if (built_) return;
+  std::lock_guard lock(build_mutex());
+  if (built_) return;
+  EagerScope eager;
+  build_many(inputs);
+  built_ = true;
+}
+
+Element Layer::apply(const Element& inputs, const CallContext& context) {
+  LayerCallScope scope(*this);
+  try {
+    std::vector<Shape> shapes;
+    Tensors leaves = inputs.flatten();
+    for (Tensor& leaf : leaves) {
+      if (!leaf.defined()) throw invalid_argument(who(*this), "a tensor with a value is expected as input");
+      shapes.push_back(leaf.shape());
+      // Floats arrive in the layer's own type; integers are left to the layer.
+      if (is_floating(leaf.dtype()) && leaf.dtype() != dtype_) leaf = run_op("Cast", {leaf}, {{"dtype", dtype_}});
+    }
+    ensure_built(shapes);
+    Element outputs = call_element(inputs.with_leaves(leaves), context);
+    if (activity_regularizer_) {
+      for (const Tensor& output : outputs.flatten()) {
+        Tensor loss = (*activity_regularizer_)(output);
+        if (output.rank() > 0) {
+          const Tensor batch =
+              run_op("SizeOf", {output}, {{"axes", std::vector<std::int64_t>{0}}, {"dtype", loss.dtype()}});
+          loss = run_op("Divide", {loss, batch});
+        }
+        add_loss(loss);
+      }
+    }
+    note_outputs(outputs);
+    return outputs;
+  } catch (const Error& error) {
+    const std::string_view text = error.what();
+    if (text == named_error) throw;
+    named_error = text.find("'" + name() + "'") != std::string_view::npos ||
+                          text.find(NameScope::current()) != std::string_view::npos
+                      ? std::string(text)
+                      : who(*this) + ": " + std::string(text);
+    throw Error(error.code(), named_error);
+  }
+}
+
+Tensor Layer::operator()(const Tensor& input, const CallOptions& options) {
+  const Element output = apply(input, {options.training, options.mask});
+  if (!output.is_leaf()) {
+    throw failed_precondition(who(*this), "a layer of several outputs is called with apply()");
+  }
+  return output.leaf();
+}
+
+Tensor Layer::operator()(const Tensors& inputs, const CallOptions& options) {
+  const Element output = apply(Element::tuple({inputs.begin(), inputs.end()}), {options.training, options.mask});
+  if (!output.is_leaf()) {
+    throw failed_precondition(who(*this), "a layer of several outputs is called with apply()");
+  }
+  return output.leaf();
+}
+
+void Layer::note_outputs(const Element& outputs) {
+  std::vector<Shape> shapes;
+  for (const Tensor& output : outputs.flatten()) {
+    Shape shape = output.shape();
+    if (shape.rank() > 0) shape[0] = kUnknown;
+    shapes.push_back(shape);
+  }
+  std::lock_guard lock(mutex_);
+  output_shapes_ = std::move(shapes);
+}
+
+std::vector<Shape> Layer::output_shapes() const {
+  std::lock_guard lock(mutex_);
+  return output_shapes_;
+}
+
+void Layer::add_loss(const Tensor& loss) {
+  std::lock_guard lock(mutex_);
+  call_losses_.push_back(loss);
+}
+
+void Layer::clear_losses() {
+  {
+    std::lock_guard lock(mutex_);
+    call_losses_.clear();
+  }
+  for (const auto& [name, layer] : sublayers_) layer->clear_losses();
+}
+
+void Layer::collect_losses(Tensors& losses) const {
+  {
+    std::lock_guard lock(mutex_);
+    losses.insert(losses.end(), call_losses_.begin(), call_losses_.end());
+  }
+  for (const auto& [name, layer] : sublayers_) layer->collect_losses(losses);
+}
+
+Tensors Layer::losses() const {
+  Tensors losses;
+  collect_losses(losses);
+  std::vector<const Weight*> weights;
+  collect_weights(weights);
+  for (const Weight* weight : weights) {
+    if (weight->regularizer && weight->variable.trainable()) {
+      losses.push_back((*weight->regularizer)(weight->variable.value()));
+    }
+  }
+  return losses;
+}
+
+void Layer::apply_constraints() const {
+  std::vector<const Weight*> weights;
+  collect_weights(weights);
+  for (const Weight* weight : weights) {
+    if (weight->constraint && weight->variable.trainable()) {
+      Variable(weight->variable).assign((*weight->constraint)(weight->variable.value()));
+    }
+  }
+}
+
+std::vector<Ref<Metric>> Layer::metrics() const {
+  std::vector<Ref<Metric>> all = metrics_;
+  for (const auto& [name, layer] : sublayers_) {
+    for (Ref<Metric>& metric : layer->metrics()) all.push_back(std::move(metric));
+  }
+  return all;
+}
+
+void Layer::track_layer(const std::string& name, Ref<Layer> layer) {
+  if (!layer) throw invalid_argument(class_name(), "a sub-layer must be given", {{"name", name}});
+  sublayers_.emplace_back(name, std::move(layer));
+}
+void Layer::untrack_last_layer() { sublayers_.pop_back(); }
+void Layer::track_metric(Ref<Metric> metric) { metrics_.push_back(std::move(metric)); }
+
+}  // namespace cohort

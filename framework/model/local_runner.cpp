@@ -1,0 +1,97 @@
+#include "cohort/model/local_runner.h"
+
+#include "cohort/model/model.h"
+
+namespace cohort {
+
+LocalRunner::LocalRunner(Program& program, const RunnerData& data, const RunnerOptions& options)
+    : program_(&program),
+      dataset_(data.creator ? (*data.creator)(InputContext{}) : data.dataset),
+      options_(options),
+      device_(&default_device()) {
+  random_.seed = global_seed();
+}
+
+std::optional<std::int64_t> LocalRunner::steps() const {
+  const std::int64_t cardinality = dataset_.cardinality();
+  if (options_.steps_per_epoch) return options_.steps_per_epoch;
+  if (cardinality < 0) return std::nullopt;
+  return cardinality;
+}
+
+void LocalRunner::begin_epoch(std::int64_t epoch) {
+  if (!walker_) {
+    walker_ = dataset_.walk();
+  } else if (!fresh_ && !options_.steps_per_epoch) {
+    walker_->rewind();
+  }
+  fresh_ = false;
+  random_.epoch = static_cast<std::uint64_t>(epoch);
+  next_step_ = 0;
+  if (program_->kind() != Program::Kind::Predict) program_->reset_metrics();
+}
+
+Execution LocalRunner::run(std::int64_t first_step, std::int64_t steps) {
+  Execution execution{.runner = this, .ticket = first_step};
+  next_step_ = first_step;
+  while (execution.steps < steps) {
+    if (!walker_->next(batch_)) {
+      execution.data_ended = true;
+      walker_->rewind();  // what comes next begins anew
+      fresh_ = true;
+      break;
+    }
+    random_.step = static_cast<std::uint64_t>(next_step_);
+    run_batch(execution);
+    ++execution.steps;
+    ++next_step_;
+  }
+  return execution;
+}
+
+void LocalRunner::run_batch(Execution& execution) {
+  if (program_->eager()) {
+    for (Tensor& leaf : batch_) leaf = leaf.to(*device_);
+    Element result = program_->run_eagerly(dataset_.element_spec().with_leaves(batch_), random_);
+    if (program_->kind() == Program::Kind::Predict) execution.outputs.push_back(std::move(result));
+    return;
+  }
+  if (!step_) {
+    step_ = &program_->step(dataset_.element_spec());
+    inputs_.assign(batch_.size(), Tensor());
+    inputs_.insert(inputs_.end(), step_->traced.captures.begin(), step_->traced.captures.end());
+    outputs_.resize(step_->traced.graph->outputs.size());
+  }
+  for (std::size_t i = 0; i < batch_.size(); ++i) inputs_[i] = batch_[i].to(*device_);
+  step_->executables->run(inputs_, outputs_, random_, *device_);
+  if (program_->kind() == Program::Kind::Predict) execution.outputs.push_back(step_->outputs.with_leaves(outputs_));
+}
+
+Logs LocalRunner::end_epoch() {
+  synchronize();
+  Logs logs;
+  if (program_->kind() != Program::Kind::Predict) program_->read_results(logs);
+  return logs;
+}
+
+void LocalRunner::read_logs(std::int64_t, Logs& logs) {
+  if (program_->kind() == Program::Kind::Predict) {
+    logs.clear();
+  } else {
+    program_->read_results(logs);
+  }
+}
+
+Position LocalRunner::position() const {
+  return {static_cast<std::int64_t>(random_.epoch), next_step_, walker_ ? walker_->save() : std::string(), random_};
+}
+
+void LocalRunner::restore(const Position& position) {
+  if (!walker_) walker_ = dataset_.walk();
+  if (!position.data.empty()) walker_->restore(position.data);
+  fresh_ = true;  // begin_epoch must not rewind what was just put in place
+  random_ = position.random;
+  next_step_ = position.step;
+}
+
+}  // namespace cohort

@@ -1,0 +1,62 @@
+#include <map>
+#include <mutex>
+
+#include "cohort/model/model.h"
+
+namespace cohort {
+namespace {
+
+struct Savers {
+  std::mutex mutex;
+  std::map<std::string, ModelSaver> by_ending;
+};
+Savers& savers() {
+  static Savers* savers = new Savers;
+  return *savers;
+}
+
+// The saver of the longest ending that fits: ".weights.h5" before ".h5".
+ModelSaver saver_for(const std::string& path, const char* who) {
+  std::lock_guard lock(savers().mutex);
+  const std::pair<const std::string, ModelSaver>* best = nullptr;
+  std::string known;
+  for (const auto& entry : savers().by_ending) {
+    if (path.ends_with(entry.first) && (!best || entry.first.size() > best->first.size())) best = &entry;
+    known += (known.empty() ? "" : ", ") + entry.first;
+  }
+  if (!best) {
+    throw invalid_argument(who, "the path's ending must name a file format", {{"path", path}},
+                           "Endings known: " + (known.empty() ? "none" : known) + ".");
+  }
+  return best->second;
+}
+
+}  // namespace
+
+bool register_model_saver(const std::string& ending, ModelSaver saver) {
+  std::lock_guard lock(savers().mutex);
+  return savers().by_ending.emplace(ending, saver).second;
+}
+
+void Model::save(const std::string& path, SaveOptions options) const {
+  const ModelSaver saver = saver_for(path, "Model.save");
+  if (!saver.save) throw unimplemented("Model.save", "this format holds weights only", {{"path", path}});
+  saver.save(*this, path, options.overwrite);
+}
+
+void Model::save_weights(const std::string& path, SaveOptions options) const {
+  if (!path.ends_with(".weights.h5")) {
+    throw invalid_argument("Model.save_weights", "the path must end in .weights.h5", {{"path", path}});
+  }
+  const ModelSaver saver = saver_for(path, "Model.save_weights");
+  if (!saver.save) throw unimplemented("Model.save_weights", "this format cannot be written", {{"path", path}});
+  saver.save(*this, path, options.overwrite);
+}
+
+void Model::load_weights(const std::string& path) {
+  const ModelSaver saver = saver_for(path, "Model.load_weights");
+  if (!saver.load_weights) throw unimplemented("Model.load_weights", "this format cannot be read", {{"path", path}});
+  saver.load_weights(*this, path);
+}
+
+}  // namespace cohort

@@ -1,0 +1,166 @@
+#include "cohort/model/compiled.h"
+#include "cohort/model/data_adapter.h"
+#include "cohort/model/model.h"
+#include "cohort/model/program.h"
+#include "cohort/model/trainer.h"
+
+namespace cohort {
+namespace {
+
+// A name nobody registered is an error of compile, not of the first batch.
+void check_names(const CompileOptions& options) {
+  for (const auto& [output, loss] : options.loss.items) {
+    if (loss.is_name() && loss.name() != "crossentropy" && loss.name() != "ce") Loss::from_name(loss.name());
+  }
+  for (const MetricsArgument* argument : {&options.metrics, &options.weighted_metrics}) {
+    for (const auto& [output, metrics] : argument->items) {
+      for (const MetricItem& metric : metrics) {
+        if (!metric.is_name()) continue;
+        const std::string& name = metric.name();
+        const bool resolved_later = name == "accuracy" || name == "acc" || name == "crossentropy" || name == "ce";
+        if (!resolved_later) Metric::from_name(name);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+void Model::compile(CompileOptions options) {
+  if (!options.optimizer) throw invalid_argument("Model.compile", "an optimizer must be given");
+  if (options.steps_per_execution < 1) {
+    throw invalid_argument("Model.compile", "steps_per_execution must be positive",
+                           {{"steps_per_execution", options.steps_per_execution}});
+  }
+  check_names(options);
+  forget_programs();
+  compile_options_ = std::move(options);
+  optimizer_ = compile_options_.optimizer;
+  loss_tracker_ = make_mean("loss");
+  compiled_loss_ = std::make_unique<CompiledLoss>(compile_options_.loss, compile_options_.loss_weights);
+  compiled_metrics_ = std::make_unique<CompiledMetrics>(compile_options_.metrics, compile_options_.weighted_metrics);
+  compiled_ = true;
+}
+
+void Model::require_compiled(const char* method) const {
+  if (!compiled_) {
+    throw failed_precondition(std::string("Model.") + method, "the model must be compiled before", {{"model", name()}},
+                              "Call compile() first.");
+  }
+}
+
+void Model::forget_programs() {
+  std::lock_guard lock(programs_mutex_);
+  train_program_.reset();
+  test_program_.reset();
+  predict_program_.reset();
+}
+
+Program& Model::train_program() {
+  std::lock_guard lock(programs_mutex_);
+  if (!train_program_) train_program_ = std::make_unique<Program>(*this, Program::Kind::Train);
+  return *train_program_;
+}
+Program& Model::test_program() {
+  std::lock_guard lock(programs_mutex_);
+  if (!test_program_) test_program_ = std::make_unique<Program>(*this, Program::Kind::Test);
+  return *test_program_;
+}
+Program& Model::predict_program() {
+  std::lock_guard lock(programs_mutex_);
+  if (!predict_program_) predict_program_ = std::make_unique<Program>(*this, Program::Kind::Predict);
+  return *predict_program_;
+}
+
+History Model::fit(const Dataset& data, FitOptions options) {
+  require_compiled("fit");
+  if (!options.sample_weight.empty()) {
+    throw invalid_argument("Model.fit", "sample_weight is for tensors", {},
+                           "Let the dataset give (x, y, sample_weight).");
+  }
+  return trainer::fit(*this, data, options);
+}
+
+History Model::fit(const DatasetCreator& data, FitOptions options) {
+  require_compiled("fit");
+  return trainer::fit(*this, data, options);
+}
+
+History Model::fit(const TensorArgument& x, const TensorArgument& y, FitOptions options) {
+  require_compiled("fit");
+  return trainer::fit(*this, DataArgument(x, y, options.sample_weight), options);
+}
+
+Logs Model::in_metric_order(const Logs& logs) const {
+  Logs ordered;
+  for (const std::string& name : metrics_names()) {
+    if (const auto value = logs.find(name)) ordered.set(name, *value);
+  }
+  for (const auto& [name, value] : logs) ordered.set(name, value);
+  return ordered;
+}
+
+Logs Model::evaluate(const Dataset& data, EvaluateOptions options) {
+  require_compiled("evaluate");
+  return in_metric_order(trainer::evaluate(*this, data, options));
+}
+
+Logs Model::evaluate(const DatasetCreator& data, EvaluateOptions options) {
+  require_compiled("evaluate");
+  return in_metric_order(trainer::evaluate(*this, data, options));
+}
+
+Logs Model::evaluate(const TensorArgument& x, const TensorArgument& y, EvaluateOptions options) {
+  require_compiled("evaluate");
+  return in_metric_order(trainer::evaluate(*this, DataArgument(x, y, options.sample_weight), options));
+}
+
+Element Model::predict_element(const DataArgument& data, PredictOptions options) {
+  return trainer::predict(*this, data, options);
+}
+
+namespace {
+
+Tensor single(const Element& outputs, const char* who) {
+  if (outputs.is_leaf()) return outputs.leaf();
+  throw failed_precondition(who, "a model of one output is expected", {{"outputs", outputs.flatten().size()}},
+                            "Use the form that returns an Element.");
+}
+
+}  // namespace
+
+Tensor Model::predict(const Dataset& data, PredictOptions options) {
+  return single(predict_element(data, std::move(options)), "Model.predict");
+}
+
+Tensor Model::predict(const TensorArgument& x, PredictOptions options) {
+  return single(predict_element(DataArgument(x, {}), std::move(options)), "Model.predict");
+}
+
+Logs Model::train_on_batch(const TensorArgument& x, const TensorArgument& y, BatchOptionsOfTraining options) {
+  require_compiled("train_on_batch");
+  trainer::run_on_batch(train_program(),
+                        pack_batch("Model.train_on_batch", x, y, options.sample_weight, options.class_weight),
+                        batches_trained_++);
+  Logs logs;
+  train_program().read_results(logs);
+  return in_metric_order(logs);
+}
+
+Logs Model::test_on_batch(const TensorArgument& x, const TensorArgument& y, const TensorArgument& sample_weight) {
+  require_compiled("test_on_batch");
+  trainer::run_on_batch(test_program(), pack_batch("Model.test_on_batch", x, y, sample_weight, {}), 0);
+  Logs logs;
+  test_program().read_results(logs);
+  return in_metric_order(logs);
+}
+
+Element Model::predict_on_batch_element(const Element& x) {
+  return trainer::run_on_batch(predict_program(), Element::tuple({x}), 0);
+}
+
+Tensor Model::predict_on_batch(const TensorArgument& x) {
+  return single(predict_on_batch_element(x.element()), "Model.predict_on_batch");
+}
+
+}  // namespace cohort

@@ -1,0 +1,97 @@
+#include "cohort/model/sequential.h"
+
+#include "cohort/graph/trace.h"
+#include "cohort/model/input_layer.h"
+#include "cohort/model/layer_call_scope.h"
+
+namespace cohort {
+
+Sequential::Sequential(ModelOptions options) : Model(std::move(options)) {}
+
+Sequential::Sequential(std::initializer_list<Ref<Layer>> layers, ModelOptions options)
+    : Sequential(std::vector<Ref<Layer>>(layers), std::move(options)) {}
+
+Sequential::Sequential(const std::vector<Ref<Layer>>& layers, ModelOptions options) : Model(std::move(options)) {
+  for (const Ref<Layer>& layer : layers) add_without_building(layer);
+  build_from_input();
+}
+
+std::string Sequential::class_name() const {
+  return typeid(*this) == typeid(Sequential) ? "Sequential" : Layer::class_name();
+}
+std::string Sequential::module_name() const { return typeid(*this) == typeid(Sequential) ? "keras" : ""; }
+
+void Sequential::add(Ref<Layer> layer) {
+  add_without_building(std::move(layer));
+  build_from_input();
+}
+
+void Sequential::add_without_building(Ref<Layer> layer) {
+  if (!layer) throw invalid_argument("Sequential", "a layer must be given");
+  layer->name();
+  if (Ref<InputLayer> input = layer.as<InputLayer>()) {
+    if (input_layer_ || !layers_.empty()) {
+      throw invalid_argument("Sequential '" + name() + "'", "an Input stands first, once", {{"layer", layer->name()}});
+    }
+    input_layer_ = layer;
+    return;
+  }
+  for (const Ref<Layer>& known : layers_) {
+    if (known->name() == layer->name()) {
+      throw invalid_argument("Sequential '" + name() + "'", "layers must have different names",
+                             {{"name", layer->name()}}, "Give one of them another name.");
+    }
+  }
+  track_layer(layer->name(), layer);
+  layers_.push_back(std::move(layer));
+  forget_programs();
+}
+
+void Sequential::pop() {
+  if (layers_.empty()) throw failed_precondition("Sequential.pop", "there must be a layer to take off");
+  layers_.pop_back();
+  untrack_last_layer();
+  forget_programs();
+}
+
+void Sequential::build_from_input() {
+  if (input_layer_ && !layers_.empty()) build_for(input_layer_.as<InputLayer>()->spec());
+}
+
+void Sequential::build(const Shape& input) { build_for({DType::Float32, input}); }
+
+// Runs once on symbols, so that every layer meets its input's shape.
+void Sequential::build_for(const TensorSpec& input) {
+  trace({input}, [&](const Tensors& arguments) { return apply(arguments[0], {}).flatten(); });
+  clear_losses();
+}
+
+Element Sequential::call_element(const Element& inputs, const CallContext& context) {
+  if (layers_.empty()) {
+    throw failed_precondition("Sequential '" + name() + "'", "a model needs a layer before it is called", {},
+                              "Call add().");
+  }
+  Element value = inputs;
+  if (input_layer_ && value.is_leaf()) {
+    const TensorSpec& expected = input_layer_.as<InputLayer>()->spec();
+    if (!value.leaf().shape().compatible(expected.shape)) {
+      throw invalid_argument("Sequential '" + name() + "'", "the input must have shape " + expected.shape.to_string(),
+                             {{"shape", value.leaf().shape()}});
+    }
+  }
+  Tensor mask = context.mask;
+  for (const Ref<Layer>& layer : layers_) {
+    Element next = layer->apply(value, {.training = context.training, .mask = mask});
+    mask = layer->compute_mask(value, mask);
+    value = std::move(next);
+  }
+  return value;
+}
+
+std::vector<Ref<Layer>> Sequential::layers() const { return layers_; }
+
+std::vector<std::string> Sequential::output_names() const {
+  return layers_.empty() ? std::vector<std::string>() : std::vector<std::string>{layers_.back()->name()};
+}
+
+}  // namespace cohort

@@ -1,0 +1,30 @@
+#include "cohort/model/strategy.h"
+
+#include "cohort/model/local_runner.h"
+
+namespace cohort {
+namespace {
+
+class LocalStrategy : public Strategy {
+ public:
+  std::unique_ptr<StepRunner> make_runner(Program& program, const RunnerData& data,
+                                          const RunnerOptions& options) override {
+    return std::make_unique<LocalRunner>(program, data, options);
+  }
+};
+
+thread_local std::shared_ptr<Strategy> innermost;
+
+}  // namespace
+
+StrategyScope::StrategyScope(std::shared_ptr<Strategy> strategy) : before_(std::move(innermost)) {
+  innermost = std::move(strategy);
+}
+StrategyScope::~StrategyScope() { innermost = std::move(before_); }
+
+std::shared_ptr<Strategy> current_strategy() {
+  static const std::shared_ptr<Strategy> local = std::make_shared<LocalStrategy>();
+  return innermost ? innermost : local;
+}
+
+}  // namespace cohort
