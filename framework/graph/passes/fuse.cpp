@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <string>
 
+#include "cohort/graph/passes/fuse_elementwise.h"
 #include "cohort/graph/passes/pass.h"
 #include "cohort/graph/passes/rewrite.h"
 
@@ -61,6 +62,7 @@ void fuse_bias_and_activation(Graph& graph) {
 
 void fuse(Graph& graph) {
   fuse_bias_and_activation(graph);
+  fuse_elementwise(graph);
 }
 
 }  // namespace cohort::passes
