@@ -83,9 +83,7 @@ class CacheIterator : public Selection<CacheIterator> {
       }
     }
     position_ = 0;
-    if (discard(*this, position) < position) {
-      throw invalid_argument("Iterator.restore", "a position inside the dataset is expected", {{"position", position}});
-    }
+    advance_to(position);
   }
 
  private:

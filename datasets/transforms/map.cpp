@@ -67,7 +67,7 @@ class MapIterator : public TransformIterator {
     input_->restore_from(state);
     mark_start();
     // What the window had given out is passed by unmapped; another window size may follow.
-    if (given > index_ || discard(*input_, given) < given) {
+    if (given > index_ || discard_input(given) < given) {
       throw invalid_argument("Iterator.restore", "a position inside the dataset is expected", {{"position", index_}});
     }
     mark_start();

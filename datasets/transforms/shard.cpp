@@ -12,7 +12,7 @@ class ShardIterator : public Selection<ShardIterator> {
   std::size_t pull(std::span<Item> items) {
     for (std::size_t filled = 0; filled < items.size(); ++filled) {
       const std::uint64_t others = started_ ? num_shards_ - 1 : index_;
-      if (others > 0 && discard(*input_, others) < others) return filled;
+      if (others > 0 && discard_input(others) < others) return filled;
       started_ = true;
       if (from_input(items.subspan(filled, 1)) == 0) return filled;
     }

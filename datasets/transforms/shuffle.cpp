@@ -61,9 +61,7 @@ class ShuffleIterator : public Selection<ShuffleIterator> {
     const std::uint64_t given = state.number();
     input_->restore(state.bytes());
     begin();
-    if (discard(*this, given) < given) {
-      throw invalid_argument("Iterator.restore", "a position inside the dataset is expected", {{"position", given}});
-    }
+    advance_to(given);
   }
 
  private:

@@ -14,7 +14,7 @@ class SkipIterator : public Selection<SkipIterator> {
   std::size_t pull(std::span<Item> items) {
     if (!skipped_) {
       skipped_ = true;
-      if (discard(*input_, count_) < count_) return 0;
+      if (discard_input(count_) < count_) return 0;
     }
     return from_input(items);
   }

@@ -7,4 +7,10 @@ TransformStage::TransformStage(const char* who, const std::vector<Dataset>& inpu
   input_ = inputs[0];
 }
 
+void TransformIterator::advance_to(std::uint64_t position) {
+  if (discard(*this, position, scratch_) < position) {
+    throw invalid_argument("Iterator.restore", "a position inside the dataset is expected", {{"position", position}});
+  }
+}
+
 }  // namespace cohort::datasets

@@ -28,7 +28,14 @@ class TransformIterator : public DatasetIterator {
   explicit TransformIterator(std::unique_ptr<DatasetIterator> input) : input_(std::move(input)) {}
 
  protected:
+  std::uint64_t discard_input(std::uint64_t count) { return discard(*input_, count, scratch_); }
+  // Goes to element `position` of a pass that stands at its start; throws when there are fewer elements.
+  void advance_to(std::uint64_t position);
+
   std::unique_ptr<DatasetIterator> input_;
+
+ private:
+  Tensors scratch_;
 };
 
 }  // namespace cohort::datasets

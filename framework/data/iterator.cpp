@@ -43,7 +43,7 @@ std::size_t DatasetIterator::next_rows(std::span<std::int64_t>) {
   throw internal_error("DatasetIterator", "row numbers are asked of iterators that have columns");
 }
 
-std::uint64_t discard(DatasetIterator& iterator, std::uint64_t count) {
+std::uint64_t discard(DatasetIterator& iterator, std::uint64_t count, Tensors& scratch) {
   std::uint64_t dropped = 0;
   if (iterator.columns()) {
     std::array<std::int64_t, 256> rows;
@@ -54,8 +54,8 @@ std::uint64_t discard(DatasetIterator& iterator, std::uint64_t count) {
       if (got < asked) break;
     }
   } else {
-    Tensors element;
-    while (dropped < count && iterator.next(element)) ++dropped;
+    while (dropped < count && iterator.next(scratch)) ++dropped;
+    scratch.clear();
   }
   return dropped;
 }
@@ -77,10 +77,11 @@ Iterator::Iterator(std::unique_ptr<DatasetIterator> iterator, ElementSpec spec)
 Iterator::Iterator(Tensor handle) : handle_(std::move(handle)) {}
 
 IteratorResource& Iterator::resource() const {
-  auto* resource = dynamic_cast<IteratorResource*>(handle_.resource().get());
+  auto* resource = handle_.defined() ? dynamic_cast<IteratorResource*>(handle_.resource().get()) : nullptr;
   if (!resource) {
-    throw invalid_argument("Iterator", "the handle of a dataset's iterator is expected", {{"handle", handle_.spec()}},
-                           "Make it with Dataset::iterator().");
+    throw invalid_argument("Iterator", "the handle of a dataset's iterator is expected",
+                           {{"handle", handle_.defined() ? handle_.spec().to_string() : "none"}},
+                           "Make it with Dataset::iterator(), and call a function of iterators with one.");
   }
   return *resource;
 }

@@ -42,8 +42,8 @@ class DatasetIterator {
   virtual std::size_t next_rows(std::span<std::int64_t> rows);
 };
 
-// Drops the next `count` elements; how many there were.
-std::uint64_t discard(DatasetIterator& iterator, std::uint64_t count);
+// Drops the next `count` elements; how many there were. `scratch` keeps its memory for the next call.
+std::uint64_t discard(DatasetIterator& iterator, std::uint64_t count, Tensors& scratch);
 
 // The resource behind an Iterator handle.
 class IteratorResource : public Resource {

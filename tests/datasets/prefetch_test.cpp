@@ -1,0 +1,144 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "tests/datasets/walking.h"
+
+namespace cohort::datasets::test {
+namespace {
+
+using testing::ElementsAre;
+using namespace std::chrono_literals;
+
+std::atomic<std::int64_t> elements_made{0};
+
+// Numbers that take a while to come; `fails_at` throws once instead of giving its number.
+class SlowIterator : public DatasetIterator {
+ public:
+  SlowIterator(std::int64_t count, std::int64_t fails_at) : count_(count), fails_at_(fails_at) {}
+  bool next(Tensors& element) override {
+    std::this_thread::sleep_for(100us);
+    if (next_ == count_) return false;
+    ++elements_made;
+    const std::int64_t value = next_++;
+    if (value == fails_at_) throw Error(ErrorCode::DataLoss, "slow: element " + std::to_string(value) + " is damaged");
+    element.assign(1, Tensor::of<std::int64_t>({value}, {}, cpu()));
+    return true;
+  }
+  void rewind() override { next_ = 0; }
+  void save_to(StateWriter& state) const override { state.number(static_cast<std::uint64_t>(next_)); }
+  void restore_from(StateReader& state) override { next_ = static_cast<std::int64_t>(state.number()); }
+
+ private:
+  std::int64_t count_, fails_at_, next_ = 0;
+};
+
+class SlowStage : public DatasetStage {
+ public:
+  SlowStage(std::int64_t count, std::int64_t fails_at) : count_(count), fails_at_(fails_at) {}
+  const ElementSpec& element_spec() const override { return spec_; }
+  std::int64_t cardinality() const override { return count_; }
+  std::unique_ptr<DatasetIterator> iterator() const override {
+    return std::make_unique<SlowIterator>(count_, fails_at_);
+  }
+
+ private:
+  std::int64_t count_, fails_at_;
+  ElementSpec spec_ = TensorSpec{DType::Int64, {}};
+};
+
+COHORT_DATASET("test_slow", [](const std::vector<Dataset>&, const Attributes& attributes) {
+  return std::make_shared<SlowStage>(attributes.get<std::int64_t>("count"), attributes.get<std::int64_t>("fails_at"));
+});
+
+Dataset slow(std::int64_t count, std::int64_t fails_at = -1) {
+  return Dataset::make("test_slow", {}, {{"count", count}, {"fails_at", fails_at}});
+}
+
+TEST(Prefetch, KeepsOrderWhetherItsInputIsSlowOrFast) {
+  std::vector<std::int64_t> expected;
+  for (std::int64_t i = 0; i < 60; ++i) expected.push_back(i);
+  for (std::int64_t size : {1, 2, 7, 1000}) {
+    EXPECT_EQ(numbers(slow(60).prefetch(size)), expected);
+    EXPECT_EQ(numbers(range(60).prefetch(size)), expected);
+  }
+  EXPECT_EQ(numbers(slow(60).prefetch(kAutotune)), expected);
+  EXPECT_EQ(numbers(slow(60).cache().repeat(2).prefetch(3).skip(60)), expected) << "slow first, then fast";
+  EXPECT_THROW(range(3).prefetch(-2), Error);
+}
+
+TEST(Prefetch, ReadsAheadOfASlowConsumer) {
+  auto walker = slow(100).prefetch(4).walk();
+  Tensors element;
+  walker->next(element);
+  walker->next(element);
+  const std::int64_t before = elements_made;
+  for (int i = 0; i < 2000 && elements_made < before + 3; ++i) std::this_thread::sleep_for(1ms);
+  EXPECT_GE(elements_made, before + 3);
+  std::this_thread::sleep_for(5ms);
+  EXPECT_LE(elements_made, before + 4) << "and no further than asked";
+}
+
+TEST(Prefetch, PositionExcludesWhatWasReadAhead) {
+  const Dataset dataset = slow(40).prefetch(5);
+  auto walker = dataset.walk();
+  Tensors element;
+  for (std::int64_t i = 0; i < 20; ++i) {
+    walker->next(element);
+    if (i % 4 == 0) std::this_thread::sleep_for(1ms);
+    auto other = dataset.walk();
+    other->restore(walker->save());
+    EXPECT_THAT(numbers(*other, 2), ElementsAre(i + 1, i + 2));
+  }
+  const std::string state = walker->save();
+  numbers(*walker, 7);
+  walker->restore(state);
+  EXPECT_THAT(numbers(*walker, 3), ElementsAre(20, 21, 22));
+}
+
+TEST(Prefetch, RewindsInTheMiddleAndAtTheEnd) {
+  auto walker = slow(12).prefetch(3).walk();
+  EXPECT_EQ(numbers(*walker, 7).size(), 7u);
+  walker->rewind();
+  EXPECT_EQ(numbers(*walker).size(), 12u);
+  Tensors element;
+  EXPECT_FALSE(walker->next(element)) << "the end stays the end";
+  walker->rewind();
+  EXPECT_THAT(numbers(*walker, 2), ElementsAre(0, 1));
+}
+
+TEST(Prefetch, PassesErrorsOnInTheirPlaceAndGoesOn) {
+  for (std::int64_t fails_at : {0, 1, 9}) {
+    auto walker = slow(12, fails_at).prefetch(4).walk();
+    EXPECT_EQ(numbers(*walker, static_cast<std::size_t>(fails_at)).size(), static_cast<std::size_t>(fails_at));
+    Tensors element;
+    try {
+      walker->next(element);
+      FAIL() << "element " << fails_at << " must fail";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::DataLoss);
+    }
+    EXPECT_EQ(numbers(*walker).size(), static_cast<std::size_t>(11 - fails_at));
+  }
+}
+
+TEST(Prefetch, StopsCleanlyWhereverItStands) {
+  for (std::size_t consumed : {0u, 1u, 2u, 3u, 5u, 30u}) {
+    auto walker = slow(20).prefetch(3).walk();
+    numbers(*walker, consumed);
+  }
+  for (int i = 0; i < 50; ++i) {
+    auto walker = range(100).prefetch(2).walk();
+    numbers(*walker, 3);
+  }
+}
+
+TEST(Prefetch, ManyInARow) {
+  EXPECT_EQ(numbers(slow(30).prefetch(2).enumerate().prefetch(3).take(25).prefetch(1)).size(), 25u);
+}
+
+}  // namespace
+}  // namespace cohort::datasets::test
