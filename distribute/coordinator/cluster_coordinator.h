@@ -1,0 +1,38 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <variant>
+#include <vector>
+
+#include "cohort/data/creator.h"
+#include "cohort/distribute/coordinator/remote_value.h"
+#include "cohort/distribute/strategies/parameter_server_strategy.h"
+
+namespace cohort::distribute {
+
+// An argument of a scheduled function: the same for all workers, or each worker's own.
+using ScheduleArgument = std::variant<Tensor, PerWorkerValues>;
+
+// Hands functions to whichever worker is free, again when a worker dies. Thread-safe.
+class ClusterCoordinator {
+ public:
+  explicit ClusterCoordinator(const ParameterServerStrategy& strategy);
+  ~ClusterCoordinator();
+  ClusterCoordinator(const ClusterCoordinator&) = delete;
+
+  // Queues one call and returns at once; throws the first error of an earlier one.
+  RemoteValue schedule(const Function& function, const std::vector<ScheduleArgument>& arguments = {});
+  // Waits until everything scheduled has run; throws the first error.
+  void join();
+  bool done();
+  PerWorkerDataset create_per_worker_dataset(const std::function<Dataset(const InputContext&)>& dataset_fn);
+  PerWorkerDataset create_per_worker_dataset(const std::function<Dataset()>& dataset_fn);
+  PerWorkerDataset create_per_worker_dataset(const Dataset& dataset);
+
+ private:
+  class Body;
+  std::unique_ptr<Body> body_;
+};
+
+}  // namespace cohort::distribute

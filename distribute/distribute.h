@@ -1,0 +1,9 @@
+#pragma once
+
+#include "cohort/distribute/cluster/cluster_resolver.h"
+#include "cohort/distribute/cluster/cluster_spec.h"
+#include "cohort/distribute/coordinator/cluster_coordinator.h"
+#include "cohort/distribute/coordinator/remote_value.h"
+#include "cohort/distribute/partitioners.h"
+#include "cohort/distribute/server.h"
+#include "cohort/distribute/strategies/parameter_server_strategy.h"

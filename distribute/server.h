@@ -1,0 +1,40 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "cohort/distribute/cluster/cluster_resolver.h"
+
+namespace cohort::distribute {
+
+struct ServerOptions {
+  std::string job_name = {};
+  std::optional<std::int64_t> task_index = std::nullopt;
+  std::string protocol = "grpc";
+  bool start = true;
+};
+
+// One task of a cluster: serves graphs to whoever leads the job. Several may live in one process. Thread-safe.
+class Server {
+ public:
+  explicit Server(const ClusterResolver& resolver, ServerOptions options = {});
+  explicit Server(const ClusterSpec& cluster, ServerOptions options = {});
+  ~Server();
+  Server(const Server&) = delete;
+
+  // One task on a free port of this machine.
+  static std::unique_ptr<Server> create_local_server();
+  void start();
+  // Waits until the job ends or stop() is called; the process's exit code.
+  int join();
+  void stop();
+  // "grpc://host:port"
+  std::string target() const;
+
+ private:
+  class Body;
+  std::unique_ptr<Body> body_;
+};
+
+}  // namespace cohort::distribute
