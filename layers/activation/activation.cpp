@@ -1,0 +1,24 @@
+#include "cohort/layers/activation/activation.h"
+
+
+namespace cohort::layers {
+
+ActivationLayer::ActivationLayer(Ref<cohort::Activation> activation, NameOption options) : activation_(std::move(activation)) {
+  supports_masking_ = true;
+  if (!options.name.empty()) set_name(options.name);
+}
+
+void ActivationLayer::visit_fields(FieldVisitor& visitor) {
+  Layer::visit_fields(visitor);
+  visitor.field("activation", activation_);
+}
+
+Tensor ActivationLayer::call(const Tensor& input, const CallContext&) { return activation_ ? (*activation_)(input) : input; }
+
+namespace {
+
+[[maybe_unused]] const bool registered =
+    Layer::registry().add("Activation", [] { return std::make_shared<ActivationLayer>(); });
+
+}  // namespace
+}  // namespace cohort::layers

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <string>
+
+#include "cohort/layers/name_option.h"
+#include "cohort/model/activation.h"
+#include "cohort/model/layer.h"
+
+namespace cohort::layers {
+
+// Applies a function named as in keras.activations.
+class ActivationLayer : public Layer {
+ public:
+  ActivationLayer() : ActivationLayer("linear") {}
+  explicit ActivationLayer(Ref<cohort::Activation> activation, NameOption options = {});
+  std::string class_name() const override { return "Activation"; }
+  void visit_fields(FieldVisitor& visitor) override;
+  Tensor call(const Tensor& input, const CallContext& context) override;
+
+ private:
+  Ref<cohort::Activation> activation_;
+};
+
+struct Activation : LayerHandle<ActivationLayer> {
+  explicit Activation(Ref<cohort::Activation> activation, NameOption options = {})
+      : LayerHandle<ActivationLayer>(std::make_shared<ActivationLayer>(std::move(activation), std::move(options))) {}
+};
+
+}  // namespace cohort::layers

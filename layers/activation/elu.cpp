@@ -1,0 +1,25 @@
+#include "cohort/layers/activation/elu.h"
+
+#include "cohort/model/activations.h"
+
+namespace cohort::layers {
+
+ELULayer::ELULayer(ELUOptions options) : options_(std::move(options)) {
+  supports_masking_ = true;
+  if (!options_.name.empty()) set_name(options_.name);
+}
+
+void ELULayer::visit_fields(FieldVisitor& visitor) {
+  Layer::visit_fields(visitor);
+  visitor.field("alpha", options_.alpha);
+}
+
+Tensor ELULayer::call(const Tensor& input, const CallContext&) { return activations::elu(input, options_.alpha); }
+
+namespace {
+
+[[maybe_unused]] const bool registered =
+    Layer::registry().add("ELU", [] { return std::make_shared<ELULayer>(); });
+
+}  // namespace
+}  // namespace cohort::layers

@@ -1,0 +1,27 @@
+#include "cohort/layers/activation/leaky_relu.h"
+
+#include "cohort/model/activations.h"
+
+namespace cohort::layers {
+
+LeakyReLULayer::LeakyReLULayer(LeakyReLUOptions options) : options_(std::move(options)) {
+  supports_masking_ = true;
+  if (!options_.name.empty()) set_name(options_.name);
+}
+
+void LeakyReLULayer::visit_fields(FieldVisitor& visitor) {
+  Layer::visit_fields(visitor);
+  visitor.field("negative_slope", options_.negative_slope);
+}
+
+Tensor LeakyReLULayer::call(const Tensor& input, const CallContext&) {
+  return activations::leaky_relu(input, options_.negative_slope);
+}
+
+namespace {
+
+[[maybe_unused]] const bool registered =
+    Layer::registry().add("LeakyReLU", [] { return std::make_shared<LeakyReLULayer>(); });
+
+}  // namespace
+}  // namespace cohort::layers

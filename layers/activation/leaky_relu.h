@@ -1,0 +1,31 @@
+#pragma once
+
+#include <string>
+
+#include "cohort/model/layer.h"
+
+namespace cohort::layers {
+
+struct LeakyReLUOptions {
+  double negative_slope = 0.3;
+  std::string name = {};
+};
+
+// x where it is positive, elsewhere `negative_slope` times x.
+class LeakyReLULayer : public Layer {
+ public:
+  explicit LeakyReLULayer(LeakyReLUOptions options = {});
+  std::string class_name() const override { return "LeakyReLU"; }
+  void visit_fields(FieldVisitor& visitor) override;
+  Tensor call(const Tensor& input, const CallContext& context) override;
+
+ private:
+  LeakyReLUOptions options_;
+};
+
+struct LeakyReLU : LayerHandle<LeakyReLULayer> {
+  explicit LeakyReLU(LeakyReLUOptions options = {})
+      : LayerHandle<LeakyReLULayer>(std::make_shared<LeakyReLULayer>(std::move(options))) {}
+};
+
+}  // namespace cohort::layers

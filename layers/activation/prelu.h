@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cohort/model/layer.h"
+
+namespace cohort::layers {
+
+struct PReLUOptions {
+  Ref<Initializer> alpha_initializer = "zeros";
+  Ref<Regularizer> alpha_regularizer = {};
+  Ref<Constraint> alpha_constraint = {};
+  std::optional<std::vector<std::int64_t>> shared_axes = std::nullopt;
+  std::string name = {};
+};
+
+// x where it is positive, elsewhere x times a slope that is learnt, one for each position but along `shared_axes`.
+class PReLULayer : public Layer {
+ public:
+  explicit PReLULayer(PReLUOptions options = {});
+  std::string class_name() const override { return "PReLU"; }
+  void visit_fields(FieldVisitor& visitor) override;
+  void build(const Shape& input) override;
+  Tensor call(const Tensor& input, const CallContext& context) override;
+
+ private:
+  PReLUOptions options_;
+  Variable alpha_;
+};
+
+struct PReLU : LayerHandle<PReLULayer> {
+  explicit PReLU(PReLUOptions options = {})
+      : LayerHandle<PReLULayer>(std::make_shared<PReLULayer>(std::move(options))) {}
+};
+
+}  // namespace cohort::layers

@@ -1,0 +1,43 @@
+#include "cohort/layers/activation/relu.h"
+
+#include "cohort/model/activations.h"
+
+namespace cohort::layers {
+
+ReLULayer::ReLULayer(ReLUOptions options) : options_(std::move(options)) {
+  supports_masking_ = true;
+  if (!options_.name.empty()) set_name(options_.name);
+  ReLULayer::fields_changed();
+}
+
+void ReLULayer::visit_fields(FieldVisitor& visitor) {
+  Layer::visit_fields(visitor);
+  visitor.field("max_value", options_.max_value);
+  visitor.field("negative_slope", options_.negative_slope);
+  visitor.field("threshold", options_.threshold);
+}
+
+void ReLULayer::fields_changed() {
+  if (options_.max_value && *options_.max_value < 0.0) {
+    throw invalid_argument(class_name(), "max_value must not be negative", {{"max_value", *options_.max_value}});
+  }
+  if (options_.negative_slope < 0.0) {
+    throw invalid_argument(class_name(), "negative_slope must not be negative",
+                           {{"negative_slope", options_.negative_slope}});
+  }
+  if (options_.threshold < 0.0) {
+    throw invalid_argument(class_name(), "threshold must not be negative", {{"threshold", options_.threshold}});
+  }
+}
+
+Tensor ReLULayer::call(const Tensor& input, const CallContext&) {
+  return activations::relu(input, options_.negative_slope, options_.max_value, options_.threshold);
+}
+
+namespace {
+
+[[maybe_unused]] const bool registered =
+    Layer::registry().add("ReLU", [] { return std::make_shared<ReLULayer>(); });
+
+}  // namespace
+}  // namespace cohort::layers

@@ -1,0 +1,38 @@
+#include "cohort/layers/activation/softmax.h"
+
+#include "cohort/ops/math.h"
+#include "cohort/ops/nn.h"
+#include "cohort/ops/reduce.h"
+
+namespace cohort::layers {
+
+SoftmaxLayer::SoftmaxLayer(SoftmaxOptions options) : options_(std::move(options)) {
+  supports_masking_ = true;
+  if (!options_.name.empty()) set_name(options_.name);
+}
+
+void SoftmaxLayer::visit_fields(FieldVisitor& visitor) {
+  Layer::visit_fields(visitor);
+  visitor.field("axis", options_.axis);
+}
+
+Tensor SoftmaxLayer::call(const Tensor& input, const CallContext& context) {
+  Tensor mask = context.mask, logits = input;
+  if (mask.defined()) {
+    broadcast_shapes(input.shape(), mask.shape(), "Softmax");
+    if (mask.dtype() != DType::Bool) mask = mask > 0.5;
+    logits = ops::where(mask, input, input.dtype() == DType::Float16 ? -3e4 : -1e9);
+  }
+  Tensor output = options_.axis.size() == 1
+                      ? ops::softmax(logits, static_cast<int>(options_.axis[0]))
+                      : ops::exp(logits - ops::logsumexp(logits, options_.axis, ops::keep_dims));
+  return mask.defined() ? ops::where(mask, output, 0.0) : output;
+}
+
+namespace {
+
+[[maybe_unused]] const bool registered =
+    Layer::registry().add("Softmax", [] { return std::make_shared<SoftmaxLayer>(); });
+
+}  // namespace
+}  // namespace cohort::layers

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cohort/model/layer.h"
+
+namespace cohort::layers {
+
+struct SoftmaxOptions {
+  std::vector<std::int64_t> axis = {-1};
+  std::string name = {};
+};
+
+// A distribution along an axis (over several axes together when more are given); what a mask leaves out gets none.
+class SoftmaxLayer : public Layer {
+ public:
+  explicit SoftmaxLayer(SoftmaxOptions options = {});
+  std::string class_name() const override { return "Softmax"; }
+  void visit_fields(FieldVisitor& visitor) override;
+  Tensor call(const Tensor& input, const CallContext& context) override;
+
+ private:
+  SoftmaxOptions options_;
+};
+
+struct Softmax : LayerHandle<SoftmaxLayer> {
+  explicit Softmax(SoftmaxOptions options = {})
+      : LayerHandle<SoftmaxLayer>(std::make_shared<SoftmaxLayer>(std::move(options))) {}
+};
+
+}  // namespace cohort::layers

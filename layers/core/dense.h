@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "cohort/model/activation.h"
+#include "cohort/model/layer.h"
+
+namespace cohort::layers {
+
+struct DenseOptions {
+  Ref<Activation> activation = "linear";
+  bool use_bias = true;
+  Ref<Initializer> kernel_initializer = "glorot_uniform";
+  Ref<Initializer> bias_initializer = "zeros";
+  Ref<Regularizer> kernel_regularizer = {};
+  Ref<Regularizer> bias_regularizer = {};
+  Ref<Regularizer> activity_regularizer = {};
+  Ref<Constraint> kernel_constraint = {};
+  Ref<Constraint> bias_constraint = {};
+  std::string name = {};
+};
+COHORT_FIELDS(DenseOptions, activation, use_bias, kernel_initializer, bias_initializer, kernel_regularizer,
+              bias_regularizer, activity_regularizer, kernel_constraint, bias_constraint)
+
+// activation(input @ kernel + bias): (batch, ..., features) to (batch, ..., units).
+class DenseLayer : public Layer {
+ public:
+  DenseLayer() : DenseLayer(1) {}
+  explicit DenseLayer(std::int64_t units, DenseOptions options = {});
+  std::string class_name() const override { return "Dense"; }
+  void visit_fields(FieldVisitor& visitor) override;
+  void fields_changed() override;
+  std::vector<std::string> ignored_fields() const override { return {"quantization_config"}; }
+  void build(const Shape& input) override;
+  Tensor call(const Tensor& input, const CallContext& context) override;
+
+ private:
+  std::int64_t units_;
+  DenseOptions options_;
+  Variable kernel_, bias_;
+};
+
+struct Dense : LayerHandle<DenseLayer> {
+  explicit Dense(std::int64_t units, DenseOptions options = {})
+      : LayerHandle<DenseLayer>(std::make_shared<DenseLayer>(units, std::move(options))) {}
+};
+
+}  // namespace cohort::layers

@@ -1,0 +1,19 @@
+#include "cohort/layers/core/identity.h"
+
+
+namespace cohort::layers {
+
+IdentityLayer::IdentityLayer(NameOption options) {
+  supports_masking_ = true;
+  if (!options.name.empty()) set_name(options.name);
+}
+
+Tensor IdentityLayer::call(const Tensor& input, const CallContext&) { return input; }
+
+namespace {
+
+[[maybe_unused]] const bool registered =
+    Layer::registry().add("Identity", [] { return std::make_shared<IdentityLayer>(); });
+
+}  // namespace
+}  // namespace cohort::layers

@@ -1,0 +1,33 @@
+#include "cohort/layers/reshaping/flatten.h"
+
+#include "cohort/layers/layer_checks.h"
+#include "cohort/ops/array.h"
+
+namespace cohort::layers {
+
+FlattenLayer::FlattenLayer(FlattenOptions options) : options_(std::move(options)) {
+  if (!options_.name.empty()) set_name(options_.name);
+  FlattenLayer::fields_changed();
+}
+
+void FlattenLayer::visit_fields(FieldVisitor& visitor) {
+  Layer::visit_fields(visitor);
+  visitor.field("data_format", options_.data_format);
+}
+
+void FlattenLayer::fields_changed() { check_data_format(*this, options_.data_format); }
+
+Tensor FlattenLayer::call(const Tensor& input, const CallContext&) {
+  if (input.rank() < 2) return ops::expand_dims(input, -1);
+  Tensor x = input;
+  if (options_.data_format == "channels_first" && input.rank() > 2) x = ops::moveaxis(input, 1, -1);
+  return ops::reshape(x, {-2, x.shape().slice(1).num_elements()});
+}
+
+namespace {
+
+[[maybe_unused]] const bool registered =
+    Layer::registry().add("Flatten", [] { return std::make_shared<FlattenLayer>(); });
+
+}  // namespace
+}  // namespace cohort::layers

@@ -1,0 +1,29 @@
+#include "cohort/layers/reshaping/repeat_vector.h"
+
+#include "cohort/layers/layer_checks.h"
+#include "cohort/ops/array.h"
+#include "cohort/ops/joining.h"
+
+namespace cohort::layers {
+
+RepeatVectorLayer::RepeatVectorLayer(std::int64_t n, NameOption options) : n_(n) {
+  if (!options.name.empty()) set_name(options.name);
+}
+
+void RepeatVectorLayer::visit_fields(FieldVisitor& visitor) {
+  Layer::visit_fields(visitor);
+  visitor.field("n", n_);
+}
+
+Tensor RepeatVectorLayer::call(const Tensor& input, const CallContext&) {
+  check_rank(*this, input.shape(), 2, "(batch, features)");
+  return ops::tile(ops::expand_dims(input, 1), {1, n_, 1});
+}
+
+namespace {
+
+[[maybe_unused]] const bool registered =
+    Layer::registry().add("RepeatVector", [] { return std::make_shared<RepeatVectorLayer>(); });
+
+}  // namespace
+}  // namespace cohort::layers

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "cohort/layers/name_option.h"
+#include "cohort/model/layer.h"
+
+namespace cohort::layers {
+
+// (batch, features) to (batch, n, features).
+class RepeatVectorLayer : public Layer {
+ public:
+  RepeatVectorLayer() : RepeatVectorLayer(1) {}
+  explicit RepeatVectorLayer(std::int64_t n, NameOption options = {});
+  std::string class_name() const override { return "RepeatVector"; }
+  void visit_fields(FieldVisitor& visitor) override;
+  Tensor call(const Tensor& input, const CallContext& context) override;
+
+ private:
+  std::int64_t n_;
+};
+
+struct RepeatVector : LayerHandle<RepeatVectorLayer> {
+  explicit RepeatVector(std::int64_t n, NameOption options = {})
+      : LayerHandle<RepeatVectorLayer>(std::make_shared<RepeatVectorLayer>(n, std::move(options))) {}
+};
+
+}  // namespace cohort::layers

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cohort/layers/name_option.h"
+#include "cohort/model/layer.h"
+
+namespace cohort::layers {
+
+// (batch, ...) to (batch, target_shape...); one axis may be -1, what is left.
+class ReshapeLayer : public Layer {
+ public:
+  ReshapeLayer() : ReshapeLayer(std::vector<std::int64_t>{-1}) {}
+  explicit ReshapeLayer(std::vector<std::int64_t> target_shape, NameOption options = {});
+  std::string class_name() const override { return "Reshape"; }
+  void visit_fields(FieldVisitor& visitor) override;
+  Tensor call(const Tensor& input, const CallContext& context) override;
+
+ private:
+  std::vector<std::int64_t> target_shape_;
+};
+
+struct Reshape : LayerHandle<ReshapeLayer> {
+  explicit Reshape(std::vector<std::int64_t> target_shape, NameOption options = {})
+      : LayerHandle<ReshapeLayer>(std::make_shared<ReshapeLayer>(std::move(target_shape), std::move(options))) {}
+};
+
+}  // namespace cohort::layers
