@@ -6,6 +6,7 @@
 #include "cohort/layers/activation/prelu.h"
 #include "cohort/layers/activation/relu.h"
 #include "cohort/layers/activation/softmax.h"
+#include "cohort/layers/convolutional/conv2d.h"
 #include "cohort/layers/core/dense.h"
 #include "cohort/layers/core/identity.h"
 #include "cohort/layers/merging/add.h"

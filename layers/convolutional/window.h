@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+#include "cohort/core/error.h"
+
+namespace cohort::layers {
+
+// A size for each spatial axis; one number stands for all of them, as in Keras.
+struct Window {
+  Window(int size) : sizes{size} {}
+  Window(std::int64_t size) : sizes{size} {}
+  Window(std::initializer_list<std::int64_t> sizes) : sizes(sizes) {}
+
+  // Repeats a single number for `rank` axes; throws unless there are that many sizes, all positive.
+  void standardize(const std::string& who, const char* name, int rank) {
+    if (sizes.size() == 1) sizes.resize(static_cast<std::size_t>(rank), sizes[0]);
+    bool fits = static_cast<int>(sizes.size()) == rank;
+    for (std::int64_t size : sizes) fits = fits && size > 0;
+    if (fits) return;
+    std::string text;
+    for (std::int64_t size : sizes) text += (text.empty() ? "" : ", ") + std::to_string(size);
+    throw invalid_argument(who, std::string(name) + " must be a positive number or " + std::to_string(rank) + " of them",
+                           {{name, "(" + text + ")"}});
+  }
+
+  std::vector<std::int64_t> sizes;
+};
+
+}  // namespace cohort::layers
