@@ -114,6 +114,12 @@ void Optimizer::apply(const Gradients& gradients, const Variables& variables) {
     build(variables);
   }
   NameScope scope(name_);
+  // One read for all variables, so that their updates can become one.
+  struct DoneScope {
+    Tensor& done;
+    ~DoneScope() { done = {}; }
+  } done_scope{done_};
+  done_ = updates_done();
   Gradients given;
   Variables updated;
   std::string missing;
@@ -194,6 +200,7 @@ void Optimizer::finalize_variable_values(const Variables& variables) {
 }
 
 Tensor Optimizer::updates_done() const {
+  if (done_.defined()) return done_;
   if (!settings_.gradient_accumulation_steps) return iterations_.value();
   return ops::floor_divide(iterations_.value(), static_cast<double>(*settings_.gradient_accumulation_steps));
 }

@@ -153,6 +153,7 @@ class Optimizer : public Configurable {
   Variables averages_;
   Variables accumulators_;
   std::size_t first_slot_ = 0;  // in state_: where the optimizer's own slots begin
+  Tensor done_;                 // updates_done(), while apply() is under way
   Variables undecayed_;
   std::vector<std::string> undecayed_names_;
   bool built_ = false;
