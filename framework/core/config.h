@@ -63,6 +63,8 @@ class RefListField {
 class FieldVisitor {
  public:
   virtual ~FieldVisitor() = default;
+  // True for a visitor that assigns to what it is shown.
+  virtual bool reads_config() const { return false; }
   virtual void field(const char* name, bool& value) = 0;
   virtual void field(const char* name, std::int64_t& value) = 0;
   virtual void field(const char* name, double& value) = 0;

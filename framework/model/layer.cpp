@@ -164,16 +164,6 @@ Tensors Layer::losses() const {
   return losses;
 }
 
-void Layer::apply_constraints() const {
-  std::vector<const Weight*> weights;
-  collect_weights(weights);
-  for (const Weight* weight : weights) {
-    if (weight->constraint && weight->variable.trainable()) {
-      Variable(weight->variable).assign((*weight->constraint)(weight->variable.value()));
-    }
-  }
-}
-
 std::vector<Ref<Metric>> Layer::metrics() const {
   std::vector<Ref<Metric>> all = metrics_;
   for (const auto& [name, layer] : sublayers_) {

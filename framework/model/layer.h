@@ -56,6 +56,9 @@ class Layer : public Configurable, public std::enable_shared_from_this<Layer> {
   // The name it is registered under; a user's class says "package>Name", one that is not registered its C++ name.
   std::string class_name() const override;
   std::string module_name() const override;
+  // What every layer's config holds: name, trainable, dtype. An override calls this first.
+  void visit_fields(FieldVisitor& visitor) override;
+  bool writes_dtype_policy() const override { return true; }
 
   // Makes the weights for inputs of this shape; called once, before the first call, outside every trace.
   virtual void build(const Shape&) {}
@@ -111,8 +114,6 @@ class Layer : public Configurable, public std::enable_shared_from_this<Layer> {
   // Forgets the penalties of the last call (symbols of a trace that has ended).
   void clear_losses();
   virtual std::vector<Ref<Metric>> metrics() const;
-  // Puts every constrained weight back into its set; part of a train step.
-  void apply_constraints() const;
   const std::vector<std::pair<std::string, Ref<Layer>>>& sublayers() const { return sublayers_; }
   // Own weights with their Keras attribute names, for files.
   const std::vector<std::pair<std::string, Variable>>& own_weights() const { return own_weights_; }
@@ -166,7 +167,6 @@ class Layer : public Configurable, public std::enable_shared_from_this<Layer> {
     std::string name;
     Variable variable;
     Ref<Regularizer> regularizer;
-    Ref<Constraint> constraint;
     bool made_trainable = true;
   };
   void collect_weights(std::vector<const Weight*>& weights) const;

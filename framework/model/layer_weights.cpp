@@ -19,7 +19,8 @@ Variable Layer::add_weight(const std::string& name, const Shape& shape, WeightOp
                                                            .aggregation = options.aggregation});
   const std::string& scope = NameScope::current();
   variable.set_path(scope.empty() ? this->name() + "/" + name : scope + "/" + name);
-  weights_.push_back({name, variable, options.regularizer, options.constraint, options.trainable});
+  if (options.constraint) variable.set_constraint(options.constraint);
+  weights_.push_back({name, variable, options.regularizer, options.trainable});
   own_weights_.emplace_back(name, variable);
   return variable;
 }

@@ -96,7 +96,6 @@ void Model::train_step(const Element& data) {
     log::warn("Model '" + name() + "' has no trainable weights: fit changes nothing.");
   } else {
     optimizer_->apply(gradients, variables);
-    apply_constraints();
   }
   compute_metrics(batch.x, batch.y, y_pred, batch.sample_weight);
 }

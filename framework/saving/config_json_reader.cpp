@@ -17,6 +17,7 @@ class Reader : public FieldVisitor {
   Reader(const Configurable& object, const Json& config, int depth)
       : who_(object.class_name()), config_(config), depth_(depth) {}
 
+  bool reads_config() const override { return true; }
   void field(const char* name, bool& value) override { read(name, value, &Reader::boolean); }
   void field(const char* name, std::int64_t& value) override { read(name, value, &Reader::integer); }
   void field(const char* name, double& value) override { read(name, value, &Reader::number); }

@@ -1,9 +1,9 @@
 #include "cohort/layers/activation/activation.h"
 
-
 namespace cohort::layers {
 
-ActivationLayer::ActivationLayer(Ref<cohort::Activation> activation, NameOption options) : activation_(std::move(activation)) {
+ActivationLayer::ActivationLayer(Ref<cohort::Activation> activation, NameOption options)
+    : activation_(std::move(activation)) {
   supports_masking_ = true;
   if (!options.name.empty()) set_name(options.name);
 }
@@ -13,7 +13,9 @@ void ActivationLayer::visit_fields(FieldVisitor& visitor) {
   visitor.field("activation", activation_);
 }
 
-Tensor ActivationLayer::call(const Tensor& input, const CallContext&) { return activation_ ? (*activation_)(input) : input; }
+Tensor ActivationLayer::call(const Tensor& input, const CallContext&) {
+  return activation_ ? (*activation_)(input) : input;
+}
 
 namespace {
 

@@ -24,8 +24,7 @@ class ELULayer : public Layer {
 };
 
 struct ELU : LayerHandle<ELULayer> {
-  explicit ELU(ELUOptions options = {})
-      : LayerHandle<ELULayer>(std::make_shared<ELULayer>(std::move(options))) {}
+  explicit ELU(ELUOptions options = {}) : LayerHandle<ELULayer>(std::make_shared<ELULayer>(std::move(options))) {}
 };
 
 }  // namespace cohort::layers

@@ -28,8 +28,7 @@ class ReLULayer : public Layer {
 };
 
 struct ReLU : LayerHandle<ReLULayer> {
-  explicit ReLU(ReLUOptions options = {})
-      : LayerHandle<ReLULayer>(std::make_shared<ReLULayer>(std::move(options))) {}
+  explicit ReLU(ReLUOptions options = {}) : LayerHandle<ReLULayer>(std::make_shared<ReLULayer>(std::move(options))) {}
 };
 
 }  // namespace cohort::layers

@@ -23,9 +23,8 @@ Tensor SoftmaxLayer::call(const Tensor& input, const CallContext& context) {
     if (mask.dtype() != DType::Bool) mask = mask > 0.5;
     logits = ops::where(mask, input, input.dtype() == DType::Float16 ? -3e4 : -1e9);
   }
-  Tensor output = options_.axis.size() == 1
-                      ? ops::softmax(logits, static_cast<int>(options_.axis[0]))
-                      : ops::exp(logits - ops::logsumexp(logits, options_.axis, ops::keep_dims));
+  Tensor output = options_.axis.size() == 1 ? ops::softmax(logits, static_cast<int>(options_.axis[0]))
+                                            : ops::exp(logits - ops::logsumexp(logits, options_.axis, ops::keep_dims));
   return mask.defined() ? ops::where(mask, output, 0.0) : output;
 }
 

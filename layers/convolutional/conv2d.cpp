@@ -67,8 +67,7 @@ void Conv2DLayer::build(const Shape& input) {
     throw invalid_argument(title(*this), "the number of channels must be known and divisible by groups",
                            {{"input.shape", input}, {"groups", options_.groups}});
   }
-  kernel_ = add_weight("kernel",
-                       {kernel_size_.sizes[0], kernel_size_.sizes[1], channels / options_.groups, filters_},
+  kernel_ = add_weight("kernel", {kernel_size_.sizes[0], kernel_size_.sizes[1], channels / options_.groups, filters_},
                        {.initializer = options_.kernel_initializer,
                         .dtype = dtype(),
                         .regularizer = options_.kernel_regularizer,

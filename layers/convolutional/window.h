@@ -23,7 +23,8 @@ struct Window {
     if (fits) return;
     std::string text;
     for (std::int64_t size : sizes) text += (text.empty() ? "" : ", ") + std::to_string(size);
-    throw invalid_argument(who, std::string(name) + " must be a positive number or " + std::to_string(rank) + " of them",
+    throw invalid_argument(who,
+                           std::string(name) + " must be a positive number or " + std::to_string(rank) + " of them",
                            {{name, "(" + text + ")"}});
   }
 

@@ -30,8 +30,7 @@ void DenseLayer::build(const Shape& input) {
                            {{"input.shape", input}}, "Add an axis with Reshape or expand_dims.");
   }
   if (input.back() == kUnknown) {
-    throw invalid_argument(title(*this), "the last axis of the input must have a known size",
-                           {{"input.shape", input}});
+    throw invalid_argument(title(*this), "the last axis of the input must have a known size", {{"input.shape", input}});
   }
   kernel_ = add_weight("kernel", {input.back(), units_},
                        {.initializer = options_.kernel_initializer,
@@ -65,8 +64,7 @@ Tensor DenseLayer::call(const Tensor& input, const CallContext&) {
 
 namespace {
 
-[[maybe_unused]] const bool registered =
-    Layer::registry().add("Dense", [] { return std::make_shared<DenseLayer>(); });
+[[maybe_unused]] const bool registered = Layer::registry().add("Dense", [] { return std::make_shared<DenseLayer>(); });
 
 }  // namespace
 }  // namespace cohort::layers

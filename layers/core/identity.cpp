@@ -1,6 +1,5 @@
 #include "cohort/layers/core/identity.h"
 
-
 namespace cohort::layers {
 
 IdentityLayer::IdentityLayer(NameOption options) {

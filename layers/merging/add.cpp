@@ -27,8 +27,7 @@ Tensor AddLayer::call_many(const Tensors& inputs, const CallContext&) {
 
 namespace {
 
-[[maybe_unused]] const bool registered =
-    Layer::registry().add("Add", [] { return std::make_shared<AddLayer>(); });
+[[maybe_unused]] const bool registered = Layer::registry().add("Add", [] { return std::make_shared<AddLayer>(); });
 
 }  // namespace
 }  // namespace cohort::layers

@@ -18,8 +18,7 @@ class AddLayer : public Layer {
 };
 
 struct Add : LayerHandle<AddLayer> {
-  explicit Add(NameOption options = {})
-      : LayerHandle<AddLayer>(std::make_shared<AddLayer>(std::move(options))) {}
+  explicit Add(NameOption options = {}) : LayerHandle<AddLayer>(std::make_shared<AddLayer>(std::move(options))) {}
 };
 
 }  // namespace cohort::layers

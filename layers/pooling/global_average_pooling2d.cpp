@@ -5,7 +5,8 @@
 
 namespace cohort::layers {
 
-GlobalAveragePooling2DLayer::GlobalAveragePooling2DLayer(GlobalAveragePooling2DOptions options) : options_(std::move(options)) {
+GlobalAveragePooling2DLayer::GlobalAveragePooling2DLayer(GlobalAveragePooling2DOptions options)
+    : options_(std::move(options)) {
   if (!options_.name.empty()) set_name(options_.name);
   GlobalAveragePooling2DLayer::fields_changed();
 }

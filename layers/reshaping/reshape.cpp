@@ -5,7 +5,8 @@
 
 namespace cohort::layers {
 
-ReshapeLayer::ReshapeLayer(std::vector<std::int64_t> target_shape, NameOption options) : target_shape_(std::move(target_shape)) {
+ReshapeLayer::ReshapeLayer(std::vector<std::int64_t> target_shape, NameOption options)
+    : target_shape_(std::move(target_shape)) {
   if (!options.name.empty()) set_name(options.name);
 }
 
@@ -17,8 +18,10 @@ void ReshapeLayer::visit_fields(FieldVisitor& visitor) {
 Tensor ReshapeLayer::call(const Tensor& input, const CallContext&) {
   std::int64_t known = 1, unknown = 0;
   for (std::int64_t size : target_shape_) {
-    if (size == -1) ++unknown;
-    else known *= size;
+    if (size == -1)
+      ++unknown;
+    else
+      known *= size;
   }
   const std::int64_t size = input.shape().slice(1).num_elements();
   const bool fits = unknown == 0 ? known == size : unknown == 1 && known > 0 && size % known == 0;

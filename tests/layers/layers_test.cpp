@@ -35,8 +35,11 @@ TEST(Dense, ComputesAffineMapsOfAnyRank) {
 }
 
 TEST(Dense, WrongShapesAreErrorsThatNameTheLayer) {
-  test::expect_error([] { Dense(2, {.name = "first"})(floats({1, 2}, {2})); },
-                     {"Dense 'first'", "at least 2 axes", "input.shape=(2,)"});
+  test::expect_error(
+      [] {
+        Dense(2, {.name = "first"})(floats({1, 2}, {2}));
+      },
+      {"Dense 'first'", "at least 2 axes", "input.shape=(2,)"});
   const Dense dense(2, {.name = "second"});
   dense(counting({2, 3}));
   test::expect_error([&] { dense(counting({2, 4})); }, {"Dense 'second'", "size 3", "(2, 4)"});
@@ -68,8 +71,8 @@ TEST(Reshaping, ShapesChangeAndValuesStay) {
 TEST(Reshaping, UnknownBatchesTrace) {
   const Flatten flatten;
   const Reshape reshape({-1, 2});
-  const Function traced =
-      function([&](const Tensor& x) { return reshape(flatten(x)); }, {.input_signature = {{float32, {kUnknown, 2, 2}}}});
+  const Function traced = function([&](const Tensor& x) { return reshape(flatten(x)); },
+                                   {.input_signature = {{float32, {kUnknown, 2, 2}}}});
   EXPECT_EQ(Tensor(traced(counting({3, 2, 2}))).shape(), Shape({3, 2, 2}));
 }
 
@@ -129,8 +132,11 @@ TEST(Merging, InputsAreJoinedOrAdded) {
   test::expect_tensor(Concatenate()(inputs), DType::Float32, {2, 3}, {0, 1, 0, 2, 3, 1});
   test::expect_values(Add()(Tensors{counting({2, 2}), counting({2, 2})}), {0, 2, 4, 6}, 0);
   EXPECT_EQ(Add()(Tensors{counting({2, 3, 2}), counting({2, 2})}).shape(), Shape({2, 3, 2}));
-  test::expect_error([] { Concatenate({.axis = 0})(Tensors{counting({2, 2}), counting({2, 3})}); },
-                     {"Concatenate", "(2, 2)", "(2, 3)"});
+  test::expect_error(
+      [] {
+        Concatenate({.axis = 0})(Tensors{counting({2, 2}), counting({2, 3})});
+      },
+      {"Concatenate", "(2, 2)", "(2, 3)"});
 }
 
 TEST(Convolution, AWindowOfOnesSums) {
@@ -138,8 +144,11 @@ TEST(Convolution, AWindowOfOnesSums) {
   test::expect_tensor(conv(counting({1, 3, 3, 1})), DType::Float32, {1, 2, 2, 1}, {8, 12, 20, 24});
   const Conv2D same(2, {2, 2}, {.strides = 2, .padding = "same", .use_bias = false, .kernel_initializer = "ones"});
   test::expect_tensor(same(counting({1, 3, 3, 1})), DType::Float32, {1, 2, 2, 2}, {8, 8, 7, 7, 13, 13, 8, 8});
-  test::expect_error([] { Conv2D(1, 2, {.name = "c"})(counting({2, 9})); },
-                     {"Conv2D 'c'", "4 axes (batch, height, width, channels)", "(2, 9)", "Reshape"});
+  test::expect_error(
+      [] {
+        Conv2D(1, 2, {.name = "c"})(counting({2, 9}));
+      },
+      {"Conv2D 'c'", "4 axes (batch, height, width, channels)", "(2, 9)", "Reshape"});
   test::expect_tensor(GlobalAveragePooling2D()(counting({1, 2, 2, 2})), DType::Float32, {1, 2}, {3, 4});
 }
 

@@ -1,0 +1,16 @@
+#include "cohort/model/layer.h"
+
+namespace cohort {
+
+void Layer::visit_fields(FieldVisitor& visitor) {
+  // A layer that is read from a config brings its name: an automatic one would be counted for nothing.
+  std::string given = visitor.reads_config() ? name_ : name();
+  visitor.field("name", given);
+  if (!given.empty()) set_name(std::move(given));
+  bool trainable = trainable_;
+  visitor.field("trainable", trainable);
+  if (trainable != trainable_) set_trainable(trainable);
+  visitor.field("dtype", dtype_);
+}
+
+}  // namespace cohort
