@@ -15,7 +15,7 @@ struct Conv2DOptions {
   std::string data_format = {};   // "channels_last" when left out, or "channels_first"
   Window dilation_rate = 1;
   std::int64_t groups = 1;
-  Ref<Activation> activation = "linear";
+  Ref<cohort::Activation> activation = "linear";
   bool use_bias = true;
   Ref<Initializer> kernel_initializer = "glorot_uniform";
   Ref<Initializer> bias_initializer = "zeros";

@@ -9,7 +9,7 @@
 namespace cohort::layers {
 
 struct DenseOptions {
-  Ref<Activation> activation = "linear";
+  Ref<cohort::Activation> activation = "linear";
   bool use_bias = true;
   Ref<Initializer> kernel_initializer = "glorot_uniform";
   Ref<Initializer> bias_initializer = "zeros";
