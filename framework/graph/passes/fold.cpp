@@ -13,15 +13,21 @@ namespace {
 // Constants beyond this are cheaper to compute than to keep.
 constexpr std::int64_t kLargestFolded = 1 << 16;
 
-bool all_constant(const Graph& graph, const Node& node) {
-  return std::all_of(node.inputs.begin(), node.inputs.end(),
-                     [&](const Value& input) { return is_constant(graph.nodes[static_cast<std::size_t>(input.node)]); });
+// Shapes are concrete here: of these inputs only the shape matters, so they count as constants.
+bool only_shape_matters(const Node& node, std::size_t input) {
+  static const std::vector<std::string> every = {"SizeOf", "ShapeOf", "ZerosLike", "OnesLike", "FullLike"};
+  static const std::vector<std::string> second = {"BroadcastLike", "SumToLike", "ReshapeLike"};
+  const auto among = [&](const std::vector<std::string>& names) {
+    return std::find(names.begin(), names.end(), node.op->name()) != names.end();
+  };
+  return among(every) || (input == 1 && among(second));
 }
 
-// Shapes are concrete here, so an op that depends on nothing but a shape is a constant.
-bool depends_on_shape_only(const Node& node) {
-  static const std::vector<std::string> names = {"SizeOf", "ShapeOf", "ZerosLike", "OnesLike", "FullLike", "Fill"};
-  return std::find(names.begin(), names.end(), node.op->name()) != names.end();
+bool known_when_compiled(const Graph& graph, const Node& node) {
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    if (!is_constant(graph.nodes[static_cast<std::size_t>(node.inputs[i].node)]) && !only_shape_matters(node, i)) return false;
+  }
+  return true;
 }
 
 // The value this node merely repeats, if it does nothing.
@@ -83,7 +89,7 @@ void fold(Graph& graph) {
       return spec.shape.fully_known() && spec.shape.num_elements() <= kLargestFolded && is_plain(spec.dtype);
     });
     if (node.outputs.size() != 1 || !small || node.op->reads_resources()) continue;
-    if (!all_constant(graph, node) && !depends_on_shape_only(node)) continue;
+    if (!known_when_compiled(graph, node)) continue;
     if (!node.op->is_alias() && !has_kernel(node.op->name(), kCPU)) continue;
     Tensors inputs;
     for (const Value& input : node.inputs) {

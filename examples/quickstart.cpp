@@ -1,0 +1,68 @@
+// Trains the README's model on Fashion-MNIST, with TensorBoard logs and a checkpoint per epoch in the current folder.
+// Usage: quickstart [--epochs N] [--data FOLDER] [--seed N]
+#include <cohort/cohort.h>
+
+#include <cstdint>
+#include <iostream>
+#include <string>
+
+namespace ch = cohort;
+
+namespace {
+
+struct Arguments {
+  int epochs = 5;
+  std::string data;
+  std::uint64_t seed = 0;
+};
+
+Arguments parse(int count, char** values) {
+  Arguments arguments;
+  for (int i = 1; i < count; i += 2) {
+    const std::string name = values[i];
+    const std::string value = i + 1 < count ? values[i + 1] : "";
+    if (name == "--epochs") {
+      arguments.epochs = std::stoi(value);
+    } else if (name == "--data") {
+      arguments.data = value;
+    } else if (name == "--seed") {
+      arguments.seed = std::stoull(value);
+    } else {
+      throw ch::invalid_argument("quickstart", "--epochs N, --data FOLDER or --seed N is expected", {{"argument", name}});
+    }
+  }
+  return arguments;
+}
+
+void train(const Arguments& arguments) {
+  ch::set_random_seed(arguments.seed);
+  auto [train, test] = ch::datasets::fashion_mnist({.folder = arguments.data});
+  ch::Sequential model({
+      ch::layers::Rescaling(1.0 / 255),
+      ch::layers::Flatten(),
+      ch::layers::Dense(128, {.activation = "relu"}),
+      ch::layers::Dropout(0.2),
+      ch::layers::Dense(10),
+  });
+  model.compile({.optimizer = ch::optimizers::Adam(1e-3),
+                 .loss = ch::losses::SparseCategoricalCrossentropy({.from_logits = true}),
+                 .metrics = {"accuracy"},
+                 .steps_per_execution = 10});
+  model.fit(train.shuffle(60000).batch(64),
+            {.epochs = arguments.epochs,
+             .validation_data = test.batch(256),
+             .callbacks = {ch::callbacks::TensorBoard({.log_dir = "logs"}),
+                           ch::callbacks::ModelCheckpoint("ckpt/{epoch:02d}.keras")}});
+  model.summary();
+  model.save("model.keras");
+  std::cout << "Saved model.keras; checkpoints are in ckpt/, TensorBoard logs in logs/.\n";
+}
+
+}  // namespace
+
+int main(int count, char** values) try {
+  train(parse(count, values));
+} catch (const std::exception& error) {
+  std::cerr << error.what() << "\n";
+  return 1;
+}
