@@ -128,7 +128,7 @@ class Model : public Layer {
 
   std::unique_ptr<FunctionalGraph> functional_;
   std::shared_ptr<Strategy> strategy_;
-  CompileOptions compile_options_;
+  CompileOptions compile_options_ = {.optimizer = nullptr};
   Ref<Optimizer> optimizer_;
   Ref<Metric> loss_tracker_;
   std::unique_ptr<CompiledLoss> compiled_loss_;

@@ -1,0 +1,88 @@
+#include "cohort/model/interrupt.h"
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <thread>
+
+#include "cohort/optimizers/optimizers.h"
+#include "tests/model/small_models.h"
+
+namespace cohort {
+namespace {
+
+using testing_models::line_x;
+using testing_models::line_y;
+using testing_models::Linear;
+
+int handled = 0;
+void count(int) { ++handled; }
+
+class PressCtrlC : public Callback {
+ public:
+  explicit PressCtrlC(std::vector<std::string>& lines) : lines_(lines) {}
+  void on_train_batch_end(std::int64_t batch, Logs&) override {
+    lines_.push_back("batch " + std::to_string(batch));
+    if (batch == 1) std::raise(SIGINT);
+  }
+  void on_train_end(Logs&) override { lines_.push_back("end"); }
+
+ private:
+  std::vector<std::string>& lines_;
+};
+
+TEST(Interrupt, EndsFitCleanly) {
+  const auto before = std::signal(SIGINT, count);
+  handled = 0;
+  std::vector<std::string> lines;
+  Sequential model({make<Linear>()});
+  model.compile({.optimizer = "sgd", .loss = "mse"});
+  try {
+    model.fit(line_x(), line_y(), {.batch_size = 2, .epochs = 5, .verbose = 0, .callbacks = {make<PressCtrlC>(lines)}});
+    ADD_FAILURE() << "fit went on";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::Cancelled);
+  }
+  EXPECT_EQ(lines, (std::vector<std::string>{"batch 0", "batch 1", "end"}));
+  EXPECT_EQ(handled, 0);
+  std::raise(SIGINT);  // the former handler is back
+  EXPECT_EQ(handled, 1);
+  std::signal(SIGINT, before);
+  EXPECT_NO_THROW(model.fit(line_x(), line_y(), {.verbose = 0}));
+}
+
+TEST(Interrupt, PressedTwiceIsHandedOn) {
+  const auto before = std::signal(SIGINT, count);
+  handled = 0;
+  {
+    InterruptScope scope;
+    std::raise(SIGINT);
+    EXPECT_TRUE(scope.interrupted());
+    EXPECT_EQ(handled, 0);
+    std::raise(SIGINT);
+    EXPECT_EQ(handled, 1);
+  }
+  std::signal(SIGINT, before);
+}
+
+TEST(Threads, PredictAtOnce) {
+  Sequential model({make<Linear>(8, "ones"), make<Linear>(1, "ones")});
+  constexpr int kThreads = 4;
+  std::vector<std::vector<float>> results(kThreads);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kThreads; ++i) {
+    threads.emplace_back([&, i] {
+      const Tensor x = Tensor::full({20, 3}, static_cast<double>(i + 1));
+      for (int again = 0; again < 5; ++again) {
+        results[static_cast<std::size_t>(i)] = model.predict(x, {.batch_size = 7, .verbose = 0}).to_vector<float>();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (int i = 0; i < kThreads; ++i) {
+    EXPECT_EQ(results[static_cast<std::size_t>(i)], std::vector<float>(20, 24.0f * static_cast<float>(i + 1)));
+  }
+}
+
+}  // namespace
+}  // namespace cohort

@@ -1,0 +1,79 @@
+#include <gtest/gtest.h>
+
+#include "cohort/model/local_runner.h"
+#include "cohort/optimizers/optimizers.h"
+#include "tests/model/small_models.h"
+#include "tests/support/allocations.h"
+
+namespace cohort {
+namespace {
+
+using testing_models::Linear;
+
+class Relu : public Layer {
+ public:
+  Tensor call(const Tensor& x, const CallContext&) override { return ops::relu(x); }
+};
+
+Dataset batches() {
+  const Dataset rows = Dataset::make("tensor_slices", {},
+                                     {{"structure", "(**)"},
+                                      {"tensor_0", Tensor::full({640, 10}, 0.5).to_host()},
+                                      {"tensor_1", Tensor::full({640, 1}, 1.0).to_host()}});
+  return rows.shuffle(640).batch(64).prefetch(4);
+}
+
+void expect_no_allocations(Program& program) {
+  if (!test::allocations_are_counted()) GTEST_SKIP() << "a sanitizer owns the heap";
+  if (default_device().type() != "CPU") GTEST_SKIP() << "the TEST device's hand-over between threads allocates";
+  LocalRunner runner(program, {.dataset = batches().repeat()}, {.steps_per_epoch = 1000});
+  runner.begin_epoch(0);
+  runner.run(0, 50);
+  const std::uint64_t before = test::allocations();
+  runner.run(50, 10);
+  runner.run(60, 100);
+  EXPECT_EQ(test::allocations() - before, 0u);
+}
+
+struct Net {
+  explicit Net(Ref<Optimizer> optimizer)
+      : model({make<Linear>(16, "glorot_uniform"), make<Relu>(), make<Linear>(1, "glorot_uniform")}) {
+    model.compile({.optimizer = optimizer, .loss = "mse", .metrics = {"mae"}});
+  }
+  Sequential model;
+};
+
+TEST(SteadyState, ATrainStepAllocatesNothing) {
+  Net net(optimizers::Adam(1e-3));
+  expect_no_allocations(net.model.train_program());
+}
+
+TEST(SteadyState, ATestStepAllocatesNothing) {
+  Net net(optimizers::SGD(0.1));
+  expect_no_allocations(net.model.test_program());
+}
+
+TEST(SteadyState, APositionRestoresTheRun) {
+  Net net(optimizers::Adam(1e-2));
+  Program& program = net.model.train_program();
+  const RunnerData data{.dataset = batches().repeat()};
+  LocalRunner runner(program, data, {.steps_per_epoch = 20});
+  runner.begin_epoch(0);
+  runner.run(0, 7);
+  const Position where = runner.position();
+  const std::vector<Tensor> weights = net.model.get_weights();
+  std::vector<Tensor> slots;
+  for (const Variable& variable : net.model.optimizer()->variables()) slots.push_back(read_now(variable));
+  runner.run(7, 5);
+  const std::vector<float> expected = testing_models::all_weights(net.model);
+
+  net.model.set_weights(weights);
+  for (std::size_t i = 0; i < slots.size(); ++i) write_now(net.model.optimizer()->variables()[i], slots[i]);
+  LocalRunner resumed(program, data, {.steps_per_epoch = 20});
+  resumed.restore(where);
+  resumed.run(where.step, 5);
+  EXPECT_EQ(testing_models::all_weights(net.model), expected);
+}
+
+}  // namespace
+}  // namespace cohort
