@@ -3,10 +3,12 @@
 #include <cblas.h>
 
 #include <algorithm>
+#include <cmath>
 #include <type_traits>
 #include <vector>
 
 #include "cohort/core/dtype.h"
+#include "cohort/kernels/cpu/packed_gemm.h"
 #include "cohort/kernels/cpu/small_gemm.h"
 
 namespace cohort {
@@ -18,10 +20,12 @@ void keep_blas_single_threaded() {
   (void)done;
 }
 
-constexpr double kBlockFlops = 24e6;  // about 0.4 ms of one core: the pool's hand-over is lost in it
+constexpr double kSplitFlops = 1e6;   // about 20 us of one core: twice what handing work over costs
+constexpr double kBlockFlops = 48e6;  // larger products are cut into blocks of about this size
 constexpr std::int64_t kTaskWork = 1 << 20;
 constexpr std::int64_t kMinBlockRows = 48;  // thinner blocks spend their time packing the other operand
 constexpr std::int64_t kMinBlockCols = 96;
+constexpr std::int64_t kRowStep = 8, kColStep = 12;  // what the inner kernels compute at once
 
 void blas_gemm(CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, int m, int n, int k, const float* a, int lda, const float* b,
                int ldb, float* c, int ldc) {
@@ -30,6 +34,11 @@ void blas_gemm(CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, int m, int n, int k, cons
 void blas_gemm(CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, int m, int n, int k, const double* a, int lda, const double* b,
                int ldb, double* c, int ldc) {
   cblas_dgemm(CblasRowMajor, ta, tb, m, n, k, 1, a, lda, b, ldb, 0, c, ldc);
+}
+
+template <class T>
+bool packs() {
+  return !std::is_same_v<T, double> && PackedGemm::available();
 }
 
 template <class T>
@@ -55,7 +64,12 @@ Operands<T> operands_of(const GemmShape& s, const typename Gemm<T>::Block& block
 }
 
 template <class T>
-void blas_block(const GemmShape& s, const typename Gemm<T>::Block& block, const Operands<T>& x) {
+void floating_block(const GemmShape& s, const typename Gemm<T>::Block& block, const Operands<T>& x) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (PackedGemm::available()) {
+      return PackedGemm::run(s, block.rows, block.cols, x.a, x.lda, x.b, x.ldb, x.c, x.ldc);
+    }
+  }
   blas_gemm(s.transpose_a ? CblasTrans : CblasNoTrans, s.transpose_b ? CblasTrans : CblasNoTrans,
             static_cast<int>(block.rows), static_cast<int>(block.cols), static_cast<int>(s.k), x.a,
             static_cast<int>(x.lda), x.b, static_cast<int>(x.ldb), x.c, static_cast<int>(x.ldc));
@@ -79,7 +93,7 @@ void widened_block(const GemmShape& s, const typename Gemm<T>::Block& block, con
     }
   }
   const GemmShape plain{block.rows, block.cols, s.k, false, false};
-  blas_block<float>(plain, {0, block.rows, 0, block.cols}, {a, s.k, b, block.cols, c, block.cols});
+  floating_block<float>(plain, {0, block.rows, 0, block.cols}, {a, s.k, b, block.cols, c, block.cols});
   for (std::int64_t i = 0; i < block.rows; ++i) {
     for (std::int64_t j = 0; j < block.cols; ++j) x.c[i * x.ldc + j] = T(c[i * block.cols + j]);
   }
@@ -105,23 +119,30 @@ void integer_block(const GemmShape& s, const typename Gemm<T>::Block& block, con
 template <class T>
 Gemm<T>::Gemm(const GemmShape& shape) : shape_(shape), block_rows_(shape.m), block_cols_(shape.n) {
   keep_blas_single_threaded();
-  if constexpr (std::is_floating_point_v<T>) small_ = SmallGemm<T>::suits(shape);
+  if constexpr (std::is_floating_point_v<T>) small_ = !packs<T>() && SmallGemm<T>::suits(shape);
   const double flops = 2.0 * static_cast<double>(shape.m) * static_cast<double>(shape.n) * static_cast<double>(shape.k);
+  if (small_ || flops < kSplitFlops) return;
   // An even number of blocks: two threads then finish together.
-  const auto wanted = 2 * static_cast<std::int64_t>(flops / (2 * kBlockFlops) + 0.5);
-  if (wanted < 2) return;
+  const std::int64_t wanted = 2 * std::max<std::int64_t>(1, std::llround(flops / (2 * kBlockFlops)));
   const std::int64_t by_rows = std::max<std::int64_t>(1, shape.m / kMinBlockRows);
   const std::int64_t by_cols = std::max<std::int64_t>(1, shape.n / kMinBlockCols);
-  // BLAS packs a transposed b slowly, so then each block takes its own columns of it.
-  if (shape.transpose_b ? by_cols >= wanted : by_rows < wanted) {
+  // The packed kernel shares best what is longer; BLAS packs a transposed b slowly, so each block takes its own
+  // columns.
+  const bool columns_first = packs<T>() ? shape.n >= shape.m && by_cols >= std::min<std::int64_t>(wanted, by_rows)
+                             : shape.transpose_b ? by_cols >= wanted
+                                                 : by_rows < wanted;
+  if (columns_first) {
     col_blocks_ = std::min(wanted, by_cols);
     row_blocks_ = std::min(by_rows, (wanted + col_blocks_ - 1) / col_blocks_);
   } else {
     row_blocks_ = std::min(wanted, by_rows);
     col_blocks_ = std::min(by_cols, (wanted + row_blocks_ - 1) / row_blocks_);
   }
-  block_rows_ = (shape.m + row_blocks_ - 1) / row_blocks_;
-  block_cols_ = (shape.n + col_blocks_ - 1) / col_blocks_;
+  const auto step_up = [](std::int64_t size, std::int64_t parts, std::int64_t step) {
+    return ((size + parts - 1) / parts + step - 1) / step * step;
+  };
+  block_rows_ = row_blocks_ == 1 ? shape.m : step_up(shape.m, row_blocks_, kRowStep);
+  block_cols_ = col_blocks_ == 1 ? shape.n : step_up(shape.n, col_blocks_, kColStep);
   row_blocks_ = (shape.m + block_rows_ - 1) / block_rows_;
   col_blocks_ = (shape.n + block_cols_ - 1) / block_cols_;
 }
@@ -149,7 +170,7 @@ void Gemm<T>::run_block(std::int64_t index, const T* a, const T* b, T* c) const 
     if (small_) {
       SmallGemm<T>::run(shape_, a, b, c);
     } else {
-      blas_block<T>(shape_, at, x);
+      floating_block<T>(shape_, at, x);
     }
   } else if constexpr (std::is_integral_v<T>) {
     integer_block<T>(shape_, at, x);

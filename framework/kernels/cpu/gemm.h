@@ -11,7 +11,8 @@ struct GemmShape {
 };
 
 // A matrix product cut into blocks of c. The cut depends on the shape alone, so the bits of the result do not depend on
-// how many threads take part. T: float, double (BLAS), Half, BFloat16 (through float), any integer.
+// how many threads take part. T: float (an own kernel or BLAS), double (BLAS), Half and
+// BFloat16 (through float), any integer.
 template <class T>
 class Gemm {
  public:
