@@ -104,5 +104,42 @@ COHORT_OP("AdamaxUpdate")
     .infer(check_update<2>)
     .not_differentiable();
 
+// (variable, momentum, velocity, gradient; learning_rate, iterations, product of the momentum factors so far)
+COHORT_OP("NadamUpdate")
+    .inputs(7, -1)
+    .attr("count", 1)
+    .attr("groups", 4)
+    .attr("weight_decay", 0.0)
+    .attr("beta_1", 0.9)
+    .attr("beta_2", 0.999)
+    .attr("epsilon", 1e-7)
+    .writes(-1)
+    .infer(check_update<3>)
+    .not_differentiable();
+
+// (variable, accumulated_grad, accumulated_delta_var, gradient; learning_rate)
+COHORT_OP("AdadeltaUpdate")
+    .inputs(5, -1)
+    .attr("count", 1)
+    .attr("groups", 4)
+    .attr("weight_decay", 0.0)
+    .attr("rho", 0.95)
+    .attr("epsilon", 1e-7)
+    .writes(-1)
+    .infer(check_update<1>)
+    .not_differentiable();
+
+// (variable, momentum, gradient; learning_rate)
+COHORT_OP("LionUpdate")
+    .inputs(4, -1)
+    .attr("count", 1)
+    .attr("groups", 3)
+    .attr("weight_decay", 0.0)
+    .attr("beta_1", 0.9)
+    .attr("beta_2", 0.99)
+    .writes(-1)
+    .infer(check_update<1>)
+    .not_differentiable();
+
 }  // namespace
 }  // namespace cohort

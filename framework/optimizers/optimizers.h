@@ -1,9 +1,12 @@
 #pragma once
 
+#include "cohort/optimizers/adadelta.h"
 #include "cohort/optimizers/adagrad.h"
 #include "cohort/optimizers/adam.h"
 #include "cohort/optimizers/adamax.h"
 #include "cohort/optimizers/adamw.h"
+#include "cohort/optimizers/lion.h"
+#include "cohort/optimizers/nadam.h"
 #include "cohort/optimizers/rmsprop.h"
 #include "cohort/optimizers/schedules/cosine_decay.h"
 #include "cohort/optimizers/schedules/cosine_decay_restarts.h"

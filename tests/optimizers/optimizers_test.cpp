@@ -48,6 +48,9 @@ TEST(Optimizers, StepsMatchKeras) {
               {0.1860802f, 2.2705238f, 2.7688017f});
   expect_near(trained(optimizers::Adagrad(0.1)), {0.8294183f, 2.0263398f, 2.9841139f});
   expect_near(trained(optimizers::Adamax(0.1)), {0.8236843f, 2.0947368f, 2.9210527f});
+  expect_near(trained(optimizers::Nadam(0.1)), {0.7991076f, 2.0391157f, 2.9747434f});
+  expect_near(trained(optimizers::Lion(0.1)), {0.8f, 2.0f, 3.0f});
+  expect_near(trained(optimizers::Adadelta(1.0)), {0.9967880f, 1.9999821f, 3.0002627f});
 }
 
 TEST(Optimizers, PreparationMatchesKeras) {

@@ -150,7 +150,69 @@ KernelFn make_adamax(const KernelSpec& spec) {
   });
 }
 
+KernelFn make_nadam(const KernelSpec& spec) {
+  const double decay = spec.attr<double>("weight_decay"), beta_1 = spec.attr<double>("beta_1");
+  const double beta_2 = spec.attr<double>("beta_2"), epsilon = spec.attr<double>("epsilon");
+  return make_update_kernel<2>(spec, [=](const KernelIO& io, int shared, auto real) {
+    using Real = decltype(real);
+    const Real rate = static_cast<Real>(*io.in<float>(shared));
+    const Real step = static_cast<Real>(*io.in<std::int64_t>(shared + 1) + 1);
+    const Real product = static_cast<Real>(*io.in<float>(shared + 2));
+    const Real beta_1_real = static_cast<Real>(beta_1), beta_2_real = static_cast<Real>(beta_2);
+    const auto factor = [&](Real at) {
+      return beta_1_real * (Real{1} - Real{0.5} * std::pow(static_cast<Real>(0.96), at));
+    };
+    const Real now = factor(step), next = factor(step + Real{1});
+    return [decay = Decay<Real>(decay, rate), rate, now, next, left = Real{1} - product,
+            left_next = Real{1} - product * next, part_1 = Real{1} - beta_1_real, part_2 = Real{1} - beta_2_real,
+            rest = Real{1} - std::pow(beta_2_real, step),
+            epsilon = static_cast<Real>(epsilon)](Real gradient, Real& value, std::array<Real, 2>& slot) {
+      decay(value);
+      slot[0] += (gradient - slot[0]) * part_1;
+      slot[1] += (gradient * gradient - slot[1]) * part_2;
+      const Real momentum = next * slot[0] / left_next + (Real{1} - now) * gradient / left;
+      value -= momentum * rate / (std::sqrt(slot[1] / rest) + epsilon);
+    };
+  });
+}
+
+KernelFn make_adadelta(const KernelSpec& spec) {
+  const double decay = spec.attr<double>("weight_decay"), rho = spec.attr<double>("rho");
+  const double epsilon = spec.attr<double>("epsilon");
+  return make_update_kernel<2>(spec, [=](const KernelIO& io, int shared, auto real) {
+    using Real = decltype(real);
+    const Real rate = static_cast<Real>(*io.in<float>(shared));
+    return [decay = Decay<Real>(decay, rate), rate, rho = static_cast<Real>(rho), part = static_cast<Real>(1.0 - rho),
+            epsilon = static_cast<Real>(epsilon)](Real gradient, Real& value, std::array<Real, 2>& slot) {
+      decay(value);
+      slot[0] = rho * slot[0] + part * (gradient * gradient);
+      const Real change = -(std::sqrt(slot[1] + epsilon) * gradient / std::sqrt(slot[0] + epsilon));
+      slot[1] = rho * slot[1] + part * (change * change);
+      value += rate * change;
+    };
+  });
+}
+
+KernelFn make_lion(const KernelSpec& spec) {
+  const double decay = spec.attr<double>("weight_decay");
+  const double beta_1 = spec.attr<double>("beta_1"), beta_2 = spec.attr<double>("beta_2");
+  return make_update_kernel<1>(spec, [=](const KernelIO& io, int shared, auto real) {
+    using Real = decltype(real);
+    const Real rate = static_cast<Real>(*io.in<float>(shared));
+    return [decay = Decay<Real>(decay, rate), rate, beta_1 = static_cast<Real>(beta_1),
+            beta_2 = static_cast<Real>(beta_2)](Real gradient, Real& value, std::array<Real, 1>& slot) {
+      decay(value);
+      const Real direction = slot[0] * beta_1 + gradient * (Real{1} - beta_1);
+      value -= direction > Real{0} ? rate : direction < Real{0} ? -rate : rate * direction;  // NaN stays NaN
+      slot[0] = slot[0] * beta_2 + gradient * (Real{1} - beta_2);
+    };
+  });
+}
+
 COHORT_KERNEL("SGDUpdate", kCPU, make_sgd);
+COHORT_KERNEL("NadamUpdate", kCPU, make_nadam);
+COHORT_KERNEL("AdadeltaUpdate", kCPU, make_adadelta);
+COHORT_KERNEL("LionUpdate", kCPU, make_lion);
 COHORT_KERNEL("MomentumUpdate", kCPU, make_momentum);
 COHORT_KERNEL("AdamUpdate", kCPU, make_adam);
 COHORT_KERNEL("RMSpropUpdate", kCPU, make_rmsprop);

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "cohort/optimizers/optimizer.h"
+
+namespace cohort::optimizers {
+
+struct AdadeltaOptions {
+  double rho = 0.95;
+  double epsilon = 1e-7;
+  std::optional<double> weight_decay = std::nullopt;
+  std::optional<double> clipnorm = std::nullopt;
+  std::optional<double> clipvalue = std::nullopt;
+  std::optional<double> global_clipnorm = std::nullopt;
+  bool use_ema = false;
+  double ema_momentum = 0.99;
+  std::optional<std::int64_t> ema_overwrite_frequency = std::nullopt;
+  std::optional<double> loss_scale_factor = std::nullopt;
+  std::optional<std::int64_t> gradient_accumulation_steps = std::nullopt;
+  std::string name = "adadelta";
+};
+
+// Steps scaled by the ratio of the sizes of recent steps and recent gradients.
+class AdadeltaOptimizer : public Optimizer {
+ public:
+  explicit AdadeltaOptimizer(LearningRate learning_rate = 0.001, AdadeltaOptions options = {});
+  std::string class_name() const override { return "Adadelta"; }
+  void visit_fields(FieldVisitor& visitor) override;
+  void build(const Variables& variables) override;
+  void update_step(const Gradient& gradient, const Variable& variable, const Tensor& learning_rate) override;
+
+ protected:
+  bool decays_in_update() const override { return true; }
+
+ private:
+  AdadeltaOptions options_;
+  Variables accumulated_grads_, accumulated_delta_vars_;
+};
+
+struct Adadelta : Optimizer::Handle<AdadeltaOptimizer> {
+  explicit Adadelta(LearningRate learning_rate = 0.001, AdadeltaOptions options = {})
+      : Handle(std::make_shared<AdadeltaOptimizer>(std::move(learning_rate), std::move(options))) {}
+};
+
+}  // namespace cohort::optimizers

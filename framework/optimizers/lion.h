@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "cohort/optimizers/optimizer.h"
+
+namespace cohort::optimizers {
+
+struct LionOptions {
+  double beta_1 = 0.9;
+  double beta_2 = 0.99;
+  std::optional<double> weight_decay = std::nullopt;
+  std::optional<double> clipnorm = std::nullopt;
+  std::optional<double> clipvalue = std::nullopt;
+  std::optional<double> global_clipnorm = std::nullopt;
+  bool use_ema = false;
+  double ema_momentum = 0.99;
+  std::optional<std::int64_t> ema_overwrite_frequency = std::nullopt;
+  std::optional<double> loss_scale_factor = std::nullopt;
+  std::optional<std::int64_t> gradient_accumulation_steps = std::nullopt;
+  std::string name = "lion";
+};
+
+// Steps of one size in the direction of the sign of a running mean.
+class LionOptimizer : public Optimizer {
+ public:
+  explicit LionOptimizer(LearningRate learning_rate = 0.001, LionOptions options = {});
+  std::string class_name() const override { return "Lion"; }
+  void visit_fields(FieldVisitor& visitor) override;
+  void build(const Variables& variables) override;
+  void update_step(const Gradient& gradient, const Variable& variable, const Tensor& learning_rate) override;
+
+ protected:
+  bool decays_in_update() const override { return true; }
+
+ private:
+  LionOptions options_;
+  Variables momentums_;
+};
+
+struct Lion : Optimizer::Handle<LionOptimizer> {
+  explicit Lion(LearningRate learning_rate = 0.001, LionOptions options = {})
+      : Handle(std::make_shared<LionOptimizer>(std::move(learning_rate), std::move(options))) {}
+};
+
+}  // namespace cohort::optimizers

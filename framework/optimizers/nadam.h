@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "cohort/optimizers/optimizer.h"
+
+namespace cohort::optimizers {
+
+struct NadamOptions {
+  double beta_1 = 0.9;
+  double beta_2 = 0.999;
+  double epsilon = 1e-7;
+  std::optional<double> weight_decay = std::nullopt;
+  std::optional<double> clipnorm = std::nullopt;
+  std::optional<double> clipvalue = std::nullopt;
+  std::optional<double> global_clipnorm = std::nullopt;
+  bool use_ema = false;
+  double ema_momentum = 0.99;
+  std::optional<std::int64_t> ema_overwrite_frequency = std::nullopt;
+  std::optional<double> loss_scale_factor = std::nullopt;
+  std::optional<std::int64_t> gradient_accumulation_steps = std::nullopt;
+  std::string name = "nadam";
+};
+
+// Adam that looks ahead along its momentum, as Nesterov does.
+class NadamOptimizer : public Optimizer {
+ public:
+  explicit NadamOptimizer(LearningRate learning_rate = 0.001, NadamOptions options = {});
+  std::string class_name() const override { return "Nadam"; }
+  void visit_fields(FieldVisitor& visitor) override;
+  void build(const Variables& variables) override;
+  void update_step(const Gradient& gradient, const Variable& variable, const Tensor& learning_rate) override;
+
+ protected:
+  bool decays_in_update() const override { return true; }
+  void begin_update() override;
+
+ private:
+  NadamOptions options_;
+  Variables momentums_, velocities_;
+  Variable u_product_;  // the product of all momentum factors so far
+  Tensor product_;      // its value in the update under way
+};
+
+struct Nadam : Optimizer::Handle<NadamOptimizer> {
+  explicit Nadam(LearningRate learning_rate = 0.001, NadamOptions options = {})
+      : Handle(std::make_shared<NadamOptimizer>(std::move(learning_rate), std::move(options))) {}
+};
+
+}  // namespace cohort::optimizers
