@@ -16,9 +16,11 @@ void select_loop(const bool* condition, const void* a_memory, const void* b_memo
     const T fixed_a = *a, fixed_b = *b;
 #pragma GCC ivdep
     for (std::int64_t i = 0; i < columns; ++i) {
-      const bool chosen = kConditionMoves ? condition[i] : fixed_condition;
       const T if_true = kAMoves ? a[i] : fixed_a, if_false = kBMoves ? b[i] : fixed_b;
-      y[i] = fn::Select{}(chosen, if_true, if_false);
+      // Bits are chosen by a mask: a branch, or a select whose condition is narrower than its values, is not
+      // vectorised.
+      const T mask = static_cast<T>(T{0} - static_cast<T>(kConditionMoves ? condition[i] : fixed_condition));
+      y[i] = static_cast<T>((if_true & mask) | (if_false & static_cast<T>(~mask)));
     }
   }
 }

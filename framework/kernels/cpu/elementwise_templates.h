@@ -11,12 +11,27 @@ namespace cohort::kernels {
 
 template <class Functor, class T>
 void unary_loop(const void* x_memory, void* y_memory, std::int64_t n) {
-  using Y = std::conditional_t<std::is_same_v<std::invoke_result_t<Functor, Compute<T>>, bool>, bool, T>;
+  using C = Compute<T>;
+  using R = std::invoke_result_t<Functor, C>;
+  using Y = std::conditional_t<std::is_same_v<R, bool>, bool, T>;
   const T* x = static_cast<const T*>(x_memory);
   Y* y = static_cast<Y*>(y_memory);
   const Functor functor;
+  if constexpr (std::is_same_v<C, T>) {
 #pragma GCC ivdep
-  for (std::int64_t i = 0; i < n; ++i) y[i] = static_cast<Y>(functor(static_cast<Compute<T>>(x[i])));
+    for (std::int64_t i = 0; i < n; ++i) y[i] = static_cast<Y>(functor(x[i]));
+  } else {
+    // Through a piece of float memory: conversions in the same loop would keep the functor from being vectorised.
+    constexpr std::int64_t kPiece = 256;
+    C wide[kPiece];
+    R result[kPiece];
+    for (; n > 0; x += kPiece, y += kPiece, n -= kPiece) {
+      const std::int64_t count = n < kPiece ? n : kPiece;
+      for (std::int64_t i = 0; i < count; ++i) wide[i] = static_cast<C>(x[i]);
+      for (std::int64_t i = 0; i < count; ++i) result[i] = functor(wide[i]);
+      for (std::int64_t i = 0; i < count; ++i) y[i] = static_cast<Y>(result[i]);
+    }
+  }
 }
 
 template <class Functor, class T, bool kAMoves, bool kBMoves>

@@ -8,7 +8,20 @@ namespace {
 // Better replaces what was best so far; the first NaN beats every number.
 template <class Better, class C>
 bool replaces(C candidate, C best) {
-  return Better{}(candidate, best) || (candidate != candidate && best == best);
+  return Better{}(candidate, best) | ((candidate != candidate) & (best == best));
+}
+
+template <class Better, class C, class T>
+std::int64_t best_along(const T* x, std::int64_t size, std::int64_t stride) {
+  C best = static_cast<C>(*x);
+  std::int64_t index = 0;
+  for (std::int64_t k = 1; k < size; ++k) {
+    const C candidate = static_cast<C>(x[k * stride]);
+    const bool better = replaces<Better>(candidate, best);
+    best = better ? candidate : best;
+    index = better ? k : index;
+  }
+  return index;
 }
 
 template <class Better>
@@ -21,6 +34,10 @@ KernelFn make_arg(const KernelSpec& spec) {
       split.for_columns([&](std::int64_t outer, std::int64_t column, std::int64_t width) {
         const T* x = io.in<T>(0) + outer * split.size * split.inner + column;
         std::int64_t* index = io.out<std::int64_t>(0) + outer * split.inner + column;
+        if (width == 1) {
+          *index = best_along<Better, C>(x, split.size, split.inner);
+          return;
+        }
         C best[AxisSplit::kWidth];
         for (std::int64_t j = 0; j < width; ++j) {
           best[j] = static_cast<C>(x[j]);

@@ -16,25 +16,31 @@ inline constexpr std::int64_t kReduceParts = 32;
 // Columns that are combined at a time: their lanes stay in registers and the first-level cache.
 inline constexpr std::int64_t kColumnBlock = 128;
 
-template <class Reducer, class T>
-typename Reducer::Total reduce_run(const T* x, std::int64_t n, typename Reducer::Total total) {
-  constexpr std::int64_t kLanes = 32, kChunk = 1024;
+// Takes as many whole groups of kLanes elements as there are off the front of x.
+template <class Reducer, int kLanes, class T>
+typename Reducer::Total reduce_lanes(const T*& x, std::int64_t& n, typename Reducer::Total total) {
+  constexpr std::int64_t kStepsPerLane = 32;
   typename Reducer::Lane lanes[kLanes];
   while (n >= kLanes) {
-    const std::int64_t steps = std::min(n, kChunk) / kLanes;
-    for (std::int64_t j = 0; j < kLanes; ++j) lanes[j] = Reducer::lift(x[j]);
+    const std::int64_t steps = std::min(n / kLanes, kStepsPerLane);
+    for (int j = 0; j < kLanes; ++j) lanes[j] = Reducer::lift(x[j]);
     for (std::int64_t step = 1; step < steps; ++step) {
-      for (std::int64_t j = 0; j < kLanes; ++j) {
-        lanes[j] = Reducer::merge(lanes[j], Reducer::lift(x[step * kLanes + j]));
-      }
+      for (int j = 0; j < kLanes; ++j) lanes[j] = Reducer::merge(lanes[j], Reducer::lift(x[step * kLanes + j]));
     }
-    for (std::int64_t width = kLanes / 2; width > 0; width /= 2) {
-      for (std::int64_t j = 0; j < width; ++j) lanes[j] = Reducer::merge(lanes[j], lanes[j + width]);
+    for (int width = kLanes / 2; width > 0; width /= 2) {
+      for (int j = 0; j < width; ++j) lanes[j] = Reducer::merge(lanes[j], lanes[j + width]);
     }
     total = Reducer::merge(total, lanes[0]);
     x += steps * kLanes;
     n -= steps * kLanes;
   }
+  return total;
+}
+
+template <class Reducer, class T>
+typename Reducer::Total reduce_run(const T* x, std::int64_t n, typename Reducer::Total total) {
+  if (n >= 32) total = reduce_lanes<Reducer, 32>(x, n, total);
+  total = reduce_lanes<Reducer, 4>(x, n, total);
   for (std::int64_t j = 0; j < n; ++j) total = Reducer::merge(total, Reducer::lift(x[j]));
   return total;
 }

@@ -27,10 +27,11 @@ struct AxisWalk {
   // Where the element with this index lies.
   std::int64_t offset(std::int64_t index) const {
     std::int64_t offset = 0;
-    for (int i = rank - 1; i >= 0; --i) {
+    for (int i = rank - 1; i > 0; --i) {
       offset += index % sizes[i] * strides[i];
       index /= sizes[i];
     }
+    if (rank > 0) offset += index * strides[0];
     return offset;
   }
   void push_front(std::int64_t size, std::int64_t stride);
