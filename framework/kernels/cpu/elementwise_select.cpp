@@ -6,19 +6,20 @@ namespace cohort::kernels {
 namespace {
 
 template <class T, bool kConditionMoves, bool kAMoves, bool kBMoves>
-void select_loop(const bool* condition, const void* a_memory, const void* b_memory, void* y_memory, std::int64_t rows,
-                 std::int64_t columns, std::int64_t condition_step, std::int64_t a_step, std::int64_t b_step) {
+void select_loop(const bool* condition_memory, const void* a_memory, const void* b_memory, void* y_memory,
+                 std::int64_t rows, std::int64_t columns, std::int64_t condition_step, std::int64_t a_step,
+                 std::int64_t b_step) {
+  // As bytes of 0 or 1: bools, like branches, are not vectorised.
+  const std::uint8_t* condition = reinterpret_cast<const std::uint8_t*>(condition_memory);
   const T* a = static_cast<const T*>(a_memory);
   const T* b = static_cast<const T*>(b_memory);
   T* y = static_cast<T*>(y_memory);
   for (std::int64_t row = 0; row < rows; ++row, condition += condition_step, a += a_step, b += b_step, y += columns) {
-    const bool fixed_condition = *condition;
+    const std::uint8_t fixed_condition = *condition;
     const T fixed_a = *a, fixed_b = *b;
 #pragma GCC ivdep
     for (std::int64_t i = 0; i < columns; ++i) {
       const T if_true = kAMoves ? a[i] : fixed_a, if_false = kBMoves ? b[i] : fixed_b;
-      // Bits are chosen by a mask: a branch, or a select whose condition is narrower than its values, is not
-      // vectorised.
       const T mask = static_cast<T>(T{0} - static_cast<T>(kConditionMoves ? condition[i] : fixed_condition));
       y[i] = static_cast<T>((if_true & mask) | (if_false & static_cast<T>(~mask)));
     }
