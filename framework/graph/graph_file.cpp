@@ -3,7 +3,7 @@
 #include "cohort/core/random.h"
 #include "cohort/graph/graph.h"
 #include "cohort/graph/graph.pb.h"
-#include "cohort/graph/graph_proto.h"
+#include "cohort/graph/graph_proto_impl.h"
 
 namespace cohort {
 namespace {

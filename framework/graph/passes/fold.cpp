@@ -38,7 +38,7 @@ const Value* repeated_input(const Graph& graph, const Node& node) {
   const bool same = in == node.outputs[0];
   if (op == "Identity" || op == "StopGradient") return &node.inputs[0];
   if (same && (op == "SumToLike" || op == "BroadcastLike" || op == "Cast" || op == "Reshape" || op == "ReshapeLike" ||
-               op == "BroadcastTo")) {
+               op == "BroadcastTo" || op == "Sum" || op == "Mean" || op == "Max" || op == "Min")) {
     return &node.inputs[0];
   }
   return nullptr;

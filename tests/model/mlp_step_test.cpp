@@ -1,0 +1,115 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "cohort/layers/layers.h"
+#include "cohort/losses/losses.h"
+#include "cohort/model/program.h"
+#include "cohort/model/sequential.h"
+#include "cohort/optimizers/optimizers.h"
+
+namespace cohort {
+namespace {
+
+// The benchmark's mlp, with shapes small enough for a test; what the passes make of its train step does not depend on
+// them.
+class MlpStep : public ::testing::Test {
+ protected:
+  MlpStep()
+      : model_({layers::Dense(32, {.activation = "relu"}), layers::Dense(32, {.activation = "relu"}), layers::Dense(10)}),
+        x_(Tensor::full({16, 20}, 0.5)),
+        y_(Tensor::full({16}, 3, int32)) {
+    model_.compile({.optimizer = optimizers::Adam(1e-3), .loss = losses::SparseCategoricalCrossentropy({.from_logits = true})});
+    model_.predict_on_batch(x_);
+    program_ = std::make_unique<Program>(model_, Program::Kind::Train);
+    step_ = &program_->step(with_unknown_batch(spec_of(Element::tuple({Element(x_), Element(y_)}))));
+  }
+
+  std::shared_ptr<Executable> compile(PassOptions passes = {}) const {
+    Specs specs{x_.spec(), y_.spec()};
+    for (const Tensor& capture : step_->traced.captures) specs.push_back(capture.spec());
+    return cohort::compile(*step_->traced.graph, specs, default_device(), passes);
+  }
+
+  // What takes time when the graph runs, in order.
+  static std::vector<std::string> kernels(const Graph& graph) {
+    std::vector<std::string> names;
+    for (const Node& node : graph.nodes) {
+      if (node.op->name() == "Input" || node.op->name() == "Constant" || node.op->is_alias()) continue;
+      std::string name = node.op->name();
+      if (node.attributes.has("activation")) name += "+" + node.attributes.get<std::string>("activation");
+      names.push_back(name);
+    }
+    return names;
+  }
+  static int count(const std::vector<std::string>& names, const std::string& name) {
+    return static_cast<int>(std::count(names.begin(), names.end(), name));
+  }
+
+  Sequential model_;
+  Tensor x_, y_;
+  std::unique_ptr<Program> program_;
+  const StepGraph* step_ = nullptr;
+};
+
+const std::vector<std::string> kExpected = {
+    "FusedMatMul+Relu",               // hidden layer 1
+    "FusedMatMul+Relu",               // hidden layer 2
+    "FusedMatMul",                    // logits
+    "SparseSoftmaxCrossEntropy",      // loss per sample
+    "Mean",                           // loss
+    "SparseSoftmaxCrossEntropyGrad",  // backward
+    "SumToLike",
+    "MatMul",
+    "MatMul",
+    "ReluGrad",
+    "SumToLike",
+    "MatMul",
+    "MatMul",
+    "ReluGrad",
+    "SumToLike",
+    "MatMul",
+    "AdamUpdate",         // one for all weights
+    "AssignAddVariable",  // iterations
+};
+
+TEST_F(MlpStep, IsExactlyTheseKernels) {
+  std::vector<std::string> names = kernels(compile()->graph());
+  // The running mean of the loss is the metric's own affair.
+  const auto metric = std::remove_if(names.begin(), names.end(), [&](const std::string& name) {
+    return name == "Multiply" || name == "FusedElementwise";
+  });
+  names.erase(metric, names.end());
+  std::vector<std::string> sorted = names, expected = kExpected;
+  expected.insert(expected.end(), 2, "AssignAddVariable");  // total and count of the running loss
+  std::sort(sorted.begin(), sorted.end());
+  std::sort(expected.begin(), expected.end());
+  EXPECT_EQ(sorted, expected) << compile()->graph().to_string();
+}
+
+TEST_F(MlpStep, FuseMakesOneMatmulPerLayer) {
+  EXPECT_EQ(count(kernels(compile()->graph()), "FusedMatMul+Relu"), 2);
+  EXPECT_EQ(count(kernels(compile({.fuse = false})->graph()), "FusedMatMul+Relu"), 0);
+}
+
+TEST_F(MlpStep, ScheduleMakesOneUpdate) {
+  EXPECT_EQ(count(kernels(compile()->graph()), "AdamUpdate"), 1);
+  EXPECT_EQ(count(kernels(compile({.schedule = false})->graph()), "AdamUpdate"), 6);
+}
+
+TEST_F(MlpStep, FoldLeavesNoArithmeticOnShapes) {
+  EXPECT_EQ(count(kernels(compile()->graph()), "BroadcastLike"), 0);
+  EXPECT_GT(count(kernels(compile({.fold = false})->graph()), "SizeOf"), 0);
+}
+
+TEST_F(MlpStep, CseComputesTheSameOnce) {
+  // With folding off the batch size is asked for by the loss, its gradient and the metric.
+  EXPECT_LT(kernels(compile({.fold = false})->graph()).size(), kernels(compile({.fold = false, .cse = false})->graph()).size());
+}
+
+TEST_F(MlpStep, MemoryIsShared) {
+  EXPECT_LT(compile()->arena_bytes(), compile({.memory = false})->arena_bytes() * 3 / 4);
+}
+
+}  // namespace
+}  // namespace cohort
