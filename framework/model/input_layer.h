@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "cohort/model/layer.h"
 
@@ -15,6 +16,7 @@ class InputLayer : public Layer {
   std::string module_name() const override { return "keras.layers"; }
   Tensor call(const Tensor& input, const CallContext& context) override;
   void visit_fields(FieldVisitor& visitor) override;
+  std::vector<std::string> ignored_fields() const override { return {"sparse", "ragged", "optional"}; }
   void fields_changed() override;
 
   // With the batch as axis 0.

@@ -190,6 +190,8 @@ using LayerHandle = Layer::Handle<T>;
 
 // Starts the counts behind automatic names ("dense_1") anew, as keras.utils.clear_session.
 void reset_layer_names();
+// "Conv2DTranspose" -> "conv2d_transpose", "mine>PReLU" -> "p_re_lu": Keras's form of a class name in names and files.
+std::string snake_case_name(std::string_view class_name);
 // The next automatic name of a class: "dense", "dense_1", ...
 std::string unique_layer_name(const std::string& class_name);
 

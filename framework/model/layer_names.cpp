@@ -47,13 +47,15 @@ std::string_view base_name(std::string_view name) {
 
 }  // namespace
 
+std::string snake_case_name(std::string_view class_name) { return snake_case(base_name(class_name)); }
+
 void reset_layer_names() {
   std::lock_guard lock(names().mutex);
   names().counts.clear();
 }
 
 std::string unique_layer_name(const std::string& class_name) {
-  const std::string base = snake_case(base_name(class_name));
+  const std::string base = snake_case_name(class_name);
   std::lock_guard lock(names().mutex);
   const int count = names().counts[base]++;
   return count == 0 ? base : base + "_" + std::to_string(count);

@@ -60,6 +60,12 @@ void Sequential::build_from_input() {
 
 void Sequential::build(const Shape& input) { build_for({DType::Float32, input}); }
 
+void Sequential::build_many(const std::vector<Shape>& inputs) {
+  if (inputs.size() != 1 || inputs[0].rank() == 0) return;
+  input_shape_ = inputs[0];
+  input_shape_[0] = kUnknown;
+}
+
 // Runs once on symbols, so that every layer meets its input's shape.
 void Sequential::build_for(const TensorSpec& input) {
   trace({input}, [&](const Tensors& arguments) { return apply(arguments[0], {}).flatten(); });

@@ -25,11 +25,13 @@ class Sequential : public Model {
   Element call_element(const Element& inputs, const CallContext& context) override;
   // Makes all weights for inputs of this shape, batch included.
   void build(const Shape& input) override;
-  void build_many(const std::vector<Shape>&) override {}
+  void build_many(const std::vector<Shape>& inputs) override;
   std::vector<Ref<Layer>> layers() const override;
   std::vector<std::string> output_names() const override;
   // What stands at the stack's foot when it was given an Input.
   const Ref<Layer>& input_layer() const { return input_layer_; }
+  // The shape of its input, batch unknown: its Input's, else what it was built for; no axes before that.
+  const Shape& input_shape() const { return input_shape_; }
 
  private:
   void add_without_building(Ref<Layer> layer);
@@ -38,6 +40,7 @@ class Sequential : public Model {
 
   std::vector<Ref<Layer>> layers_;
   Ref<Layer> input_layer_;
+  Shape input_shape_;
 };
 
 // A shared Sequential, to be used as a layer: ch::make<ch::Sequential>({...}).

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "cohort/model/callback.h"
+
+namespace cohort::callbacks {
+
+struct CSVLoggerOptions {
+  std::string separator = ",";
+  bool append = false;
+};
+
+// Writes the figures of every epoch as a line of a CSV file.
+class CSVLoggerCallback : public Callback {
+ public:
+  explicit CSVLoggerCallback(std::string filename, CSVLoggerOptions options = {});
+  void on_train_begin() override;
+  void on_epoch_end(std::int64_t epoch, Logs& logs) override;
+  void on_train_end(Logs& logs) override;
+  BatchHooks batch_hooks() const override { return BatchHooks::None; }
+
+ private:
+  void check_written() const;
+
+  std::string filename_;
+  CSVLoggerOptions options_;
+  std::ofstream file_;
+  std::vector<std::string> keys_;
+  bool header_due_ = true;
+};
+
+struct CSVLogger : Ref<CSVLoggerCallback> {
+  explicit CSVLogger(std::string filename, CSVLoggerOptions options = {})
+      : Ref(std::make_shared<CSVLoggerCallback>(std::move(filename), std::move(options))) {}
+};
+
+}  // namespace cohort::callbacks

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cohort/callbacks/monitor.h"
+#include "cohort/core/tensor.h"
+#include "cohort/model/callback.h"
+
+namespace cohort::callbacks {
+
+struct EarlyStoppingOptions {
+  std::string monitor = "val_loss";
+  double min_delta = 0.0;
+  std::int64_t patience = 0;
+  int verbose = 0;
+  std::string mode = "auto";
+  std::optional<double> baseline = std::nullopt;
+  bool restore_best_weights = false;
+  std::int64_t start_from_epoch = 0;
+};
+
+// Stops fit once a figure has not improved for `patience` epochs.
+class EarlyStoppingCallback : public Callback {
+ public:
+  explicit EarlyStoppingCallback(EarlyStoppingOptions options);
+  void on_train_begin() override;
+  void on_epoch_end(std::int64_t epoch, Logs& logs) override;
+  void on_train_end(Logs& logs) override;
+  BatchHooks batch_hooks() const override { return BatchHooks::None; }
+
+  std::optional<double> best() const { return best_; }
+  std::int64_t best_epoch() const { return best_epoch_; }
+  std::int64_t stopped_epoch() const { return stopped_epoch_; }
+  std::int64_t wait() const { return wait_; }
+
+ private:
+  EarlyStoppingOptions options_;
+  Monitor monitor_;
+  std::optional<double> best_;
+  std::int64_t best_epoch_ = 0, stopped_epoch_ = 0, wait_ = 0;
+  std::vector<Tensor> best_weights_;
+};
+
+struct EarlyStopping : Ref<EarlyStoppingCallback> {
+  explicit EarlyStopping(EarlyStoppingOptions options = {})
+      : Ref(std::make_shared<EarlyStoppingCallback>(std::move(options))) {}
+};
+
+}  // namespace cohort::callbacks

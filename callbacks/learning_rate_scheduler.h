@@ -1,0 +1,33 @@
+#pragma once
+
+#include <functional>
+
+#include "cohort/model/callback.h"
+
+namespace cohort::callbacks {
+
+struct LearningRateSchedulerOptions {
+  int verbose = 0;
+};
+
+// Sets the learning rate at the beginning of every epoch to what a function makes of (epoch, rate).
+class LearningRateSchedulerCallback : public Callback {
+ public:
+  using Schedule = std::function<double(std::int64_t epoch, double rate)>;
+  explicit LearningRateSchedulerCallback(Schedule schedule, LearningRateSchedulerOptions options = {});
+  void on_epoch_begin(std::int64_t epoch) override;
+  void on_epoch_end(std::int64_t epoch, Logs& logs) override;
+  BatchHooks batch_hooks() const override { return BatchHooks::None; }
+
+ private:
+  Schedule schedule_;
+  LearningRateSchedulerOptions options_;
+};
+
+struct LearningRateScheduler : Ref<LearningRateSchedulerCallback> {
+  explicit LearningRateScheduler(LearningRateSchedulerCallback::Schedule schedule,
+                                 LearningRateSchedulerOptions options = {})
+      : Ref(std::make_shared<LearningRateSchedulerCallback>(std::move(schedule), options)) {}
+};
+
+}  // namespace cohort::callbacks

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "cohort/callbacks/monitor.h"
+#include "cohort/model/callback.h"
+
+namespace cohort::callbacks {
+
+// "epoch", or a number of batches.
+class SaveFrequency {
+ public:
+  SaveFrequency(const char* name) : SaveFrequency(std::string(name)) {}
+  SaveFrequency(const std::string& name);
+  SaveFrequency(std::int64_t batches);
+  bool each_epoch() const { return batches_ == 0; }
+  std::int64_t batches() const { return batches_; }
+
+ private:
+  std::int64_t batches_ = 0;
+};
+
+struct ModelCheckpointOptions {
+  std::string monitor = "val_loss";
+  int verbose = 0;
+  bool save_best_only = false;
+  bool save_weights_only = false;
+  std::string mode = "auto";
+  SaveFrequency save_freq = "epoch";
+  std::optional<double> initial_value_threshold = std::nullopt;
+};
+
+// Saves the model, or its weights, after epochs or batches. The path may have fields: {epoch:02d}, {batch},
+// {val_loss:.2f}.
+class ModelCheckpointCallback : public Callback {
+ public:
+  ModelCheckpointCallback(std::string filepath, ModelCheckpointOptions options);
+  void on_epoch_begin(std::int64_t epoch) override { epoch_ = epoch; }
+  void on_train_batch_end(std::int64_t batch, Logs& logs) override;
+  void on_epoch_end(std::int64_t epoch, Logs& logs) override;
+  BatchHooks batch_hooks() const override {
+    return options_.save_freq.each_epoch() ? BatchHooks::None : BatchHooks::Every;
+  }
+  std::optional<double> best() const { return best_; }
+
+ private:
+  bool due(const Logs& logs, const std::string& path);
+  void save(std::optional<std::int64_t> batch, const Logs& logs);
+
+  std::string filepath_;
+  ModelCheckpointOptions options_;
+  Monitor monitor_;
+  std::optional<double> best_;
+  std::int64_t epoch_ = 0, batches_since_saving_ = 0, last_batch_ = -1;
+};
+
+struct ModelCheckpoint : Ref<ModelCheckpointCallback> {
+  explicit ModelCheckpoint(std::string filepath, ModelCheckpointOptions options = {})
+      : Ref(std::make_shared<ModelCheckpointCallback>(std::move(filepath), std::move(options))) {}
+};
+
+}  // namespace cohort::callbacks

@@ -1,0 +1,146 @@
+#include "cohort/saving/model_json.h"
+
+#include "cohort/core/error.h"
+#include "cohort/model/functional.h"
+#include "cohort/model/input_layer.h"
+#include "cohort/model/sequential.h"
+#include "cohort/saving/compile_json_impl.h"
+#include "cohort/saving/model_json_impl.h"
+
+namespace cohort {
+namespace {
+
+constexpr int kMaximumDepth = 32;
+
+// Keras's dtype of a whole model.
+Json policy_to_json(DType dtype) {
+  return Json{{"module", "keras"},
+              {"class_name", "DTypePolicy"},
+              {"config", {{"name", to_string(dtype)}}},
+              {"registered_name", nullptr}};
+}
+
+Json sequential_config_to_json(const Sequential& model) {
+  Json layers = Json::array();
+  const Shape input = model.input_shape();
+  if (model.input_layer()) {
+    layers.push_back(layer_to_json(*model.input_layer()));
+  } else if (input.rank() > 0) {
+    // A stack that met its input in fit is saved as Keras saves it: with an Input at its foot.
+    layers.push_back(layer_to_json(InputLayer(input.slice(1), {.name = "input_layer"})));
+  }
+  for (const Ref<Layer>& layer : model.layers()) layers.push_back(layer_to_json(*layer));
+  Json config{{"name", model.name()},
+              {"trainable", model.trainable()},
+              {"dtype", policy_to_json(model.dtype())},
+              {"layers", std::move(layers)}};
+  if (input.rank() > 0) config["build_input_shape"] = shape_to_json(input);
+  return config;
+}
+
+const Json& member(const Json& object, const char* key, std::string_view who) {
+  if (!object.is_object() || !object.contains(key)) {
+    throw invalid_argument(who, std::string("an object with a key '") + key + "' is expected",
+                           {{"value", shown(object)}});
+  }
+  return object[key];
+}
+
+bool is_model_class(const std::string& class_name) {
+  return class_name == "Sequential" || class_name == "Functional" || class_name == "Model";
+}
+
+}  // namespace
+
+Json shape_to_json(const Shape& shape) {
+  Json list = Json::array();
+  for (const std::int64_t size : shape) list.push_back(size == kUnknown ? Json() : Json(size));
+  return list;
+}
+
+Shape shape_from_json(const Json& value, std::string_view who) {
+  if (!value.is_array() || value.size() > Shape::kMaxRank) {
+    throw invalid_argument(who, "a shape is a list of at most 8 sizes", {{"shape", shown(value)}});
+  }
+  Shape shape;
+  for (const Json& size : value) {
+    if (!size.is_null() && (!size.is_number_integer() || size.get<std::int64_t>() < 0)) {
+      throw invalid_argument(who, "a shape's sizes are whole numbers or null", {{"shape", shown(value)}});
+    }
+    shape.push_back(size.is_null() ? kUnknown : size.get<std::int64_t>());
+  }
+  return shape;
+}
+
+Json model_config_to_json(const Model& model) {
+  if (const auto* sequential = dynamic_cast<const Sequential*>(&model)) return sequential_config_to_json(*sequential);
+  if (model.functional() != nullptr) return functional_config_to_json(model);
+  throw unimplemented(model.class_name() + " '" + model.name() + "'",
+                      "only Sequential and functional models can be saved whole", {},
+                      "Save its weights: model.save_weights(\"x.weights.h5\").");
+}
+
+Json layer_to_json(const Layer& layer) {
+  const auto* model = dynamic_cast<const Model*>(&layer);
+  if (model == nullptr) return object_to_json(&layer);
+  const bool sequential = dynamic_cast<const Sequential*>(model) != nullptr;
+  Json result{{"module", sequential ? "keras" : "keras.src.models.functional"},
+              {"class_name", sequential ? "Sequential" : "Functional"},
+              {"config", model_config_to_json(*model)},
+              {"registered_name", sequential ? Json() : Json("Functional")}};
+  if (sequential) {
+    if (const Shape input = static_cast<const Sequential*>(model)->input_shape(); input.rank() > 0) {
+      result["build_config"] = Json{{"input_shape", shape_to_json(input)}};
+    }
+  }
+  if (model->compiled()) result["compile_config"] = compile_to_json(model->compile_options());
+  return result;
+}
+
+Ref<Layer> layer_from_json(const Json& value, int depth) {
+  if (depth > kMaximumDepth) throw invalid_argument("model", "at most 32 models inside one another are read");
+  const Json& class_name = member(value, "class_name", "layer");
+  if (class_name.is_string() && is_model_class(class_name)) {
+    return model_from_config(class_name, member(value, "config", "layer"), depth + 1);
+  }
+  Ref<Layer> layer;
+  detail::RefFieldOf<Layer> field(layer);
+  read_ref(field, value, "model", "layers", depth);
+  if (!layer) throw invalid_argument("model", "a layer is expected", {{"layer", shown(value)}});
+  return layer;
+}
+
+Ref<Model> sequential_from_config(const Json& config, int depth) {
+  const Json& entries = member(config, "layers", "Sequential");
+  if (!entries.is_array()) throw invalid_argument("Sequential", "layers must be a list", {{"layers", shown(entries)}});
+  std::vector<Ref<Layer>> layers;
+  for (const Json& entry : entries) layers.push_back(layer_from_json(entry, depth));
+  const Json name = config.contains("name") ? config["name"] : Json();
+  auto model =
+      std::make_shared<Sequential>(layers, ModelOptions{.name = name.is_string() ? name.get<std::string>() : ""});
+  if (config.contains("build_input_shape") && config["build_input_shape"].is_array()) {
+    model->ensure_built({shape_from_json(config["build_input_shape"], "Sequential")});
+  }
+  return Ref<Model>(std::static_pointer_cast<Model>(model));
+}
+
+Ref<Model> model_from_config(const std::string& class_name, const Json& config, int depth) {
+  return class_name == "Sequential" ? sequential_from_config(config, depth) : functional_from_config(config, depth);
+}
+
+std::string model_to_json(const Model& model) { return dump_json(layer_to_json(model)); }
+
+Ref<Model> model_from_json(std::string_view json, ModelFromJsonOptions options) {
+  const Json value = parse_json(json, "model");
+  const Json& class_name = member(value, "class_name", "model");
+  if (!class_name.is_string() || !is_model_class(class_name)) {
+    throw unimplemented("model", "Sequential and functional models can be read", {{"class_name", shown(class_name)}});
+  }
+  Ref<Model> model = model_from_config(class_name, member(value, "config", "model"));
+  const bool compiled =
+      value.contains("compile_config") && value["compile_config"].is_object() && !value["compile_config"].empty();
+  if (options.compile && compiled) model->compile(compile_from_json(value["compile_config"]));
+  return model;
+}
+
+}  // namespace cohort

@@ -1,0 +1,94 @@
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "cohort/core/tensor.h"
+#include "cohort/saving/config_json_impl.h"
+#include "cohort/saving/hdf5_file.h"
+
+namespace cohort::golden {
+
+// Thrown where a case needs a class that is not there yet: the only reason to leave a case out.
+struct Skipped {
+  std::string reason;
+};
+
+// One case of a fixture file: what it gives, what it expects, and how far what was computed differs. It keeps a list of
+// every dataset that was read or compared, so that a case cannot pass with one forgotten.
+class Case {
+ public:
+  Case(const Hdf5File& file, std::string name);
+
+  const std::string& name() const { return name_; }
+  const Hdf5File& file() const { return *file_; }
+
+  // Attributes of the case.
+  std::string text(const std::string& attribute) const;
+  Json json(const std::string& attribute) const;
+  std::int64_t integer(const std::string& attribute, std::int64_t otherwise = 0) const;
+  std::string class_name() const { return text("class_name"); }
+  // `arguments` where there are any, else `config`: what an object is made from.
+  Json arguments() const;
+
+  // Datasets and groups below the case.
+  bool has(const std::string& path) const;
+  int count(const std::string& group) const;
+  // Members of a group in their order: by number, or by the attribute `order`.
+  std::vector<std::string> ordered_members(const std::string& group) const;
+  std::string text_of(const std::string& path, const std::string& attribute) const;
+  std::int64_t integer_of(const std::string& path, const std::string& attribute, std::int64_t otherwise = 0) const;
+
+  // A dataset that is given, on the default device (strings: on the host).
+  Tensor given(const std::string& path);
+  std::vector<Tensor> given_all(const std::string& group);
+  // Compares a result with a dataset: equal shapes, and |seen - expected| <= atol + rtol * |expected| everywhere.
+  void expect(const std::string& path, const Tensor& seen);
+  void expect(const std::string& path, const std::vector<double>& seen, const Shape& shape);
+  // Compares the members of a group with as many results.
+  void expect_all(const std::string& group, const std::vector<Tensor>& seen);
+  // Says that a dataset has nothing to be compared with, and why the case is right all the same.
+  void ignore(const std::string& path) { used_.insert(path); }
+
+  void fail(std::string problem) { problems_.push_back(std::move(problem)); }
+  void require(bool good, const std::string& problem) {
+    if (!good) fail(problem);
+  }
+  // Adds a problem for every dataset that nobody looked at.
+  void check_complete();
+  const std::vector<std::string>& problems() const { return problems_; }
+  // Largest difference seen in units of the tolerance.
+  double worst() const { return worst_; }
+
+ private:
+  std::string at(const std::string& path) const { return name_ + "/" + path; }
+  void collect_unused(const std::string& path, std::vector<std::string>& unused) const;
+
+  const Hdf5File* file_;
+  std::string name_;
+  double rtol_, atol_, worst_ = 0.0;
+  std::set<std::string> used_, compared_;
+  std::vector<std::string> problems_;
+};
+
+// Throws Skipped when a class that the config names, at any depth, is not registered.
+void require_registered(const Json& config);
+// Compares a config that was written with Keras's, key by key; `arguments` may add to it.
+void expect_config(Case& checked, const Configurable& object);
+
+// Makes the object of a case through its family's registry.
+template <class T>
+std::shared_ptr<T> make_object(Case& checked) {
+  const std::string name = checked.class_name();
+  if (!T::registry().has(name)) throw Skipped{"no class " + name};
+  const Json arguments = checked.arguments();
+  require_registered(arguments);
+  std::shared_ptr<T> object = T::registry().make(name);
+  read_config(*object, arguments);
+  expect_config(checked, *object);
+  return object;
+}
+
+}  // namespace cohort::golden

@@ -1,0 +1,144 @@
+#include "cohort/autodiff/tape.h"
+#include "cohort/model/layer.h"
+#include "tests/golden/checks.h"
+
+namespace cohort::golden {
+namespace {
+
+std::string numbered(const char* group, std::size_t i) { return std::string(group) + "/" + std::to_string(i); }
+
+// What a layer is called with, put together from the tensors of a case.
+struct Call {
+  std::vector<Tensor> tensors;  // in the order of inputs/i
+  Element inputs;
+  CallContext context;
+};
+
+Call given_call(Case& checked) {
+  Call call;
+  call.tensors = checked.given_all("inputs");
+  call.context.training = checked.integer("training") != 0;
+  std::vector<Element> positional, all;
+  bool listed = false, named = false;
+  std::vector<Element::Named> by_name;
+  for (std::size_t i = 0; i < call.tensors.size(); ++i) {
+    const std::string argument = checked.text_of(numbered("inputs", i), "arg");
+    if (argument == "mask") {
+      call.context.mask = call.tensors[i];
+    } else if (argument == "inputs") {
+      listed = listed || checked.integer_of(numbered("inputs", i), "listed") != 0;
+      positional.emplace_back(call.tensors[i]);
+    } else {
+      named = true;
+      by_name.emplace_back(argument, call.tensors[i]);
+    }
+  }
+  if (named) {
+    if (!positional.empty()) by_name.emplace(by_name.begin(), "inputs", positional[0]);
+    call.inputs = Element::dict(std::move(by_name));
+  } else {
+    call.inputs = listed ? Element::tuple(std::move(positional)) : positional.at(0);
+  }
+  return call;
+}
+
+void check_gradients(Case& checked, GradientTape& tape, const Call& call, const Variables& weights,
+                     const std::vector<Tensor>& outputs) {
+  Tensors targets, flows, sources;
+  std::vector<std::string> paths;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (!checked.has(numbered("upstream", i))) continue;
+    targets.push_back(outputs[i]);
+    flows.push_back(checked.given(numbered("upstream", i)));
+  }
+  for (std::size_t i = 0; i < call.tensors.size(); ++i) {
+    if (!checked.has(numbered("grad_inputs", i))) continue;
+    sources.push_back(call.tensors[i]);
+    paths.push_back(numbered("grad_inputs", i));
+  }
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    if (!checked.has(numbered("grad_weights", i))) continue;
+    sources.push_back(weights[i].handle());
+    paths.push_back(numbered("grad_weights", i));
+  }
+  if (sources.empty()) return;
+  const Gradients gradients = tape.gradients(targets, sources, flows);
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    checked.expect(paths[i], gradients[i].defined() ? gradients[i].dense() : Tensor());
+  }
+}
+
+// A call on symbols must give the shapes Keras gives, with the batch unknown.
+void check_output_shapes(Case& checked, Layer& layer, const Call& call) {
+  const Json expected = checked.json("output_shape");
+  const auto symbol = [](const Tensor& tensor) {
+    return Input(tensor.shape().slice(1), InputOptions{.dtype = tensor.dtype()});
+  };
+  const Symbols results = layer.apply_symbols(Symbols(call.inputs.map(symbol)));
+  std::size_t i = 0;
+  for (const SymbolicTensor& result : results.flatten()) {
+    Shape shape;
+    for (const Json& size : expected.at(i)) shape.push_back(size.is_null() ? kUnknown : size.get<std::int64_t>());
+    checked.require(result.shape() == shape,
+                    "output_shape: " + result.shape().to_string() + ", expected " + shape.to_string());
+    ++i;
+  }
+  checked.require(i == expected.size(), "output_shape: " + std::to_string(i) + " outputs");
+}
+
+void check_weights(Case& checked, const Variables& weights) {
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    const std::string path = numbered("weights", i);
+    if (!checked.has(path)) continue;
+    const std::string name = checked.text_of(path, "name");
+    checked.require(weights[i].name() == name, path + ": is called " + weights[i].name() + ", expected " + name);
+    checked.require(weights[i].trainable() == (checked.integer_of(path, "trainable") != 0), path + ": trainable");
+  }
+}
+
+void check_call(Case& checked) {
+  const auto layer = make_object<Layer>(checked);
+  if (const Json extra = checked.json("call"); !extra.empty()) {
+    return checked.fail("golden_check cannot pass the call argument " + shown(extra));
+  }
+  Call call = given_call(checked);
+  std::vector<Shape> shapes;
+  for (const Tensor& tensor : call.inputs.flatten()) shapes.push_back(tensor.shape());
+  layer->ensure_built(shapes);
+  const Variables weights = layer->weights();
+  check_weights(checked, weights);
+  if (checked.count("weights") != static_cast<int>(weights.size())) {
+    return checked.fail("weights: " + std::to_string(weights.size()) + ", expected " +
+                        std::to_string(checked.count("weights")));
+  }
+  layer->set_weights(checked.given_all("weights"));
+  if (checked.has("before")) layer->apply(Element(checked.given("before/0")), {});
+
+  GradientTape tape;
+  for (const Tensor& tensor : call.tensors) {
+    if (is_floating(tensor.dtype())) tape.watch(tensor);
+  }
+  const std::vector<Tensor> outputs = layer->apply(call.inputs, call.context).flatten();
+  checked.expect_all("outputs", outputs);
+  if (checked.has("losses")) {
+    std::vector<double> losses;
+    for (const Tensor& loss : layer->losses()) losses.push_back(loss.item<double>());
+    checked.expect("losses", losses, {static_cast<std::int64_t>(losses.size())});
+  }
+  check_gradients(checked, tape, call, weights, outputs);
+  if (checked.has("output_masks"))
+    checked.expect("output_masks/0", layer->compute_mask(call.inputs, call.context.mask));
+  if (checked.has("weights_after")) checked.expect_all("weights_after", layer->get_weights());
+  check_output_shapes(checked, *layer, call);
+}
+
+}  // namespace
+
+void check_layer(Case& checked) {
+  const std::string kind = checked.text("kind");
+  if (kind == "activation") return check_activation(checked);
+  if (kind == "statistics") return check_statistics(checked);
+  check_call(checked);
+}
+
+}  // namespace cohort::golden

@@ -1,0 +1,19 @@
+#pragma once
+
+#include "tests/golden/case.h"
+
+namespace cohort::golden {
+
+// One function per group: computes a case and compares every dataset it holds. Throws Skipped for a missing class.
+void check_layer(Case& checked);
+void check_activation(Case& checked);
+void check_statistics(Case& checked);
+void check_loss(Case& checked);
+void check_metric(Case& checked);
+void check_optimizer(Case& checked);
+void check_schedule(Case& checked);
+void check_regularizer(Case& checked);
+void check_initializer(Case& checked);
+void check_training(Case& checked);
+
+}  // namespace cohort::golden

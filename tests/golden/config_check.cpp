@@ -1,0 +1,83 @@
+#include <cmath>
+
+#include "cohort/losses/loss.h"
+#include "cohort/metrics/metric.h"
+#include "cohort/model/activation.h"
+#include "cohort/model/layer.h"
+#include "cohort/model/regularizer.h"
+#include "cohort/optimizers/optimizer.h"
+#include "cohort/variables/constraint.h"
+#include "cohort/variables/initializer.h"
+#include "tests/golden/case.h"
+
+namespace cohort::golden {
+namespace {
+
+bool is_known(const std::string& module, const std::string& name) {
+  if (module == "keras.layers") return Layer::registry().has(name);
+  if (module == "keras.initializers") return Initializer::registry().has(name);
+  if (module == "keras.regularizers") return Regularizer::registry().has(name);
+  if (module == "keras.constraints") return Constraint::registry().has(name);
+  if (module == "keras.losses") return Loss::registry().has(name);
+  if (module == "keras.metrics") return Metric::registry().has(name);
+  if (module == "keras.optimizers") return Optimizer::registry().has(name);
+  if (module == "keras.optimizers.schedules") return LearningRateSchedule::registry().has(name);
+  return module == "keras" || module == "builtins";  // DTypePolicy, Sequential, a function by its name
+}
+
+bool same(const Json& seen, const Json& expected) {
+  if (seen.is_number() && expected.is_number()) {
+    const double a = seen.get<double>(), b = expected.get<double>();
+    return a == b || std::abs(a - b) <= 1e-12 * std::abs(b);
+  }
+  // Axes may be one or several; Keras reads a list of one like the number it writes.
+  if (seen.is_array() && seen.size() == 1 && expected.is_number()) return same(seen[0], expected);
+  if (seen.is_array() && expected.is_array()) {
+    if (seen.size() != expected.size()) return false;
+    for (std::size_t i = 0; i < seen.size(); ++i) {
+      if (!same(seen[i], expected[i])) return false;
+    }
+    return true;
+  }
+  if (seen.is_object() && expected.is_object()) {
+    if (seen.size() != expected.size()) return false;
+    for (const auto& [key, value] : expected.items()) {
+      if (!seen.contains(key) || !same(seen[key], value)) return false;
+    }
+    return true;
+  }
+  return seen == expected;
+}
+
+}  // namespace
+
+void require_registered(const Json& config) {
+  if (config.is_object() && config.contains("class_name") && config["class_name"].is_string() &&
+      config.contains("module") && config["module"].is_string()) {
+    const std::string module = config["module"], name = registered_name(config);
+    if (!is_known(module, name)) throw Skipped{"no class " + module + "." + name};
+  }
+  if (!config.is_structured()) return;
+  for (const auto& [key, value] : config.items()) {
+    if (value.is_string() && key.ends_with("activation") && !Activation::registry().has(value.get<std::string>())) {
+      throw Skipped{"no activation " + value.get<std::string>()};
+    }
+    require_registered(value);
+  }
+}
+
+void expect_config(Case& checked, const Configurable& object) {
+  const Json seen = config_json(object), expected = checked.json("config"), arguments = checked.arguments();
+  for (const auto& [key, value] : expected.items()) {
+    if (!seen.contains(key)) {
+      checked.fail("config: no key '" + key + "'");
+    } else if (!same(seen[key], value)) {
+      checked.fail("config: '" + key + "' is " + shown(seen[key]) + ", expected " + shown(value));
+    }
+  }
+  for (const auto& [key, value] : seen.items()) {
+    checked.require(expected.contains(key) || arguments.contains(key), "config: Keras has no key '" + key + "'");
+  }
+}
+
+}  // namespace cohort::golden
