@@ -156,7 +156,8 @@ class Reader {
 
   bool make_call(const std::string& name, std::size_t number, const Json& node) {
     if (!node.is_object() || !node.contains("args") || !node["args"].is_array()) throw bad("a call has args", node);
-    for (const auto& [key, value] : (node.contains("kwargs") ? node["kwargs"] : Json::object()).items()) {
+    const Json keywords = node.contains("kwargs") ? node["kwargs"] : Json::object();
+    for (const auto& [key, value] : keywords.items()) {
       // What Keras notes by itself in every call; a model sets both when it runs.
       const bool harmless = value.is_null() || ((key == "training" || key == "mask") && value == false);
       if (!harmless) {

@@ -36,15 +36,17 @@ TEST(FormatPath, FillsFields) {
 
 TEST(FormatPath, RefusesWhatItCannotFill) {
   const Logs counts{{"epoch", 3}}, logs{{"loss", 0.5}};
-  for (const char* bad : {"{epoch", "epoch}", "{val_loss}", "{}", "{loss:d}", "{epoch:x}", "{epoch:0.d}", "{loss:.2f", "{loss:999f}"}) {
+  for (const char* bad :
+       {"{epoch", "epoch}", "{val_loss}", "{}", "{loss:d}", "{epoch:x}", "{epoch:0.d}", "{loss:.2f", "{loss:999f}"}) {
     EXPECT_THROW(format_path(bad, counts, logs, "ModelCheckpoint"), Error) << bad;
   }
   try {
     format_path("{val_loss:.2f}.keras", counts, logs, "ModelCheckpoint");
     FAIL();
   } catch (const Error& error) {
-    EXPECT_THAT(error.what(), testing::HasSubstr("ModelCheckpoint: a field of a path names a figure that is logged. Received: "
-                                                 "filepath={val_loss:.2f}.keras, field=val_loss. Known figures: epoch, loss."));
+    EXPECT_THAT(error.what(),
+                testing::HasSubstr("ModelCheckpoint: a field of a path names a figure that is logged. Received: "
+                                   "filepath={val_loss:.2f}.keras, field=val_loss. Known figures: epoch, loss."));
   }
 }
 

@@ -15,5 +15,6 @@ void check_schedule(Case& checked);
 void check_regularizer(Case& checked);
 void check_initializer(Case& checked);
 void check_training(Case& checked);
+void check_callback(Case& checked);
 
 }  // namespace cohort::golden

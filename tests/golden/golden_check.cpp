@@ -26,7 +26,7 @@ constexpr Group kGroups[] = {
     {"regularizers", "regularizers.h5", check_regularizer},
     {"init", "init.h5", check_initializer},
     {"training", "training.h5", check_training},
-    {"callbacks", "callbacks.h5", nullptr},
+    {"callbacks", "callbacks.h5", check_callback},
     {"saved", "saved/expected.h5", nullptr},
     {"tensorboard", "tensorboard/models.h5", nullptr},
 };
