@@ -1,5 +1,7 @@
 #include "cohort/layers/core/dense.h"
 
+#include <optional>
+
 #include "cohort/layers/layer_checks.h"
 #include "cohort/ops/array.h"
 #include "cohort/ops/math.h"
@@ -15,8 +17,13 @@ DenseLayer::DenseLayer(std::int64_t units, DenseOptions options) : units_(units)
 
 void DenseLayer::visit_fields(FieldVisitor& visitor) {
   Layer::visit_fields(visitor);
+  if (visitor.reads_config() || options_.activity_regularizer) {
+    visitor.field("activity_regularizer", options_.activity_regularizer);
+  }
   visitor.field("units", units_);
   visit_options(options_, visitor);
+  std::optional<std::string> none;  // quantisation is not supported
+  visitor.field("quantization_config", none);
 }
 
 void DenseLayer::fields_changed() {

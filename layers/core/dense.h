@@ -21,7 +21,7 @@ struct DenseOptions {
   std::string name = {};
 };
 COHORT_FIELDS(DenseOptions, activation, use_bias, kernel_initializer, bias_initializer, kernel_regularizer,
-              bias_regularizer, activity_regularizer, kernel_constraint, bias_constraint)
+              bias_regularizer, kernel_constraint, bias_constraint)
 
 // activation(input @ kernel + bias): (batch, ..., features) to (batch, ..., units).
 class DenseLayer : public Layer {
@@ -31,7 +31,6 @@ class DenseLayer : public Layer {
   std::string class_name() const override { return "Dense"; }
   void visit_fields(FieldVisitor& visitor) override;
   void fields_changed() override;
-  std::vector<std::string> ignored_fields() const override { return {"quantization_config"}; }
   void build(const Shape& input) override;
   Tensor call(const Tensor& input, const CallContext& context) override;
 

@@ -43,7 +43,8 @@ Tensor elu(const Tensor& x, double alpha) {
 
 Tensor selu(const Tensor& x) {
   constexpr double kAlpha = 1.6732632423543772848170429916717, kScale = 1.0507009873554804934193349852946;
-  return elu(x, kAlpha) * kScale;
+  // Not elu: at zero, where the slopes differ, TensorFlow takes the upper one here.
+  return ops::where(x < 0.0, ops::expm1(ops::minimum(x, 0.0)) * kAlpha, x) * kScale;
 }
 
 Tensor celu(const Tensor& x, double alpha) {
