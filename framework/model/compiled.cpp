@@ -182,7 +182,8 @@ Tensor CompiledLoss::operator()(const OutputPairs& pairs) {
     const Term& term = terms_[i];
     const std::size_t output = term.output;
     Tensor value = (*term.loss)(pairs.y_true[output], pairs.y_pred[output], pairs.sample_weight[output]);
-    if (!metrics_.empty()) metrics_[i]->update_state(value, {}, batch_size_of(pairs.y_pred[output]));
+    // Every batch counts alike, also a smaller last one: Keras's traced step does not know the batch's size here.
+    if (!metrics_.empty()) metrics_[i]->update_state(value, {}, {});
     if (term.weighted) value = run_op("Multiply", {value, Tensor::scalar(term.weight, value.dtype())});
     total = total.defined() ? run_op("Add", {total, value}) : value;
   }

@@ -163,6 +163,7 @@ History fit(Model& model, DataArgument data, const FitOptions& options) {
                                    options.validation_steps, "Model.fit (validation)");
       }
       for (const auto& [name, value] : test_pass(*testing, callbacks)) logs.set("val_" + name, value);
+      logs.sort_by_name();
     }
     callbacks.epoch_end(epoch, logs);
     if (model.stop_training) break;

@@ -77,20 +77,21 @@ void Case::expect(const std::string& path, const std::vector<double>& seen, cons
   }
   const std::vector<double> expected = stored.to_vector<double>();
   double largest = 0.0;
-  std::size_t where = 0;
+  std::size_t where = 0, outside = 0;
   for (std::size_t i = 0; i < expected.size(); ++i) {
     if (seen[i] == expected[i] || (std::isnan(seen[i]) && std::isnan(expected[i]))) continue;
     const double allowed = atol_ + rtol_ * std::abs(expected[i]);
     double ratio = std::abs(seen[i] - expected[i]) / allowed;
     if (std::isnan(ratio)) ratio = std::numeric_limits<double>::infinity();
     if (ratio > largest) largest = ratio, where = i;
+    if (ratio > 1.0) ++outside;
   }
   worst_ = std::max(worst_, largest);
   if (largest > 1.0) {
     std::ostringstream line;
     line.precision(9);
-    line << path << ": element " << where << " of " << expected.size() << " is " << seen[where] << ", expected "
-         << expected[where] << " (" << largest << " times the tolerance)";
+    line << path << ": " << outside << " of " << expected.size() << " elements differ, most number " << where << ": "
+         << seen[where] << ", expected " << expected[where] << " (" << largest << " times the tolerance)";
     fail(line.str());
   }
 }
