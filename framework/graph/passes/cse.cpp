@@ -1,6 +1,8 @@
+#include <algorithm>
 #include <map>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "cohort/graph/passes/pass.h"
 #include "cohort/graph/passes/rewrite.h"
@@ -16,12 +18,12 @@ bool repeatable(const Node& node) {
 }  // namespace
 
 void copy_reads_that_outlive_writes(Graph& graph) {
-  // Position of the last write to each resource input.
-  std::map<int, int> last_write;
+  // Positions of the writes to each resource input, in order.
+  std::map<int, std::vector<int>> writes;
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     if (!graph.nodes[i].op->writes_resources()) continue;
     for (const Value& input : graph.nodes[i].inputs) {
-      if (graph.spec(input).dtype == DType::Resource) last_write[input.node] = static_cast<int>(i);
+      if (graph.spec(input).dtype == DType::Resource) writes[input.node].push_back(static_cast<int>(i));
     }
   }
   const auto users = graph.users();
@@ -39,9 +41,10 @@ void copy_reads_that_outlive_writes(Graph& graph) {
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     Node& node = graph.nodes[i];
     if (node.op->name() != "ReadVariable") continue;
-    auto written = last_write.find(node.inputs[0].node);
-    if (written == last_write.end() || written->second < static_cast<int>(i)) continue;
-    if (last_look(last_look, static_cast<int>(i)) > written->second) node.op = &find_op("CopyVariable");
+    const std::vector<int>& later = writes[node.inputs[0].node];
+    const auto next_write = std::upper_bound(later.begin(), later.end(), static_cast<int>(i));
+    if (next_write == later.end()) continue;
+    if (last_look(last_look, static_cast<int>(i)) > *next_write) node.op = &find_op("CopyVariable");
   }
 }
 
