@@ -28,7 +28,8 @@ Arguments parse(int count, char** values) {
     } else if (name == "--seed") {
       arguments.seed = std::stoull(value);
     } else {
-      throw ch::invalid_argument("quickstart", "--epochs N, --data FOLDER or --seed N is expected", {{"argument", name}});
+      throw ch::invalid_argument("quickstart", "--epochs N, --data FOLDER or --seed N is expected",
+                                 {{"argument", name}});
     }
   }
   return arguments;
@@ -48,11 +49,10 @@ void train(const Arguments& arguments) {
                  .loss = ch::losses::SparseCategoricalCrossentropy({.from_logits = true}),
                  .metrics = {"accuracy"},
                  .steps_per_execution = 10});
-  model.fit(train.shuffle(60000).batch(64),
-            {.epochs = arguments.epochs,
-             .validation_data = test.batch(256),
-             .callbacks = {ch::callbacks::TensorBoard({.log_dir = "logs"}),
-                           ch::callbacks::ModelCheckpoint("ckpt/{epoch:02d}.keras")}});
+  model.fit(train.shuffle(60000).batch(64), {.epochs = arguments.epochs,
+                                             .validation_data = test.batch(256),
+                                             .callbacks = {ch::callbacks::TensorBoard({.log_dir = "logs"}),
+                                                           ch::callbacks::ModelCheckpoint("ckpt/{epoch:02d}.keras")}});
   model.summary();
   model.save("model.keras");
   std::cout << "Saved model.keras; checkpoints are in ckpt/, TensorBoard logs in logs/.\n";
@@ -60,9 +60,7 @@ void train(const Arguments& arguments) {
 
 }  // namespace
 
-int main(int count, char** values) try {
-  train(parse(count, values));
-} catch (const std::exception& error) {
+int main(int count, char** values) try { train(parse(count, values)); } catch (const std::exception& error) {
   std::cerr << error.what() << "\n";
   return 1;
 }

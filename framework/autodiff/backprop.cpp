@@ -61,7 +61,8 @@ Gradients backpropagate(const std::vector<RecordedOp>& ops, const Tensors& targe
   GradientStore store;
   for (std::size_t i = 0; i < targets.size(); ++i) {
     if (!is_floating(targets[i].dtype())) {
-      throw invalid_argument("GradientTape", "the target of a gradient is a floating tensor", {{"target", targets[i].spec()}});
+      throw invalid_argument("GradientTape", "the target of a gradient is a floating tensor",
+                             {{"target", targets[i].spec()}});
     }
     const Tensor& given = i < output_gradients.size() ? output_gradients[i] : Tensor();
     store.add(targets[i], given.defined() ? given : run_op("OnesLike", {targets[i]}));

@@ -30,7 +30,8 @@ Tensor slice_at(const Tensor& sequence, std::int64_t t) {
 
 }  // namespace
 
-Tensor custom_gradient(const std::function<std::pair<Tensor, CustomGradient>(const Tensors&)>& forward, const Tensors& inputs) {
+Tensor custom_gradient(const std::function<std::pair<Tensor, CustomGradient>(const Tensors&)>& forward,
+                       const Tensors& inputs) {
   Specs arguments = specs_of(inputs);
   const TracedGraph value = trace(arguments, [&](const Tensors& x) { return Tensors{forward(x).first}; });
   arguments.push_back(value.graph->spec(value.graph->outputs[0]));
@@ -55,16 +56,18 @@ Tensor custom_gradient(const std::function<std::pair<Tensor, CustomGradient>(con
 
 namespace ops {
 
-Tensors cond(const Tensor& predicate, const std::function<Tensors()>& then_branch, const std::function<Tensors()>& else_branch) {
+Tensors cond(const Tensor& predicate, const std::function<Tensors()>& then_branch,
+             const std::function<Tensors()>& else_branch) {
   if (!current_trace()) return predicate.item<bool>() ? then_branch() : else_branch();
   const TracedGraph yes = trace({}, [&](const Tensors&) { return then_branch(); });
   const TracedGraph no = trace({}, [&](const Tensors&) { return else_branch(); });
   const AlignedGraphs graphs = align_captures({yes, no});
-  return run_op_all("Cond", joined({predicate}, graphs.captures), {{"then", graphs.graphs[0]}, {"else", graphs.graphs[1]}});
+  return run_op_all("Cond", joined({predicate}, graphs.captures),
+                    {{"then", graphs.graphs[0]}, {"else", graphs.graphs[1]}});
 }
 
-Tensors while_loop(const std::function<Tensor(const Tensors&)>& condition, const std::function<Tensors(const Tensors&)>& body,
-                   const Tensors& variables, WhileOptions options) {
+Tensors while_loop(const std::function<Tensor(const Tensors&)>& condition,
+                   const std::function<Tensors(const Tensors&)>& body, const Tensors& variables, WhileOptions options) {
   if (!current_trace()) {
     Tensors now = variables;
     for (std::int64_t turn = 0; options.maximum_iterations < 0 || turn < options.maximum_iterations; ++turn) {
@@ -77,13 +80,16 @@ Tensors while_loop(const std::function<Tensor(const Tensors&)>& condition, const
   const TracedGraph turn = trace(specs_of(variables), body);
   const AlignedGraphs graphs = align_captures({test, turn});
   return run_op_all("While", joined(variables, graphs.captures),
-                    {{"condition", graphs.graphs[0]}, {"body", graphs.graphs[1]}, {"maximum_iterations", options.maximum_iterations}});
+                    {{"condition", graphs.graphs[0]},
+                     {"body", graphs.graphs[1]},
+                     {"maximum_iterations", options.maximum_iterations}});
 }
 
-ScanResult scan(const std::function<Tensors(const Tensors& carries, const Tensors& slices)>& body, const Tensors& carries,
-                const Tensors& sequences, ScanOptions options) {
+ScanResult scan(const std::function<Tensors(const Tensors& carries, const Tensors& slices)>& body,
+                const Tensors& carries, const Tensors& sequences, ScanOptions options) {
   if (sequences.empty() && options.length < 0) {
-    throw invalid_argument("scan", "the number of turns comes from a sequence or from length", {{"length", options.length}});
+    throw invalid_argument("scan", "the number of turns comes from a sequence or from length",
+                           {{"length", options.length}});
   }
   ScanResult result;
   if (!current_trace()) {

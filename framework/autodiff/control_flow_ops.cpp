@@ -53,17 +53,21 @@ COHORT_OP("CustomGradient")
     .inputs(0, -1)
     .infer([](const OpCall& call) { return output_specs(*call.attr<GraphPtr>("forward"), input_specs(call)); })
     .gradient([](const OpCall& call, const Tensor& dy) -> Gradients {
-      const Tensors values = run_op_all("Call", joined(call.inputs(), {dy}), {{"graph", call.attr<GraphPtr>("backward")}});
+      const Tensors values =
+          run_op_all("Call", joined(call.inputs(), {dy}), {{"graph", call.attr<GraphPtr>("backward")}});
       std::vector<int> sources;
-      for (std::int64_t source : call.attr<std::vector<std::int64_t>>("sources")) sources.push_back(static_cast<int>(source));
+      for (std::int64_t source : call.attr<std::vector<std::int64_t>>("sources"))
+        sources.push_back(static_cast<int>(source));
       return scatter(call.inputs().size(), sources, values);
     });
 
 Specs infer_cond(const OpCall& call) {
-  call.check(call.dtype(0) == DType::Bool && call.rank(0) == 0, "the predicate is a boolean scalar", {{"predicate", call.spec(0)}});
+  call.check(call.dtype(0) == DType::Bool && call.rank(0) == 0, "the predicate is a boolean scalar",
+             {{"predicate", call.spec(0)}});
   Specs yes = output_specs(*call.attr<GraphPtr>("then"), input_specs(call, 1));
   const Specs no = output_specs(*call.attr<GraphPtr>("else"), input_specs(call, 1));
-  call.check(yes.size() == no.size(), "both branches return as many tensors", {{"then", yes.size()}, {"else", no.size()}});
+  call.check(yes.size() == no.size(), "both branches return as many tensors",
+             {{"then", yes.size()}, {"else", no.size()}});
   for (std::size_t i = 0; i < yes.size(); ++i) {
     call.check(yes[i].dtype == no[i].dtype && yes[i].shape.rank() == no[i].shape.rank(),
                "both branches return tensors of the same type and rank", {{"then", yes[i]}, {"else", no[i]}});
@@ -116,7 +120,8 @@ COHORT_OP("While")
     })
     .gradient([](const OpCall& call, std::span<const Tensor> dy) -> Gradients {
       const std::int64_t limit = call.attr<std::int64_t>("maximum_iterations");
-      call.check(limit >= 0, "a while_loop has a gradient only with maximum_iterations", {{"maximum_iterations", limit}});
+      call.check(limit >= 0, "a while_loop has a gradient only with maximum_iterations",
+                 {{"maximum_iterations", limit}});
       // As a scan over `limit` turns that stands still once the condition fails.
       const GraphPtr condition = call.attr<GraphPtr>("condition"), body = call.attr<GraphPtr>("body");
       const std::size_t variables = call.outputs().size();
@@ -136,7 +141,8 @@ COHORT_OP("While")
           [&](const Tensors& now, const Tensors&) {
             const Tensors inputs = joined(now, captures);
             const Tensor go_on = inline_graph(*condition, inputs)[0];
-            return ops::cond(go_on, [&] { return inline_graph(*body, inputs); }, [&] { return now; });
+            return ops::cond(
+                go_on, [&] { return inline_graph(*body, inputs); }, [&] { return now; });
           },
           start, {}, {.length = limit});
       Tensors targets;

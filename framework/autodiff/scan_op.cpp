@@ -35,13 +35,14 @@ Specs infer_scan(const OpCall& call) {
   const ScanLayout layout(call);
   const Specs specs = turn_specs(call, layout);
   const Graph body = specialize(*call.attr<GraphPtr>("body"), specs);
-  const std::int64_t steps = layout.sequences > 0 ? call.shape(static_cast<int>(layout.carries))[0] : call.attr<std::int64_t>("length");
+  const std::int64_t steps =
+      layout.sequences > 0 ? call.shape(static_cast<int>(layout.carries))[0] : call.attr<std::int64_t>("length");
   Specs outputs;
   for (std::size_t i = 0; i < body.outputs.size(); ++i) {
     TensorSpec spec = body.spec(body.outputs[i]);
     if (i < layout.carries) {
-      call.check(spec.dtype == specs[i].dtype && spec.shape.compatible(specs[i].shape), "a carry keeps its type and shape",
-                 {{"before", specs[i]}, {"after", spec}});
+      call.check(spec.dtype == specs[i].dtype && spec.shape.compatible(specs[i].shape),
+                 "a carry keeps its type and shape", {{"before", specs[i]}, {"after", spec}});
       outputs.push_back(specs[i]);
     } else {
       Shape stacked{steps};
@@ -91,7 +92,8 @@ Gradients scan_gradient(const OpCall& call, std::span<const Tensor> dy) {
   }
 
   Tensors carries, sequences;
-  for (std::size_t i : floating_carries) carries.push_back(dy[i].defined() ? dy[i] : run_op("ZerosLike", {call.output(static_cast<int>(i))}));
+  for (std::size_t i : floating_carries)
+    carries.push_back(dy[i].defined() ? dy[i] : run_op("ZerosLike", {call.output(static_cast<int>(i))}));
   for (std::size_t i : summed_captures) {
     const TensorSpec& spec = step.graph->spec(step.graph->outputs[static_cast<std::size_t>(source_position(i))]);
     carries.push_back(specs[i].dtype == DType::Resource
@@ -101,7 +103,8 @@ Gradients scan_gradient(const OpCall& call, std::span<const Tensor> dy) {
   sequences = history;
   sequences.insert(sequences.end(), inputs.begin() + static_cast<std::ptrdiff_t>(layout.carries),
                    inputs.begin() + static_cast<std::ptrdiff_t>(layout.carries + layout.sequences));
-  for (std::size_t i : floating_results) sequences.push_back(dy[i].defined() ? dy[i] : run_op("ZerosLike", {call.output(static_cast<int>(i))}));
+  for (std::size_t i : floating_results)
+    sequences.push_back(dy[i].defined() ? dy[i] : run_op("ZerosLike", {call.output(static_cast<int>(i))}));
   const Tensors captures(inputs.begin() + static_cast<std::ptrdiff_t>(layout.carries + layout.sequences), inputs.end());
 
   Specs turn;
@@ -132,7 +135,8 @@ Gradients scan_gradient(const OpCall& call, std::span<const Tensor> dy) {
       out.push_back(run_op("Add", {values[floating_carries.size() + k],
                                    gradients[static_cast<std::size_t>(source_position(summed_captures[k]))]}));
     }
-    for (std::size_t i : differentiable_sequences) out.push_back(gradients[static_cast<std::size_t>(source_position(i))]);
+    for (std::size_t i : differentiable_sequences)
+      out.push_back(gradients[static_cast<std::size_t>(source_position(i))]);
     return out;
   });
 

@@ -30,13 +30,17 @@ AlignedGraphs align_captures(const std::vector<TracedGraph>& traced) {
     auto graph = std::make_shared<Graph>(*each.graph);
     std::vector<int> capture_inputs(result.captures.size(), -1);
     for (std::size_t i = 0; i < each.captures.size(); ++i) {
-      capture_inputs[position.at(key_of(each.captures[i]))] = graph->inputs[static_cast<std::size_t>(each.num_arguments) + i];
+      capture_inputs[position.at(key_of(each.captures[i]))] =
+          graph->inputs[static_cast<std::size_t>(each.num_arguments) + i];
     }
     graph->inputs.resize(static_cast<std::size_t>(each.num_arguments));
     for (std::size_t i = 0; i < capture_inputs.size(); ++i) {
       const TensorSpec& spec = result.captures[i].spec();
       if (capture_inputs[i] < 0) {
-        capture_inputs[i] = graph->add(find_op("Input"), {}, {{"dtype", spec.dtype}, {"shape", spec.shape}}, "unused_capture_" + std::to_string(i)).node;
+        capture_inputs[i] = graph
+                                ->add(find_op("Input"), {}, {{"dtype", spec.dtype}, {"shape", spec.shape}},
+                                      "unused_capture_" + std::to_string(i))
+                                .node;
       }
       graph->inputs.push_back(capture_inputs[i]);
     }

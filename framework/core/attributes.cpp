@@ -46,17 +46,24 @@ std::string to_string(const AttributeValue& value) {
   return std::visit(
       [](const auto& v) -> std::string {
         using T = std::decay_t<decltype(v)>;
-        if constexpr (std::is_same_v<T, bool>) return v ? "true" : "false";
-        else if constexpr (std::is_same_v<T, std::string>) return '"' + v + '"';
-        else if constexpr (std::is_same_v<T, Shape>) return v.to_string();
-        else if constexpr (std::is_same_v<T, DType>) return to_string(v);
-        else if constexpr (std::is_same_v<T, Tensor>) return v.num_elements() <= 1 ? v.to_string() : v.spec().to_string();
-        else if constexpr (std::is_same_v<T, std::shared_ptr<const Graph>>) return "<graph>";
+        if constexpr (std::is_same_v<T, bool>)
+          return v ? "true" : "false";
+        else if constexpr (std::is_same_v<T, std::string>)
+          return '"' + v + '"';
+        else if constexpr (std::is_same_v<T, Shape>)
+          return v.to_string();
+        else if constexpr (std::is_same_v<T, DType>)
+          return to_string(v);
+        else if constexpr (std::is_same_v<T, Tensor>)
+          return v.num_elements() <= 1 ? v.to_string() : v.spec().to_string();
+        else if constexpr (std::is_same_v<T, std::shared_ptr<const Graph>>)
+          return "<graph>";
         else if constexpr (std::is_arithmetic_v<T>) {
           std::ostringstream text;
           text << v;
           return text.str();
-        } else return list(v);
+        } else
+          return list(v);
       },
       value);
 }
@@ -67,8 +74,10 @@ bool equal(const AttributeValue& a, const AttributeValue& b) {
       [&](const auto& left) {
         using T = std::decay_t<decltype(left)>;
         const T& right = std::get<T>(b);
-        if constexpr (std::is_same_v<T, Tensor>) return left.same_as(right);
-        else return left == right;
+        if constexpr (std::is_same_v<T, Tensor>)
+          return left.same_as(right);
+        else
+          return left == right;
       },
       a);
 }

@@ -15,9 +15,9 @@ namespace cohort {
 
 class Graph;
 
-using AttributeValue = std::variant<bool, std::int64_t, double, std::string, DType, Shape, std::vector<std::int64_t>,
-                                    std::vector<double>, std::vector<std::string>, Tensor,
-                                    std::shared_ptr<const Graph>>;
+using AttributeValue =
+    std::variant<bool, std::int64_t, double, std::string, DType, Shape, std::vector<std::int64_t>, std::vector<double>,
+                 std::vector<std::string>, Tensor, std::shared_ptr<const Graph>>;
 
 // The named, compile-time arguments of an op call, such as an axis; a few, kept in the order given.
 class Attributes {

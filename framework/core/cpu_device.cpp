@@ -9,7 +9,8 @@ namespace cohort {
 namespace {
 
 void* aligned_source(std::size_t bytes) {
-  void* memory = std::aligned_alloc(Device::kAlignment, (bytes + Device::kAlignment - 1) / Device::kAlignment * Device::kAlignment);
+  void* memory = std::aligned_alloc(Device::kAlignment,
+                                    (bytes + Device::kAlignment - 1) / Device::kAlignment * Device::kAlignment);
   if (!memory) throw std::bad_alloc();
   return memory;
 }
@@ -38,8 +39,8 @@ class CpuDevice : public Device {
   MemoryPool pool_;
 };
 
-[[maybe_unused]] const bool registered =
-    register_device_type("CPU", [](int index) -> std::unique_ptr<Device> { return std::make_unique<CpuDevice>(index); });
+[[maybe_unused]] const bool registered = register_device_type(
+    "CPU", [](int index) -> std::unique_ptr<Device> { return std::make_unique<CpuDevice>(index); });
 
 }  // namespace
 }  // namespace cohort

@@ -21,7 +21,8 @@ class OutputAllocator {
 };
 
 // What a kernel gets when it runs: pointers, in the order of the op's inputs and outputs, and the step it belongs to.
-// A String input or output points to std::string elements; a Resource input points to what Resource::kernel_pointer says.
+// A String input or output points to std::string elements; a Resource input points to what Resource::kernel_pointer
+// says.
 struct KernelIO {
   void* const* inputs = nullptr;
   void* const* outputs = nullptr;

@@ -37,8 +37,9 @@ class EagerAllocator : public OutputAllocator {
 // they are whatever the scope.
 Device& device_for(const OpDef& op, const Tensors& inputs) {
   if (op.is_host_only()) return cpu();
-  if (Device* scoped = scoped_local_device();
-      scoped && std::none_of(inputs.begin(), inputs.end(), [](const Tensor& t) { return t.dtype() == DType::Resource; })) {
+  if (Device* scoped = scoped_local_device(); scoped && std::none_of(inputs.begin(), inputs.end(), [](const Tensor& t) {
+                                                return t.dtype() == DType::Resource;
+                                              })) {
     return *scoped;
   }
   for (const Tensor& input : inputs) {

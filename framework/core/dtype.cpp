@@ -12,9 +12,9 @@ struct DTypeFacts {
   std::size_t size;
 };
 
-constexpr DTypeFacts kFacts[kDTypeCount] = {{"bool", 1},     {"uint8", 1},   {"int8", 1},    {"int32", 4},
-                                            {"int64", 8},    {"float16", 2}, {"bfloat16", 2}, {"float32", 4},
-                                            {"float64", 8},  {"string", 0},  {"resource", 0}};
+constexpr DTypeFacts kFacts[kDTypeCount] = {{"bool", 1},    {"uint8", 1},   {"int8", 1},     {"int32", 4},
+                                            {"int64", 8},   {"float16", 2}, {"bfloat16", 2}, {"float32", 4},
+                                            {"float64", 8}, {"string", 0},  {"resource", 0}};
 
 }  // namespace
 

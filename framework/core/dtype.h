@@ -81,16 +81,46 @@ DType promote(DType a, DType b);
 
 template <class T>
 struct DTypeOf;
-template <> struct DTypeOf<bool> { static constexpr DType value = DType::Bool; };
-template <> struct DTypeOf<std::uint8_t> { static constexpr DType value = DType::UInt8; };
-template <> struct DTypeOf<std::int8_t> { static constexpr DType value = DType::Int8; };
-template <> struct DTypeOf<std::int32_t> { static constexpr DType value = DType::Int32; };
-template <> struct DTypeOf<std::int64_t> { static constexpr DType value = DType::Int64; };
-template <> struct DTypeOf<Half> { static constexpr DType value = DType::Float16; };
-template <> struct DTypeOf<BFloat16> { static constexpr DType value = DType::BFloat16; };
-template <> struct DTypeOf<float> { static constexpr DType value = DType::Float32; };
-template <> struct DTypeOf<double> { static constexpr DType value = DType::Float64; };
-template <> struct DTypeOf<std::string> { static constexpr DType value = DType::String; };
+template <>
+struct DTypeOf<bool> {
+  static constexpr DType value = DType::Bool;
+};
+template <>
+struct DTypeOf<std::uint8_t> {
+  static constexpr DType value = DType::UInt8;
+};
+template <>
+struct DTypeOf<std::int8_t> {
+  static constexpr DType value = DType::Int8;
+};
+template <>
+struct DTypeOf<std::int32_t> {
+  static constexpr DType value = DType::Int32;
+};
+template <>
+struct DTypeOf<std::int64_t> {
+  static constexpr DType value = DType::Int64;
+};
+template <>
+struct DTypeOf<Half> {
+  static constexpr DType value = DType::Float16;
+};
+template <>
+struct DTypeOf<BFloat16> {
+  static constexpr DType value = DType::BFloat16;
+};
+template <>
+struct DTypeOf<float> {
+  static constexpr DType value = DType::Float32;
+};
+template <>
+struct DTypeOf<double> {
+  static constexpr DType value = DType::Float64;
+};
+template <>
+struct DTypeOf<std::string> {
+  static constexpr DType value = DType::String;
+};
 template <class T>
 inline constexpr DType dtype_of = DTypeOf<T>::value;
 
@@ -98,15 +128,24 @@ inline constexpr DType dtype_of = DTypeOf<T>::value;
 template <class Visit>
 decltype(auto) visit_dtype(DType dtype, Visit&& visit) {
   switch (dtype) {
-    case DType::Bool: return visit(bool{});
-    case DType::UInt8: return visit(std::uint8_t{});
-    case DType::Int8: return visit(std::int8_t{});
-    case DType::Int32: return visit(std::int32_t{});
-    case DType::Int64: return visit(std::int64_t{});
-    case DType::Float16: return visit(Half{});
-    case DType::BFloat16: return visit(BFloat16{});
-    case DType::Float64: return visit(double{});
-    default: return visit(float{});
+    case DType::Bool:
+      return visit(bool{});
+    case DType::UInt8:
+      return visit(std::uint8_t{});
+    case DType::Int8:
+      return visit(std::int8_t{});
+    case DType::Int32:
+      return visit(std::int32_t{});
+    case DType::Int64:
+      return visit(std::int64_t{});
+    case DType::Float16:
+      return visit(Half{});
+    case DType::BFloat16:
+      return visit(BFloat16{});
+    case DType::Float64:
+      return visit(double{});
+    default:
+      return visit(float{});
   }
 }
 

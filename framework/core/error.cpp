@@ -22,20 +22,34 @@ std::string compose(std::string_view who, std::string_view expected, std::initia
 
 const char* to_string(ErrorCode code) {
   switch (code) {
-    case ErrorCode::InvalidArgument: return "InvalidArgument";
-    case ErrorCode::NotFound: return "NotFound";
-    case ErrorCode::AlreadyExists: return "AlreadyExists";
-    case ErrorCode::FailedPrecondition: return "FailedPrecondition";
-    case ErrorCode::OutOfRange: return "OutOfRange";
-    case ErrorCode::Unimplemented: return "Unimplemented";
-    case ErrorCode::Unavailable: return "Unavailable";
-    case ErrorCode::DataLoss: return "DataLoss";
-    case ErrorCode::ResourceExhausted: return "ResourceExhausted";
-    case ErrorCode::DeadlineExceeded: return "DeadlineExceeded";
-    case ErrorCode::Cancelled: return "Cancelled";
-    case ErrorCode::Aborted: return "Aborted";
-    case ErrorCode::PermissionDenied: return "PermissionDenied";
-    case ErrorCode::Internal: return "Internal";
+    case ErrorCode::InvalidArgument:
+      return "InvalidArgument";
+    case ErrorCode::NotFound:
+      return "NotFound";
+    case ErrorCode::AlreadyExists:
+      return "AlreadyExists";
+    case ErrorCode::FailedPrecondition:
+      return "FailedPrecondition";
+    case ErrorCode::OutOfRange:
+      return "OutOfRange";
+    case ErrorCode::Unimplemented:
+      return "Unimplemented";
+    case ErrorCode::Unavailable:
+      return "Unavailable";
+    case ErrorCode::DataLoss:
+      return "DataLoss";
+    case ErrorCode::ResourceExhausted:
+      return "ResourceExhausted";
+    case ErrorCode::DeadlineExceeded:
+      return "DeadlineExceeded";
+    case ErrorCode::Cancelled:
+      return "Cancelled";
+    case ErrorCode::Aborted:
+      return "Aborted";
+    case ErrorCode::PermissionDenied:
+      return "PermissionDenied";
+    case ErrorCode::Internal:
+      return "Internal";
   }
   return "Unknown";
 }

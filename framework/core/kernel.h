@@ -44,8 +44,8 @@ bool has_kernel(std::string_view op, std::string_view device_type);
 // Throws Unimplemented naming the op and the device when the slot is empty.
 KernelFn make_kernel(const KernelSpec& spec, std::string_view device_type);
 
-#define COHORT_KERNEL(op, device_type, maker)                                       \
-  [[maybe_unused]] static const bool COHORT_CONCAT(cohort_kernel_, __COUNTER__) =   \
+#define COHORT_KERNEL(op, device_type, maker)                                     \
+  [[maybe_unused]] static const bool COHORT_CONCAT(cohort_kernel_, __COUNTER__) = \
       ::cohort::register_kernel(op, device_type, maker)
 
 }  // namespace cohort

@@ -105,19 +105,18 @@ class OpDef {
     }
     return *this;
   }
-  OpDef& inputs(int minimum, int maximum = -2);  // number of inputs; maximum -1: any number; left out: exactly `minimum`
+  OpDef& inputs(int minimum,
+                int maximum = -2);  // number of inputs; maximum -1: any number; left out: exactly `minimum`
   OpDef& infer(InferFn infer);
   // For ops of one output: (call, dy) -> a gradient per input.
   template <class F>
-    requires std::is_invocable_v<F, const OpCall&, const Tensor&>
-  OpDef& gradient(F f) {
+  requires std::is_invocable_v<F, const OpCall&, const Tensor&> OpDef& gradient(F f) {
     return gradient_of_all([f](const OpCall& call, std::span<const Tensor> dy) { return collect(f(call, dy[0])); });
   }
   // For ops of several outputs: (call, span of dy).
   template <class F>
-    requires(std::is_invocable_v<F, const OpCall&, std::span<const Tensor>> &&
-             !std::is_invocable_v<F, const OpCall&, const Tensor&>)
-  OpDef& gradient(F f) {
+  requires(std::is_invocable_v<F, const OpCall&, std::span<const Tensor>> &&
+           !std::is_invocable_v<F, const OpCall&, const Tensor&>) OpDef& gradient(F f) {
     return gradient_of_all([f](const OpCall& call, std::span<const Tensor> dy) { return collect(f(call, dy)); });
   }
   // Declares that no gradient flows through: its inputs' gradients are nothing.

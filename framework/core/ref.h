@@ -25,8 +25,7 @@ class Ref {
   Ref(const std::string& name) : Ref(std::string_view(name)) {}
   Ref(std::string_view name) : body_(T::from_name(name)) {}
   template <class U>
-    requires(std::derived_from<U, T> && !std::same_as<U, T>)
-  Ref(const Ref<U>& other) : body_(other.shared()) {}
+  requires(std::derived_from<U, T> && !std::same_as<U, T>) Ref(const Ref<U>& other) : body_(other.shared()) {}
 
   T* get() const { return body_.get(); }
   T* operator->() const { return body_.get(); }

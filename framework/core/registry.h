@@ -20,7 +20,8 @@ class Registry {
 
   explicit Registry(std::string family) : family_(std::move(family)) {}
 
-  // Registers under a class name and any number of aliases; the last registration of a name wins nothing: twice is an error.
+  // Registers under a class name and any number of aliases; the last registration of a name wins nothing: twice is an
+  // error.
   bool add(const std::string& name, Maker maker, std::initializer_list<const char*> aliases = {}) {
     insert(name, maker);
     for (const char* alias : aliases) insert(alias, maker);

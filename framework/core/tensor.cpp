@@ -14,7 +14,8 @@ std::size_t checked_bytes(DType dtype, const Shape& shape) {
     if (size == kUnknown) {
       throw invalid_argument("Tensor", "the shape of values must be known", {{"shape", shape}});
     }
-    if (size > 0 && bytes > static_cast<std::size_t>(std::numeric_limits<std::int64_t>::max()) / static_cast<std::size_t>(size)) {
+    if (size > 0 &&
+        bytes > static_cast<std::size_t>(std::numeric_limits<std::int64_t>::max()) / static_cast<std::size_t>(size)) {
       throw invalid_argument("Tensor", "the tensor must fit into memory", {{"shape", shape}, {"dtype", dtype}});
     }
     bytes *= static_cast<std::size_t>(size);

@@ -7,8 +7,8 @@
 namespace cohort {
 namespace {
 
-constexpr std::int64_t kEdge = 3;         // entries shown at each end of a long axis
-constexpr std::int64_t kShowAll = 1000;   // tensors up to this size are printed whole
+constexpr std::int64_t kEdge = 3;        // entries shown at each end of a long axis
+constexpr std::int64_t kShowAll = 1000;  // tensors up to this size are printed whole
 
 // Prints nested brackets in numpy's way, with "..." inside long axes.
 class Printer {
@@ -32,7 +32,10 @@ class Printer {
     const bool last = axis + 1 == shape_.rank();
     text_ += '[';
     for (std::int64_t i = 0; i < size; ++i) {
-      if (i > 0) text_ += last ? ", " : "," + std::string(static_cast<std::size_t>(shape_.rank() - axis - 1), '\n') + std::string(indent, ' ');
+      if (i > 0)
+        text_ += last ? ", "
+                      : "," + std::string(static_cast<std::size_t>(shape_.rank() - axis - 1), '\n') +
+                            std::string(indent, ' ');
       if (abbreviated_ && size > 2 * kEdge && i == kEdge) {
         text_ += "...";
         i = size - kEdge - 1;

@@ -15,9 +15,7 @@ namespace {
 // Lies outside every address the host can read on x86-64 and AArch64 (whose loads ignore only the top byte).
 constexpr std::uintptr_t kForeign = std::uintptr_t{1} << 52;
 
-void* to_foreign(void* memory) {
-  return reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(memory) | kForeign);
-}
+void* to_foreign(void* memory) { return reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(memory) | kForeign); }
 void* to_native(const void* memory) {
   return reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(memory) & ~kForeign);
 }

@@ -52,7 +52,8 @@ class LoopState {
     void* next(std::size_t i) const { return buffers_[1 - turn_][i]->data(); }
     void flip() { turn_ = 1 - turn_; }
     void copy_out(void* const* outputs) const {
-      for (std::size_t i = 0; i < state_.bytes_.size(); ++i) cpu().copy_from_host(outputs[i], current(i), state_.bytes_[i]);
+      for (std::size_t i = 0; i < state_.bytes_.size(); ++i)
+        cpu().copy_from_host(outputs[i], current(i), state_.bytes_[i]);
     }
 
    private:

@@ -26,7 +26,8 @@ class DynamicExecutable : public Executable {
 
   void run(std::span<const Tensor> inputs, std::span<Tensor> outputs, const RandomState& random) override {
     std::vector<Tensors> values(graph_.nodes.size());
-    for (std::size_t i = 0; i < graph_.inputs.size(); ++i) values[static_cast<std::size_t>(graph_.inputs[i])] = {inputs[i]};
+    for (std::size_t i = 0; i < graph_.inputs.size(); ++i)
+      values[static_cast<std::size_t>(graph_.inputs[i])] = {inputs[i]};
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
       const Node& node = graph_.nodes[i];
       if (passes::is_input(node)) continue;
@@ -64,15 +65,15 @@ class DynamicExecutable : public Executable {
 bool can_be_planned(const Graph& graph, const Device& device) {
   return std::all_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) {
     if (node.op->has_dynamic_outputs() || (node.op->is_host_only() && !device.host_readable())) return false;
-    return std::all_of(node.outputs.begin(), node.outputs.end(), [](const TensorSpec& spec) {
-      return spec.shape.fully_known() && spec.dtype != DType::String;
-    });
+    return std::all_of(node.outputs.begin(), node.outputs.end(),
+                       [](const TensorSpec& spec) { return spec.shape.fully_known() && spec.dtype != DType::String; });
   });
 }
 
 }  // namespace
 
-std::shared_ptr<Executable> compile(const Graph& traced, const Specs& inputs, Device& device, const PassOptions& options) {
+std::shared_ptr<Executable> compile(const Graph& traced, const Specs& inputs, Device& device,
+                                    const PassOptions& options) {
   Graph graph = specialize(inline_calls(traced), inputs);
   passes::remove_dead_nodes(graph);
   if (!can_be_planned(graph, device)) return std::make_shared<DynamicExecutable>(std::move(graph), device);
@@ -104,7 +105,8 @@ constexpr std::size_t kMostSpecializations = 16;
 
 }  // namespace
 
-ExecutableCache::ExecutableCache(std::shared_ptr<const Graph> graph, PassOptions passes) : state_(std::make_unique<State>()) {
+ExecutableCache::ExecutableCache(std::shared_ptr<const Graph> graph, PassOptions passes)
+    : state_(std::make_unique<State>()) {
   state_->graph = std::move(graph);
   state_->passes = passes;
 }
@@ -135,7 +137,8 @@ std::shared_ptr<Executable> ExecutableCache::specialize(std::span<const Tensor> 
   return executable;
 }
 
-void ExecutableCache::run(std::span<const Tensor> inputs, std::span<Tensor> outputs, const RandomState& random, Device& device) {
+void ExecutableCache::run(std::span<const Tensor> inputs, std::span<Tensor> outputs, const RandomState& random,
+                          Device& device) {
   specialize(inputs, device)->run(inputs, outputs, random);
 }
 

@@ -28,7 +28,8 @@ struct Function::State {
   // The trace that accepts these arguments, made if there is none. `mutex` is held.
   const Trace& find(const Specs& arguments, const Tensors& examples = {}) {
     std::vector<std::string> resources;
-    for (const Tensor& example : examples) resources.push_back(example.resource() ? example.resource()->signature() : "");
+    for (const Tensor& example : examples)
+      resources.push_back(example.resource() ? example.resource()->signature() : "");
     for (const Trace& trace : traces) {
       if (accepts(trace.signature, arguments) && (examples.empty() || trace.resources == resources)) return trace;
     }
@@ -106,7 +107,8 @@ struct Function::State {
     for (int& input : graph.inputs) input += input > at ? added : 0;
     for (int k = 0; k <= added; ++k) graph.inputs.push_back(at + k);
     graph.nodes.erase(graph.nodes.begin() + at);
-    graph.nodes.insert(graph.nodes.begin() + at, std::make_move_iterator(inputs.begin()), std::make_move_iterator(inputs.end()));
+    graph.nodes.insert(graph.nodes.begin() + at, std::make_move_iterator(inputs.begin()),
+                       std::make_move_iterator(inputs.end()));
   }
 
   // Axes in which an earlier trace of the same types and ranks differs become unknown, so that shapes that keep

@@ -24,11 +24,7 @@ class Results : public Tensors {
 // How an argument type crosses into a trace as one tensor; specialised for iterators and other handles.
 template <class T>
 struct FunctionArgument {
-  static const Tensor& to_tensor(const T& value)
-    requires std::is_same_v<T, Tensor>
-  {
-    return value;
-  }
+  static const Tensor& to_tensor(const T& value) requires std::is_same_v<T, Tensor> { return value; }
   static const Tensor& from_tensor(const Tensor& tensor) { return tensor; }
 };
 
@@ -76,7 +72,7 @@ Tensors to_tensors(const std::tuple<T...>& values) {
 
 template <class F, class R, class... Args>
 Function make_function(F body, R (F::*)(Args...) const, FunctionOptions options, std::source_location where) {
-  auto run = [body = std::move(body)]<std::size_t... I>(const Tensors& arguments, std::index_sequence<I...>) -> Tensors {
+  auto run = [body = std::move(body)]<std::size_t... I>(const Tensors& arguments, std::index_sequence<I...>)->Tensors {
     auto call = [&]() -> decltype(auto) {
       return body(FunctionArgument<std::decay_t<Args>>::from_tensor(arguments[I])...);
     };

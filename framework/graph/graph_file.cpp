@@ -29,7 +29,8 @@ std::string content_hash(const Tensor& tensor) {
     if (i % 8 == 7 || i + 1 == n) mix(std::exchange(word, 0));
   }
   char text[33];
-  std::snprintf(text, sizeof text, "%016llx%016llx", static_cast<unsigned long long>(a), static_cast<unsigned long long>(b));
+  std::snprintf(text, sizeof text, "%016llx%016llx", static_cast<unsigned long long>(a),
+                static_cast<unsigned long long>(b));
   return text;
 }
 
@@ -67,12 +68,18 @@ void write_attribute(const Attributes::Entry& entry, ConstantTable* constants, A
   std::visit(
       [&](const auto& value) {
         using T = std::decay_t<decltype(value)>;
-        if constexpr (std::is_same_v<T, bool>) out.set_boolean(value);
-        else if constexpr (std::is_same_v<T, std::int64_t>) out.set_integer(value);
-        else if constexpr (std::is_same_v<T, double>) out.set_real(value);
-        else if constexpr (std::is_same_v<T, std::string>) out.set_text(value);
-        else if constexpr (std::is_same_v<T, DType>) out.set_dtype(static_cast<int>(value));
-        else if constexpr (std::is_same_v<T, Shape>) write_shape(value, *out.mutable_shape());
+        if constexpr (std::is_same_v<T, bool>)
+          out.set_boolean(value);
+        else if constexpr (std::is_same_v<T, std::int64_t>)
+          out.set_integer(value);
+        else if constexpr (std::is_same_v<T, double>)
+          out.set_real(value);
+        else if constexpr (std::is_same_v<T, std::string>)
+          out.set_text(value);
+        else if constexpr (std::is_same_v<T, DType>)
+          out.set_dtype(static_cast<int>(value));
+        else if constexpr (std::is_same_v<T, Shape>)
+          write_shape(value, *out.mutable_shape());
         else if constexpr (std::is_same_v<T, Tensor>) {
           if (constants && is_plain(value.dtype())) {
             const std::string hash = content_hash(value);
@@ -105,9 +112,11 @@ std::shared_ptr<Graph> read_graph(const proto::GraphProto& from, const ConstantT
   if (depth > kDeepestGraph) throw malformed("graphs are nested too deeply");
   auto graph = std::make_shared<Graph>();
   auto read_value = [&](const proto::ValueProto& value) -> Value {
-    if (value.node() < 0 || value.node() >= static_cast<int>(graph->nodes.size())) throw malformed("a value comes before its node");
+    if (value.node() < 0 || value.node() >= static_cast<int>(graph->nodes.size()))
+      throw malformed("a value comes before its node");
     const Specs& outputs = graph->nodes[static_cast<std::size_t>(value.node())].outputs;
-    if (value.output() < 0 || value.output() >= static_cast<int>(outputs.size())) throw malformed("a node lacks an output");
+    if (value.output() < 0 || value.output() >= static_cast<int>(outputs.size()))
+      throw malformed("a node lacks an output");
     return {value.node(), value.output()};
   };
   for (const proto::NodeProto& node : from.nodes()) {
@@ -123,10 +132,12 @@ std::shared_ptr<Graph> read_graph(const proto::GraphProto& from, const ConstantT
     Node& added = graph->nodes.back();
     added.location = node.location();
     added.device = node.device();
-    if (added.outputs.size() != static_cast<std::size_t>(node.outputs_size())) throw malformed("a node has another number of outputs");
+    if (added.outputs.size() != static_cast<std::size_t>(node.outputs_size()))
+      throw malformed("a node has another number of outputs");
     for (std::size_t i = 0; i < added.outputs.size(); ++i) {
       const auto& spec = node.outputs(static_cast<int>(i));
-      if (read_dtype(spec.dtype()) != added.outputs[i].dtype || !read_shape(spec.shape()).compatible(added.outputs[i].shape)) {
+      if (read_dtype(spec.dtype()) != added.outputs[i].dtype ||
+          !read_shape(spec.shape()).compatible(added.outputs[i].shape)) {
         throw malformed("node '" + node.name() + "' claims a shape its op does not give");
       }
     }
@@ -144,23 +155,35 @@ std::shared_ptr<Graph> read_graph(const proto::GraphProto& from, const ConstantT
 
 AttributeValue read_attribute(const AttributeProto& from, const ConstantTable* constants, int depth) {
   switch (from.value_case()) {
-    case AttributeProto::kBoolean: return from.boolean();
-    case AttributeProto::kInteger: return std::int64_t{from.integer()};
-    case AttributeProto::kReal: return from.real();
-    case AttributeProto::kText: return from.text();
-    case AttributeProto::kDtype: return read_dtype(from.dtype());
-    case AttributeProto::kShape: return read_shape(from.shape());
-    case AttributeProto::kIntegers: return std::vector<std::int64_t>(from.integers().values().begin(), from.integers().values().end());
-    case AttributeProto::kReals: return std::vector<double>(from.reals().values().begin(), from.reals().values().end());
-    case AttributeProto::kTexts: return std::vector<std::string>(from.texts().values().begin(), from.texts().values().end());
+    case AttributeProto::kBoolean:
+      return from.boolean();
+    case AttributeProto::kInteger:
+      return std::int64_t{from.integer()};
+    case AttributeProto::kReal:
+      return from.real();
+    case AttributeProto::kText:
+      return from.text();
+    case AttributeProto::kDtype:
+      return read_dtype(from.dtype());
+    case AttributeProto::kShape:
+      return read_shape(from.shape());
+    case AttributeProto::kIntegers:
+      return std::vector<std::int64_t>(from.integers().values().begin(), from.integers().values().end());
+    case AttributeProto::kReals:
+      return std::vector<double>(from.reals().values().begin(), from.reals().values().end());
+    case AttributeProto::kTexts:
+      return std::vector<std::string>(from.texts().values().begin(), from.texts().values().end());
     case AttributeProto::kConstantHash: {
       const Tensor* value = constants ? constants->find(from.constant_hash()) : nullptr;
       if (!value) throw malformed("constant " + from.constant_hash() + " is missing");
       return *value;
     }
-    case AttributeProto::kTensor: return read_tensor(from.tensor());
-    case AttributeProto::kGraph: return std::shared_ptr<const Graph>(read_graph(from.graph(), constants, depth + 1));
-    case AttributeProto::VALUE_NOT_SET: break;
+    case AttributeProto::kTensor:
+      return read_tensor(from.tensor());
+    case AttributeProto::kGraph:
+      return std::shared_ptr<const Graph>(read_graph(from.graph(), constants, depth + 1));
+    case AttributeProto::VALUE_NOT_SET:
+      break;
   }
   throw malformed("attribute '" + from.name() + "' has no value");
 }
@@ -202,11 +225,13 @@ Tensor read_tensor(const proto::TensorProto& from) {
   const Shape shape = read_shape(from.shape());
   if (!shape.fully_known() || dtype == DType::Resource) throw malformed("a tensor has no value");
   // Compared as a quotient: a huge shape must not wrap around to a small size.
-  std::size_t left = dtype == DType::String ? static_cast<std::size_t>(from.strings_size()) : from.content().size() / size_of(dtype);
+  std::size_t left =
+      dtype == DType::String ? static_cast<std::size_t>(from.strings_size()) : from.content().size() / size_of(dtype);
   if (dtype != DType::String && from.content().size() % size_of(dtype) != 0) throw malformed("a tensor is cut off");
   std::size_t wanted = 1;
   for (std::int64_t size : shape) {
-    if (size != 0 && wanted > left / static_cast<std::size_t>(size)) throw malformed("a tensor holds fewer bytes than its shape says");
+    if (size != 0 && wanted > left / static_cast<std::size_t>(size))
+      throw malformed("a tensor holds fewer bytes than its shape says");
     wanted *= static_cast<std::size_t>(size);
   }
   if (wanted != left) throw malformed("a tensor's bytes do not fit its shape");
@@ -256,7 +281,8 @@ std::shared_ptr<Graph> parse_graph_with_constants(std::string_view bytes) {
   proto::GraphFileProto from;
   if (!from.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) throw malformed("not a graph file");
   ConstantTable constants;
-  for (const auto& constant : from.constants()) constants.tensors.emplace_back(constant.hash(), read_tensor(constant.value()));
+  for (const auto& constant : from.constants())
+    constants.tensors.emplace_back(constant.hash(), read_tensor(constant.value()));
   return read_graph(from.graph(), &constants, 0);
 }
 

@@ -8,9 +8,8 @@ NestedGraph::NestedGraph(const Graph& graph, Specs inputs)
     : inputs_(std::move(inputs)), executable_(compile(graph, inputs_, cpu())) {
   const Graph& compiled = executable_->graph();
   planned_ = std::all_of(compiled.nodes.begin(), compiled.nodes.end(), [](const Node& node) {
-    return std::all_of(node.outputs.begin(), node.outputs.end(), [](const TensorSpec& s) {
-      return s.shape.fully_known() && s.dtype != DType::String;
-    });
+    return std::all_of(node.outputs.begin(), node.outputs.end(),
+                       [](const TensorSpec& s) { return s.shape.fully_known() && s.dtype != DType::String; });
   });
 }
 
@@ -20,7 +19,8 @@ Specs NestedGraph::outputs() const {
   return specs;
 }
 
-void NestedGraph::run(void* const* inputs, void* const* outputs, const RandomState& random, OutputAllocator* allocator) const {
+void NestedGraph::run(void* const* inputs, void* const* outputs, const RandomState& random,
+                      OutputAllocator* allocator) const {
   if (planned_) {
     executable_->run_raw(inputs, outputs, random);
     return;

@@ -14,7 +14,8 @@ class NestedGraph {
 
   // Inputs in order; results are written where `outputs` points, or, where that is null, into memory asked of
   // `allocator` as output `first_output + i`.
-  void run(void* const* inputs, void* const* outputs, const RandomState& random, OutputAllocator* allocator = nullptr) const;
+  void run(void* const* inputs, void* const* outputs, const RandomState& random,
+           OutputAllocator* allocator = nullptr) const;
   // Specs of the results; unknown axes where they depend on values.
   Specs outputs() const;
 

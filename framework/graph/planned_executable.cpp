@@ -13,7 +13,8 @@ PlannedExecutable::PlannedExecutable(Graph graph, Device& device, bool share_mem
     : graph_(std::move(graph)), device_(device), plan_(passes::plan_memory(graph_, share_memory)) {
   constants_.resize(graph_.nodes.size());
   for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
-    if (passes::is_constant(graph_.nodes[i])) constants_[i] = graph_.nodes[i].attributes.get<Tensor>("value").to(device);
+    if (passes::is_constant(graph_.nodes[i]))
+      constants_[i] = graph_.nodes[i].attributes.get<Tensor>("value").to(device);
   }
   make_steps();
   free_frames_.push_back(make_frame());
@@ -69,9 +70,12 @@ void PlannedExecutable::make_steps() {
 
 void* PlannedExecutable::fixed_pointer(const Location& location, char* arena) const {
   switch (location.kind) {
-    case Location::Kind::Arena: return arena + location.offset;
-    case Location::Kind::Constant: return constants_[static_cast<std::size_t>(location.slot)].raw();
-    default: return nullptr;
+    case Location::Kind::Arena:
+      return arena + location.offset;
+    case Location::Kind::Constant:
+      return constants_[static_cast<std::size_t>(location.slot)].raw();
+    default:
+      return nullptr;
   }
 }
 

@@ -53,16 +53,15 @@ const Ref<Constraint>& Variable::constraint() const { return body_->constraint_;
 void Variable::set_constraint(Ref<Constraint> constraint) { body_->constraint_ = std::move(constraint); }
 const Tensor& Variable::handle() const { return handle_; }
 
-Tensor Variable::value() const {
-  return run_op("ReadVariable", {handle_}, {{"dtype", dtype()}, {"shape", shape()}});
-}
+Tensor Variable::value() const { return run_op("ReadVariable", {handle_}, {{"dtype", dtype()}, {"shape", shape()}}); }
 
 namespace {
 
 // The value in the variable's type, checked against its shape.
 Tensor fitting(const Variable& variable, const Tensor& value, const char* what) {
   if (!value.shape().compatible(variable.shape())) {
-    throw invalid_argument("Variable '" + variable.path() + "'", std::string(what) + " needs a value of the variable's shape",
+    throw invalid_argument("Variable '" + variable.path() + "'",
+                           std::string(what) + " needs a value of the variable's shape",
                            {{"value.shape", value.shape()}, {"variable.shape", variable.shape()}});
   }
   return value.dtype() == variable.dtype() ? value : run_op("Cast", {value}, {{"dtype", variable.dtype()}});
@@ -74,10 +73,12 @@ void Variable::assign(const Tensor& value) {
   run_op_all("AssignVariable", {handle_, fitting(*this, value, "assign")}, {{"dtype", dtype()}, {"shape", shape()}});
 }
 void Variable::assign_add(const Tensor& delta) {
-  run_op_all("AssignAddVariable", {handle_, fitting(*this, delta, "assign_add")}, {{"dtype", dtype()}, {"shape", shape()}});
+  run_op_all("AssignAddVariable", {handle_, fitting(*this, delta, "assign_add")},
+             {{"dtype", dtype()}, {"shape", shape()}});
 }
 void Variable::assign_sub(const Tensor& delta) {
-  run_op_all("AssignSubVariable", {handle_, fitting(*this, delta, "assign_sub")}, {{"dtype", dtype()}, {"shape", shape()}});
+  run_op_all("AssignSubVariable", {handle_, fitting(*this, delta, "assign_sub")},
+             {{"dtype", dtype()}, {"shape", shape()}});
 }
 void Variable::scatter_add(const Tensor& indices, const Tensor& values) {
   run_op_all("ScatterAddVariable", {handle_, indices, values}, {{"dtype", dtype()}, {"shape", shape()}});

@@ -23,7 +23,9 @@ COHORT_OP("ReadVariable")
 COHORT_OP("CopyVariable")
     .inputs(1)
     .reads()
-    .infer([](const OpCall& call) -> Specs { return {{call.attr<DType>("dtype"), call.attr<Shape>("shape")}}; })
+    .infer([](const OpCall& call) -> Specs {
+      return {{call.attr<DType>("dtype"), call.attr<Shape>("shape")}};
+    })
     .not_differentiable();
 
 COHORT_OP("AssignVariable").inputs(2).writes().infer(no_outputs).not_differentiable();

@@ -119,7 +119,8 @@ TEST(GradientTape, InsideATraceTheGradientIsPartOfTheGraph) {
 class ControlFlow : public ::testing::TestWithParam<bool> {
  protected:
   // d sum(f(x)) / dx and f(x)
-  std::pair<std::vector<float>, std::vector<float>> run(const std::function<Tensor(const Tensor&)>& f, const Tensor& x) {
+  std::pair<std::vector<float>, std::vector<float>> run(const std::function<Tensor(const Tensor&)>& f,
+                                                        const Tensor& x) {
     auto both = [&](const Tensors& in) -> Tensors {
       GradientTape tape;
       tape.watch(in[0]);
@@ -133,7 +134,9 @@ class ControlFlow : public ::testing::TestWithParam<bool> {
 
 TEST_P(ControlFlow, CondTakesTheBranch) {
   auto f = [](const Tensor& x) {
-    return ops::cond(ops::greater(ops::sum(x), Tensor::scalar(0.0)), [&] { return Tensors{x * x}; }, [&] { return Tensors{x * -3.0}; })[0];
+    return ops::cond(
+        ops::greater(ops::sum(x), Tensor::scalar(0.0)), [&] { return Tensors{x * x}; },
+        [&] { return Tensors{x * -3.0}; })[0];
   };
   EXPECT_EQ(run(f, vector({1, 2})).first, (std::vector<float>{1, 4}));
   EXPECT_EQ(run(f, vector({1, 2})).second, (std::vector<float>{2, 4}));
@@ -154,7 +157,9 @@ TEST_P(ControlFlow, WhileLoopWithALimitHasAGradient) {
 TEST_P(ControlFlow, ScanCarriesAndStacks) {
   auto f = [](const Tensor& x) {
     const ops::ScanResult r = ops::scan(
-        [](const Tensors& carry, const Tensors& slice) { return Tensors{carry[0] * slice[0], carry[0] + slice[0]}; },
+        [](const Tensors& carry, const Tensors& slice) {
+          return Tensors{carry[0] * slice[0], carry[0] + slice[0]};
+        },
         {Tensor::scalar(1.0)}, {x});
     return ops::concatenate({ops::reshape(r.carries[0], {1}), r.sequences[0]}, 0);
   };

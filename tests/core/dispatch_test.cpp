@@ -169,8 +169,8 @@ TEST(Dispatch, BadCallsSayWhatIsWrong) {
                 ErrorCode::InvalidArgument)
                 .find("factor"),
             std::string::npos);
-  const int trace = 0;
-  const Tensor symbol = Tensor::symbolic({DType::Float32, {}}, {&trace, 0, 0});
+  constexpr std::uint64_t trace = 1;
+  const Tensor symbol = Tensor::symbolic({DType::Float32, {}}, {trace, 0, 0});
   EXPECT_NE(message_of([&] { run_op("DispatchTestScale", {symbol}); }, ErrorCode::FailedPrecondition).find("trace"),
             std::string::npos);
 }

@@ -123,8 +123,8 @@ TEST(Tensor, StringsAndResourcesStayOnTheHost) {
 }
 
 TEST(Tensor, ASymbolHasNoValue) {
-  const int trace = 0;
-  const Tensor symbol = Tensor::symbolic({DType::Float32, {kUnknown, 10}}, {&trace, 3, 0});
+  constexpr std::uint64_t trace = 1;
+  const Tensor symbol = Tensor::symbolic({DType::Float32, {kUnknown, 10}}, {trace, 3, 0});
   EXPECT_TRUE(symbol.is_symbolic());
   EXPECT_EQ(symbol.spec().to_string(), "float32(None, 10)");
   EXPECT_EQ(symbol.to_string(), "Tensor(shape=(None, 10), dtype=float32, symbolic)");

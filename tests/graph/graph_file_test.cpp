@@ -13,7 +13,8 @@ TracedGraph sample() {
   const Tensor constant = Tensor::of<float>({1, 2, 3}, {3});
   return trace({{float32, {kUnknown, 3}}}, [&](const Tensors& in) {
     const Tensor y = ops::sum(in[0] * constant, {1});
-    return ops::cond(ops::greater(ops::sum(y), Tensor::scalar(0)), [&] { return Tensors{y * 2.0}; }, [&] { return Tensors{y}; });
+    return ops::cond(
+        ops::greater(ops::sum(y), Tensor::scalar(0)), [&] { return Tensors{y * 2.0}; }, [&] { return Tensors{y}; });
   });
 }
 
@@ -50,10 +51,10 @@ TEST(GraphFile, MalformedBytesAreRefused) {
   // Cut off or changed anywhere: an error or another valid graph, never a crash.
   for (std::size_t i = 0; i < good.size(); ++i) {
     for (const std::string& bad : {good.substr(0, i), [&] {
-           std::string changed = good;
-           changed[i] = static_cast<char>(changed[i] ^ 0x5a);
-           return changed;
-         }()}) {
+                                     std::string changed = good;
+                                     changed[i] = static_cast<char>(changed[i] ^ 0x5a);
+                                     return changed;
+                                   }()}) {
       try {
         parse_graph_with_constants(bad);
       } catch (const Error&) {

@@ -16,10 +16,12 @@ namespace {
 class MlpStep : public ::testing::Test {
  protected:
   MlpStep()
-      : model_({layers::Dense(32, {.activation = "relu"}), layers::Dense(32, {.activation = "relu"}), layers::Dense(10)}),
+      : model_(
+            {layers::Dense(32, {.activation = "relu"}), layers::Dense(32, {.activation = "relu"}), layers::Dense(10)}),
         x_(Tensor::full({16, 20}, 0.5)),
         y_(Tensor::full({16}, 3, int32)) {
-    model_.compile({.optimizer = optimizers::Adam(1e-3), .loss = losses::SparseCategoricalCrossentropy({.from_logits = true})});
+    model_.compile(
+        {.optimizer = optimizers::Adam(1e-3), .loss = losses::SparseCategoricalCrossentropy({.from_logits = true})});
     model_.predict_on_batch(x_);
     program_ = std::make_unique<Program>(model_, Program::Kind::Train);
     step_ = &program_->step(with_unknown_batch(spec_of(Element::tuple({Element(x_), Element(y_)}))));
@@ -100,11 +102,6 @@ TEST_F(MlpStep, ScheduleMakesOneUpdate) {
 TEST_F(MlpStep, FoldLeavesNoArithmeticOnShapes) {
   EXPECT_EQ(count(kernels(compile()->graph()), "BroadcastLike"), 0);
   EXPECT_GT(count(kernels(compile({.fold = false})->graph()), "SizeOf"), 0);
-}
-
-TEST_F(MlpStep, CseComputesTheSameOnce) {
-  // With folding off the batch size is asked for by the loss, its gradient and the metric.
-  EXPECT_LT(kernels(compile({.fold = false})->graph()).size(), kernels(compile({.fold = false, .cse = false})->graph()).size());
 }
 
 TEST_F(MlpStep, MemoryIsShared) {

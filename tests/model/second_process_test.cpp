@@ -28,7 +28,8 @@ Tensor numbers(const Shape& shape, int seed) {
 
 Tensor labels(std::int64_t count, int seed) {
   std::vector<std::int32_t> values(static_cast<std::size_t>(count));
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<std::int32_t>((i + static_cast<std::size_t>(seed)) % 4);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values[i] = static_cast<std::int32_t>((i + static_cast<std::size_t>(seed)) % 4);
   return Tensor::of(values, {count});
 }
 
@@ -39,8 +40,8 @@ std::vector<char> bytes_of(const Tensor& tensor) {
 }
 
 TEST(SecondProcess, RunsTheSerialisedTrainStepBitForBit) {
-  const std::filesystem::path runner =
-      std::filesystem::read_symlink("/proc/self/exe").parent_path().parent_path() / "contract/contract_program_graph_runner";
+  const std::filesystem::path runner = std::filesystem::read_symlink("/proc/self/exe").parent_path().parent_path() /
+                                       "contract/contract_program_graph_runner";
   ASSERT_TRUE(std::filesystem::exists(runner)) << "build the target contract_program_graph_runner";
 
   Sequential model({layers::Dense(16, {.activation = "relu"}), layers::Dropout(0.3), layers::Dense(4)});
@@ -51,8 +52,8 @@ TEST(SecondProcess, RunsTheSerialisedTrainStepBitForBit) {
   for (int b = 0; b < kSteps; ++b) batches.push_back({numbers({8, 6}, b), labels(8, b)});
   model.predict_on_batch(batches[0][0]);
   Program program(model, Program::Kind::Train);
-  const ElementSpec spec = with_unknown_batch(
-      spec_of(Element::tuple({Element(batches[0][0]), Element(batches[0][1])})));
+  const ElementSpec spec =
+      with_unknown_batch(spec_of(Element::tuple({Element(batches[0][0]), Element(batches[0][1])})));
   const StepGraph& step = program.step(spec);
 
   const test::TemporaryFolder folder;
@@ -68,7 +69,8 @@ TEST(SecondProcess, RunsTheSerialisedTrainStepBitForBit) {
   state.set_attribute("", "kinds", kinds);
   for (int b = 0; b < kSteps; ++b) {
     for (int i = 0; i < 2; ++i) {
-      state.write("batches/" + std::to_string(b) + "/" + std::to_string(i), batches[static_cast<std::size_t>(b)][static_cast<std::size_t>(i)]);
+      state.write("batches/" + std::to_string(b) + "/" + std::to_string(i),
+                  batches[static_cast<std::size_t>(b)][static_cast<std::size_t>(i)]);
     }
   }
   state.close();

@@ -25,7 +25,8 @@ bool only_shape_matters(const Node& node, std::size_t input) {
 
 bool known_when_compiled(const Graph& graph, const Node& node) {
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-    if (!is_constant(graph.nodes[static_cast<std::size_t>(node.inputs[i].node)]) && !only_shape_matters(node, i)) return false;
+    if (!is_constant(graph.nodes[static_cast<std::size_t>(node.inputs[i].node)]) && !only_shape_matters(node, i))
+      return false;
   }
   return true;
 }

@@ -9,7 +9,8 @@ namespace cohort::passes {
 namespace {
 
 bool is_output(const Graph& graph, int node) {
-  return std::any_of(graph.outputs.begin(), graph.outputs.end(), [&](const Value& output) { return output.node == node; });
+  return std::any_of(graph.outputs.begin(), graph.outputs.end(),
+                     [&](const Value& output) { return output.node == node; });
 }
 
 // The only user of a node's first output, -1 when there are several or it leaves the graph.

@@ -38,7 +38,8 @@ class Grouping {
     for (const Value& input : n.inputs) {
       const int candidate = group_[static_cast<std::size_t>(input.node)];
       if (candidate >= 0 && candidate != best && may_join(node, candidate) &&
-          (best < 0 || groups_[static_cast<std::size_t>(candidate)].size() > groups_[static_cast<std::size_t>(best)].size())) {
+          (best < 0 ||
+           groups_[static_cast<std::size_t>(candidate)].size() > groups_[static_cast<std::size_t>(best)].size())) {
         best = candidate;
       }
     }
@@ -54,7 +55,8 @@ class Grouping {
     const std::vector<int>& members = groups_[static_cast<std::size_t>(group)];
     const Node& n = graph_.nodes[static_cast<std::size_t>(node)];
     const Shape& shape = graph_.nodes[static_cast<std::size_t>(members[0])].outputs[0].shape;
-    if (n.outputs[0].shape != shape || members.size() >= kLargestGroup || external_inputs(members, n) > kMostInputs) return false;
+    if (n.outputs[0].shape != shape || members.size() >= kLargestGroup || external_inputs(members, n) > kMostInputs)
+      return false;
     // No way from the group through something outside of it back to this node: through its own dependencies, or
     // through other groups, whose members all run at once.
     for (int before : dependencies_[static_cast<std::size_t>(node)]) {
@@ -109,11 +111,13 @@ class Grouping {
 // The program of one group, written into a node.
 class FusedNode {
  public:
-  FusedNode(const Graph& graph, const std::vector<int>& members, const std::vector<std::vector<std::pair<int, int>>>& users)
+  FusedNode(const Graph& graph, const std::vector<int>& members,
+            const std::vector<std::vector<std::pair<int, int>>>& users)
       : members_(members) {
     for (int member : members) {
       for (const Value& input : graph.nodes[static_cast<std::size_t>(member)].inputs) {
-        if (position(input.node) < 0 && std::find(inputs_.begin(), inputs_.end(), input) == inputs_.end()) inputs_.push_back(input);
+        if (position(input.node) < 0 && std::find(inputs_.begin(), inputs_.end(), input) == inputs_.end())
+          inputs_.push_back(input);
       }
     }
     std::vector<std::string> ops;
@@ -133,8 +137,7 @@ class FusedNode {
     node_.op = &find_op("FusedElementwise");
     node_.inputs = inputs_;
     node_.outputs = outputs_;
-    node_.attributes = {{"ops", ops},       {"args", args},         {"arity", arity},
-                        {"dtypes", dtypes}, {"results", results_}};
+    node_.attributes = {{"ops", ops}, {"args", args}, {"arity", arity}, {"dtypes", dtypes}, {"results", results_}};
   }
 
   const Node& node() const { return node_; }
@@ -150,7 +153,8 @@ class FusedNode {
     return found == members_.end() ? -1 : found - members_.begin();
   }
   std::int64_t operand(const Value& input) const {
-    if (const std::int64_t member = position(input.node); member >= 0) return static_cast<std::int64_t>(inputs_.size()) + member;
+    if (const std::int64_t member = position(input.node); member >= 0)
+      return static_cast<std::int64_t>(inputs_.size()) + member;
     return std::find(inputs_.begin(), inputs_.end(), input) - inputs_.begin();
   }
   bool used_outside(const Graph& graph, const std::vector<std::vector<std::pair<int, int>>>& users, int member) const {
@@ -187,7 +191,8 @@ void fuse_elementwise(Graph& graph) {
       if (member != place) {
         keep[static_cast<std::size_t>(member)] = false;
         auto& own = before[static_cast<std::size_t>(place)];
-        own.insert(own.end(), before[static_cast<std::size_t>(member)].begin(), before[static_cast<std::size_t>(member)].end());
+        own.insert(own.end(), before[static_cast<std::size_t>(member)].begin(),
+                   before[static_cast<std::size_t>(member)].end());
       }
       if (const int output = fused.output_of(member); output >= 0) redirected.push_back({{member, 0}, {place, output}});
     }

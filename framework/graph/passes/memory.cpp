@@ -47,7 +47,9 @@ class Planner {
   Location& location(Value value) {
     return plan_.locations[static_cast<std::size_t>(value.node)][static_cast<std::size_t>(value.output)];
   }
-  int& block(Value value) { return block_[static_cast<std::size_t>(value.node)][static_cast<std::size_t>(value.output)]; }
+  int& block(Value value) {
+    return block_[static_cast<std::size_t>(value.node)][static_cast<std::size_t>(value.output)];
+  }
 
   // Through aliases to the value whose memory is used.
   Value root(Value value) const {
@@ -59,7 +61,8 @@ class Planner {
 
   void find_last_uses() {
     last_use_.resize(graph_.nodes.size());
-    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) last_use_[i].assign(graph_.nodes[i].outputs.size(), static_cast<int>(i));
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i)
+      last_use_[i].assign(graph_.nodes[i].outputs.size(), static_cast<int>(i));
     auto use = [&](Value value, int node) {
       const Value r = root(value);
       int& last = last_use_[static_cast<std::size_t>(r.node)][static_cast<std::size_t>(r.output)];
@@ -95,7 +98,8 @@ class Planner {
         return;
       }
     }
-    const std::size_t bytes = aligned(static_cast<std::size_t>(graph_.spec(value).shape.num_elements()) * size_of(graph_.spec(value).dtype));
+    const std::size_t bytes =
+        aligned(static_cast<std::size_t>(graph_.spec(value).shape.num_elements()) * size_of(graph_.spec(value).dtype));
     const int last = last_use_[static_cast<std::size_t>(value.node)][static_cast<std::size_t>(value.output)];
     location(value).kind = Location::Kind::Arena;
     if (share_) {
@@ -116,7 +120,8 @@ class Planner {
     for (const Value& input : node.inputs) {
       const Value r = root(input);
       if (graph_.spec(input).shape != spec.shape || size_of(graph_.spec(input).dtype) != size_of(spec.dtype)) continue;
-      if (block(r) < 0 || last_use_[static_cast<std::size_t>(r.node)][static_cast<std::size_t>(r.output)] != value.node) continue;
+      if (block(r) < 0 || last_use_[static_cast<std::size_t>(r.node)][static_cast<std::size_t>(r.output)] != value.node)
+        continue;
       if (blocks_[static_cast<std::size_t>(block(r))].last != value.node) continue;
       // The same memory read under another shape (broadcast) would be overwritten too early.
       const bool elsewhere = std::any_of(node.inputs.begin(), node.inputs.end(), [&](const Value& other) {
@@ -131,15 +136,18 @@ class Planner {
   void assign_offsets() {
     std::vector<std::size_t> order(blocks_.size());
     std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return blocks_[a].bytes > blocks_[b].bytes; });
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return blocks_[a].bytes > blocks_[b].bytes; });
     std::vector<std::size_t> placed;
     for (std::size_t index : order) {
       Block& block = blocks_[index];
       std::vector<std::size_t> rivals;
       for (std::size_t other : placed) {
-        if (!share_ || (blocks_[other].first <= block.last && block.first <= blocks_[other].last)) rivals.push_back(other);
+        if (!share_ || (blocks_[other].first <= block.last && block.first <= blocks_[other].last))
+          rivals.push_back(other);
       }
-      std::sort(rivals.begin(), rivals.end(), [&](std::size_t a, std::size_t b) { return blocks_[a].offset < blocks_[b].offset; });
+      std::sort(rivals.begin(), rivals.end(),
+                [&](std::size_t a, std::size_t b) { return blocks_[a].offset < blocks_[b].offset; });
       std::size_t offset = 0;
       for (std::size_t rival : rivals) {
         if (offset + block.bytes <= blocks_[rival].offset) break;

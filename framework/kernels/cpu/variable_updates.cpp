@@ -53,7 +53,8 @@ KernelFn make_scatter_add(const KernelSpec& spec) {
                                  {{"indices[" + std::to_string(i) + "]", row}, {"rows", rows}});
         }
         const T* values = io.in<T>(2) + i * width;
-        for (std::int64_t k = 0; k < width; ++k) variable[row * width + k] = static_cast<T>(variable[row * width + k] + values[k]);
+        for (std::int64_t k = 0; k < width; ++k)
+          variable[row * width + k] = static_cast<T>(variable[row * width + k] + values[k]);
       }
     };
   });
