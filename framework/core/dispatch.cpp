@@ -1,6 +1,7 @@
 #include "cohort/core/dispatch.h"
 
 #include <algorithm>
+#include <string_view>
 
 #include "cohort/core/device.h"
 #include "cohort/core/device_spec.h"
@@ -33,14 +34,19 @@ class EagerAllocator : public OutputAllocator {
   Tensors tensors;
 };
 
-// The device an eager op runs on: the one a scope names, else where its first plain input lies. Resources stay where
-// they are whatever the scope.
+// The device an eager op runs on: where its variable lies, else the one a scope names, else where its first plain input
+// lies.
 Device& device_for(const OpDef& op, const Tensors& inputs) {
   if (op.is_host_only()) return cpu();
   if (Device* scoped = scoped_local_device(); scoped && std::none_of(inputs.begin(), inputs.end(), [](const Tensor& t) {
                                                 return t.dtype() == DType::Resource;
                                               })) {
     return *scoped;
+  }
+  for (const Tensor& input : inputs) {
+    if (input.dtype() == DType::Resource && input.resource()->kind() == std::string_view("Variable")) {
+      return input.resource()->shared_value().device();
+    }
   }
   for (const Tensor& input : inputs) {
     if (input.dtype() != DType::String && input.buffer()) return input.device();

@@ -90,6 +90,24 @@ TEST(Optimizers, ATracedStepIsTheEagerStep) {
   EXPECT_EQ(read_now(first).to_vector<float>(), read_now(second).to_vector<float>());
 }
 
+TEST(Optimizers, TracedAccumulationIsTheEagerOne) {
+  for (const double momentum : {0.0, 0.9}) {
+    const SGD eager(0.1, {.momentum = momentum, .gradient_accumulation_steps = 2});
+    const SGD traced(0.1, {.momentum = momentum, .gradient_accumulation_steps = 2});
+    const Variable first = kernel(), second = kernel();
+    eager->build({first});
+    traced->build({second});
+    const Function step = function([&](const Tensor& gradient) { traced.apply({gradient}, {second}); });
+    for (int i = 0; i < 5; ++i) {
+      SCOPED_TRACE(i);
+      const Tensor& gradient = gradients()[static_cast<std::size_t>(i % 2)];
+      eager.apply({gradient}, {first});
+      step(gradient);
+      EXPECT_EQ(read_now(first).to_vector<float>(), read_now(second).to_vector<float>()) << step.graph().to_string();
+    }
+  }
+}
+
 TEST(Optimizers, ALargeUpdateIsTheSameInEveryElement) {
   const std::int64_t size = 100003;
   const Variable large(Tensor::full({size}, 1.0), {.name = "large"});
