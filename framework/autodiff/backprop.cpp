@@ -8,17 +8,12 @@
 namespace cohort {
 namespace {
 
-// A variable is the same source through whichever handle it was read.
-const void* key_of(const Tensor& tensor) {
-  return tensor.dtype() == DType::Resource && !tensor.is_symbolic() ? tensor.resource().get() : tensor.identity();
-}
-
 // The gradients that reached each tensor, added up as they come.
 class GradientStore {
  public:
   void add(const Tensor& tensor, const Gradient& gradient) {
     if (!gradient.defined()) return;
-    Gradient& slot = sums_[key_of(tensor)];
+    Gradient& slot = sums_[tensor.key()];
     if (!slot.defined()) {
       slot = gradient;
     } else if (slot.is_slices() && gradient.is_slices()) {
@@ -30,7 +25,7 @@ class GradientStore {
     }
   }
   const Gradient* find(const Tensor& tensor) const {
-    auto found = sums_.find(key_of(tensor));
+    auto found = sums_.find(tensor.key());
     return found == sums_.end() ? nullptr : &found->second;
   }
 
@@ -41,14 +36,14 @@ class GradientStore {
 // Which recorded ops lie between a source and a target: only those need a gradient.
 std::vector<bool> needed_ops(const std::vector<RecordedOp>& ops, const Tensors& sources) {
   std::unordered_set<const void*> reached;
-  for (const Tensor& source : sources) reached.insert(key_of(source));
+  for (const Tensor& source : sources) reached.insert(source.key());
   std::vector<bool> needed(ops.size());
   for (std::size_t i = 0; i < ops.size(); ++i) {
     for (const Tensor& input : ops[i].inputs) {
-      if (reached.contains(key_of(input))) needed[i] = true;
+      if (reached.contains(input.key())) needed[i] = true;
     }
     if (needed[i] && ops[i].op->is_differentiable()) {
-      for (const Tensor& output : ops[i].outputs) reached.insert(key_of(output));
+      for (const Tensor& output : ops[i].outputs) reached.insert(output.key());
     }
   }
   return needed;

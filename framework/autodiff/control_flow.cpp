@@ -8,17 +8,6 @@
 namespace cohort {
 namespace {
 
-Specs specs_of(const Tensors& tensors) {
-  Specs specs;
-  for (const Tensor& tensor : tensors) specs.push_back(tensor.spec());
-  return specs;
-}
-
-Tensors joined(Tensors a, const Tensors& b) {
-  a.insert(a.end(), b.begin(), b.end());
-  return a;
-}
-
 Tensor slice_at(const Tensor& sequence, std::int64_t t) {
   std::vector<std::int64_t> begin(static_cast<std::size_t>(sequence.rank()), 0);
   std::vector<std::int64_t> size(begin.size(), -1);
@@ -62,7 +51,7 @@ Tensors cond(const Tensor& predicate, const std::function<Tensors()>& then_branc
   const TracedGraph yes = trace({}, [&](const Tensors&) { return then_branch(); });
   const TracedGraph no = trace({}, [&](const Tensors&) { return else_branch(); });
   const AlignedGraphs graphs = align_captures({yes, no});
-  return run_op_all("Cond", joined({predicate}, graphs.captures),
+  return run_op_all("Cond", joined(Tensors{predicate}, graphs.captures),
                     {{"then", graphs.graphs[0]}, {"else", graphs.graphs[1]}});
 }
 

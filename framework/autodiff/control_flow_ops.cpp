@@ -28,12 +28,6 @@ Gradients scatter(std::size_t inputs, const std::vector<int>& sources, const Ten
   return result;
 }
 
-Tensors joined(std::span<const Tensor> a, const Tensors& b) {
-  Tensors all(a.begin(), a.end());
-  all.insert(all.end(), b.begin(), b.end());
-  return all;
-}
-
 COHORT_OP("Call")
     .inputs(0, -1)
     .stateful()
@@ -54,7 +48,7 @@ COHORT_OP("CustomGradient")
     .infer([](const OpCall& call) { return output_specs(*call.attr<GraphPtr>("forward"), input_specs(call)); })
     .gradient([](const OpCall& call, const Tensor& dy) -> Gradients {
       const Tensors values =
-          run_op_all("Call", joined(call.inputs(), {dy}), {{"graph", call.attr<GraphPtr>("backward")}});
+          run_op_all("Call", joined(call.inputs(), Tensors{dy}), {{"graph", call.attr<GraphPtr>("backward")}});
       std::vector<int> sources;
       for (std::int64_t source : call.attr<std::vector<std::int64_t>>("sources"))
         sources.push_back(static_cast<int>(source));

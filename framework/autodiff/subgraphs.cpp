@@ -8,29 +8,37 @@
 namespace cohort {
 namespace {
 
-const void* key_of(const Tensor& tensor) {
-  return tensor.dtype() == DType::Resource && !tensor.is_symbolic() ? tensor.resource().get() : tensor.identity();
-}
-
 Tensor zeros_of(const TensorSpec& spec) {
   return run_op("Fill", {}, {{"shape", spec.shape}, {"dtype", spec.dtype}, {"value", 0.0}});
 }
 
 }  // namespace
 
+Specs specs_of(std::span<const Tensor> tensors) {
+  Specs specs;
+  for (const Tensor& tensor : tensors) specs.push_back(tensor.spec());
+  return specs;
+}
+
+Tensors joined(std::span<const Tensor> a, std::span<const Tensor> b) {
+  Tensors all(a.begin(), a.end());
+  all.insert(all.end(), b.begin(), b.end());
+  return all;
+}
+
 AlignedGraphs align_captures(const std::vector<TracedGraph>& traced) {
   AlignedGraphs result;
   std::map<const void*, std::size_t> position;
   for (const TracedGraph& each : traced) {
     for (const Tensor& capture : each.captures) {
-      if (position.emplace(key_of(capture), result.captures.size()).second) result.captures.push_back(capture);
+      if (position.emplace(capture.key(), result.captures.size()).second) result.captures.push_back(capture);
     }
   }
   for (const TracedGraph& each : traced) {
     auto graph = std::make_shared<Graph>(*each.graph);
     std::vector<int> capture_inputs(result.captures.size(), -1);
     for (std::size_t i = 0; i < each.captures.size(); ++i) {
-      capture_inputs[position.at(key_of(each.captures[i]))] =
+      capture_inputs[position.at(each.captures[i].key())] =
           graph->inputs[static_cast<std::size_t>(each.num_arguments) + i];
     }
     graph->inputs.resize(static_cast<std::size_t>(each.num_arguments));

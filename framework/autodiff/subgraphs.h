@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "cohort/graph/trace.h"
@@ -8,6 +9,9 @@
 namespace cohort {
 
 using GraphPtr = std::shared_ptr<const Graph>;
+
+Specs specs_of(std::span<const Tensor> tensors);
+Tensors joined(std::span<const Tensor> a, std::span<const Tensor> b);
 
 // Gives graphs traced apart one common list of captures: each takes its arguments, then all captures of all of them.
 struct AlignedGraphs {

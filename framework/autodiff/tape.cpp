@@ -22,7 +22,7 @@ class GradientTape::Recorder : public Dispatcher {
     if (!recording || !op.is_differentiable() || outputs.empty()) return;
     bool tracked = false;
     for (const Tensor& input : inputs) {
-      tracked = tracked || watched.contains(key_of(input)) ||
+      tracked = tracked || watched.contains(input.key()) ||
                 (input.dtype() == DType::Resource && options.watch_accessed_variables);
     }
     if (!tracked) return;
@@ -31,12 +31,8 @@ class GradientTape::Recorder : public Dispatcher {
   }
 
   void watch(const Tensor& tensor) {
-    watched.insert(key_of(tensor));
+    watched.insert(tensor.key());
     kept.push_back(tensor);
-  }
-
-  static const void* key_of(const Tensor& tensor) {
-    return tensor.dtype() == DType::Resource && !tensor.is_symbolic() ? tensor.resource().get() : tensor.identity();
   }
 
   GradientTapeOptions options;

@@ -113,6 +113,10 @@ class Tensor {
   // Two handles of one body.
   bool same_as(const Tensor& other) const { return body_ == other.body_; }
   const void* identity() const { return body_.get(); }
+  // What the tensor stands for: a resource whichever handle names it, else this very body. The key of tapes and traces.
+  const void* key() const {
+    return dtype() == DType::Resource && !is_symbolic() ? static_cast<const void*>(resource().get()) : identity();
+  }
   static Tensor over(DType dtype, const Shape& shape, Owned<Buffer> buffer, std::size_t offset = 0);
 
  private:

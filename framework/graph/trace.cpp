@@ -92,8 +92,7 @@ class Tracer : public Dispatcher {
   Value value_of(const Tensor& tensor) {
     if (!tensor.defined()) throw failed_precondition("trace", "a tensor must be given a value before it is used");
     if (tensor.is_symbolic() && tensor.symbol().trace == id_) return {tensor.symbol().node, tensor.symbol().output};
-    const void* key =
-        tensor.dtype() == DType::Resource && !tensor.is_symbolic() ? tensor.resource().get() : tensor.identity();
+    const void* key = tensor.key();
     if (auto known = outer_.find(key); known != outer_.end()) return known->second;
     Value value;
     if (tensor.is_symbolic() || tensor.dtype() == DType::Resource) {
