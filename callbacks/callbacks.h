@@ -1,5 +1,6 @@
 #pragma once
 
+#include "cohort/callbacks/backup_and_restore.h"
 #include "cohort/callbacks/csv_logger.h"
 #include "cohort/callbacks/early_stopping.h"
 #include "cohort/callbacks/lambda_callback.h"

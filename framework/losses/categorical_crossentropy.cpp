@@ -1,5 +1,6 @@
 #include "cohort/losses/categorical_crossentropy.h"
 
+#include "cohort/losses/logits.h"
 #include "cohort/losses/shape_checks.h"
 #include "cohort/ops/array.h"
 #include "cohort/ops/math.h"
@@ -20,6 +21,12 @@ Tensor categorical_crossentropy(const Tensor& y_true, const Tensor& y_pred, bool
   if (label_smoothing != 0.0) {
     // As in Keras, the last axis counts the classes here even when `axis` says otherwise.
     target = target * (1.0 - label_smoothing) + label_smoothing / ops::size_of(target, {-1}, target.dtype());
+  }
+  if (!from_logits) {
+    const Tensor logits = logits_behind(y_pred, "Softmax");
+    if (logits.defined() && normalize_axis(axis, y_pred.rank(), "categorical_crossentropy") == y_pred.rank() - 1) {
+      return ops::softmax_cross_entropy(logits, target);
+    }
   }
   if (from_logits) {
     const bool last = normalize_axis(axis, y_pred.rank(), "categorical_crossentropy") == y_pred.rank() - 1;

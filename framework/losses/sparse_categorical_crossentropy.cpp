@@ -1,5 +1,6 @@
 #include "cohort/losses/sparse_categorical_crossentropy.h"
 
+#include "cohort/losses/logits.h"
 #include "cohort/ops/array.h"
 #include "cohort/ops/math.h"
 #include "cohort/ops/nn.h"
@@ -24,6 +25,10 @@ std::pair<Tensor, Tensor> crossentropy(Tensor labels, Tensor predictions, bool f
   }
   if (!is_integer(labels.dtype()) || labels.dtype() == DType::UInt8 || labels.dtype() == DType::Int8) {
     labels = ops::cast(labels, DType::Int64);
+  }
+  if (const Tensor logits = logits_behind(predictions, "Softmax"); !from_logits && logits.defined()) {
+    predictions = logits;
+    from_logits = true;
   }
   Tensor valid;
   if (ignore_class) {

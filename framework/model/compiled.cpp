@@ -160,6 +160,8 @@ OutputPairs pair_outputs(const Element& y_true, const Element& y_pred, const Ele
 
 void CompiledLoss::resolve(const OutputPairs& pairs) {
   EagerScope eager;
+  terms_.clear();  // an earlier attempt may have failed half-way
+  metrics_.clear();
   const auto losses = spread(argument_, pairs.names, "losses");
   const auto weights = spread(weights_, pairs.names, "loss_weights");
   for (std::size_t i = 0; i < pairs.names.size(); ++i) {
@@ -203,6 +205,8 @@ void CompiledMetrics::add(const MetricsArgument& argument, const OutputPairs& pa
 
 void CompiledMetrics::resolve(const OutputPairs& pairs) {
   EagerScope eager;
+  entries_.clear();  // an earlier attempt may have failed half-way
+  named_.clear();
   add(metrics_argument_, pairs, false);
   add(weighted_argument_, pairs, true);
   const bool prefixed = pairs.names.size() > 1;

@@ -1,6 +1,7 @@
 #include "cohort/model/program.h"
 
 #include "cohort/core/dispatch.h"
+#include "cohort/losses/logits.h"
 #include "cohort/model/model.h"
 
 namespace cohort {
@@ -46,6 +47,7 @@ Program::Program(Model& model, Kind kind) : model_(&model), kind_(kind) {}
 bool Program::eager() const { return model_->compile_options().run_eagerly; }
 
 Element Program::call_step(const Element& element) {
+  LogitsScope logits;
   switch (kind_) {
     case Kind::Train:
       model_->train_step(element);
@@ -85,24 +87,26 @@ Element Program::run_eagerly(const Element& element, const RandomState& random) 
 
 void Program::reset_metrics() {
   std::lock_guard lock(mutex_);
-  results_.reset();  // the first step may have added metrics
+  // The first step may have added metrics.
+  if (results_ && results_->metrics != model_->metrics()) results_.reset();
   model_->reset_metrics();
 }
 
 void Program::read_results(Logs& logs) {
   std::lock_guard lock(mutex_);
   if (!results_) {
-    results_ = std::make_unique<ResultGraph>();
-    const std::vector<Ref<Metric>> metrics = model_->metrics();
-    results_->traced = trace({}, [&](const Tensors&) {
+    auto made = std::make_unique<ResultGraph>();
+    made->metrics = model_->metrics();
+    made->traced = trace({}, [&](const Tensors&) {
       Tensors values;
-      for (const Ref<Metric>& metric : metrics) {
+      for (const Ref<Metric>& metric : made->metrics) {
         values.push_back(metric->result());
-        results_->names.push_back(model_->result_name(metric));
+        made->names.push_back(model_->result_name(metric));
       }
       return values;
     });
-    results_->executables = std::make_unique<ExecutableCache>(results_->traced.graph);
+    made->executables = std::make_unique<ExecutableCache>(made->traced.graph);
+    results_ = std::move(made);
     result_values_.resize(results_->names.size());
   }
   results_->executables->run(results_->traced.captures, result_values_, {});

@@ -27,6 +27,7 @@ struct StepGraph {
 
 // The figures of a model's metrics, computed together.
 struct ResultGraph {
+  std::vector<Ref<Metric>> metrics;
   std::vector<std::string> names;
   TracedGraph traced;
   std::unique_ptr<ExecutableCache> executables;
