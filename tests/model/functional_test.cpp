@@ -64,7 +64,7 @@ TEST(Functional, TrainsSeveralOutputs) {
                       .metrics = {{"p", {"mae"}}, {"q", {"mse", "mae"}}}});
   const Tensor a = Tensor::full({6, 4}, 0.1), b = Tensor::full({6, 2}, 0.1);
   const Tensor p = Tensor::full({6, 1}, 1.0), q = Tensor::full({6, 2}, 2.0);
-  const History history = net.model->fit({a, b}, {p, q}, {.batch_size = 4, .epochs = 2, .verbose = 0});
+  const History history = net.model->fit({a, b}, {p, q}, {.batch_size = 3, .epochs = 2, .verbose = 0});
   std::vector<std::string> names;
   for (const auto& [name, values] : history.history()) names.push_back(name);
   EXPECT_EQ(names, (std::vector<std::string>{"loss", "p_loss", "p_mae", "q_loss", "q_mae", "q_mse"}));
