@@ -98,11 +98,16 @@ RunnerData adapt_data(const DataArgument& data, const AdapterOptions& options) {
       throw invalid_argument(options.who, "batch_size is for tensors: a dataset brings its own batches",
                              {{"batch_size", *options.batch_size}}, "Call batch() on the dataset.");
     }
-    if (result.dataset.defined() && !options.class_weight.empty()) {
-      result.dataset = result.dataset.map(std::function<Element(const Element&)>(
-          [weights = options.class_weight, who = options.who](const Element& element) {
-            return weighted_by_class(element, weights, who);
-          }));
+    if (options.class_weight.empty()) return result;
+    const auto weighted = [weights = options.class_weight, who = options.who](const Dataset& dataset) {
+      return dataset.map(std::function<Element(const Element&)>(
+          [weights, who](const Element& element) { return weighted_by_class(element, weights, who); }));
+    };
+    if (result.creator) {
+      result.creator = DatasetCreator(
+          [weighted, creator = *result.creator](const InputContext& context) { return weighted(creator(context)); });
+    } else {
+      result.dataset = weighted(result.dataset);
     }
     return result;
   }

@@ -24,6 +24,12 @@ void check_names(const CompileOptions& options) {
   }
 }
 
+void refuse_sample_weight(const FitOptions& options) {
+  if (options.sample_weight.empty()) return;
+  throw invalid_argument("Model.fit", "sample_weight is for tensors", {},
+                         "Let the dataset give (x, y, sample_weight).");
+}
+
 }  // namespace
 
 void Model::compile(CompileOptions options) {
@@ -74,15 +80,13 @@ Program& Model::predict_program() {
 
 History Model::fit(const Dataset& data, FitOptions options) {
   require_compiled("fit");
-  if (!options.sample_weight.empty()) {
-    throw invalid_argument("Model.fit", "sample_weight is for tensors", {},
-                           "Let the dataset give (x, y, sample_weight).");
-  }
+  refuse_sample_weight(options);
   return trainer::fit(*this, data, options);
 }
 
 History Model::fit(const DatasetCreator& data, FitOptions options) {
   require_compiled("fit");
+  refuse_sample_weight(options);
   return trainer::fit(*this, data, options);
 }
 

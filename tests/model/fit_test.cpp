@@ -126,6 +126,25 @@ TEST(Fit, GoesOnInTheDataWithStepsPerEpoch) {
   EXPECT_EQ(all_weights(line.model), all_weights(whole.model));
 }
 
+TEST(Fit, TakesADatasetCreator) {
+  const std::vector<float> labels = {0, 1, 0, 1, 0, 1, 0, 1, 0, 1};
+  const Tensor y = Tensor::of(labels, {10, 1});
+  const DatasetCreator creator([&](const InputContext& context) {
+    EXPECT_EQ(context.num_input_pipelines, 1);
+    return Dataset::make("tensor_slices", {},
+                         {{"structure", "(**)"}, {"tensor_0", line_x().to_host()}, {"tensor_1", y.to_host()}})
+        .batch(context.get_per_replica_batch_size(5));
+  });
+  Line line, plain;
+  line.model.compile({.optimizer = optimizers::SGD(0.1), .loss = "mse"});
+  plain.model.compile({.optimizer = optimizers::SGD(0.1), .loss = "mse"});
+  line.model.fit(creator, {.epochs = 2, .verbose = 0, .class_weight = {{1, 3.0}}});
+  plain.model.fit(line_x(), y,
+                  {.batch_size = 5, .epochs = 2, .verbose = 0, .shuffle = false, .class_weight = {{1, 3.0}}});
+  EXPECT_EQ(all_weights(line.model), all_weights(plain.model));
+  EXPECT_THROW(line.model.fit(creator, {.verbose = 0, .sample_weight = y}), Error);
+}
+
 TEST(Fit, OneBatchAtATime) {
   Line line, fitted;
   line.model.compile({.optimizer = optimizers::SGD(0.1), .loss = "mse", .metrics = {"mae"}});
