@@ -74,6 +74,10 @@ if(TARGET golden_check)
   endif()
 endif()
 
+# interop: the program that the Python tests drive against the real Keras and TensorBoard.
+file(GLOB sources CONFIGURE_DEPENDS ${tests}/interop/*.cpp)
+cohort_program(interop tests interop ${sources})
+
 # contract: users' programs that must compile as they stand; only those named program_* link.
 file(GLOB sources CONFIGURE_DEPENDS ${tests}/contract/*.cpp)
 foreach(source ${sources})

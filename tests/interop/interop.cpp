@@ -1,0 +1,140 @@
+// What the Python tests ask for: models and logs written by Cohort, and files of Keras read by it.
+#include <cmath>
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "cohort/callbacks/callbacks.h"
+#include "cohort/core/random.h"
+#include "cohort/layers/layers.h"
+#include "cohort/losses/losses.h"
+#include "cohort/model/sequential.h"
+#include "cohort/optimizers/optimizers.h"
+#include "cohort/saving/hdf5_file.h"
+#include "cohort/saving/keras_archive.h"
+#include "cohort/summary/event_writer.h"
+
+namespace ch = cohort;
+
+namespace {
+
+ch::Tensor waves(const ch::Shape& shape, double step) {
+  std::vector<float> values(static_cast<std::size_t>(shape.num_elements()));
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values[i] = static_cast<float>(std::sin(step * static_cast<double>(i + 1)));
+  return ch::Tensor::of(values, shape);
+}
+
+ch::Tensor labels(std::int64_t count, int classes) {
+  std::vector<std::int32_t> values(static_cast<std::size_t>(count));
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<std::int32_t>(i * 7 % 5) % classes;
+  return ch::Tensor::of(values, {count});
+}
+
+// Saves a trained model with what it computes and how it goes on: x, outputs, weights, optimizer, resume.
+void save_with_expectations(ch::Model& model, const std::vector<ch::Tensor>& x, const ch::Tensor& y,
+                            const std::string& stem) {
+  const ch::TensorArgument inputs = x.size() == 1 ? ch::TensorArgument(x[0]) : ch::TensorArgument(x);
+  model.fit(inputs, y, {.batch_size = 8, .epochs = 2, .verbose = 0, .shuffle = false});
+  model.save(stem + ".keras");
+  model.save_weights(stem + ".weights.h5");
+  ch::Hdf5File io = ch::Hdf5File::create(stem + ".io.h5");
+  const auto write_all = [&io](const std::string& group, const std::vector<ch::Tensor>& values) {
+    for (std::size_t i = 0; i < values.size(); ++i) io.write(group + "/" + std::to_string(i), values[i]);
+  };
+  write_all("x", x);
+  write_all("outputs", {model.predict(inputs, {.verbose = 0})});
+  write_all("weights", model.get_weights());
+  std::vector<ch::Tensor> state;
+  for (const ch::Variable& variable : model.optimizer()->variables()) state.push_back(read_now(variable));
+  write_all("optimizer", state);
+  const double loss = model.train_on_batch(inputs, y).at("loss");
+  write_all("resume/y", {y});
+  io.write("resume/loss", ch::Tensor::scalar(loss, ch::float64));
+  write_all("resume/weights", model.get_weights());
+  io.close();
+}
+
+void save(const std::string& folder) {
+  ch::set_random_seed(3);
+  ch::Sequential stack({ch::layers::Rescaling(0.5), ch::layers::Flatten(),
+                        ch::layers::Dense(8, {.activation = "relu", .name = "first"}),
+                        ch::layers::Dense(6, {.activation = "gelu"}), ch::layers::Dense(3)});
+  stack.compile({.optimizer = ch::optimizers::Adam(1e-2),
+                 .loss = ch::losses::SparseCategoricalCrossentropy({.from_logits = true}),
+                 .metrics = {"accuracy"}});
+  save_with_expectations(stack, {waves({20, 2, 3}, 0.7)}, labels(20, 3), folder + "/sequential");
+
+  const ch::SymbolicTensor left = ch::Input({5}, {.name = "left"}), right = ch::Input({4}, {.name = "right"});
+  const ch::layers::Dense shared(4, {.activation = "tanh"});
+  const ch::SymbolicTensor joined = ch::layers::Concatenate()(
+      {shared(right), ch::layers::Dense(7, {.activation = "relu"})(left), shared(shared(right))});
+  ch::Model graph({left, right}, ch::layers::Dense(1)(joined), {.name = "graph"});
+  graph.compile({.optimizer = ch::optimizers::SGD(0.05, {.momentum = 0.9}), .loss = "mse", .metrics = {"mae"}});
+  save_with_expectations(graph, {waves({12, 5}, 0.3), waves({12, 4}, 0.9)}, waves({12, 1}, 1.1),
+                         folder + "/functional");
+}
+
+// Loads a .keras file and writes what it computes for the x of another file.
+void predict(const std::string& model_file, const std::string& io_file, const std::string& out_file) {
+  const ch::Ref<ch::Model> model = ch::load_model(model_file);
+  const ch::Hdf5File io = ch::Hdf5File::open(io_file);
+  std::vector<ch::Tensor> x;
+  for (int i = 0; i < io.numbered_members("x"); ++i) x.push_back(io.read("x/" + std::to_string(i)));
+  const ch::TensorArgument inputs = x.size() == 1 ? ch::TensorArgument(x[0]) : ch::TensorArgument(x);
+  ch::Hdf5File out = ch::Hdf5File::create(out_file);
+  out.write("outputs/0", model->predict(inputs, {.verbose = 0}));
+  if (io.exists("resume/y/0")) {
+    out.write("resume/loss",
+              ch::Tensor::scalar(model->train_on_batch(inputs, io.read("resume/y/0")).at("loss"), ch::float64));
+    const std::vector<ch::Tensor> weights = model->get_weights();
+    for (std::size_t i = 0; i < weights.size(); ++i) out.write("resume/weights/" + std::to_string(i), weights[i]);
+  }
+  out.close();
+}
+
+void events(const std::string& folder) {
+  ch::summary::EventWriter writer(folder + "/plain");
+  for (int step = 0; step < 5; ++step) {
+    writer.add_scalar("curve", 0.5 * step, step);
+    writer.add_histogram("spread", waves({100}, 0.1 + step), step);
+  }
+  writer.add_text("note", "# Title\nsome *text*", 2);
+  writer.close();
+
+  ch::set_random_seed(4);
+  ch::Sequential model({ch::layers::Dense(4, {.activation = "relu"}), ch::layers::Dense(3)});
+  model.compile({.optimizer = ch::optimizers::SGD(0.05),
+                 .loss = ch::losses::SparseCategoricalCrossentropy({.from_logits = true}),
+                 .metrics = {"accuracy"}});
+  const ch::Tensor x = waves({24, 5}, 0.7), y = labels(24, 3);
+  model.fit(x, y,
+            {.batch_size = 8,
+             .epochs = 2,
+             .verbose = 0,
+             .validation_data = {x, y},
+             .callbacks = {ch::callbacks::TensorBoard(
+                 {.log_dir = folder + "/fit", .histogram_freq = 1, .update_freq = "batch"})}});
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::vector<std::string> arguments(argv + 1, argv + argc);
+  try {
+    if (arguments.size() == 2 && arguments[0] == "save") {
+      save(arguments[1]);
+    } else if (arguments.size() == 4 && arguments[0] == "predict") {
+      predict(arguments[1], arguments[2], arguments[3]);
+    } else if (arguments.size() == 2 && arguments[0] == "events") {
+      events(arguments[1]);
+    } else {
+      std::fprintf(stderr, "usage: interop save DIR | predict MODEL IO OUT | events DIR\n");
+      return 2;
+    }
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 1;
+  }
+}

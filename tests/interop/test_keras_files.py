@@ -1,0 +1,90 @@
+"""The real Keras opens what Cohort saves and computes the same; Cohort does so with what Keras saves."""
+import os
+
+os.environ.setdefault("KERAS_BACKEND", "tensorflow")
+os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
+
+import h5py
+import keras
+import numpy as np
+import pytest
+from support import cohort
+
+MODELS = ["sequential", "functional"]
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("saved")
+    cohort("save", folder)
+    return folder
+
+
+def items(file, group):
+    return [file[group][str(i)][()] for i in range(len(file[group]))]
+
+
+def one_or_all(arrays):
+    return arrays[0] if len(arrays) == 1 else arrays
+
+
+def close(seen, expected, atol=1e-5):
+    assert len(seen) == len(expected)
+    for a, b in zip(seen, expected):
+        np.testing.assert_allclose(np.asarray(a, np.float64), np.asarray(b, np.float64), rtol=1e-4, atol=atol)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_keras_loads_an_archive_and_trains_on(saved, name):
+    model = keras.saving.load_model(saved / f"{name}.keras")
+    with h5py.File(saved / f"{name}.io.h5") as io:
+        x = one_or_all(items(io, "x"))
+        close([model.predict(x, verbose=0)], items(io, "outputs"))
+        close([np.array(w) for w in model.weights], items(io, "weights"), atol=0)
+        close([np.array(v) for v in model.optimizer.variables], items(io, "optimizer"), atol=0)
+        loss = model.train_on_batch(x, io["resume/y/0"][()], return_dict=True)["loss"]
+        close([loss], [io["resume/loss"][()]])
+        close([np.array(w) for w in model.weights], items(io, "resume/weights"))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_keras_loads_weights(saved, name):
+    model = keras.saving.load_model(saved / f"{name}.keras", compile=False)
+    model.set_weights([np.zeros_like(w) for w in model.get_weights()])
+    model.load_weights(saved / f"{name}.weights.h5")
+    with h5py.File(saved / f"{name}.io.h5") as io:
+        close(model.get_weights(), items(io, "weights"), atol=0)
+
+
+def stack():
+    return keras.Sequential([
+        keras.Input((6, 2)), keras.layers.Rescaling(0.5, offset=0.1), keras.layers.Flatten(), keras.layers.Dropout(0.0),
+        keras.layers.Dense(8, activation="relu", kernel_regularizer="l2"), keras.layers.Reshape((4, 2)),
+        keras.layers.Dense(3, activation="tanh"), keras.layers.Flatten(), keras.layers.Dense(4, activation="softmax")])
+
+
+def graph():
+    inputs = keras.Input((5,))
+    shared = keras.layers.Dense(5, activation="sigmoid")
+    joined = keras.layers.Concatenate()([shared(inputs), shared(shared(inputs))])
+    return keras.Model(inputs, keras.layers.Dense(4, activation="softmax")(keras.layers.Activation("relu")(joined)))
+
+
+@pytest.mark.parametrize("make,shape", [(stack, (6, 2)), (graph, (5,))])
+def test_cohort_loads_an_archive_of_keras_and_trains_on(tmp_path, make, shape):
+    keras.utils.set_random_seed(5)
+    random = np.random.default_rng(5)
+    x, y = random.standard_normal((16,) + shape).astype("float32"), random.integers(0, 4, 16).astype("int32")
+    model = make()
+    model.compile(keras.optimizers.Adam(0.01), keras.losses.SparseCategoricalCrossentropy(), metrics=["accuracy"])
+    model.fit(x, y, epochs=2, batch_size=4, verbose=0)
+    model.save(tmp_path / "model.keras")
+    outputs = model.predict(x, verbose=0)
+    with h5py.File(tmp_path / "io.h5", "w") as io:
+        io["x/0"], io["resume/y/0"] = x, y
+    loss = model.train_on_batch(x, y, return_dict=True)["loss"]
+    cohort("predict", tmp_path / "model.keras", tmp_path / "io.h5", tmp_path / "out.h5")
+    with h5py.File(tmp_path / "out.h5") as out:
+        close(items(out, "outputs"), [outputs])
+        close([out["resume/loss"][()]], [loss])
+        close(items(out, "resume/weights"), model.get_weights())

@@ -1,0 +1,103 @@
+#include "cohort/saving/keras_archive.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cohort/core/error.h"
+#include "cohort/core/random.h"
+#include "cohort/layers/layers.h"
+#include "cohort/model/sequential.h"
+#include "cohort/optimizers/optimizers.h"
+#include "cohort/saving/atomic_file.h"
+#include "cohort/saving/model_json.h"
+#include "cohort/saving/zip_archive.h"
+#include "tests/support/paths.h"
+
+namespace cohort {
+namespace {
+
+using testing::HasSubstr;
+
+std::vector<std::vector<double>> values(const std::vector<Tensor>& tensors) {
+  std::vector<std::vector<double>> result;
+  for (const Tensor& tensor : tensors) result.push_back(tensor.to_vector<double>());
+  return result;
+}
+
+class KerasArchiveTest : public testing::Test {
+ protected:
+  KerasArchiveTest() : model_({layers::Dense(4, {.activation = "relu"}), layers::Dense(2, {.name = "top"})}) {
+    set_random_seed(1);
+    model_.compile({.optimizer = optimizers::Adam(0.01), .loss = "mse", .metrics = {"mae"}});
+    model_.fit(x_, y_, {.batch_size = 2, .epochs = 2, .verbose = 0});
+  }
+  const Tensor x_ = Tensor::of<float>({1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, {4, 3});
+  const Tensor y_ = Tensor::of<float>({1, 0, 0, 1, 1, 1, 0, 0}, {4, 2});
+  Sequential model_;
+  const test::TemporaryFolder folder_;
+};
+
+TEST_F(KerasArchiveTest, AModelComesBackWholeAndTrainsOnAlike) {
+  model_.save(folder_.file("deep/model.keras"));
+  const Ref<Model> loaded = load_model(folder_.file("deep/model.keras"));
+  EXPECT_EQ(values(loaded->get_weights()), values(model_.get_weights()));
+  EXPECT_EQ(loaded->predict(x_, {.verbose = 0}).to_vector<float>(),
+            model_.predict(x_, {.verbose = 0}).to_vector<float>());
+  EXPECT_EQ(model_to_json(*loaded), model_to_json(model_));
+  loaded->train_on_batch(x_, y_);
+  model_.train_on_batch(x_, y_);
+  EXPECT_EQ(values(loaded->get_weights()), values(model_.get_weights()));
+  EXPECT_FALSE(load_model(folder_.file("deep/model.keras"), {.compile = false})->compiled());
+}
+
+TEST_F(KerasArchiveTest, WeightsComeBackAlone) {
+  model_.save_weights(folder_.file("model.weights.h5"));
+  const auto expected = values(model_.get_weights());
+  model_.train_on_batch(x_, y_);
+  EXPECT_NE(values(model_.get_weights()), expected);
+  model_.load_weights(folder_.file("model.weights.h5"));
+  EXPECT_EQ(values(model_.get_weights()), expected);
+}
+
+TEST_F(KerasArchiveTest, WeightsOfAnotherModelChangeNothing) {
+  Sequential other({layers::Dense(4), layers::Dense(3)});
+  other.predict(x_, {.verbose = 0});
+  other.save_weights(folder_.file("other.weights.h5"));
+  const auto before = values(model_.get_weights());
+  try {
+    model_.load_weights(folder_.file("other.weights.h5"));
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("Dense 'top': a stored weight must have the weight's shape. Received: file="));
+    EXPECT_THAT(error.what(), HasSubstr("path=layers/dense_1/vars/0"));
+  }
+  EXPECT_EQ(values(model_.get_weights()), before);
+}
+
+TEST_F(KerasArchiveTest, ReplacesAFileOnlyWhenItMay) {
+  const std::string path = folder_.file("model.keras");
+  model_.save(path);
+  EXPECT_THROW(model_.save(path, {.overwrite = false}), Error);
+  model_.save(path);
+}
+
+TEST_F(KerasArchiveTest, RefusesFilesThatAreNoModels) {
+  const std::string path = folder_.file("bad.keras");
+  EXPECT_THROW(load_model(folder_.file("nothing.keras")), Error);
+  EXPECT_THROW(load_model(folder_.file("model.txt")), Error);
+  for (const char* config :
+       {"", "[]", "{}", "{\"class_name\": \"Sequential\"}",
+        "{\"class_name\": \"Sequential\", \"config\": {\"layers\": 3}}",
+        "{\"class_name\": \"Sequential\", \"config\": {\"layers\": [{\"class_name\": \"Nothing\", \"config\": {}}]}}",
+        "{\"class_name\": \"Functional\", \"config\": {\"layers\": [], \"input_layers\": [\"a\", 0, 0], "
+        "\"output_layers\": []}}"}) {
+    ZipArchive archive;
+    archive.add("config.json", config);
+    archive.add("model.weights.h5", "");
+    write_file_atomically(path, archive.serialize());
+    EXPECT_THROW(load_model(path), Error) << config;
+  }
+}
+
+}  // namespace
+}  // namespace cohort
