@@ -63,7 +63,7 @@ class Model : public Layer {
   // The same for a model of several outputs.
   Element predict_element(const DataArgument& data, PredictOptions options = {});
 
-  // One step on one batch; the metrics run on from call to call until reset_metrics.
+  // One step on one batch; the figures are those of this batch alone.
   Logs train_on_batch(const TensorArgument& x, const TensorArgument& y = {}, BatchOptionsOfTraining options = {});
   Logs test_on_batch(const TensorArgument& x, const TensorArgument& y = {}, const TensorArgument& sample_weight = {});
   Tensor predict_on_batch(const TensorArgument& x);

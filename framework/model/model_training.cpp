@@ -143,6 +143,7 @@ Tensor Model::predict(const TensorArgument& x, PredictOptions options) {
 
 Logs Model::train_on_batch(const TensorArgument& x, const TensorArgument& y, BatchOptionsOfTraining options) {
   require_compiled("train_on_batch");
+  reset_metrics();
   trainer::run_on_batch(train_program(),
                         pack_batch("Model.train_on_batch", x, y, options.sample_weight, options.class_weight),
                         batches_trained_++);
@@ -153,6 +154,7 @@ Logs Model::train_on_batch(const TensorArgument& x, const TensorArgument& y, Bat
 
 Logs Model::test_on_batch(const TensorArgument& x, const TensorArgument& y, const TensorArgument& sample_weight) {
   require_compiled("test_on_batch");
+  reset_metrics();
   trainer::run_on_batch(test_program(), pack_batch("Model.test_on_batch", x, y, sample_weight, {}), 0);
   Logs logs;
   test_program().read_results(logs);

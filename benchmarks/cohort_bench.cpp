@@ -1,0 +1,128 @@
+// The training jobs of the peers, written as a user would: cohort-bench --job dense10 prints one JSON line.
+#include <cohort/cohort.h>
+#include <cohort/core/thread_pool.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <random>
+#include <sstream>
+
+namespace ch = cohort;
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+// Seconds since the operating system started this process, libraries included.
+double process_age() {
+  std::ifstream stat("/proc/self/stat"), uptime("/proc/uptime");
+  std::string text((std::istreambuf_iterator<char>(stat)), std::istreambuf_iterator<char>());
+  std::istringstream fields(text.substr(text.rfind(')') + 2));
+  std::string field;
+  for (int i = 0; i < 20; ++i) fields >> field;  // the 22nd field, counted from the process id
+  double up = 0.0;
+  uptime >> up;
+  return up - std::stod(field) / static_cast<double>(sysconf(_SC_CLK_TCK));
+}
+
+ch::Tensor floats(const ch::Shape& shape, std::mt19937& random) {
+  std::normal_distribution<float> normal;
+  std::vector<float> values(static_cast<std::size_t>(shape.num_elements()));
+  for (float& value : values) value = normal(random);
+  return ch::Tensor::of(values, shape);
+}
+
+ch::Tensor labels(std::int64_t count, int classes, std::mt19937& random) {
+  std::uniform_int_distribution<std::int32_t> pick(0, classes - 1);
+  std::vector<std::int32_t> values(static_cast<std::size_t>(count));
+  for (std::int32_t& value : values) value = pick(random);
+  return ch::Tensor::of(values, {count});
+}
+
+struct Job {
+  std::vector<ch::Ref<ch::Layer>> layers;
+  ch::Tensor x, y;
+  std::int64_t batch;
+  ch::LossArgument loss;
+};
+
+Job dense10(std::mt19937& random) {
+  return {{ch::layers::Dense(10)}, floats({64 * 200, 10}, random), floats({64 * 200, 10}, random), 64, "mse"};
+}
+
+Job mlp(std::mt19937& random) {
+  return {{ch::layers::Dense(512, {.activation = "relu"}), ch::layers::Dense(512, {.activation = "relu"}),
+           ch::layers::Dense(10)},
+          floats({128 * 40, 784}, random),
+          labels(128 * 40, 10, random),
+          128,
+          ch::losses::SparseCategoricalCrossentropy({.from_logits = true})};
+}
+
+// When the first execution of steps was done.
+struct FirstStep : ch::Callback {
+  void on_train_batch_end(std::int64_t, ch::Logs& logs) override {
+    if (at_s < 0.0 && std::isfinite(logs.at("loss"))) at_s = process_age();
+  }
+  ch::BatchHooks batch_hooks() const override { return ch::BatchHooks::Every; }
+  double at_s = -1.0;
+};
+
+void run(const std::string& name, std::int64_t steps_per_execution, double import_s) {
+  ch::set_random_seed(0);
+  std::mt19937 random(0);
+  Job job = name == "dense10" ? dense10(random) : mlp(random);
+  ch::Sequential model(job.layers);
+  model.compile(
+      {.optimizer = ch::optimizers::Adam(1e-3), .loss = job.loss, .steps_per_execution = steps_per_execution});
+  const auto start = Clock::now();
+  const ch::Dataset data =
+      ch::datasets::from_tensor_slices(job.x, job.y).batch(job.batch, {.drop_remainder = true}).cache().prefetch(4);
+  const auto first_step = ch::make<FirstStep>();
+  model.fit(data, {.epochs = 1, .verbose = 0, .callbacks = {first_step}});
+  const double first_epoch_s = seconds_since(start);
+  const std::int64_t steps = job.x.shape()[0] / job.batch;
+  double best_s = 1e9, loss = 0.0;
+  for (int epoch = 0; epoch < 4; ++epoch) {
+    const auto begin = Clock::now();
+    const ch::History history = model.fit(data, {.epochs = 1, .verbose = 0});
+    best_s = std::min(best_s, seconds_since(begin) / static_cast<double>(steps));
+    loss = history["loss"].back();
+  }
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  std::printf(
+      "{\"job\": \"%s\", \"spe\": %lld, \"ms_per_step\": %.4f, \"samples_per_s\": %.0f, \"first_epoch_s\": %.3f, "
+      "\"import_s\": %.3f, \"start_s\": %.3f, \"peak_rss_mib\": %ld, \"loss\": %.6f}\n",
+      name.c_str(), static_cast<long long>(steps_per_execution), best_s * 1e3, static_cast<double>(job.batch) / best_s,
+      first_epoch_s, import_s, first_step->at_s, usage.ru_maxrss / 1024, loss);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const double import_s = process_age();
+  CLI::App app("Trains one of the jobs the project is measured on and prints one JSON line");
+  std::string job, device;
+  std::int64_t steps_per_execution = 10;
+  int threads = 0;
+  app.add_option("--job", job, "dense10 or mlp")->required()->check(CLI::IsMember({"dense10", "mlp"}));
+  app.add_option("--steps-per-execution", steps_per_execution, "steps between two returns to the training loop");
+  app.add_option("--device", device, "device to train on");
+  app.add_option("--threads", threads, "threads to compute with; 0: one for each core");
+  CLI11_PARSE(app, argc, argv);
+  try {
+    if (threads > 0) ch::ThreadPool::instance().set_threads(threads);
+    if (!device.empty()) ch::set_default_device(device);
+    run(job, steps_per_execution, import_s);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 1;
+  }
+}
