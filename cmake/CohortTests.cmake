@@ -89,7 +89,9 @@ foreach(source ${sources})
       set(scratch ${PROJECT_BINARY_DIR}/contract/${name})
       file(MAKE_DIRECTORY ${scratch})
       cohort_add_test(contract_${name} contract contract_${name})
-      set_tests_properties(contract_${name} PROPERTIES WORKING_DIRECTORY ${scratch})
+      # A machine without Fashion-MNIST cannot run program 1; its error says so.
+      set_tests_properties(contract_${name} PROPERTIES WORKING_DIRECTORY ${scratch}
+                           SKIP_REGULAR_EXPRESSION "Install the package dataset-fashion-mnist")
     endif()
   else()
     add_library(contract_${name} OBJECT ${source})
