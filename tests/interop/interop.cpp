@@ -94,6 +94,21 @@ void predict(const std::string& model_file, const std::string& io_file, const st
   out.close();
 }
 
+// Loads a compiled .keras file and trains it batch by batch on x and y of another file; writes the loss of each batch.
+void curve(const std::string& model_file, const std::string& io_file, const std::string& out_file) {
+  const ch::Ref<ch::Model> model = ch::load_model(model_file);
+  const ch::Hdf5File io = ch::Hdf5File::open(io_file);
+  const ch::Tensor x = io.read("x"), y = io.read("y");
+  const std::int64_t batch = io.int_attribute("", "batch");
+  std::vector<double> losses;
+  for (std::int64_t first = 0; first + batch <= x.shape()[0]; first += batch) {
+    losses.push_back(model->train_on_batch(x.rows(first, batch), y.rows(first, batch)).at("loss"));
+  }
+  ch::Hdf5File out = ch::Hdf5File::create(out_file);
+  out.write("loss", ch::Tensor::of(losses, {static_cast<std::int64_t>(losses.size())}));
+  out.close();
+}
+
 void events(const std::string& folder) {
   ch::summary::EventWriter writer(folder + "/plain");
   for (int step = 0; step < 5; ++step) {
@@ -127,10 +142,12 @@ int main(int argc, char** argv) {
       save(arguments[1]);
     } else if (arguments.size() == 4 && arguments[0] == "predict") {
       predict(arguments[1], arguments[2], arguments[3]);
+    } else if (arguments.size() == 4 && arguments[0] == "curve") {
+      curve(arguments[1], arguments[2], arguments[3]);
     } else if (arguments.size() == 2 && arguments[0] == "events") {
       events(arguments[1]);
     } else {
-      std::fprintf(stderr, "usage: interop save DIR | predict MODEL IO OUT | events DIR\n");
+      std::fprintf(stderr, "usage: interop save DIR | predict MODEL IO OUT | curve MODEL IO OUT | events DIR\n");
       return 2;
     }
   } catch (const std::exception& error) {

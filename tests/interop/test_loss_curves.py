@@ -1,0 +1,43 @@
+"""From the same weights and data, Cohort and the real Keras see the same loss at every step of the benchmark's jobs."""
+import os
+
+os.environ.setdefault("KERAS_BACKEND", "tensorflow")
+os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
+
+import h5py
+import keras
+import numpy as np
+import pytest
+from keras import layers
+from support import cohort
+
+random = np.random.default_rng(0)
+
+
+def dense10():
+    model = keras.Sequential([keras.Input((10,)), layers.Dense(10)])
+    x, y = random.standard_normal((2, 64 * 200, 10)).astype("float32")
+    return model, x, y, 64, keras.losses.MeanSquaredError()
+
+
+def mlp():
+    model = keras.Sequential([keras.Input((784,)), layers.Dense(512, activation="relu"), layers.Dense(512, activation="relu"), layers.Dense(10)])
+    x, y = random.standard_normal((128 * 40, 784)).astype("float32"), random.integers(0, 10, 128 * 40).astype("int32")
+    return model, x, y, 128, keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+
+
+@pytest.mark.parametrize("job", [dense10, mlp])
+def test_the_loss_curve_is_keras_s(tmp_path, job):
+    keras.utils.set_random_seed(1)
+    model, x, y, batch, loss = job()
+    model.compile(optimizer=keras.optimizers.Adam(1e-3), loss=loss)
+    model.save(tmp_path / "model.keras")
+    expected = [model.train_on_batch(x[i:i + batch], y[i:i + batch]) for i in range(0, len(x), batch)]
+    with h5py.File(tmp_path / "io.h5", "w") as io:
+        io["x"], io["y"] = x, y
+        io.attrs["batch"] = batch
+    cohort("curve", tmp_path / "model.keras", tmp_path / "io.h5", tmp_path / "out.h5")
+    with h5py.File(tmp_path / "out.h5") as out:
+        difference = np.abs(out["loss"][()] - np.asarray(expected, np.float64))
+    assert len(difference) == len(x) // batch
+    assert difference.max() < 1e-3, f"step {difference.argmax()} differs by {difference.max()}"
