@@ -8,6 +8,10 @@
 namespace cohort {
 namespace {
 
+void check_count(const char* who, const char* expected, std::size_t seen, std::size_t wanted) {
+  if (seen != wanted) throw invalid_argument(who, expected, {{"seen", seen}, {"expected", wanted}});
+}
+
 Tensor slice_at(const Tensor& sequence, std::int64_t t) {
   std::vector<std::int64_t> begin(static_cast<std::size_t>(sequence.rank()), 0);
   std::vector<std::int64_t> size(begin.size(), -1);
@@ -62,6 +66,8 @@ Tensors while_loop(const std::function<Tensor(const Tensors&)>& condition,
     for (std::int64_t turn = 0; options.maximum_iterations < 0 || turn < options.maximum_iterations; ++turn) {
       if (!condition(now).item<bool>()) break;
       now = body(now);
+      check_count("while_loop", "the body returns as many tensors as there are loop variables", now.size(),
+                  variables.size());
     }
     return now;
   }
@@ -71,7 +77,8 @@ Tensors while_loop(const std::function<Tensor(const Tensors&)>& condition,
   return run_op_all("While", joined(variables, graphs.captures),
                     {{"condition", graphs.graphs[0]},
                      {"body", graphs.graphs[1]},
-                     {"maximum_iterations", options.maximum_iterations}});
+                     {"maximum_iterations", options.maximum_iterations},
+                     {"num_variables", static_cast<int>(variables.size())}});
 }
 
 ScanResult scan(const std::function<Tensors(const Tensors& carries, const Tensors& slices)>& body,
@@ -83,6 +90,10 @@ ScanResult scan(const std::function<Tensors(const Tensors& carries, const Tensor
   ScanResult result;
   if (!current_trace()) {
     const std::int64_t steps = sequences.empty() ? options.length : sequences[0].shape().dim(0);
+    for (const Tensor& sequence : sequences) {
+      check_count("scan", "all sequences have the same length", static_cast<std::size_t>(sequence.shape().dim(0)),
+                  static_cast<std::size_t>(steps));
+    }
     result.carries = carries;
     std::vector<Tensors> rows(static_cast<std::size_t>(steps));
     for (std::int64_t turn = 0; turn < steps; ++turn) {
@@ -90,6 +101,8 @@ ScanResult scan(const std::function<Tensors(const Tensors& carries, const Tensor
       Tensors slices;
       for (const Tensor& sequence : sequences) slices.push_back(slice_at(sequence, t));
       Tensors out = body(result.carries, slices);
+      check_count("scan", "a turn returns the next carries, then its results", std::min(out.size(), carries.size()),
+                  carries.size());
       result.carries.assign(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(carries.size()));
       rows[static_cast<std::size_t>(t)].assign(out.begin() + static_cast<std::ptrdiff_t>(carries.size()), out.end());
     }

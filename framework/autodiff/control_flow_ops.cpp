@@ -105,7 +105,15 @@ COHORT_OP("While")
     .stateful()
     .writes(-1)
     .infer([](const OpCall& call) -> Specs {
+      const Specs answer = output_specs(*call.attr<GraphPtr>("condition"), input_specs(call));
+      call.check(answer.size() == 1 && answer[0].dtype == DType::Bool && answer[0].shape.rank() == 0,
+                 "the condition returns one boolean scalar",
+                 {{"returned", answer.empty() ? std::string("nothing") : answer[0].to_string()}});
       const Specs after = output_specs(*call.attr<GraphPtr>("body"), input_specs(call));
+      call.check(static_cast<std::int64_t>(after.size()) == call.attr<std::int64_t>("num_variables") &&
+                     after.size() <= static_cast<std::size_t>(call.num_inputs()),
+                 "the body returns as many tensors as there are loop variables",
+                 {{"returned", after.size()}, {"variables", call.attr<std::int64_t>("num_variables")}});
       for (std::size_t i = 0; i < after.size(); ++i) {
         call.check(after[i] == call.spec(static_cast<int>(i)), "a loop variable keeps its type and shape",
                    {{"before", call.spec(static_cast<int>(i))}, {"after", after[i]}});

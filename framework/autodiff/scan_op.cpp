@@ -32,9 +32,24 @@ Specs turn_specs(const OpCall& call, const ScanLayout& layout) {
 }
 
 Specs infer_scan(const OpCall& call) {
+  call.check(call.attr<int>("num_carries") >= 0 && call.attr<int>("num_sequences") >= 0 &&
+                 call.attr<std::int64_t>("num_carries") + call.attr<std::int64_t>("num_sequences") <= call.num_inputs(),
+             "carries and sequences are inputs",
+             {{"num_carries", call.attr<int>("num_carries")}, {"num_sequences", call.attr<int>("num_sequences")}});
   const ScanLayout layout(call);
+  call.check(layout.sequences > 0 || call.attr<std::int64_t>("length") >= 0,
+             "the number of turns comes from a sequence or from length",
+             {{"length", call.attr<std::int64_t>("length")}});
   const Specs specs = turn_specs(call, layout);
+  for (std::size_t i = layout.carries; i < layout.carries + layout.sequences; ++i) {
+    const std::int64_t first = call.shape(static_cast<int>(layout.carries))[0],
+                       own = call.shape(static_cast<int>(i))[0];
+    call.check(first == own || first == kUnknown || own == kUnknown, "all sequences have the same length",
+               {{"first", first}, {"other", own}});
+  }
   const Graph body = specialize(*call.attr<GraphPtr>("body"), specs);
+  call.check(body.outputs.size() >= layout.carries, "a turn returns the next carries, then its results",
+             {{"returned", body.outputs.size()}, {"carries", layout.carries}});
   const std::int64_t steps =
       layout.sequences > 0 ? call.shape(static_cast<int>(layout.carries))[0] : call.attr<std::int64_t>("length");
   Specs outputs;
@@ -64,7 +79,7 @@ Gradients scan_gradient(const OpCall& call, std::span<const Tensor> dy) {
   const ScanLayout layout(call);
   const bool reverse = call.attr<bool>("reverse");
   const Specs specs = turn_specs(call, layout);
-  const Graph body = specialize(*call.attr<GraphPtr>("body"), specs);
+  const Graph body = without_effects(specialize(*call.attr<GraphPtr>("body"), specs));
   const GradientGraph step = gradient_graph(body, specs);
   auto source_position = [&](std::size_t input) -> int {
     const auto found = std::find(step.sources.begin(), step.sources.end(), static_cast<int>(input));

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "cohort/autodiff/tape.h"
+#include "cohort/graph/passes/rewrite.h"
 
 namespace cohort {
 namespace {
@@ -57,8 +59,39 @@ AlignedGraphs align_captures(const std::vector<TracedGraph>& traced) {
   return result;
 }
 
-GradientGraph gradient_graph(const Graph& graph, const Specs& inputs, const std::vector<int>& required,
+Graph without_effects(const Graph& graph) {
+  Graph result = graph;
+  std::set<int> read, written;
+  std::vector<bool> keep(result.nodes.size(), true);
+  for (std::size_t i = 0; i < result.nodes.size(); ++i) {
+    Node& node = result.nodes[i];
+    if (node.op->reads_resources()) read.insert(node.inputs[0].node);
+    if (node.op->is_stateful() && node.outputs.empty()) {
+      keep[i] = false;
+      for (const Value& input : node.inputs) {
+        if (result.spec(input).dtype == DType::Resource) written.insert(input.node);
+      }
+    }
+    for (const char* name : {"graph", "then", "else", "condition", "body", "forward"}) {
+      const AttributeValue* value = node.attributes.find(name);
+      if (!value || !std::holds_alternative<GraphPtr>(*value)) continue;
+      node.attributes.set(
+          name, AttributeValue(GraphPtr(std::make_shared<Graph>(without_effects(*std::get<GraphPtr>(*value))))));
+    }
+  }
+  for (int resource : written) {
+    if (!read.contains(resource)) continue;
+    throw unimplemented("GradientTape",
+                        "a branch or loop body that is differentiated reads or writes a variable, not both", {},
+                        "Read the variable before the cond or loop, or write it afterwards.");
+  }
+  passes::compact(result, keep);
+  return result;
+}
+
+GradientGraph gradient_graph(const Graph& with_effects, const Specs& inputs, const std::vector<int>& required,
                              const Specs& required_specs) {
+  const Graph graph = without_effects(with_effects);
   Specs arguments = inputs;
   for (const Value& output : graph.outputs) {
     if (is_floating(graph.spec(output).dtype)) arguments.push_back(graph.spec(output));

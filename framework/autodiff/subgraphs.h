@@ -30,6 +30,10 @@ struct GradientGraph {
 GradientGraph gradient_graph(const Graph& graph, const Specs& inputs, const std::vector<int>& required = {},
                              const Specs& required_specs = {});
 
+// The graph without its effects, for a replay: what has no outputs is dropped, in branches and bodies too. Throws when
+// a variable is both read and written: its value at the time of the replay is another.
+Graph without_effects(const Graph& graph);
+
 // Gradients for the outputs that can have one: zeros where none flows in, nothing for other types.
 Tensors dense_output_gradients(std::span<const Tensor> outputs, std::span<const Tensor> gradients);
 

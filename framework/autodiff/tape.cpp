@@ -44,6 +44,18 @@ class GradientTape::Recorder : public Dispatcher {
   std::optional<DispatcherScope> scope;
 };
 
+namespace {
+
+// Stops recording for a scope, whichever way it is left.
+struct PauseRecording {
+  explicit PauseRecording(bool& recording) : recording(recording), before(std::exchange(recording, false)) {}
+  ~PauseRecording() { recording = before; }
+  bool& recording;
+  const bool before;
+};
+
+}  // namespace
+
 GradientTape::GradientTape(GradientTapeOptions options) : recorder_(std::make_unique<Recorder>(options)) {}
 GradientTape::~GradientTape() = default;
 
@@ -59,11 +71,9 @@ Gradients GradientTape::gradients(const Tensors& targets, const Tensors& sources
   }
   if (recorder.options.persistent) {
     // What the backward pass does is of interest to outer tapes only.
-    const bool before = std::exchange(recorder.recording, false);
+    const PauseRecording pause(recorder.recording);
     const std::vector<RecordedOp> ops = recorder.ops;
-    Gradients result = backpropagate(ops, targets, output_gradients, sources);
-    recorder.recording = before;
-    return result;
+    return backpropagate(ops, targets, output_gradients, sources);
   }
   recorder.scope.reset();
   recorder.spent = true;
@@ -80,7 +90,7 @@ Tensor GradientTape::jacobian(const Tensor& target, const Tensor& source) {
   }
   Recorder& recorder = *recorder_;
   if (recorder.spent) throw failed_precondition("GradientTape", "a tape that is not persistent gives one gradient");
-  const bool before = std::exchange(recorder.recording, false);
+  const PauseRecording pause(recorder.recording);
   if (!recorder.options.persistent) {
     recorder.scope.reset();
     recorder.spent = true;
@@ -94,7 +104,6 @@ Tensor GradientTape::jacobian(const Tensor& target, const Tensor& source) {
     Tensor row = backpropagate(recorder.ops, {target}, {seed}, {source})[0].dense();
     rows.push_back(row.defined() ? row : run_op("ZerosLike", {source}));
   }
-  recorder.recording = before && recorder.options.persistent;
   Shape shape = target.shape();
   for (std::int64_t axis : source.shape()) shape.push_back(axis);
   const Tensor stacked = run_op("Stack", rows, {{"axis", 0}});

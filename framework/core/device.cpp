@@ -40,9 +40,8 @@ Device& device_of(const std::string& type, int index, std::string_view asked) {
     throw not_found("device", "a device of this machine is expected", {{"device", asked}},
                     "Device types here: " + known + ".");
   }
-  auto& slot = t.devices[{type, index}];
-  slot = maker->second(index);
-  return *slot;
+  std::unique_ptr<Device> made = maker->second(index);  // may throw: then nothing is left behind
+  return *(t.devices[{type, index}] = std::move(made));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "cohort/core/op.h"
 
+#include <algorithm>
 #include <map>
 #include <memory>
 
@@ -58,7 +59,17 @@ Specs OpDef::infer_outputs(std::span<const TensorSpec> inputs, const Attributes&
                            {{"inputs", count}, {"minimum", min_inputs_}, {"maximum", max_inputs_}});
   }
   if (!infer_) throw internal_error(name_, "an op must say the shapes of its outputs");
-  return infer_(OpCall(*this, attributes, inputs));
+  Specs outputs = infer_(OpCall(*this, attributes, inputs));
+  for (const TensorSpec& output : outputs) {
+    // Sizes computed later from the shape must not wrap around.
+    std::int64_t bytes = static_cast<std::int64_t>(std::max<std::size_t>(size_of(output.dtype), 1));
+    for (std::int64_t size : output.shape) {
+      if (size > 0 && __builtin_mul_overflow(bytes, size, &bytes)) {
+        throw invalid_argument(name_, "an output must fit into memory", {{"output", output}});
+      }
+    }
+  }
+  return outputs;
 }
 
 Gradients OpDef::gradients(const OpCall& call, std::span<const Tensor> output_gradients) const {

@@ -30,6 +30,18 @@ KernelFn make_cond(const KernelSpec& spec) {
   };
 }
 
+// A loop's state and results have places of their own size, made before it runs.
+void check_sizes_known(const NestedGraph& body, std::span<const TensorSpec> state, const char* who) {
+  const Specs outputs = body.outputs();
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (!outputs[i].shape.fully_known() || (i < state.size() && outputs[i] != state[i])) {
+      throw invalid_argument(
+          who, "a turn's results must have shapes that do not depend on values, its state the same each turn",
+          {{"result " + std::to_string(i), outputs[i]}});
+    }
+  }
+}
+
 // Two copies of the loop's state: a turn reads one and writes the other.
 class LoopState {
  public:
@@ -79,6 +91,7 @@ KernelFn make_while(const KernelSpec& spec) {
   const Specs inputs = specs_from(spec, 0);
   auto condition = std::make_shared<NestedGraph>(*spec.attr<GraphPtr>("condition"), inputs);
   auto body = std::make_shared<NestedGraph>(*spec.attr<GraphPtr>("body"), inputs);
+  check_sizes_known(*body, std::span(inputs).first(count), "while_loop");
   auto state = std::make_shared<LoopState>(std::span(inputs).first(count));
   const std::int64_t limit = spec.attr<std::int64_t>("maximum_iterations");
   return [=, total = inputs.size()](const KernelIO& io) {
@@ -115,6 +128,7 @@ KernelFn make_scan(const KernelSpec& spec) {
   }
   for (int i = static_cast<int>(carries); i < spec.num_outputs(); ++i) out_bytes.push_back(row_bytes(spec.output(i)));
   auto body = std::make_shared<NestedGraph>(*spec.attr<GraphPtr>("body"), inputs);
+  check_sizes_known(*body, std::span<const TensorSpec>(inputs).first(carries), "scan");
   auto state = std::make_shared<LoopState>(std::span<const TensorSpec>(inputs).first(carries));
   return [=, total = inputs.size()](const KernelIO& io) {
     LoopState::Run run(*state, io.inputs);

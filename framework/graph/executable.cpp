@@ -77,11 +77,12 @@ std::shared_ptr<Executable> compile(const Graph& traced, const Specs& inputs, De
   Graph graph = specialize(inline_calls(traced), inputs);
   passes::remove_dead_nodes(graph);
   if (!can_be_planned(graph, device)) return std::make_shared<DynamicExecutable>(std::move(graph), device);
-  passes::copy_reads_that_outlive_writes(graph);
   if (options.fold) passes::fold(graph);
   if (options.cse) passes::eliminate_common_subexpressions(graph);
   if (options.layout) passes::layout(graph);
-  if (options.fuse) passes::fuse(graph);
+  if (options.fuse) passes::fuse_matmuls(graph);
+  passes::copy_reads_that_outlive_writes(graph);
+  if (options.fuse) passes::fuse_elementwise(graph);
   if (options.schedule) passes::schedule(graph);
   return std::make_shared<PlannedExecutable>(std::move(graph), device, options.memory);
 }

@@ -169,15 +169,23 @@ Results Function::call(const Tensors& arguments) const {
   }
   Tensors inputs = arguments;
   inputs.insert(inputs.end(), traced.captures.begin(), traced.captures.end());
-  // A tape or an outer trace must see the call.
-  if (top_dispatcher()) return run_op_all("Call", inputs, {{"graph", traced.graph}});
+  // A tape or an outer trace must see what the function does. A trace draws anew in each step by itself.
+  if (top_dispatcher()) return inline_graph(*traced.graph, inputs, current_trace() ? 0 : next_op_seed());
   for (int iterator : pulls) {
     const Tensors& element = arguments[static_cast<std::size_t>(iterator)].resource()->next_element();
     inputs.insert(inputs.end(), element.begin(), element.end());
   }
-  for (Tensor& input : inputs) input = input.to(default_device());
+  // Where its variables lie, else on the default device.
+  Device* device = &default_device();
+  for (const Tensor& capture : traced.captures) {
+    if (capture.resource() && std::string_view(capture.resource()->kind()) == "Variable") {
+      device = &capture.resource()->shared_value().device();
+      break;
+    }
+  }
+  for (Tensor& input : inputs) input = input.to(*device);
   Tensors outputs(traced.graph->outputs.size());
-  executables->run(inputs, outputs, {.seed = global_seed(), .step = next_op_seed()});
+  executables->run(inputs, outputs, {.seed = global_seed(), .step = next_op_seed()}, *device);
   return outputs;
 }
 

@@ -1,5 +1,7 @@
 #include <google/protobuf/stubs/logging.h>
 
+#include <algorithm>
+
 #include "cohort/core/random.h"
 #include "cohort/graph/graph.h"
 #include "cohort/graph/graph.pb.h"
@@ -104,6 +106,26 @@ void write_attribute(const Attributes::Entry& entry, ConstantTable* constants, A
       entry.value);
 }
 
+// What protobuf can hold in one message.
+constexpr std::size_t kLargestMessage = 0x7fffffff;
+
+template <class Message>
+std::string to_bytes(const Message& message) {
+  if (message.ByteSizeLong() > kLargestMessage) {
+    throw Error(ErrorCode::ResourceExhausted, "Graph", "a graph with its constants must stay below 2 GiB",
+                {{"bytes", message.ByteSizeLong()}}, "Serialise it with a table of constants beside it.");
+  }
+  return message.SerializeAsString();
+}
+
+template <class Message>
+void from_bytes(std::string_view bytes, Message& message) {
+  google::protobuf::LogSilencer quiet;  // what is wrong is said by the error
+  if (bytes.size() > kLargestMessage || !message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+    throw malformed("not a graph");
+  }
+}
+
 constexpr int kDeepestGraph = 32;
 
 AttributeValue read_attribute(const AttributeProto& from, const ConstantTable* constants, int depth);
@@ -148,6 +170,11 @@ std::shared_ptr<Graph> read_graph(const proto::GraphProto& from, const ConstantT
       throw malformed("an input is not an Input node");
     }
     graph->inputs.push_back(input);
+  }
+  for (std::size_t i = 0; i < graph->nodes.size(); ++i) {
+    const auto listed = std::count(graph->inputs.begin(), graph->inputs.end(), static_cast<int>(i));
+    if (listed != (graph->nodes[i].op->name() == "Input" ? 1 : 0))
+      throw malformed("inputs and Input nodes do not agree");
   }
   for (const auto& output : from.outputs()) graph->outputs.push_back(read_value(output));
   return graph;
@@ -254,13 +281,12 @@ Attributes read_attributes(const google::protobuf::RepeatedPtrField<AttributePro
 std::string serialize(const Graph& graph, ConstantTable& constants) {
   proto::GraphProto out;
   write_graph(graph, &constants, out);
-  return out.SerializeAsString();
+  return to_bytes(out);
 }
 
 std::shared_ptr<Graph> parse_graph(std::string_view bytes, const ConstantTable& constants) {
-  google::protobuf::LogSilencer quiet;  // what is wrong is said by the error
   proto::GraphProto from;
-  if (!from.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) throw malformed("not a graph");
+  from_bytes(bytes, from);
   return read_graph(from, &constants, 0);
 }
 
@@ -273,13 +299,12 @@ std::string serialize_with_constants(const Graph& graph) {
     constant->set_hash(hash);
     write_tensor(tensor, *constant->mutable_value());
   }
-  return out.SerializeAsString();
+  return to_bytes(out);
 }
 
 std::shared_ptr<Graph> parse_graph_with_constants(std::string_view bytes) {
-  google::protobuf::LogSilencer quiet;  // what is wrong is said by the error
   proto::GraphFileProto from;
-  if (!from.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) throw malformed("not a graph file");
+  from_bytes(bytes, from);
   ConstantTable constants;
   for (const auto& constant : from.constants())
     constants.tensors.emplace_back(constant.hash(), read_tensor(constant.value()));

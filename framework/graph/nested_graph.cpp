@@ -1,16 +1,14 @@
 #include "cohort/graph/nested_graph.h"
 
-#include <algorithm>
+#include <vector>
+
+#include "cohort/graph/planned_executable.h"
 
 namespace cohort {
 
 NestedGraph::NestedGraph(const Graph& graph, Specs inputs)
     : inputs_(std::move(inputs)), executable_(compile(graph, inputs_, cpu())) {
-  const Graph& compiled = executable_->graph();
-  planned_ = std::all_of(compiled.nodes.begin(), compiled.nodes.end(), [](const Node& node) {
-    return std::all_of(node.outputs.begin(), node.outputs.end(),
-                       [](const TensorSpec& s) { return s.shape.fully_known() && s.dtype != DType::String; });
-  });
+  planned_ = dynamic_cast<PlannedExecutable*>(executable_.get()) != nullptr;
 }
 
 Specs NestedGraph::outputs() const {
@@ -21,8 +19,16 @@ Specs NestedGraph::outputs() const {
 
 void NestedGraph::run(void* const* inputs, void* const* outputs, const RandomState& random,
                       OutputAllocator* allocator) const {
+  const Graph& graph = executable_->graph();
   if (planned_) {
-    executable_->run_raw(inputs, outputs, random);
+    std::vector<void*> asked;
+    for (std::size_t i = 0; i < graph.outputs.size(); ++i) {
+      // Branches of different shapes: the caller learns the shape of this one.
+      if (outputs[i]) continue;
+      if (asked.empty()) asked.assign(outputs, outputs + graph.outputs.size());
+      asked[i] = allocator->allocate(static_cast<int>(i), graph.spec(graph.outputs[i]).shape);
+    }
+    executable_->run_raw(inputs, asked.empty() ? outputs : asked.data(), random);
     return;
   }
   // Shapes that depend on values: tensors around the caller's memory, results copied out.
@@ -34,7 +40,7 @@ void NestedGraph::run(void* const* inputs, void* const* outputs, const RandomSta
     }
     arguments.push_back(Tensor::from_blob(inputs[i], inputs_[i].dtype, inputs_[i].shape));
   }
-  Tensors results(executable_->graph().outputs.size());
+  Tensors results(graph.outputs.size());
   executable_->run(arguments, results, random);
   for (std::size_t i = 0; i < results.size(); ++i) {
     void* target = outputs[i] ? outputs[i] : allocator->allocate(static_cast<int>(i), results[i].shape());

@@ -17,6 +17,7 @@ PlannedExecutable::PlannedExecutable(Graph graph, Device& device, bool share_mem
       constants_[i] = graph_.nodes[i].attributes.get<Tensor>("value").to(device);
   }
   make_steps();
+  collect_claims();
   free_frames_.push_back(make_frame());
   free_frames_.reserve(64);  // returning a frame must not allocate
 }
@@ -68,6 +69,43 @@ void PlannedExecutable::make_steps() {
   }
 }
 
+void PlannedExecutable::collect_claims() {
+  auto claim = [&](const Value& resource, const TensorSpec& spec) {
+    const auto input = std::find(graph_.inputs.begin(), graph_.inputs.end(), resource.node);
+    if (input != graph_.inputs.end()) claims_.emplace_back(static_cast<int>(input - graph_.inputs.begin()), spec);
+  };
+  for (const Node& node : graph_.nodes) {
+    const Attributes& attributes = node.attributes;
+    const bool touches = node.op->reads_resources() || node.op->writes_resources();
+    if (touches && attributes.has("dtype") && attributes.has("shape")) {
+      claim(node.inputs[0], {attributes.get<DType>("dtype"), attributes.get<Shape>("shape")});
+    } else if (touches && attributes.has("groups")) {
+      // The last of an update's groups are the gradients; variable and slots have their shapes.
+      const int groups = attributes.get<int>("groups"), count = attributes.get<int>("count");
+      for (int i = 0; i < (groups - 1) * count; ++i) {
+        const Value& gradient = node.inputs[static_cast<std::size_t>((groups - 1) * count + i % count)];
+        const Value& resource = node.inputs[static_cast<std::size_t>(i)];
+        if (graph_.spec(resource).dtype == DType::Resource)
+          claim(resource, {graph_.spec(gradient).dtype, graph_.spec(gradient).shape});
+      }
+    }
+  }
+}
+
+void PlannedExecutable::check_claims(std::span<const Tensor> inputs, Frame& frame) const {
+  for (std::size_t i = 0; i < claims_.size(); ++i) {
+    const auto& [input, claimed] = claims_[i];
+    const Resource* resource = inputs[static_cast<std::size_t>(input)].resource().get();
+    if (frame.checked[i] == resource) continue;
+    const TensorSpec actual = resource->value_spec();
+    if (actual != claimed) {
+      throw invalid_argument("Graph", "a variable must have the type and shape the graph was made for",
+                             {{"variable", resource->name()}, {"variable.spec", actual}, {"expected", claimed}});
+    }
+    frame.checked[i] = resource;
+  }
+}
+
 void* PlannedExecutable::fixed_pointer(const Location& location, char* arena) const {
   switch (location.kind) {
     case Location::Kind::Arena:
@@ -91,6 +129,7 @@ std::unique_ptr<PlannedExecutable::Frame> PlannedExecutable::make_frame() const 
     frame->calls.push_back({&step.kernel, frame->arguments.data() + argument, step.inputs, step.outputs});
     argument += step.arguments.size();
   }
+  frame->checked.resize(claims_.size());
   frame->input_pointers.resize(graph_.inputs.size());
   frame->output_pointers.resize(graph_.outputs.size());
   return frame;
@@ -122,6 +161,7 @@ void PlannedExecutable::execute(Frame& frame, void* const* inputs, void* const* 
 void PlannedExecutable::run(std::span<const Tensor> inputs, std::span<Tensor> outputs, const RandomState& random) {
   auto frame = take_frame();
   try {
+    check_claims(inputs, *frame);
     for (int slot : written_inputs_) inputs[static_cast<std::size_t>(slot)].resource()->prepare_write();
     for (std::size_t i = 0; i < inputs.size(); ++i) frame->input_pointers[i] = inputs[i].raw();
     for (std::size_t i = 0; i < outputs.size(); ++i) {

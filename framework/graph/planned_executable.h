@@ -40,9 +40,12 @@ class PlannedExecutable : public Executable {
     std::vector<KernelCall> calls;
     std::vector<void*> input_pointers;
     std::vector<void*> output_pointers;
+    std::vector<const Resource*> checked;  // resources already compared with what the graph says of them
   };
 
   void make_steps();
+  void collect_claims();
+  void check_claims(std::span<const Tensor> inputs, Frame& frame) const;
   std::unique_ptr<Frame> make_frame() const;
   std::unique_ptr<Frame> take_frame();
   void give_frame(std::unique_ptr<Frame> frame);
@@ -55,7 +58,8 @@ class PlannedExecutable : public Executable {
   std::vector<Tensor> constants_;  // by node, on the device
   std::vector<Step> steps_;
   std::vector<Patch> input_patches_, output_patches_;
-  std::vector<int> written_inputs_;  // inputs that are resources some step writes
+  std::vector<std::pair<int, TensorSpec>> claims_;  // (input, spec of the variable's value the kernels rely on)
+  std::vector<int> written_inputs_;                 // inputs that are resources some step writes
   std::mutex mutex_;
   std::vector<std::unique_ptr<Frame>> free_frames_;
 };

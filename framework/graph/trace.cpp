@@ -4,6 +4,8 @@
 #include <cctype>
 #include <unordered_map>
 
+#include "cohort/core/random.h"
+
 namespace cohort {
 namespace {
 
@@ -171,7 +173,7 @@ EagerScope::EagerScope()
 }
 EagerScope::~EagerScope() { set_current_trace(trace_before_); }
 
-Tensors inline_graph(const Graph& graph, const Tensors& inputs) {
+Tensors inline_graph(const Graph& graph, const Tensors& inputs, std::uint64_t salt) {
   std::vector<Tensors> values(graph.nodes.size());
   for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
     values[static_cast<std::size_t>(graph.inputs[i])] = {inputs.at(i)};
@@ -187,7 +189,14 @@ Tensors inline_graph(const Graph& graph, const Tensors& inputs) {
     for (const Value& input : node.inputs) {
       arguments.push_back(values[static_cast<std::size_t>(input.node)][static_cast<std::size_t>(input.output)]);
     }
-    values[i] = run_op_all(node.op->name(), arguments, node.attributes);
+    if (salt != 0 && node.op->is_random() && node.attributes.has("seed")) {
+      Attributes attributes = node.attributes;
+      const auto seed = static_cast<std::uint64_t>(attributes.get<std::int64_t>("seed"));
+      attributes.set("seed", AttributeValue(static_cast<std::int64_t>(hash_combine(seed, salt) >> 1)));
+      values[i] = run_op_all(node.op->name(), arguments, attributes);
+    } else {
+      values[i] = run_op_all(node.op->name(), arguments, node.attributes);
+    }
   }
   Tensors outputs;
   for (const Value& output : graph.outputs) {

@@ -63,7 +63,8 @@ class EagerScope {
   std::uint64_t trace_before_;
 };
 
-// Replays a graph's nodes through the dispatcher stack: eagerly, onto a tape, or into an enclosing trace.
-Tensors inline_graph(const Graph& graph, const Tensors& inputs);
+// Replays a graph's nodes through the dispatcher stack: eagerly, onto a tape, or into an enclosing trace. A graph fixes
+// the seeds of its random ops; another `salt` makes them draw other numbers, in the forward and backward pass alike.
+Tensors inline_graph(const Graph& graph, const Tensors& inputs, std::uint64_t salt = 0);
 
 }  // namespace cohort

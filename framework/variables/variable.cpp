@@ -10,7 +10,11 @@ namespace cohort {
 class Variable::Body : public Resource {
  public:
   Body(const Tensor& initial, VariableOptions options)
-      : Resource(options.name), options_(std::move(options)), path_(options_.name), value_(initial) {}
+      : Resource(options.name),
+        options_(std::move(options)),
+        path_(options_.name),
+        spec_(initial.spec()),
+        value_(initial) {}
 
   const char* kind() const override { return "Variable"; }
   void* kernel_pointer() override { return value_.raw(); }
@@ -19,10 +23,11 @@ class Variable::Body : public Resource {
     if (!value_.buffer()->unique()) value_ = value_.clone();
   }
   Tensor shared_value() override { return value_.view(value_.shape()); }
-  TensorSpec value_spec() const override { return value_.spec(); }
+  TensorSpec value_spec() const override { return spec_; }
 
   VariableOptions options_;
   std::string path_;
+  const TensorSpec spec_;  // never changes, while the value moves to other memory
   Tensor value_;
   Ref<Constraint> constraint_;
 };
@@ -44,8 +49,8 @@ Variable::Variable(const Tensor& initial_value, VariableOptions options) {
 const std::string& Variable::name() const { return body_->name(); }
 const std::string& Variable::path() const { return body_->path_; }
 void Variable::set_path(std::string path) { body_->path_ = std::move(path); }
-DType Variable::dtype() const { return body_->value_.dtype(); }
-const Shape& Variable::shape() const { return body_->value_.shape(); }
+DType Variable::dtype() const { return body_->spec_.dtype; }
+const Shape& Variable::shape() const { return body_->spec_.shape; }
 bool Variable::trainable() const { return body_->options_.trainable; }
 void Variable::set_trainable(bool trainable) { body_->options_.trainable = trainable; }
 Aggregation Variable::aggregation() const { return body_->options_.aggregation; }

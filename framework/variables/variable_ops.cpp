@@ -3,8 +3,26 @@
 namespace cohort {
 namespace {
 
-Specs no_outputs(const OpCall& call) {
+// Shapes met while tracing may be unknown; what reaches the variable's memory must fit it.
+Specs infer_assign(const OpCall& call) {
   call.check(call.dtype(0) == DType::Resource, "input 0 is the variable", {{"input", call.spec(0)}});
+  const TensorSpec variable{call.attr<DType>("dtype"), call.attr<Shape>("shape")};
+  call.check(call.dtype(1) == variable.dtype && call.shape(1).compatible(variable.shape),
+             "the value must have the variable's type and shape", {{"value", call.spec(1)}, {"variable", variable}});
+  return {};
+}
+
+Specs infer_scatter(const OpCall& call) {
+  call.check(call.dtype(0) == DType::Resource, "input 0 is the variable", {{"input", call.spec(0)}});
+  const TensorSpec variable{call.attr<DType>("dtype"), call.attr<Shape>("shape")};
+  const bool integers = call.dtype(1) == DType::Int32 || call.dtype(1) == DType::Int64;
+  call.check(integers && call.rank(1) == 1 && variable.shape.rank() > 0,
+             "indices must be a list of rows, int32 or int64", {{"indices", call.spec(1)}, {"variable", variable}});
+  Shape rows = variable.shape;
+  rows[0] = call.shape(1)[0];
+  call.check(call.dtype(2) == variable.dtype && call.shape(2).compatible(rows),
+             "there must be one row of values for each index",
+             {{"values", call.spec(2)}, {"expected", TensorSpec{variable.dtype, rows}}});
   return {};
 }
 
@@ -28,11 +46,11 @@ COHORT_OP("CopyVariable")
     })
     .not_differentiable();
 
-COHORT_OP("AssignVariable").inputs(2).writes().infer(no_outputs).not_differentiable();
-COHORT_OP("AssignAddVariable").inputs(2).writes().infer(no_outputs).not_differentiable();
-COHORT_OP("AssignSubVariable").inputs(2).writes().infer(no_outputs).not_differentiable();
+COHORT_OP("AssignVariable").inputs(2).writes().infer(infer_assign).not_differentiable();
+COHORT_OP("AssignAddVariable").inputs(2).writes().infer(infer_assign).not_differentiable();
+COHORT_OP("AssignSubVariable").inputs(2).writes().infer(infer_assign).not_differentiable();
 // (variable, indices, values): row indices[i] += values[i].
-COHORT_OP("ScatterAddVariable").inputs(3).attr("rows", 0).writes().infer(no_outputs).not_differentiable();
+COHORT_OP("ScatterAddVariable").inputs(3).writes().infer(infer_scatter).not_differentiable();
 
 }  // namespace
 }  // namespace cohort

@@ -44,7 +44,10 @@ void copy_reads_that_outlive_writes(Graph& graph) {
     const std::vector<int>& later = writes[node.inputs[0].node];
     const auto next_write = std::upper_bound(later.begin(), later.end(), static_cast<int>(i));
     if (next_write == later.end()) continue;
-    if (last_look(last_look, static_cast<int>(i)) > *next_write) node.op = &find_op("CopyVariable");
+    const int last = last_look(last_look, static_cast<int>(i));
+    // An assignment may take its own variable's value: each element is read before it is written.
+    const bool by_element = graph.nodes[static_cast<std::size_t>(*next_write)].op->name().starts_with("Assign");
+    if (last > *next_write || (last == *next_write && !by_element)) node.op = &find_op("CopyVariable");
   }
 }
 

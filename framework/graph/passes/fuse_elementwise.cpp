@@ -1,8 +1,7 @@
-#include "cohort/graph/passes/fuse_elementwise.h"
-
 #include <algorithm>
 #include <map>
 
+#include "cohort/graph/passes/pass.h"
 #include "cohort/graph/passes/rewrite.h"
 #include "cohort/kernels/fusion.h"
 

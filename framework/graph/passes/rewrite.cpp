@@ -23,6 +23,15 @@ void renumber(Graph& graph, const std::vector<int>& order) {
   graph.nodes = std::move(nodes);
 }
 
+// Prints, assertions, iterators: in a fixed order. What a branch or body does is not looked into.
+bool has_effects_beyond_resources(const Node& node) {
+  if (!node.op->is_stateful()) return false;
+  if (!node.op->writes_resources()) return true;
+  return std::any_of(node.attributes.begin(), node.attributes.end(), [](const Attributes::Entry& entry) {
+    return std::holds_alternative<std::shared_ptr<const Graph>>(entry.value);
+  });
+}
+
 }  // namespace
 
 bool is_input(const Node& node) { return node.op->name() == "Input"; }
@@ -62,7 +71,7 @@ std::vector<std::vector<int>> dependencies(const Graph& graph) {
     const Node& node = graph.nodes[i];
     std::vector<int>& before = result[i];
     for (const Value& input : node.inputs) before.push_back(input.node);
-    if (node.op->is_stateful() && !node.op->writes_resources()) {
+    if (has_effects_beyond_resources(node)) {
       if (last_effect >= 0) before.push_back(last_effect);
       last_effect = static_cast<int>(i);
     }

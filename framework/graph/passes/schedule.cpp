@@ -1,6 +1,6 @@
-#include <map>
+#include <algorithm>
 #include <set>
-#include <string>
+#include <vector>
 
 #include "cohort/graph/passes/pass.h"
 #include "cohort/graph/passes/rewrite.h"
@@ -11,15 +11,21 @@ namespace {
 // An update's inputs are `groups` lists of `count` per-variable values, then what all variables share.
 bool is_update(const Node& node) { return node.op->writes_resources() && node.attributes.has("groups"); }
 
-std::string merge_key(const Node& node) {
-  Attributes same = node.attributes;
-  same.erase("count");
-  std::string key = node.op->name() + "{" + same.to_string() + "}";
-  const auto own = static_cast<std::size_t>(node.attributes.get<int>("groups") * node.attributes.get<int>("count"));
-  for (std::size_t i = own; i < node.inputs.size(); ++i) {
-    key += "|" + std::to_string(node.inputs[i].node) + "." + std::to_string(node.inputs[i].output);
+// Whether two updates can become one: the same kind with the same attributes, types and shared inputs.
+bool mergeable(const Graph& graph, const Node& a, const Node& b) {
+  if (a.op != b.op) return false;
+  Attributes left = a.attributes, right = b.attributes;
+  const int groups = left.get<int>("groups"), first = left.get<int>("count"), second = right.get<int>("count");
+  left.erase("count");
+  right.erase("count");
+  const auto own = static_cast<std::size_t>(groups * first), other = static_cast<std::size_t>(groups * second);
+  if (!(left == right) || a.inputs.size() - own != b.inputs.size() - other) return false;
+  for (int g = 0; g < groups; ++g) {
+    const Value &x = a.inputs[static_cast<std::size_t>(g * first)], &y = b.inputs[static_cast<std::size_t>(g * second)];
+    if (graph.spec(x).dtype != graph.spec(y).dtype) return false;
   }
-  return key;
+  return std::equal(a.inputs.begin() + static_cast<std::ptrdiff_t>(own), a.inputs.end(),
+                    b.inputs.begin() + static_cast<std::ptrdiff_t>(other));
 }
 
 // Group by group: the values of the first update followed by those of the second.
@@ -44,16 +50,25 @@ std::set<int> resources_of(const Graph& graph, const Node& node) {
   return result;
 }
 
-// Whether the update at `from` may take place at `to` instead: nothing in between looks at what it writes.
-bool may_move(const Graph& graph, int from, int to) {
-  std::set<int> written;
-  for (const Value& input : graph.nodes[static_cast<std::size_t>(from)].inputs) {
-    if (graph.spec(input).dtype == DType::Resource) written.insert(input.node);
+std::set<int> written_by(const Graph& graph, const Node& node) {
+  std::set<int> result;
+  for (const Value& input : node.inputs) {
+    if (node.op->writes_resources() && graph.spec(input).dtype == DType::Resource) result.insert(input.node);
   }
+  return result;
+}
+
+// Whether the update at `from` may take place at `to` instead: nothing in between looks at what it writes or writes
+// what it looks at.
+bool may_move(const Graph& graph, int from, int to) {
+  const Node& update = graph.nodes[static_cast<std::size_t>(from)];
+  const std::set<int> written = written_by(graph, update), used = resources_of(graph, update);
+  const auto meet = [](const std::set<int>& a, const std::set<int>& b) {
+    return std::any_of(a.begin(), a.end(), [&](int resource) { return b.contains(resource); });
+  };
   for (int i = from + 1; i <= to; ++i) {
-    for (int resource : resources_of(graph, graph.nodes[static_cast<std::size_t>(i)])) {
-      if (written.contains(resource)) return false;
-    }
+    const Node& node = graph.nodes[static_cast<std::size_t>(i)];
+    if (meet(written, resources_of(graph, node)) || meet(used, written_by(graph, node))) return false;
   }
   return true;
 }
@@ -61,19 +76,24 @@ bool may_move(const Graph& graph, int from, int to) {
 }  // namespace
 
 void schedule(Graph& graph) {
-  std::map<std::string, int> last;  // where the merged update of each kind stands
+  std::vector<int> standing;  // where the merged update of each kind stands
   std::vector<bool> keep(graph.nodes.size(), true);
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     Node& node = graph.nodes[i];
     if (!is_update(node)) continue;
-    const std::string key = merge_key(node);
-    if (auto found = last.find(key); found != last.end() && may_move(graph, found->second, static_cast<int>(i))) {
-      // The merged node stands at the last of them: all gradients are there by then.
-      merge(node, graph.nodes[static_cast<std::size_t>(found->second)]);
-      std::swap(graph.nodes[static_cast<std::size_t>(found->second)], node);
-      keep[static_cast<std::size_t>(found->second)] = false;
+    const auto found = std::find_if(standing.begin(), standing.end(), [&](int other) {
+      return mergeable(graph, graph.nodes[static_cast<std::size_t>(other)], node) &&
+             may_move(graph, other, static_cast<int>(i));
+    });
+    if (found == standing.end()) {
+      standing.push_back(static_cast<int>(i));
+      continue;
     }
-    last[key] = static_cast<int>(i);
+    // The merged node stands at the last of them: all gradients are there by then.
+    merge(node, graph.nodes[static_cast<std::size_t>(*found)]);
+    std::swap(graph.nodes[static_cast<std::size_t>(*found)], node);
+    keep[static_cast<std::size_t>(*found)] = false;
+    *found = static_cast<int>(i);
   }
   compact(graph, keep);
 }

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <string>
 
-#include "cohort/graph/passes/fuse_elementwise.h"
 #include "cohort/graph/passes/pass.h"
 #include "cohort/graph/passes/rewrite.h"
 
@@ -28,8 +27,10 @@ bool is_activation(const Node& node) {
   return op == "Relu" || op == "Sigmoid" || op == "Tanh";
 }
 
+}  // namespace
+
 // MatMul + Add of a row vector [+ activation] -> FusedMatMul. The fused node stands where the last of them stood.
-void fuse_bias_and_activation(Graph& graph) {
+void fuse_matmuls(Graph& graph) {
   const auto users = graph.users();
   std::vector<bool> keep(graph.nodes.size(), true);
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
@@ -57,13 +58,6 @@ void fuse_bias_and_activation(Graph& graph) {
     graph.nodes[static_cast<std::size_t>(last)] = std::move(fused);
   }
   compact(graph, keep);
-}
-
-}  // namespace
-
-void fuse(Graph& graph) {
-  fuse_bias_and_activation(graph);
-  fuse_elementwise(graph);
 }
 
 }  // namespace cohort::passes
