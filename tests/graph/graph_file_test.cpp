@@ -63,6 +63,19 @@ TEST(GraphFile, MalformedBytesAreRefused) {
   }
 }
 
+TEST(GraphFile, AnInputThatIsNotListedIsRefused) {
+  Graph graph = *sample().graph;
+  graph.add(find_op("Input"), {}, {{"dtype", float32}, {"shape", Shape{2}}}, "hidden");
+  EXPECT_THROW(parse_graph_with_constants(serialize_with_constants(graph)), Error);
+}
+
+TEST(GraphFile, SizesThatWrapAroundAreRefused) {
+  Graph graph;
+  EXPECT_THROW(
+      graph.add(find_op("Fill"), {}, {{"shape", Shape{3, 6148914691236560896}}, {"dtype", float32}, {"value", 0.0}}),
+      Error);
+}
+
 TEST(Graph, IsReadableByPeople) {
   const std::string text = sample().graph->to_string();
   EXPECT_NE(text.find("Multiply("), std::string::npos) << text;
