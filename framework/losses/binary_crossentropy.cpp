@@ -18,10 +18,8 @@ Tensor binary_crossentropy(const Tensor& y_true, const Tensor& y_pred, bool from
   check_same_shape("binary_crossentropy", y_true, y_pred);
   Tensor target = ops::cast(y_true, y_pred.dtype());
   if (label_smoothing != 0.0) target = target * (1.0 - label_smoothing) + 0.5 * label_smoothing;
-  if (from_logits) return ops::mean(ops::sigmoid_cross_entropy(y_pred, target), axis);
-  if (const Tensor logits = logits_behind(y_pred, "Sigmoid"); logits.defined()) {
-    return ops::mean(ops::sigmoid_cross_entropy(logits, target), axis);
-  }
+  const MaybeLogits output = maybe_logits(y_pred, from_logits, "binary_crossentropy");
+  if (output.from_logits) return ops::mean(ops::sigmoid_cross_entropy(output.values, target), axis);
   const Tensor chance = ops::clip(y_pred, kEpsilon, 1.0 - kEpsilon);
   return ops::mean(-(target * ops::log(chance) + (1.0 - target) * ops::log(1.0 - chance)), axis);
 }

@@ -22,16 +22,11 @@ Tensor categorical_crossentropy(const Tensor& y_true, const Tensor& y_pred, bool
     // As in Keras, the last axis counts the classes here even when `axis` says otherwise.
     target = target * (1.0 - label_smoothing) + label_smoothing / ops::size_of(target, {-1}, target.dtype());
   }
-  if (!from_logits) {
-    const Tensor logits = logits_behind(y_pred, "Softmax");
-    if (logits.defined() && normalize_axis(axis, y_pred.rank(), "categorical_crossentropy") == y_pred.rank() - 1) {
-      return ops::softmax_cross_entropy(logits, target);
-    }
-  }
-  if (from_logits) {
+  const MaybeLogits output = maybe_logits(y_pred, from_logits, "categorical_crossentropy");
+  if (output.from_logits) {
     const bool last = normalize_axis(axis, y_pred.rank(), "categorical_crossentropy") == y_pred.rank() - 1;
-    if (last) return ops::softmax_cross_entropy(y_pred, target);
-    return ops::softmax_cross_entropy(ops::moveaxis(y_pred, axis, -1), ops::moveaxis(target, axis, -1));
+    if (last) return ops::softmax_cross_entropy(output.values, target);
+    return ops::softmax_cross_entropy(ops::moveaxis(output.values, axis, -1), ops::moveaxis(target, axis, -1));
   }
   const Tensor share = y_pred / ops::sum(y_pred, axis, /*keep_dims=*/true);
   return -ops::sum(target * ops::log(ops::clip(share, kEpsilon, 1.0 - kEpsilon)), axis);

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <string_view>
 #include <vector>
 
 #include "cohort/core/dispatch.h"
@@ -16,9 +15,8 @@ class LogitsScope : public Dispatcher {
   Tensors dispatch(const OpDef& op, const Tensors& inputs, const Attributes& attributes) override;
 
  private:
-  friend Tensor logits_behind(const Tensor& probabilities, std::string_view op);
+  friend Tensor logits_behind(const Tensor& output);
   struct Entry {
-    const OpDef* op;
     Tensor input, output;
   };
   LogitsScope* before_;
@@ -26,7 +24,15 @@ class LogitsScope : public Dispatcher {
   DispatcherScope scope_;
 };
 
-// The input of the op ("Softmax" over the last axis, "Sigmoid") whose output this is; undefined when it is not known.
-Tensor logits_behind(const Tensor& probabilities, std::string_view op);
+// The input of the softmax or sigmoid whose output this is; undefined when it is not known.
+Tensor logits_behind(const Tensor& output);
+
+// What a cross-entropy computes from: what went into the softmax or sigmoid that made `output`, where that is known. As
+// in Keras either function serves every cross-entropy, and from_logits cannot make it be applied twice: that warns.
+struct MaybeLogits {
+  Tensor values;
+  bool from_logits;
+};
+MaybeLogits maybe_logits(const Tensor& output, bool from_logits, const char* who);
 
 }  // namespace cohort

@@ -26,17 +26,17 @@ std::pair<Tensor, Tensor> crossentropy(Tensor labels, Tensor predictions, bool f
   if (!is_integer(labels.dtype()) || labels.dtype() == DType::UInt8 || labels.dtype() == DType::Int8) {
     labels = ops::cast(labels, DType::Int64);
   }
-  if (const Tensor logits = logits_behind(predictions, "Softmax"); !from_logits && logits.defined()) {
-    predictions = logits;
-    from_logits = true;
-  }
+  // As in Keras: with an ignored class y_pred is taken as it is, and the logits behind it stay unknown.
+  const MaybeLogits output =
+      ignore_class ? MaybeLogits{predictions, from_logits} : maybe_logits(predictions, from_logits, kWho);
+  predictions = output.values;
   Tensor valid;
   if (ignore_class) {
     valid = ops::not_equal(labels, static_cast<double>(*ignore_class));
     labels = ops::where(valid, labels, 0.0);
     predictions = ops::where(ops::expand_dims(valid, -1), predictions, 0.0);
   }
-  if (!from_logits) predictions = ops::log(ops::clip(predictions, kEpsilon, 1.0 - kEpsilon));
+  if (!output.from_logits) predictions = ops::log(ops::clip(predictions, kEpsilon, 1.0 - kEpsilon));
   Tensor values = ops::sparse_softmax_cross_entropy(predictions, labels);
   if (valid.defined()) values = ops::where(valid, values, 0.0);
   return {values, valid};

@@ -44,18 +44,43 @@ TEST(Logits, ASureModelStillLearns) {
               200.0, 1e-3);
 }
 
+// The figures are Keras's for the same model: whichever of the two functions ends it, and whatever from_logits says.
+TEST(Logits, NoActivationIsAppliedTwice) {
+  const Tensor x = Tensor::of<float>({1, 3, 2, -1}, {2, 2});
+  const Tensor one_hot = Tensor::of<float>({1, 0, 1, 0}, {2, 2}), classes = Tensor::of<std::int32_t>({0, 0}, {2});
+  const auto evaluated = [&](const Ref<Layer>& last, const Ref<Loss>& loss, const Tensor& y, bool eager) {
+    Sequential model({last});
+    model.compile({.optimizer = "sgd", .loss = loss, .run_eagerly = eager});
+    return model.evaluate(x, y, {.verbose = 0}).at("loss");
+  };
+  for (const Ref<Layer>& last : {Ref<Layer>(make<Softmax>()), Ref<Layer>(make<Sigmoid>())}) {
+    for (const bool from_logits : {false, true}) {
+      for (const bool eager : {false, true}) {
+        EXPECT_NEAR(evaluated(last, losses::CategoricalCrossentropy({.from_logits = from_logits}), one_hot, eager),
+                    1.0877577, 1e-6);
+        EXPECT_NEAR(
+            evaluated(last, losses::SparseCategoricalCrossentropy({.from_logits = from_logits}), classes, eager),
+            1.0877577, 1e-6);
+        EXPECT_NEAR(evaluated(last, losses::BinaryCrossentropy({.from_logits = from_logits}), one_hot, eager),
+                    0.9505097, 1e-6);
+      }
+    }
+  }
+}
+
 TEST(Logits, AreForgottenOutsideTheScope) {
   const Tensor logits = Tensor::of<float>({1, 2}, {1, 2});
   Tensor inside;
   {
     LogitsScope scope;
     inside = ops::softmax(logits);
-    EXPECT_TRUE(logits_behind(inside, "Softmax").same_as(logits));
-    EXPECT_FALSE(logits_behind(inside, "Sigmoid").defined());
-    EXPECT_FALSE(logits_behind(logits, "Softmax").defined());
-    EXPECT_FALSE(logits_behind(ops::softmax(logits, 0), "Softmax").defined());
+    EXPECT_TRUE(logits_behind(inside).same_as(logits));
+    EXPECT_TRUE(logits_behind(ops::softmax(logits, 0)).same_as(logits));
+    EXPECT_TRUE(logits_behind(ops::sigmoid(logits)).same_as(logits));
+    EXPECT_FALSE(logits_behind(logits).defined());
+    EXPECT_FALSE(logits_behind(inside * 1.0).defined());
   }
-  EXPECT_FALSE(logits_behind(inside, "Softmax").defined());
+  EXPECT_FALSE(logits_behind(inside).defined());
 }
 
 }  // namespace
