@@ -105,6 +105,31 @@ Ref<Metric> resolve_metric(const MetricItem& item, const Tensor& y_true, const T
   return metric;
 }
 
+// Metrics by output, by Keras's rules: a model of one output takes all there are, however they are nested (a dict's by
+// name); a plain list is one entry for each of several outputs.
+MetricsArgument for_outputs(const MetricsArgument& argument, const std::vector<std::string>& names) {
+  using Kind = MetricsArgument::Kind;
+  if (names.size() == 1) {
+    auto lists = argument.items;
+    if (argument.kind == Kind::Dict) {
+      std::stable_sort(lists.begin(), lists.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    }
+    MetricsArgument::Items all;
+    for (const auto& [name, items] : lists) all.insert(all.end(), items.begin(), items.end());
+    return MetricsArgument(std::move(all));
+  }
+  if (argument.kind != Kind::All) return argument;
+  const MetricsArgument::Items& items = argument.items[0].second;
+  if (items.size() != names.size()) {
+    throw invalid_argument("Model.compile", "a list of metrics needs one entry for each output",
+                           {{"entries", items.size()}, {"outputs", joined(names)}},
+                           "Name the metrics of each output in a dict.");
+  }
+  std::vector<MetricsArgument::Items> lists;
+  for (const MetricItem& item : items) lists.push_back({item});
+  return MetricsArgument::per_output(std::move(lists));
+}
+
 // Tensors of an element in the outputs' order; a dict is read by name.
 Tensors in_order(const Element& element, const std::vector<std::string>& names) {
   if (element.kind() != Element::Kind::Dict) return element.flatten();
@@ -193,7 +218,9 @@ Tensor CompiledLoss::operator()(const OutputPairs& pairs) {
 }
 
 void CompiledMetrics::add(const MetricsArgument& argument, const OutputPairs& pairs, bool weighted) {
-  const auto lists = spread(argument, pairs.names, "metrics");
+  if (argument.empty()) return;
+  const MetricsArgument by_output = for_outputs(argument, pairs.names);
+  const auto lists = spread(by_output, pairs.names, "metrics");
   for (std::size_t i = 0; i < lists.size(); ++i) {
     if (!lists[i]) continue;
     for (const MetricItem& item : *lists[i]) {

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <string>
 #include <type_traits>
 
@@ -63,7 +64,8 @@ MetricsArgument metrics_argument(const Json& value, const char* name) {
       argument.items.emplace_back(output, metrics_from_json(items, name));
     return argument;
   }
-  const bool nested = value.is_array() && !value.empty() && value[0].is_array();
+  const bool nested =
+      value.is_array() && std::any_of(value.begin(), value.end(), [](const Json& each) { return each.is_array(); });
   if (!nested) return MetricsArgument(metrics_from_json(value, name));
   std::vector<MetricsArgument::Items> per_output;
   for (const Json& each : value) per_output.push_back(metrics_from_json(each, name));

@@ -78,6 +78,44 @@ TEST(Functional, TrainsSeveralOutputs) {
   EXPECT_EQ(order, (std::vector<std::string>{"loss", "p_mae", "q_mse", "q_mae", "p_loss", "q_loss"}));
 }
 
+TEST(Functional, AListOfMetricsIsOneForEachOutput) {
+  const Tensor a = Tensor::full({6, 4}, 0.1), b = Tensor::full({6, 2}, 0.1);
+  const Tensor p = Tensor::full({6, 1}, 1.0), q = Tensor::full({6, 2}, 2.0);
+  const auto figures = [&](const MetricsArgument& metrics, const MetricsArgument& weighted) {
+    Net net;
+    net.model->compile({.optimizer = "sgd", .loss = {"mse", "mae"}, .metrics = metrics, .weighted_metrics = weighted});
+    std::vector<std::string> names;
+    for (const auto& [name, value] : net.model->evaluate({a, b}, {p, q}, {.verbose = 0})) names.push_back(name);
+    return names;
+  };
+  EXPECT_EQ(figures({"mae", "mse"}, {}), (std::vector<std::string>{"loss", "p_mae", "q_mse", "p_loss", "q_loss"}));
+  EXPECT_EQ(figures({}, {"mae", nullptr}), (std::vector<std::string>{"loss", "p_mae", "p_loss", "q_loss"}));
+  for (const MetricsArgument::Items& wrong : {MetricsArgument::Items{"mae"}, {"mae", "mse", "mae"}}) {
+    try {
+      figures(MetricsArgument(wrong), {});
+      FAIL() << wrong.size();
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find("a list of metrics needs one entry for each output"), std::string::npos)
+          << error.what();
+    }
+  }
+}
+
+TEST(Functional, OneOutputTakesMetricsHoweverNested) {
+  const auto figures = [](const MetricsArgument& metrics) {
+    Sequential model({make<Linear>(1)});
+    model.compile({.optimizer = "sgd", .loss = "mse", .metrics = metrics});
+    std::vector<std::string> names;
+    for (const auto& [name, value] :
+         model.evaluate(Tensor::full({4, 2}, 1.0), Tensor::full({4, 1}, 1.0), {.verbose = 0})) {
+      names.push_back(name);
+    }
+    return names;
+  };
+  EXPECT_EQ(figures({{"out", {"mse"}}, {"aux", {"mae"}}}), (std::vector<std::string>{"loss", "mae", "mse"}));
+  EXPECT_EQ(figures(MetricsArgument::per_output({{"mse"}, {"mae"}})), (std::vector<std::string>{"loss", "mse", "mae"}));
+}
+
 TEST(Functional, TakesFeaturesFromTheMiddle) {
   Net net;
   const Ref<Layer> first = net.model->get_layer("linear");
