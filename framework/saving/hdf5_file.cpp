@@ -90,12 +90,23 @@ hid_t file_type(DType dtype) {
   }
 }
 
+// Link access that follows no link into another file, also not one that a soft link leads to.
+Handle within_one_file() {
+  Handle access(H5Pcreate(H5P_LINK_ACCESS), H5Pclose);
+  const auto refuse = [](const char*, const char*, const char*, const char*, unsigned*, hid_t, void*) -> herr_t {
+    return -1;
+  };
+  H5Pset_elink_cb(access, refuse, nullptr);
+  return access;
+}
+
 std::string rooted(const std::string& path) { return path.empty() || path[0] != '/' ? "/" + path : path; }
 
 }  // namespace
 
 struct Hdf5File::State {
   Handle file;
+  Handle links = within_one_file();
   std::string name;
 
   Error data_loss(const std::string& path, std::string_view expected,
@@ -116,13 +127,19 @@ struct Hdf5File::State {
     while (start < whole.size()) {
       const std::size_t next = std::min(whole.find('/', start + 1), whole.size());
       prefix = whole.substr(0, next);
-      if (prefix != "/" && H5Lexists(file, prefix.c_str(), H5P_DEFAULT) <= 0) return false;
       start = next;
+      if (prefix == "/") continue;
+      if (H5Lexists(file, prefix.c_str(), links) <= 0) return false;
+      H5L_info_t link;
+      if (H5Lget_info(file, prefix.c_str(), &link, links) < 0) throw data_loss(prefix, "must be a readable link");
+      if (link.type != H5L_TYPE_HARD && link.type != H5L_TYPE_SOFT) {
+        throw data_loss(prefix, "must be in this file", {{"link", "external"}});
+      }
     }
-    return H5Oexists_by_name(file, whole.c_str(), H5P_DEFAULT) > 0;
+    return H5Oexists_by_name(file, whole.c_str(), links) > 0;
   }
   Handle object(const std::string& path) const {
-    Handle found(exists(path) ? H5Oopen(file, rooted(path).c_str(), H5P_DEFAULT) : H5I_INVALID_HID, H5Oclose);
+    Handle found(exists(path) ? H5Oopen(file, rooted(path).c_str(), links) : H5I_INVALID_HID, H5Oclose);
     if (!found.valid()) {
       throw not_found("Hdf5File '" + name + "'", "a group or dataset of this path is expected",
                       {{"path", rooted(path)}});
@@ -132,6 +149,11 @@ struct Hdf5File::State {
   Handle dataset(const std::string& path) const {
     Handle found = object(path);
     if (H5Iget_type(found) != H5I_DATASET) throw data_loss(path, "must be a dataset", {{"kind", "group"}});
+    // A file from elsewhere could name any file of this machine as the place of its values.
+    const Handle plan(H5Dget_create_plist(found), H5Pclose);
+    if (H5Pget_external_count(plan) != 0 || H5Pget_layout(plan) == H5D_VIRTUAL) {
+      throw data_loss(path, "must have its values in this file", {{"storage", "external"}});
+    }
     return found;
   }
   Handle attribute(const std::string& path, const std::string& attribute_name) const {

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <hdf5.h>
 
 #include <fstream>
 #include <thread>
@@ -108,6 +109,52 @@ TEST(Hdf5File, ErrorsNameFileAndPath) {
   EXPECT_THROW(file.write("layers/0", Tensor::scalar(1)), Error);
   file.close();
   EXPECT_THROW(file.exists("layers"), Error);
+}
+
+// A file from elsewhere must not make its reader open other files of the machine.
+TEST(Hdf5File, StaysWithinItsFile) {
+  const test::TemporaryFolder folder;
+  const std::string secret = folder.file("secret.h5"), raw = folder.file("raw"), hostile = folder.file("hostile.h5");
+  Hdf5File other = Hdf5File::create(secret);
+  other.write("group/values", Tensor::of<float>({1, 2, 3, 4}, {4}));
+  other.close();
+  std::ofstream(raw) << "sixteen secrets!";
+  {
+    const hid_t file = H5Fcreate(hostile.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    H5Lcreate_external(secret.c_str(), "/group", file, "group", H5P_DEFAULT, H5P_DEFAULT);
+    H5Lcreate_external(secret.c_str(), "/group/values", file, "values", H5P_DEFAULT, H5P_DEFAULT);
+    H5Lcreate_soft("/group/values", file, "detour", H5P_DEFAULT, H5P_DEFAULT);
+    const hsize_t size = 4;
+    const hid_t space = H5Screate_simple(1, &size, nullptr);
+    const hid_t elsewhere = H5Pcreate(H5P_DATASET_CREATE), joined = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_external(elsewhere, raw.c_str(), 0, 16);
+    H5Pset_virtual(joined, space, secret.c_str(), "/group/values", space);
+    H5Dclose(H5Dcreate2(file, "external", H5T_IEEE_F32LE, space, H5P_DEFAULT, elsewhere, H5P_DEFAULT));
+    H5Dclose(H5Dcreate2(file, "virtual", H5T_IEEE_F32LE, space, H5P_DEFAULT, joined, H5P_DEFAULT));
+    H5Dclose(H5Dcreate2(file, "own", H5T_IEEE_F32LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+    H5Lcreate_soft("/own", file, "alias", H5P_DEFAULT, H5P_DEFAULT);
+    H5Pclose(elsewhere);
+    H5Pclose(joined);
+    H5Sclose(space);
+    H5Fclose(file);
+  }
+  const Hdf5File file = Hdf5File::open(hostile);
+  const auto message = [&file](const char* path) -> std::string {
+    try {
+      file.spec(path);
+      file.read(path);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "nothing thrown";
+  };
+  EXPECT_THAT(message("values"), HasSubstr("'/values' must be in this file. Received: link=external"));
+  EXPECT_THAT(message("group/values"), HasSubstr("'/group' must be in this file"));
+  EXPECT_THROW(file.members("group"), Error);
+  EXPECT_THAT(message("detour"), HasSubstr("a group or dataset of this path is expected"));
+  EXPECT_THAT(message("external"), HasSubstr("'/external' must have its values in this file"));
+  EXPECT_THAT(message("virtual"), HasSubstr("'/virtual' must have its values in this file"));
+  EXPECT_EQ(file.spec("alias").shape, Shape({4})) << "a soft link within the file is harmless";
 }
 
 TEST(Hdf5File, SurvivesCutOffAndChangedBytes) {
