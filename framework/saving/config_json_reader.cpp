@@ -10,6 +10,8 @@ namespace {
 
 // Deeper than any model: wrappers in wrappers from a hostile file must not exhaust the stack.
 constexpr int kMaxDepth = 100;
+// Of lists and dicts in a text: copying or printing a value goes down by recursion.
+constexpr int kMaxTextDepth = 250;
 constexpr std::size_t kShownLength = 100;
 
 class Reader : public FieldVisitor {
@@ -180,7 +182,12 @@ std::string string_or_empty(const Json& object, const char* key) {
 
 Json parse_json(std::string_view text, std::string_view who) {
   try {
-    return Json::parse(text);
+    return Json::parse(text, [who](int depth, Json::parse_event_t, const Json&) {
+      if (depth > kMaxTextDepth) {
+        throw invalid_argument(who, "JSON may be nested " + std::to_string(kMaxTextDepth) + " deep");
+      }
+      return true;
+    });
   } catch (const Json::exception& error) {
     throw invalid_argument(who, "text in JSON is expected", {{"error", error.what()}});
   }

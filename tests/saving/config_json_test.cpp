@@ -314,6 +314,18 @@ TEST(ConfigJson, RefusesEndlessNesting) {
   EXPECT_NE(message_of(object, json).find("nested"), std::string::npos);
 }
 
+TEST(ConfigJson, RefusesDeepTextBeforeItIsAValue) {
+  Everything object;
+  const int deep = 200000;
+  for (const auto& [open, close] : {std::pair("[", "]"), std::pair("{\"a\":", "}")}) {
+    std::string lists = "{\"unknown\": ";
+    for (int i = 0; i < deep; ++i) lists += open;
+    lists += "1";
+    for (int i = 0; i < deep; ++i) lists += close;
+    EXPECT_NE(message_of(object, lists + "}").find("JSON may be nested 250 deep"), std::string::npos) << open;
+  }
+}
+
 TEST(ConfigJson, DoesNotWriteWhatCannotBeRead) {
   Everything object;
   object.rate = INFINITY;
