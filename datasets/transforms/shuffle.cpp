@@ -15,6 +15,7 @@ template <class Item>
 struct Pool {
   std::vector<Item> items;
   std::size_t size = 0;
+  Item incoming{};  // read before anything moves: an input that throws leaves the pool as it was
 };
 
 // Holds up to `buffer_size` elements and gives out a random one of them, which the next one of the input replaces.
@@ -32,10 +33,13 @@ class ShuffleIterator : public Selection<ShuffleIterator> {
     if (!filled_) fill(pool);
     std::size_t given = 0;
     while (given < items.size() && pool.size > 0) {
+      if (!input_ended_) input_ended_ = from_input({&pool.incoming, 1}) == 0;
       const std::size_t chosen = draw(pool.size);
       std::swap(items[given++], pool.items[chosen]);
-      if (!input_ended_ && from_input({&pool.items[chosen], 1}) == 1) continue;
-      input_ended_ = true;
+      if (!input_ended_) {
+        std::swap(pool.items[chosen], pool.incoming);
+        continue;
+      }
       std::swap(pool.items[chosen], pool.items[--pool.size]);
       release(pool.items[pool.size]);
     }
@@ -65,7 +69,9 @@ class ShuffleIterator : public Selection<ShuffleIterator> {
   }
 
  private:
-  static constexpr std::size_t kChunk = 1024;
+  // Row numbers come from memory and many at a time; what computes an element may throw, and loses that one only.
+  static constexpr std::size_t chunk(std::int64_t*) { return 1024; }
+  static constexpr std::size_t chunk(Tensors*) { return 1; }
 
   static void release(std::int64_t) {}
   static void release(Tensors& element) { element.clear(); }
@@ -87,14 +93,14 @@ class ShuffleIterator : public Selection<ShuffleIterator> {
   // In chunks: a buffer larger than the dataset takes no more memory than the dataset.
   template <class Item>
   void fill(Pool<Item>& pool) {
-    filled_ = true;
     while (pool.size < buffer_size_ && !input_ended_) {
-      const std::size_t wanted = std::min<std::uint64_t>(kChunk, buffer_size_ - pool.size);
+      const std::size_t wanted = std::min<std::uint64_t>(chunk(static_cast<Item*>(nullptr)), buffer_size_ - pool.size);
       if (pool.items.size() < pool.size + wanted) pool.items.resize(pool.size + wanted);
       const std::size_t got = from_input(std::span(pool.items).subspan(pool.size, wanted));
       pool.size += got;
       input_ended_ = got < wanted;
     }
+    filled_ = true;
   }
 
   std::size_t draw(std::size_t choices) {
