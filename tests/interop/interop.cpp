@@ -76,6 +76,49 @@ void save(const std::string& folder) {
                          folder + "/functional");
 }
 
+// A model that computes in code. Its files follow the attributes' names: some sort before "layers", some after.
+class Branches : public ch::Model {
+ public:
+  Branches()
+      : ch::Model({.name = "branches"}),
+        second_(track("second", ch::layers::Dense(2))),
+        first_(track("first", ch::layers::Dense(3, {.activation = "tanh"}))),
+        hidden_(track("_hidden", ch::layers::Dense(2))),
+        inner_(track("inner", ch::make<ch::Sequential>({ch::layers::Dense(4), ch::layers::Dense(3)}))),
+        shout_(track("Shout", ch::layers::Dense(2))) {}
+  ch::Tensor call(const ch::Tensor& x, const ch::CallContext&) override {
+    return shout_(inner_(hidden_(second_(first_(x)))));
+  }
+
+ private:
+  ch::layers::Dense second_, first_, hidden_;
+  ch::LayerHandle<ch::Sequential> inner_;
+  ch::layers::Dense shout_;
+};
+
+// Saves the weights of a model in code, and reads those that another file holds.
+void branches(const std::string& folder) {
+  ch::set_random_seed(6);
+  const ch::Tensor x = waves({6, 4}, 0.7);
+  ch::Hdf5File io = ch::Hdf5File::create(folder + "/branches.io.h5");
+  const auto write = [&](const std::string& group, ch::Model& model) {
+    io.write(group + "/outputs/0", model(x));
+    const std::vector<ch::Tensor> weights = model.get_weights();
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+      io.write(group + "/weights/" + std::to_string(i), weights[i]);
+    }
+  };
+  io.write("x", x);
+  const auto model = ch::make<Branches>(), reader = ch::make<Branches>();
+  (*model)(x);
+  (*reader)(x);
+  model->save_weights(folder + "/cohort.weights.h5");
+  write("saved", *model);
+  reader->load_weights(folder + "/keras.weights.h5");
+  write("loaded", *reader);
+  io.close();
+}
+
 // Loads a .keras file and writes what it computes for the x of another file.
 void predict(const std::string& model_file, const std::string& io_file, const std::string& out_file) {
   const ch::Ref<ch::Model> model = ch::load_model(model_file);
@@ -140,6 +183,8 @@ int main(int argc, char** argv) {
   try {
     if (arguments.size() == 2 && arguments[0] == "save") {
       save(arguments[1]);
+    } else if (arguments.size() == 2 && arguments[0] == "branches") {
+      branches(arguments[1]);
     } else if (arguments.size() == 4 && arguments[0] == "predict") {
       predict(arguments[1], arguments[2], arguments[3]);
     } else if (arguments.size() == 4 && arguments[0] == "curve") {
@@ -147,7 +192,8 @@ int main(int argc, char** argv) {
     } else if (arguments.size() == 2 && arguments[0] == "events") {
       events(arguments[1]);
     } else {
-      std::fprintf(stderr, "usage: interop save DIR | predict MODEL IO OUT | curve MODEL IO OUT | events DIR\n");
+      std::fprintf(stderr,
+                   "usage: interop save DIR | branches DIR | predict MODEL IO OUT | curve MODEL IO OUT | events DIR\n");
       return 2;
     }
   } catch (const std::exception& error) {

@@ -88,3 +88,41 @@ def test_cohort_loads_an_archive_of_keras_and_trains_on(tmp_path, make, shape):
         close(items(out, "outputs"), [outputs])
         close([out["resume/loss"][()]], [loss])
         close(items(out, "resume/weights"), model.get_weights())
+
+
+class Branches(keras.Model):
+    """As in interop.cpp: attributes that sort before and after "layers"."""
+
+    def __init__(self):
+        super().__init__(name="branches")
+        self.second = keras.layers.Dense(2)
+        self.first = keras.layers.Dense(3, activation="tanh")
+        self._hidden = keras.layers.Dense(2)
+        self.inner = keras.Sequential([keras.layers.Dense(4), keras.layers.Dense(3)])
+        self.Shout = keras.layers.Dense(2)
+
+    def call(self, x):
+        return self.Shout(self.inner(self._hidden(self.second(self.first(x)))))
+
+
+def datasets(path):
+    found = []
+    with h5py.File(path) as file:
+        file.visititems(lambda name, item: found.append((name, item.shape)) if isinstance(item, h5py.Dataset) else None)
+    return found
+
+
+def test_a_model_in_code_has_the_same_weights_file(tmp_path):
+    keras.utils.set_random_seed(6)
+    ours = Branches()
+    ours(np.zeros((1, 4), "float32"))
+    ours.save_weights(tmp_path / "keras.weights.h5")
+    cohort("branches", tmp_path)
+    assert datasets(tmp_path / "cohort.weights.h5") == datasets(tmp_path / "keras.weights.h5")
+    with h5py.File(tmp_path / "branches.io.h5") as io:
+        x = io["x"][()]
+        close(ours.get_weights(), items(io, "loaded/weights"), atol=0)
+        close([ours(x)], items(io, "loaded/outputs"))
+        ours.load_weights(tmp_path / "cohort.weights.h5")
+        close(ours.get_weights(), items(io, "saved/weights"), atol=0)
+        close([ours(x)], items(io, "saved/outputs"))
