@@ -30,8 +30,9 @@ ModelCheckpointCallback::ModelCheckpointCallback(std::string filepath, ModelChec
     throw invalid_argument("ModelCheckpoint", "with save_weights_only the path must end in .weights.h5",
                            {{"filepath", filepath_}});
   }
-  if (!options_.save_weights_only && !filepath_.ends_with(".keras") && !filepath_.ends_with(".h5")) {
-    throw invalid_argument("ModelCheckpoint", "the path must end in .keras", {{"filepath", filepath_}});
+  if (!options_.save_weights_only && !filepath_.ends_with(".keras")) {
+    throw invalid_argument("ModelCheckpoint", "the path must end in .keras", {{"filepath", filepath_}},
+                           "Set save_weights_only to write the weights alone to .weights.h5.");
   }
 }
 

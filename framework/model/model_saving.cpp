@@ -39,6 +39,10 @@ bool register_model_saver(const std::string& ending, ModelSaver saver) {
 }
 
 void Model::save(const std::string& path, SaveOptions options) const {
+  if (path.ends_with(".h5")) {
+    throw unimplemented("Model.save", "a whole model is written to a .keras file", {{"path", path}},
+                        "Keras's older .h5 files are not written; save_weights writes the weights alone.");
+  }
   const ModelSaver saver = saver_for(path, "Model.save");
   if (!saver.save) throw unimplemented("Model.save", "this format holds weights only", {{"path", path}});
   saver.save(*this, path, options.overwrite);

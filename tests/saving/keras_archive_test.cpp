@@ -3,12 +3,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "cohort/core/error.h"
 #include "cohort/core/random.h"
 #include "cohort/layers/layers.h"
 #include "cohort/model/sequential.h"
 #include "cohort/optimizers/optimizers.h"
 #include "cohort/saving/atomic_file.h"
+#include "cohort/saving/hdf5_file.h"
 #include "cohort/saving/model_json.h"
 #include "cohort/saving/zip_archive.h"
 #include "tests/support/paths.h"
@@ -57,6 +60,42 @@ TEST_F(KerasArchiveTest, WeightsComeBackAlone) {
   EXPECT_NE(values(model_.get_weights()), expected);
   model_.load_weights(folder_.file("model.weights.h5"));
   EXPECT_EQ(values(model_.get_weights()), expected);
+}
+
+// A weight that training changes after one that it does not.
+class Counted : public Layer {
+ public:
+  void build(const Shape&) override {
+    add_weight("count", {}, {.initializer = "zeros", .trainable = false});
+    add_weight("gain", {}, {.initializer = "ones"});
+  }
+  Tensor call(const Tensor& x, const CallContext&) override { return x; }
+};
+
+TEST_F(KerasArchiveTest, FreezingALayerDoesNotReorderItsFile) {
+  Sequential thawed({make<Counted>()}), frozen({make<Counted>()});
+  thawed.build({kUnknown, 3});
+  frozen.build({kUnknown, 3});
+  thawed.set_weights({Tensor::scalar(5.0f), Tensor::scalar(7.0f)});
+  frozen.set_trainable(false);
+  thawed.save_weights(folder_.file("thawed.weights.h5"));
+  frozen.load_weights(folder_.file("thawed.weights.h5"));
+  EXPECT_EQ(values(frozen.get_weights()), values(thawed.get_weights()));
+  frozen.save_weights(folder_.file("frozen.weights.h5"));
+  EXPECT_EQ(Hdf5File::open(folder_.file("frozen.weights.h5")).read("layers/counted/vars/0").item<float>(), 5.0f);
+}
+
+TEST_F(KerasArchiveTest, AWholeModelIsNotSavedAsH5) {
+  for (const char* name : {"a.weights.h5", "a.h5"}) {
+    try {
+      model_.save(folder_.file(name));
+      FAIL() << name;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::Unimplemented);
+      EXPECT_THAT(error.what(), HasSubstr("Model.save: a whole model is written to a .keras file"));
+    }
+    EXPECT_FALSE(std::filesystem::exists(folder_.file(name)));
+  }
 }
 
 TEST_F(KerasArchiveTest, WeightsOfAnotherModelChangeNothing) {
