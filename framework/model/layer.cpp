@@ -57,7 +57,20 @@ void Layer::ensure_built(const std::vector<Shape>& inputs) {
   std::lock_guard lock(build_mutex());
   if (built_) return;
   EagerScope eager;
-  build_many(inputs);
+  const std::size_t weights = weights_.size(), sublayers = sublayers_.size(), metrics = metrics_.size();
+  try {
+    build_many(inputs);
+  } catch (...) {
+    // The next attempt makes them all again.
+    const auto cut = [](auto& list, std::size_t size) {
+      if (list.size() > size) list.erase(list.begin() + static_cast<std::ptrdiff_t>(size), list.end());
+    };
+    cut(weights_, weights);
+    cut(own_weights_, weights);
+    cut(sublayers_, sublayers);
+    cut(metrics_, metrics);
+    throw;
+  }
   built_ = true;
 }
 

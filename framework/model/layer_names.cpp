@@ -89,11 +89,13 @@ std::string Layer::module_name() const {
 }
 
 const std::string& Layer::name() const {
-  if (name_.empty()) {
-    std::string name = unique_layer_name(class_name());
+  {
     std::lock_guard lock(mutex_);
-    if (name_.empty()) name_ = std::move(name);
+    if (!name_.empty()) return name_;
   }
+  const std::string of_class = class_name();
+  std::lock_guard lock(mutex_);
+  if (name_.empty()) name_ = unique_layer_name(of_class);
   return name_;
 }
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "cohort/model/input_layer.h"
 #include "cohort/model/regularizers.h"
 #include "cohort/ops/reduce.h"
@@ -25,6 +27,18 @@ TEST(LayerNames, CountPerClass) {
   EXPECT_EQ(make<Conv2DTranspose>()->name(), "conv2d_transpose");
   EXPECT_EQ(make<HTTPGate>()->name(), "http_gate");
   EXPECT_EQ(make<Registered>()->name(), "registered");
+}
+
+TEST(LayerNames, AreTakenOnceHoweverManyThreadsAsk) {
+  reset_layer_names();
+  constexpr int kLayers = 50;
+  for (int i = 0; i < kLayers; ++i) {
+    auto layer = make<Linear>();
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 4; ++t) threads.emplace_back([&] { layer->name(); });
+    for (std::thread& thread : threads) thread.join();
+  }
+  EXPECT_EQ(make<Linear>()->name(), "linear_" + std::to_string(kLayers));
 }
 
 TEST(LayerNames, AreRegistered) {
@@ -98,6 +112,33 @@ TEST(Layer, SetWeightsChecksAllBeforeWritingOne) {
   EXPECT_EQ(layer->get_weights()[0].to_vector<float>(), std::vector<float>(6, 0.0f));
   layer->set_weights({Tensor::full({3, 2}, 5.0), Tensor::full({2}, 1.0)});
   EXPECT_EQ(layer(Tensor::full({1, 3}, 1.0)).to_vector<float>(), (std::vector<float>{16, 16}));
+}
+
+// Cannot be built for inputs of fewer than three columns, which it finds out late.
+class Picky : public Layer {
+ public:
+  void build(const Shape& input) override {
+    gain_ = add_weight("gain", {input.back()}, {.initializer = "ones"});
+    track("inner", make<Linear>(2));
+    if (input.back() < 3) throw invalid_argument("Picky", "three columns are expected");
+    bias_ = add_weight("bias", {input.back()}, {.initializer = "zeros"});
+  }
+  Tensor call(const Tensor& x, const CallContext&) override { return x * gain_ + bias_; }
+
+ private:
+  Variable gain_, bias_;
+};
+
+TEST(Layer, ABuildThatFailsLeavesNothingBehind) {
+  auto layer = make<Picky>();
+  EXPECT_THROW(layer(Tensor::full({1, 2}, 1.0)), Error);
+  EXPECT_FALSE(layer->built());
+  EXPECT_TRUE(layer->weights().empty());
+  EXPECT_TRUE(layer->own_weights().empty());
+  EXPECT_TRUE(layer->sublayers().empty());
+  layer(Tensor::full({1, 3}, 1.0));
+  EXPECT_EQ(layer->own_weights().size(), 2u);
+  EXPECT_EQ(layer->sublayers().size(), 1u);
 }
 
 TEST(Layer, CastsFloatsToItsOwnType) {
