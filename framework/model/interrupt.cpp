@@ -1,24 +1,25 @@
 #include "cohort/model/interrupt.h"
 
+#include <atomic>
 #include <csignal>
 #include <mutex>
 
 namespace cohort {
 namespace {
 
-volatile std::sig_atomic_t pressed = 0;
+// A signal may come on any thread.
+std::atomic<int> pressed = 0;
+static_assert(std::atomic<int>::is_always_lock_free);
 struct sigaction before;
 std::mutex mutex;
 int scopes = 0;
 
 void note(int) {
-  if (pressed) {
+  if (pressed.exchange(1) != 0) {
     // Whoever presses twice means it: the former handler decides.
     sigaction(SIGINT, &before, nullptr);
     std::raise(SIGINT);
-    return;
   }
-  pressed = 1;
 }
 
 }  // namespace

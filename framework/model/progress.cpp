@@ -62,6 +62,14 @@ int default_verbosity() { return isatty(STDOUT_FILENO) ? 1 : 2; }
 ProgressBar::ProgressBar() : ProgressBar(std::cout, isatty(STDOUT_FILENO) != 0) {}
 ProgressBar::ProgressBar(std::ostream& out, bool terminal) : out_(&out), terminal_(terminal) {}
 
+// A run that ends by an exception calls no further hook.
+ProgressBar::~ProgressBar() {
+  try {
+    end_line();
+  } catch (...) {  // a stream that throws must not end the process
+  }
+}
+
 void ProgressBar::set_params(const CallbackParams& params) {
   verbose_ = params.verbose;
   epochs_ = params.epochs;
@@ -79,6 +87,8 @@ void ProgressBar::on_epoch_begin(std::int64_t epoch) {
   start();
   if (verbose_ && epochs_ > 1) *out_ << "Epoch " << epoch + 1 << "/" << epochs_ << "\n" << std::flush;
 }
+// A run may end within an epoch.
+void ProgressBar::on_train_end(Logs&) { end_line(); }
 void ProgressBar::on_epoch_end(std::int64_t, Logs& logs) { finish(logs); }
 void ProgressBar::on_train_batch_end(std::int64_t batch, Logs& logs) { update(batch + 1, logs); }
 
@@ -152,6 +162,12 @@ void ProgressBar::draw(std::int64_t done, const Logs& logs, bool last) {
   if (last) message += "\n";
   *out_ << message << std::flush;
   width_before_ = width;
+  in_line_ = !last;
+}
+
+void ProgressBar::end_line() {
+  if (in_line_) *out_ << "\n" << std::flush;
+  in_line_ = false;
 }
 
 void ProgressBar::print_line(std::int64_t done, const Logs& logs) {

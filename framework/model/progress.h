@@ -17,9 +17,11 @@ class ProgressBar : public Callback {
   // To standard output, or to `out` as if it were (not) a terminal.
   ProgressBar();
   ProgressBar(std::ostream& out, bool terminal);
+  ~ProgressBar() override;
 
   void set_params(const CallbackParams& params) override;
   void on_train_begin() override { in_fit_ = true; }
+  void on_train_end(Logs& logs) override;
   void on_epoch_begin(std::int64_t epoch) override;
   void on_epoch_end(std::int64_t epoch, Logs& logs) override;
   void on_train_batch_end(std::int64_t batch, Logs& logs) override;
@@ -38,6 +40,7 @@ class ProgressBar : public Callback {
   void finish(const Logs& logs);
   double seconds_per_step(std::int64_t done, Clock::time_point now);
   void draw(std::int64_t done, const Logs& logs, bool last);
+  void end_line();
   void print_line(std::int64_t done, const Logs& logs);
 
   std::ostream* out_;
@@ -50,6 +53,7 @@ class ProgressBar : public Callback {
   Clock::time_point started_, after_first_step_;
   std::int64_t first_steps_ = 0;  // batches done when after_first_step_ was taken
   std::size_t width_before_ = 0;
+  bool in_line_ = false;  // the cursor stands behind a bar
 };
 
 // What verbose means when nothing is said: a bar on a terminal, else a line per epoch.

@@ -50,6 +50,7 @@ class Loop {
         }
         callbacks.batch_end(phase, pass.steps - 1, execution);
       }
+      pass.interrupted = interrupt && interrupt->interrupted();
       if (execution.data_ended) {
         if (asked_ && pass.steps < *asked_ && pass.steps > 0) {
           log::warn(std::string(who_) + ": the data ended after " + std::to_string(pass.steps) + " of " +
@@ -61,10 +62,7 @@ class Loop {
         pass.stopped = true;
         break;
       }
-      if (interrupt && interrupt->interrupted()) {
-        pass.interrupted = true;
-        break;
-      }
+      if (pass.interrupted) break;
     }
     if (pass.steps == 0) {
       throw invalid_argument(who_, "the data must hold at least one batch", {{"epoch", epoch}},
@@ -93,10 +91,15 @@ int checked_verbosity(const std::optional<int>& verbose, const char* who) {
   return *verbose;
 }
 
-Logs test_pass(Loop& loop, CallbackList& callbacks) {
+// None when Ctrl-C ended it early.
+std::optional<Logs> test_pass(Loop& loop, CallbackList& callbacks, const InterruptScope* interrupt = nullptr) {
   loop.runner().begin_epoch(0);
   callbacks.test_begin();
-  const Pass pass = loop.run(Phase::Test, 0, callbacks, nullptr);
+  const Pass pass = loop.run(Phase::Test, 0, callbacks, interrupt);
+  if (pass.interrupted) {
+    loop.runner().cancel();
+    return std::nullopt;
+  }
   Logs logs = loop.runner().end_epoch();
   callbacks.set_steps(pass.steps);
   callbacks.test_end(logs);
@@ -162,7 +165,10 @@ History fit(Model& model, DataArgument data, const FitOptions& options) {
                                    adapt_data(validation, {.who = "Model.fit (validation)", .batch_size = batch_size}),
                                    options.validation_steps, "Model.fit (validation)");
       }
-      for (const auto& [name, value] : test_pass(*testing, callbacks)) logs.set("val_" + name, value);
+      const std::optional<Logs> figures = test_pass(*testing, callbacks, &interrupt);
+      interrupted = !figures;
+      if (interrupted) break;
+      for (const auto& [name, value] : *figures) logs.set("val_" + name, value);
       logs.sort_by_name();
     }
     callbacks.epoch_end(epoch, logs);
@@ -188,7 +194,7 @@ Logs evaluate(Model& model, const DataArgument& data, const EvaluateOptions& opt
             options.steps, kWho);
   CallbackList callbacks(with_progress(options.callbacks, verbose), model,
                          {.verbose = verbose, .epochs = 1, .steps = loop.runner().steps()});
-  return test_pass(loop, callbacks);
+  return *test_pass(loop, callbacks);
 }
 
 Element predict(Model& model, const DataArgument& data, const PredictOptions& options) {

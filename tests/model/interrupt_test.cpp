@@ -51,6 +51,55 @@ TEST(Interrupt, EndsFitCleanly) {
   EXPECT_NO_THROW(model.fit(line_x(), line_y(), {.verbose = 0}));
 }
 
+// Presses Ctrl-C at one batch of training or of validation, and writes down what comes.
+class PressAt : public Callback {
+ public:
+  PressAt(std::string where, std::vector<std::string>& lines) : where_(std::move(where)), lines_(lines) {}
+  void on_train_batch_end(std::int64_t batch, Logs&) override { note("train " + std::to_string(batch)); }
+  void on_test_batch_end(std::int64_t batch, Logs&) override { note("test " + std::to_string(batch)); }
+  void on_test_end(Logs&) override { note("test end"); }
+  void on_epoch_end(std::int64_t, Logs&) override { note("epoch end"); }
+  void on_train_end(Logs&) override { note("train end"); }
+
+ private:
+  void note(const std::string& line) {
+    lines_.push_back(line);
+    if (line == where_) std::raise(SIGINT);
+  }
+  std::string where_;
+  std::vector<std::string>& lines_;
+};
+
+std::vector<std::string> lines_when_pressed_at(const std::string& where) {
+  std::vector<std::string> lines;
+  Sequential model({make<Linear>()});
+  model.compile({.optimizer = "sgd", .loss = "mse"});
+  try {
+    model.fit(line_x(), line_y(),
+              {.batch_size = 5,
+               .epochs = 3,
+               .verbose = 0,
+               .validation_data = {line_x(), line_y()},
+               .validation_batch_size = 4,
+               .callbacks = {make<PressAt>(where, lines)}});
+    ADD_FAILURE() << "fit went on";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::Cancelled);
+  }
+  return lines;
+}
+
+TEST(Interrupt, EndsValidationInsideFit) {
+  EXPECT_EQ(lines_when_pressed_at("test 1"),
+            (std::vector<std::string>{"train 0", "train 1", "test 0", "test 1", "train end"}));
+}
+
+TEST(Interrupt, IsSeenAtTheLastBatch) {
+  EXPECT_EQ(lines_when_pressed_at("train 1"), (std::vector<std::string>{"train 0", "train 1", "train end"}));
+  EXPECT_EQ(lines_when_pressed_at("test 2"),
+            (std::vector<std::string>{"train 0", "train 1", "test 0", "test 1", "test 2", "train end"}));
+}
+
 TEST(Interrupt, PressedTwiceIsHandedOn) {
   const auto before = std::signal(SIGINT, count);
   handled = 0;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <sstream>
 
 namespace cohort {
@@ -44,6 +45,41 @@ TEST(Progress, WritesALinePerEpochInAPipe) {
     EXPECT_NE(out.str().find("/step - loss: 1.5000\n"), std::string::npos) << out.str();
     EXPECT_EQ(out.str().find('\x1b'), std::string::npos);
   }
+}
+
+TEST(Progress, EndsItsLineWhenARunEndsEarly) {
+  Logs logs{{"loss", 1.5}};
+  for (bool exception : {false, true}) {
+    std::ostringstream out;
+    {
+      ProgressBar bar(out, /*terminal=*/true);
+      bar.set_params({.verbose = 1, .epochs = 1, .steps = 7});
+      bar.on_train_begin();
+      bar.on_epoch_begin(0);
+      bar.on_train_batch_end(2, logs);
+      EXPECT_NE(out.str().back(), '\n');
+      if (!exception) bar.on_train_end(logs);
+    }
+    const std::string text = out.str();
+    EXPECT_EQ(text.back(), '\n');
+    EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1);
+  }
+}
+
+TEST(Progress, AddsNoLineToAFinishedOne) {
+  Logs logs{{"loss", 1.5}};
+  std::ostringstream out;
+  {
+    ProgressBar bar(out, /*terminal=*/true);
+    bar.set_params({.verbose = 1, .epochs = 1, .steps = 1});
+    bar.on_train_begin();
+    bar.on_epoch_begin(0);
+    bar.on_train_batch_end(0, logs);
+    bar.on_epoch_end(0, logs);
+    bar.on_train_end(logs);
+  }
+  const std::string text = out.str();
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1);
 }
 
 TEST(Progress, IsSilentWhenValidatingInsideFit) {
