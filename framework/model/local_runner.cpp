@@ -4,12 +4,13 @@
 
 namespace cohort {
 
-LocalRunner::LocalRunner(Program& program, const RunnerData& data, const RunnerOptions& options)
-    : program_(&program),
+LocalRunner::LocalRunner(std::shared_ptr<Program> program, const RunnerData& data, const RunnerOptions& options)
+    : program_(std::move(program)),
       dataset_(data.creator ? (*data.creator)(InputContext{}) : data.dataset),
       options_(options),
       device_(&default_device()) {
-  random_.seed = global_seed();
+  // The first fit draws from the global seed itself, later ones each from one of their own.
+  random_.seed = options_.fit == 0 ? global_seed() : hash_combine(global_seed(), options_.fit);
 }
 
 std::optional<std::int64_t> LocalRunner::steps() const {
@@ -22,23 +23,37 @@ std::optional<std::int64_t> LocalRunner::steps() const {
 void LocalRunner::begin_epoch(std::int64_t epoch) {
   if (!walker_) {
     walker_ = dataset_.walk();
-  } else if (!fresh_ && !options_.steps_per_epoch) {
-    walker_->rewind();
+  } else if (!goes_on_ && !fresh_) {
+    rewind();
   }
-  fresh_ = false;
+  goes_on_ = options_.steps_per_epoch && program_->kind() == Program::Kind::Train;
   random_.epoch = static_cast<std::uint64_t>(epoch);
   next_step_ = 0;
   if (program_->kind() != Program::Kind::Predict) program_->reset_metrics();
+}
+
+void LocalRunner::rewind() {
+  walker_->rewind();
+  fresh_ = true;
+}
+
+bool LocalRunner::next_batch(bool first_of_epoch) {
+  bool found = walker_->next(batch_);
+  if (!found && first_of_epoch && !fresh_) {  // the epoch before took the very last batch
+    rewind();
+    found = walker_->next(batch_);
+  }
+  if (found) fresh_ = false;
+  return found;
 }
 
 Execution LocalRunner::run(std::int64_t first_step, std::int64_t steps) {
   Execution execution{.runner = this, .ticket = first_step};
   next_step_ = first_step;
   while (execution.steps < steps) {
-    if (!walker_->next(batch_)) {
+    if (!next_batch(next_step_ == 0)) {
       execution.data_ended = true;
-      walker_->rewind();  // what comes next begins anew
-      fresh_ = true;
+      rewind();  // what comes next begins anew
       break;
     }
     random_.step = static_cast<std::uint64_t>(next_step_);
@@ -83,14 +98,18 @@ void LocalRunner::read_logs(std::int64_t, Logs& logs) {
 }
 
 Position LocalRunner::position() const {
-  return {static_cast<std::int64_t>(random_.epoch), next_step_, walker_ ? walker_->save() : std::string(), random_};
+  return {static_cast<std::int64_t>(random_.epoch), next_step_, walker_ ? walker_->save() : std::string(), random_,
+          options_.fit};
 }
 
 void LocalRunner::restore(const Position& position) {
   if (!walker_) walker_ = dataset_.walk();
   if (!position.data.empty()) walker_->restore(position.data);
-  fresh_ = true;  // begin_epoch must not rewind what was just put in place
+  fresh_ = false;
+  goes_on_ = true;  // begin_epoch must not rewind what was just put in place
   random_ = position.random;
+  options_.fit = position.fit;
+  if (program_->kind() == Program::Kind::Train) program_->model().note_fit(position.fit);
   next_step_ = position.step;
 }
 

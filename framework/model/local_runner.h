@@ -13,7 +13,7 @@ namespace cohort {
 // Runs a program's steps in this process, one after the other, on the default device.
 class LocalRunner : public StepRunner {
  public:
-  LocalRunner(Program& program, const RunnerData& data, const RunnerOptions& options);
+  LocalRunner(std::shared_ptr<Program> program, const RunnerData& data, const RunnerOptions& options);
 
   void begin_epoch(std::int64_t epoch) override;
   Execution run(std::int64_t first_step, std::int64_t steps) override;
@@ -25,16 +25,19 @@ class LocalRunner : public StepRunner {
   void read_logs(std::int64_t ticket, Logs& logs) override;
 
  private:
+  void rewind();
+  bool next_batch(bool first_of_epoch);
   void run_batch(Execution& execution);
 
-  Program* program_;
+  std::shared_ptr<Program> program_;
   Dataset dataset_;
   RunnerOptions options_;
   Device* device_;
   RandomState random_;
   std::unique_ptr<DatasetIterator> walker_;
-  bool fresh_ = true;  // the walker stands before its first element
-  const StepGraph* step_ = nullptr;
+  bool fresh_ = true;                // the walker stands before its first element
+  bool goes_on_ = false;             // the next epoch begins where the walker stands
+  const StepGraph* step_ = nullptr;  // the program's
   Tensors batch_, inputs_, outputs_;
   std::int64_t next_step_ = 0;
 };

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <algorithm>
 #include <atomic>
+#include <cstdint>
 #include <memory>
+#include <mutex>
 #include <ostream>
 #include <string>
 #include <string_view>
@@ -113,11 +116,18 @@ class Model : public Layer {
   std::int64_t initial_epoch_override = -1;
 
   const std::shared_ptr<Strategy>& strategy() const { return strategy_; }
-  Program& train_program();
-  Program& test_program();
-  Program& predict_program();
+  // The number of fits begun before this one, which counts from now on.
+  std::uint64_t begin_fit() { return fits_begun_++; }
+  // Goes on counting behind a fit of another process that is taken up here.
+  void note_fit(std::uint64_t fit) { fits_begun_ = std::max(fits_begun_, fit + 1); }
+  // A run holds the program it began with, whatever happens to the model meanwhile.
+  std::shared_ptr<Program> train_program();
+  std::shared_ptr<Program> test_program();
+  std::shared_ptr<Program> predict_program();
   // Forgets the traced steps: needed after a change that traces cannot see.
   void forget_programs();
+  // Held while a step is traced: the layers keep the penalties of one call at a time.
+  std::recursive_mutex& trace_mutex() { return trace_mutex_; }
 
  protected:
   Element forward(const Element& x, bool training);
@@ -135,8 +145,10 @@ class Model : public Layer {
   std::unique_ptr<CompiledMetrics> compiled_metrics_;
   bool compiled_ = false;
   std::mutex programs_mutex_;
-  std::unique_ptr<Program> train_program_, test_program_, predict_program_;
+  std::recursive_mutex trace_mutex_;  // recursive: a step may use the model's other programs
+  std::shared_ptr<Program> train_program_, test_program_, predict_program_;
   std::int64_t batches_trained_ = 0;
+  std::uint64_t fits_begun_ = 0;
 };
 
 // Savers register themselves for a file ending (".keras", ".weights.h5"), so that models know no file format.

@@ -62,20 +62,20 @@ void Model::forget_programs() {
   predict_program_.reset();
 }
 
-Program& Model::train_program() {
+std::shared_ptr<Program> Model::train_program() {
   std::lock_guard lock(programs_mutex_);
-  if (!train_program_) train_program_ = std::make_unique<Program>(*this, Program::Kind::Train);
-  return *train_program_;
+  if (!train_program_) train_program_ = std::make_shared<Program>(*this, Program::Kind::Train);
+  return train_program_;
 }
-Program& Model::test_program() {
+std::shared_ptr<Program> Model::test_program() {
   std::lock_guard lock(programs_mutex_);
-  if (!test_program_) test_program_ = std::make_unique<Program>(*this, Program::Kind::Test);
-  return *test_program_;
+  if (!test_program_) test_program_ = std::make_shared<Program>(*this, Program::Kind::Test);
+  return test_program_;
 }
-Program& Model::predict_program() {
+std::shared_ptr<Program> Model::predict_program() {
   std::lock_guard lock(programs_mutex_);
-  if (!predict_program_) predict_program_ = std::make_unique<Program>(*this, Program::Kind::Predict);
-  return *predict_program_;
+  if (!predict_program_) predict_program_ = std::make_shared<Program>(*this, Program::Kind::Predict);
+  return predict_program_;
 }
 
 History Model::fit(const Dataset& data, FitOptions options) {
@@ -144,25 +144,26 @@ Tensor Model::predict(const TensorArgument& x, PredictOptions options) {
 Logs Model::train_on_batch(const TensorArgument& x, const TensorArgument& y, BatchOptionsOfTraining options) {
   require_compiled("train_on_batch");
   reset_metrics();
-  trainer::run_on_batch(train_program(),
-                        pack_batch("Model.train_on_batch", x, y, options.sample_weight, options.class_weight),
+  const std::shared_ptr<Program> program = train_program();
+  trainer::run_on_batch(*program, pack_batch("Model.train_on_batch", x, y, options.sample_weight, options.class_weight),
                         batches_trained_++);
   Logs logs;
-  train_program().read_results(logs);
+  program->read_results(logs);
   return in_metric_order(logs);
 }
 
 Logs Model::test_on_batch(const TensorArgument& x, const TensorArgument& y, const TensorArgument& sample_weight) {
   require_compiled("test_on_batch");
   reset_metrics();
-  trainer::run_on_batch(test_program(), pack_batch("Model.test_on_batch", x, y, sample_weight, {}), 0);
+  const std::shared_ptr<Program> program = test_program();
+  trainer::run_on_batch(*program, pack_batch("Model.test_on_batch", x, y, sample_weight, {}), 0);
   Logs logs;
-  test_program().read_results(logs);
+  program->read_results(logs);
   return in_metric_order(logs);
 }
 
 Element Model::predict_on_batch_element(const Element& x) {
-  return trainer::run_on_batch(predict_program(), Element::tuple({x}), 0);
+  return trainer::run_on_batch(*predict_program(), Element::tuple({x}), 0);
 }
 
 Tensor Model::predict_on_batch(const TensorArgument& x) {

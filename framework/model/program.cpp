@@ -19,6 +19,12 @@ class EagerAt : public Dispatcher {
   RandomState random_;
 };
 
+// item() goes through a vector; what metrics give as a rule is read in place.
+double number_in(const Tensor& value) {
+  if (value.dtype() == DType::Float32 && &value.device() == &cpu()) return static_cast<double>(value.data<float>()[0]);
+  return value.item<double>();
+}
+
 }  // namespace
 
 ElementSpec with_unknown_batch(const ElementSpec& spec) {
@@ -60,12 +66,19 @@ Element Program::call_step(const Element& element) {
   }
 }
 
-const StepGraph& Program::step(const ElementSpec& spec) {
-  const ElementSpec wanted = with_unknown_batch(spec);
+const StepGraph* Program::find_step(const ElementSpec& spec) {
   std::lock_guard lock(mutex_);
   for (const auto& known : steps_) {
-    if (known->spec.same_structure(wanted) && known->spec.flatten() == wanted.flatten()) return *known;
+    if (known->spec.same_structure(spec) && known->spec.flatten() == spec.flatten()) return known.get();
   }
+  return nullptr;
+}
+
+const StepGraph& Program::step(const ElementSpec& spec) {
+  const ElementSpec wanted = with_unknown_batch(spec);
+  if (const StepGraph* known = find_step(wanted)) return *known;
+  std::lock_guard tracing(model_->trace_mutex());
+  if (const StepGraph* known = find_step(wanted)) return *known;  // another thread was quicker
   auto made = std::make_unique<StepGraph>();
   made->spec = wanted;
   made->traced = trace(wanted.flatten(), [&](const Tensors& leaves) {
@@ -75,6 +88,7 @@ const StepGraph& Program::step(const ElementSpec& spec) {
   });
   model_->clear_losses();
   made->executables = std::make_unique<ExecutableCache>(made->traced.graph);
+  std::lock_guard lock(mutex_);
   steps_.push_back(std::move(made));
   return *steps_.back();
 }
@@ -110,15 +124,15 @@ void Program::read_results(Logs& logs) {
     result_values_.resize(results_->names.size());
   }
   results_->executables->run(results_->traced.captures, result_values_, {});
-  logs.clear();
   for (std::size_t i = 0; i < result_values_.size(); ++i) {
     if (result_values_[i].num_elements() != 1) {
       throw failed_precondition("Metric '" + results_->names[i] + "'", "a metric's result must be one number",
                                 {{"shape", result_values_[i].shape()}});
     }
-    logs.set(results_->names[i], result_values_[i].item<double>());
+    results_->figures.set(results_->names[i], number_in(result_values_[i]));
   }
-  logs.sort_by_name();
+  results_->figures.sort_by_name();
+  logs = results_->figures;  // into the memory of the batch before
 }
 
 }  // namespace cohort

@@ -29,6 +29,7 @@ struct StepGraph {
 struct ResultGraph {
   std::vector<Ref<Metric>> metrics;
   std::vector<std::string> names;
+  Logs figures;  // the latest, sorted by name
   TracedGraph traced;
   std::unique_ptr<ExecutableCache> executables;
 };
@@ -54,9 +55,10 @@ class Program {
 
  private:
   Element call_step(const Element& element);
+  const StepGraph* find_step(const ElementSpec& spec);
   Model* model_;
   Kind kind_;
-  std::mutex mutex_;
+  std::mutex mutex_;  // guards what follows; taken after the model's trace mutex
   std::vector<std::unique_ptr<StepGraph>> steps_;
   std::unique_ptr<ResultGraph> results_;
   Tensors result_values_;

@@ -33,12 +33,16 @@ struct Position {
   std::int64_t step = 0;
   std::string data;  // the iterator's own state
   RandomState random;
+  std::uint64_t fit = 0;  // which of the model's fits it is
 };
 
 struct RunnerOptions {
-  // Batches of an epoch; none: until the data ends. With a number, the next epoch goes on where the last one stopped.
+  // Batches of an epoch; none: until the data ends. With a number, the next epoch of a train program goes on where the
+  // last one stopped; the others start over.
   std::optional<std::int64_t> steps_per_epoch = std::nullopt;
   std::int64_t steps_per_execution = 1;
+  // Which of the model's fits this is, counted from 0: each draws its own random numbers.
+  std::uint64_t fit = 0;
 };
 
 // Runs a program over data. The trainer is its only caller, from one thread.

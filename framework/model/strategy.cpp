@@ -7,9 +7,9 @@ namespace {
 
 class LocalStrategy : public Strategy {
  public:
-  std::unique_ptr<StepRunner> make_runner(Program& program, const RunnerData& data,
+  std::unique_ptr<StepRunner> make_runner(std::shared_ptr<Program> program, const RunnerData& data,
                                           const RunnerOptions& options) override {
-    return std::make_unique<LocalRunner>(program, data, options);
+    return std::make_unique<LocalRunner>(std::move(program), data, options);
   }
 };
 

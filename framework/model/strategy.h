@@ -33,7 +33,7 @@ class StrategyScope {
 class Strategy {
  public:
   virtual ~Strategy() = default;
-  virtual std::unique_ptr<StepRunner> make_runner(Program& program, const RunnerData& data,
+  virtual std::unique_ptr<StepRunner> make_runner(std::shared_ptr<Program> program, const RunnerData& data,
                                                   const RunnerOptions& options) = 0;
   virtual int num_replicas_in_sync() const { return 1; }
 };

@@ -24,13 +24,15 @@ struct Pass {
 
 class Loop {
  public:
-  Loop(Model& model, Program& program, const RunnerData& data, std::optional<std::int64_t> steps, const char* who)
+  Loop(Model& model, std::shared_ptr<Program> program, const RunnerData& data, std::optional<std::int64_t> steps,
+       const char* who, std::uint64_t fit = 0)
       : model_(model),
         steps_per_execution_(model.compiled() ? model.compile_options().steps_per_execution : 1),
         who_(who),
         asked_(steps),
         runner_(model.strategy()->make_runner(
-            program, data, {.steps_per_epoch = steps, .steps_per_execution = steps_per_execution_})) {
+            std::move(program), data,
+            {.steps_per_epoch = steps, .steps_per_execution = steps_per_execution_, .fit = fit})) {
     if (steps && *steps <= 0) throw invalid_argument(who_, "the number of steps must be positive", {{"steps", *steps}});
   }
 
@@ -129,7 +131,7 @@ History fit(Model& model, DataArgument data, const FitOptions& options) {
                                                   .batch_size = options.batch_size,
                                                   .shuffle = options.shuffle,
                                                   .class_weight = options.class_weight});
-  Loop training(model, model.train_program(), train_data, options.steps_per_epoch, kWho);
+  Loop training(model, model.train_program(), train_data, options.steps_per_epoch, kWho, model.begin_fit());
   std::unique_ptr<Loop> testing;
 
   History history;

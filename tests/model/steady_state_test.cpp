@@ -3,6 +3,8 @@
 #include <chrono>
 #include <thread>
 
+#include "cohort/metrics/metrics.h"
+#include "cohort/model/callback_list.h"
 #include "cohort/model/local_runner.h"
 #include "cohort/optimizers/optimizers.h"
 #include "tests/model/small_models.h"
@@ -26,7 +28,7 @@ Dataset batches() {
   return rows.shuffle(640).batch(64).prefetch(4);
 }
 
-void expect_no_allocations(Program& program, const Dataset& data = batches()) {
+void expect_no_allocations(const std::shared_ptr<Program>& program, const Dataset& data = batches()) {
   if (!test::allocations_are_counted()) GTEST_SKIP() << "a sanitizer owns the heap";
   LocalRunner runner(program, {.dataset = data.repeat()}, {.steps_per_epoch = 1000});
   runner.begin_epoch(0);
@@ -69,9 +71,35 @@ TEST(SteadyState, ATrainStepOnSeveralThreadsAllocatesNothing) {
   expect_no_allocations(model.train_program(), rows.shuffle(1280).batch(128).prefetch(4));
 }
 
+class Watcher : public Callback {
+ public:
+  void on_train_batch_end(std::int64_t, Logs& logs) override { sum_ += logs["loss"]; }
+
+ private:
+  double sum_ = 0;
+};
+
+TEST(SteadyState, BatchHooksAllocateNothing) {
+  if (!test::allocations_are_counted()) GTEST_SKIP() << "a sanitizer owns the heap";
+  Net net(optimizers::Adam(1e-3));
+  net.model.compile({.optimizer = optimizers::Adam(1e-3),
+                     .loss = "mse",
+                     .metrics = {"mae", metrics::MeanSquaredError({.name = "a_name_too_long_for_a_string_to_keep"})}});
+  CallbackList callbacks({make<Watcher>()}, net.model, {.steps = 1000});
+  LocalRunner runner(net.model.train_program(), {.dataset = batches().repeat()}, {.steps_per_epoch = 1000});
+  runner.begin_epoch(0);
+  std::uint64_t before = 0;
+  for (std::int64_t step = 0; step < 100; ++step) {
+    if (step == 50) before = test::allocations();
+    callbacks.batch_begin(CallbackList::Phase::Train, step);
+    callbacks.batch_end(CallbackList::Phase::Train, step, runner.run(step, 1));
+  }
+  EXPECT_EQ(test::allocations() - before, 0u);
+}
+
 TEST(SteadyState, APositionRestoresTheRun) {
   Net net(optimizers::Adam(1e-2));
-  Program& program = net.model.train_program();
+  const std::shared_ptr<Program> program = net.model.train_program();
   const RunnerData data{.dataset = batches().repeat()};
   LocalRunner runner(program, data, {.steps_per_epoch = 20});
   runner.begin_epoch(0);
