@@ -100,6 +100,11 @@ foreach(source ${sources})
   set_target_properties(contract_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin/contract)
 endforeach()
 
+# One test of models hands a step to a process of its own.
+if(TARGET model_test AND TARGET contract_program_graph_runner)
+  add_dependencies(model_test contract_program_graph_runner)
+endif()
+
 # house: checks of the sources themselves.
 foreach(check check_includes check_paths check_format)
   if(EXISTS ${tests}/house/${check}.py)
