@@ -88,7 +88,8 @@ foreach(source ${sources})
     if(name MATCHES "^program_[0-9]+$")
       set(scratch ${PROJECT_BINARY_DIR}/contract/${name})
       file(MAKE_DIRECTORY ${scratch})
-      cohort_add_test(contract_${name} contract contract_${name})
+      # Behind cmake -E env an uncaught exception is a plain failure, so that its message can be looked at.
+      cohort_add_test(contract_${name} contract ${CMAKE_COMMAND} -E env $<TARGET_FILE:contract_${name}>)
       # A machine without Fashion-MNIST cannot run program 1; its error says so.
       set_tests_properties(contract_${name} PROPERTIES WORKING_DIRECTORY ${scratch}
                            SKIP_REGULAR_EXPRESSION "Install the package dataset-fashion-mnist")
