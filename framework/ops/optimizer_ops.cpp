@@ -11,12 +11,11 @@
 namespace cohort {
 namespace {
 
-template <int kShared>
-Specs check_update(const OpCall& call) {
+Specs check_update(const OpCall& call, int shared) {
   const int count = call.attr<int>("count"), groups = call.attr<int>("groups");
-  call.check(count > 0 && groups > 1 && call.num_inputs() == groups * count + kShared,
+  call.check(count > 0 && groups > 1 && call.num_inputs() == groups * count + shared,
              "inputs must be groups * count values and the shared ones",
-             {{"inputs", call.num_inputs()}, {"groups", groups}, {"count", count}, {"shared", kShared}});
+             {{"inputs", call.num_inputs()}, {"groups", groups}, {"count", count}, {"shared", shared}});
   for (int i = 0; i < (groups - 1) * count; ++i) {
     call.check(call.dtype(i) == DType::Resource, "variables and slots must come before gradients",
                {{"input", i}, {"dtype", call.dtype(i)}});
@@ -30,116 +29,36 @@ Specs check_update(const OpCall& call) {
   return {};
 }
 
-// (variable, gradient; learning_rate)
-COHORT_OP("SGDUpdate")
-    .inputs(3, -1)
-    .attr("count", 1)
-    .attr("groups", 2)
-    .attr("weight_decay", 0.0)
-    .writes(-1)
-    .infer(check_update<1>)
-    .not_differentiable();
+// An update of `groups` values for each variable and `shared` ones for all, as its comment lists them; `groups` is the
+// least number where slots are optional. `options` are its attributes beside those every update has.
+bool define_update(std::string name, int groups, int shared, const Attributes& options) {
+  OpDef& op = register_op(std::move(name));
+  op.inputs(groups + shared, -1).attr("count", 1).attr("groups", groups).attr("weight_decay", 0.0);
+  for (const Attributes::Entry& option : options) op.attr(option.name, option.value);
+  op.writes(-1).infer([shared](const OpCall& call) { return check_update(call, shared); }).not_differentiable();
+  return true;
+}
 
-// (variable, momentum, gradient; learning_rate)
-COHORT_OP("MomentumUpdate")
-    .inputs(4, -1)
-    .attr("count", 1)
-    .attr("groups", 3)
-    .attr("weight_decay", 0.0)
-    .attr("momentum", 0.0)
-    .attr("nesterov", false)
-    .writes(-1)
-    .infer(check_update<1>)
-    .not_differentiable();
-
-// (variable, momentum, velocity [, velocity_hat with amsgrad], gradient; learning_rate, iterations)
-COHORT_OP("AdamUpdate")
-    .inputs(6, -1)
-    .attr("count", 1)
-    .attr("groups", 4)
-    .attr("weight_decay", 0.0)
-    .attr("beta_1", 0.9)
-    .attr("beta_2", 0.999)
-    .attr("epsilon", 1e-7)
-    .attr("amsgrad", false)
-    .writes(-1)
-    .infer(check_update<2>)
-    .not_differentiable();
-
-// (variable, velocity [, momentum] [, average_gradient], gradient; learning_rate)
-COHORT_OP("RMSpropUpdate")
-    .inputs(4, -1)
-    .attr("count", 1)
-    .attr("groups", 3)
-    .attr("weight_decay", 0.0)
-    .attr("rho", 0.9)
-    .attr("momentum", 0.0)
-    .attr("epsilon", 1e-7)
-    .attr("centered", false)
-    .writes(-1)
-    .infer(check_update<1>)
-    .not_differentiable();
-
-// (variable, accumulator, gradient; learning_rate)
-COHORT_OP("AdagradUpdate")
-    .inputs(4, -1)
-    .attr("count", 1)
-    .attr("groups", 3)
-    .attr("weight_decay", 0.0)
-    .attr("epsilon", 1e-7)
-    .writes(-1)
-    .infer(check_update<1>)
-    .not_differentiable();
-
-// (variable, momentum, norm, gradient; learning_rate, iterations)
-COHORT_OP("AdamaxUpdate")
-    .inputs(6, -1)
-    .attr("count", 1)
-    .attr("groups", 4)
-    .attr("weight_decay", 0.0)
-    .attr("beta_1", 0.9)
-    .attr("beta_2", 0.999)
-    .attr("epsilon", 1e-7)
-    .writes(-1)
-    .infer(check_update<2>)
-    .not_differentiable();
-
-// (variable, momentum, velocity, gradient; learning_rate, iterations, product of the momentum factors so far)
-COHORT_OP("NadamUpdate")
-    .inputs(7, -1)
-    .attr("count", 1)
-    .attr("groups", 4)
-    .attr("weight_decay", 0.0)
-    .attr("beta_1", 0.9)
-    .attr("beta_2", 0.999)
-    .attr("epsilon", 1e-7)
-    .writes(-1)
-    .infer(check_update<3>)
-    .not_differentiable();
-
-// (variable, accumulated_grad, accumulated_delta_var, gradient; learning_rate)
-COHORT_OP("AdadeltaUpdate")
-    .inputs(5, -1)
-    .attr("count", 1)
-    .attr("groups", 4)
-    .attr("weight_decay", 0.0)
-    .attr("rho", 0.95)
-    .attr("epsilon", 1e-7)
-    .writes(-1)
-    .infer(check_update<1>)
-    .not_differentiable();
-
-// (variable, momentum, gradient; learning_rate)
-COHORT_OP("LionUpdate")
-    .inputs(4, -1)
-    .attr("count", 1)
-    .attr("groups", 3)
-    .attr("weight_decay", 0.0)
-    .attr("beta_1", 0.9)
-    .attr("beta_2", 0.99)
-    .writes(-1)
-    .infer(check_update<1>)
-    .not_differentiable();
+[[maybe_unused]] const bool defined[] = {
+    // (variable, gradient; learning_rate)
+    define_update("SGDUpdate", 2, 1, {}),
+    // (variable, momentum, gradient; learning_rate)
+    define_update("MomentumUpdate", 3, 1, {{"momentum", 0.0}, {"nesterov", false}}),
+    // (variable, momentum, velocity [, velocity_hat with amsgrad], gradient; learning_rate, iterations)
+    define_update("AdamUpdate", 4, 2, {{"beta_1", 0.9}, {"beta_2", 0.999}, {"epsilon", 1e-7}, {"amsgrad", false}}),
+    // (variable, velocity [, momentum] [, average_gradient], gradient; learning_rate)
+    define_update("RMSpropUpdate", 3, 1, {{"rho", 0.9}, {"momentum", 0.0}, {"epsilon", 1e-7}, {"centered", false}}),
+    // (variable, accumulator, gradient; learning_rate)
+    define_update("AdagradUpdate", 3, 1, {{"epsilon", 1e-7}}),
+    // (variable, momentum, norm, gradient; learning_rate, iterations)
+    define_update("AdamaxUpdate", 4, 2, {{"beta_1", 0.9}, {"beta_2", 0.999}, {"epsilon", 1e-7}}),
+    // (variable, momentum, velocity, gradient; learning_rate, iterations, product of the momentum factors so far)
+    define_update("NadamUpdate", 4, 3, {{"beta_1", 0.9}, {"beta_2", 0.999}, {"epsilon", 1e-7}}),
+    // (variable, accumulated_grad, accumulated_delta_var, gradient; learning_rate)
+    define_update("AdadeltaUpdate", 4, 1, {{"rho", 0.95}, {"epsilon", 1e-7}}),
+    // (variable, momentum, gradient; learning_rate)
+    define_update("LionUpdate", 3, 1, {{"beta_1", 0.9}, {"beta_2", 0.99}}),
+};
 
 }  // namespace
 }  // namespace cohort

@@ -1,11 +1,9 @@
 #include "cohort/optimizers/adadelta.h"
 
-#include "cohort/optimizers/update_op.h"
-
 namespace cohort::optimizers {
 
 AdadeltaOptimizer::AdadeltaOptimizer(LearningRate learning_rate, AdadeltaOptions options)
-    : Optimizer(std::move(learning_rate), settings_of(options), options.name), options_(std::move(options)) {}
+    : SingleOpOptimizer(std::move(learning_rate), settings_of(options), options.name), options_(std::move(options)) {}
 
 void AdadeltaOptimizer::visit_fields(FieldVisitor& visitor) {
   Optimizer::visit_fields(visitor);
@@ -13,19 +11,12 @@ void AdadeltaOptimizer::visit_fields(FieldVisitor& visitor) {
   visitor.field("epsilon", options_.epsilon);
 }
 
-void AdadeltaOptimizer::build(const Variables& variables) {
-  if (built()) return;
-  Optimizer::build(variables);
-  for (const Variable& variable : variables) {
-    accumulated_grads_.push_back(add_slot(variable, "accumulated_grad"));
-    accumulated_delta_vars_.push_back(add_slot(variable, "accumulated_delta_var"));
-  }
+void AdadeltaOptimizer::make_slots(const Variables& variables) {
+  add_slots(variables, {"accumulated_grad", "accumulated_delta_var"});
 }
 
-void AdadeltaOptimizer::update_step(const Gradient& gradient, const Variable& variable, const Tensor& learning_rate) {
-  const auto i = static_cast<std::size_t>(index_of(variable));
-  run_update("AdadeltaUpdate", {variable, accumulated_grads_[i], accumulated_delta_vars_[i]}, gradient, {learning_rate},
-             {{"weight_decay", weight_decay_of(variable)}, {"rho", options_.rho}, {"epsilon", options_.epsilon}});
+UpdateOp AdadeltaOptimizer::update_op() const {
+  return {"AdadeltaUpdate", {{"rho", options_.rho}, {"epsilon", options_.epsilon}}};
 }
 
 namespace {

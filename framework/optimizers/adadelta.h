@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "cohort/optimizers/optimizer.h"
+#include "cohort/optimizers/single_op_optimizer.h"
 
 namespace cohort::optimizers {
 
@@ -24,20 +24,18 @@ struct AdadeltaOptions {
 };
 
 // Steps scaled by the ratio of the sizes of recent steps and recent gradients.
-class AdadeltaOptimizer : public Optimizer {
+class AdadeltaOptimizer : public SingleOpOptimizer {
  public:
   explicit AdadeltaOptimizer(LearningRate learning_rate = 0.001, AdadeltaOptions options = {});
   std::string class_name() const override { return "Adadelta"; }
   void visit_fields(FieldVisitor& visitor) override;
-  void build(const Variables& variables) override;
-  void update_step(const Gradient& gradient, const Variable& variable, const Tensor& learning_rate) override;
 
  protected:
-  bool decays_in_update() const override { return true; }
+  void make_slots(const Variables& variables) override;
+  UpdateOp update_op() const override;
 
  private:
   AdadeltaOptions options_;
-  Variables accumulated_grads_, accumulated_delta_vars_;
 };
 
 struct Adadelta : Optimizer::Handle<AdadeltaOptimizer> {

@@ -1,11 +1,9 @@
 #include "cohort/optimizers/adagrad.h"
 
-#include "cohort/optimizers/update_op.h"
-
 namespace cohort::optimizers {
 
 AdagradOptimizer::AdagradOptimizer(LearningRate learning_rate, AdagradOptions options)
-    : Optimizer(std::move(learning_rate), settings_of(options), options.name), options_(std::move(options)) {}
+    : SingleOpOptimizer(std::move(learning_rate), settings_of(options), options.name), options_(std::move(options)) {}
 
 void AdagradOptimizer::visit_fields(FieldVisitor& visitor) {
   Optimizer::visit_fields(visitor);
@@ -13,19 +11,11 @@ void AdagradOptimizer::visit_fields(FieldVisitor& visitor) {
   visitor.field("epsilon", options_.epsilon);
 }
 
-void AdagradOptimizer::build(const Variables& variables) {
-  if (built()) return;
-  Optimizer::build(variables);
-  for (const Variable& variable : variables) {
-    accumulators_.push_back(add_slot(variable, "accumulator", options_.initial_accumulator_value));
-  }
+void AdagradOptimizer::make_slots(const Variables& variables) {
+  add_slots(variables, {"accumulator"}, options_.initial_accumulator_value);
 }
 
-void AdagradOptimizer::update_step(const Gradient& gradient, const Variable& variable, const Tensor& learning_rate) {
-  const auto i = static_cast<std::size_t>(index_of(variable));
-  run_update("AdagradUpdate", {variable, accumulators_[i]}, gradient, {learning_rate},
-             {{"weight_decay", weight_decay_of(variable)}, {"epsilon", options_.epsilon}});
-}
+UpdateOp AdagradOptimizer::update_op() const { return {"AdagradUpdate", {{"epsilon", options_.epsilon}}}; }
 
 namespace {
 

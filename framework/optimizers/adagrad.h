@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "cohort/optimizers/optimizer.h"
+#include "cohort/optimizers/single_op_optimizer.h"
 
 namespace cohort::optimizers {
 
@@ -24,20 +24,18 @@ struct AdagradOptions {
 };
 
 // Steps divided by the root of the sum of all squared gradients so far.
-class AdagradOptimizer : public Optimizer {
+class AdagradOptimizer : public SingleOpOptimizer {
  public:
   explicit AdagradOptimizer(LearningRate learning_rate = 0.001, AdagradOptions options = {});
   std::string class_name() const override { return "Adagrad"; }
   void visit_fields(FieldVisitor& visitor) override;
-  void build(const Variables& variables) override;
-  void update_step(const Gradient& gradient, const Variable& variable, const Tensor& learning_rate) override;
 
  protected:
-  bool decays_in_update() const override { return true; }
+  void make_slots(const Variables& variables) override;
+  UpdateOp update_op() const override;
 
  private:
   AdagradOptions options_;
-  Variables accumulators_;
 };
 
 struct Adagrad : Optimizer::Handle<AdagradOptimizer> {

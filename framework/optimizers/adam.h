@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "cohort/optimizers/optimizer.h"
+#include "cohort/optimizers/single_op_optimizer.h"
 
 namespace cohort::optimizers {
 
@@ -26,20 +26,18 @@ struct AdamOptions {
 };
 
 // Adam: steps scaled by running means of the gradient and of its square.
-class AdamOptimizer : public Optimizer {
+class AdamOptimizer : public SingleOpOptimizer {
  public:
   explicit AdamOptimizer(LearningRate learning_rate = 0.001, AdamOptions options = {});
   std::string class_name() const override { return "Adam"; }
   void visit_fields(FieldVisitor& visitor) override;
-  void build(const Variables& variables) override;
-  void update_step(const Gradient& gradient, const Variable& variable, const Tensor& learning_rate) override;
 
  protected:
-  bool decays_in_update() const override { return true; }
+  void make_slots(const Variables& variables) override;
+  UpdateOp update_op() const override;
 
  private:
   AdamOptions options_;
-  Variables momentums_, velocities_, velocity_hats_;
 };
 
 struct Adam : Optimizer::Handle<AdamOptimizer> {

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "cohort/optimizers/optimizer.h"
+#include "cohort/optimizers/single_op_optimizer.h"
 
 namespace cohort::optimizers {
 
@@ -25,20 +25,18 @@ struct AdamaxOptions {
 };
 
 // Adam with the largest recent gradient in place of the root mean square.
-class AdamaxOptimizer : public Optimizer {
+class AdamaxOptimizer : public SingleOpOptimizer {
  public:
   explicit AdamaxOptimizer(LearningRate learning_rate = 0.001, AdamaxOptions options = {});
   std::string class_name() const override { return "Adamax"; }
   void visit_fields(FieldVisitor& visitor) override;
-  void build(const Variables& variables) override;
-  void update_step(const Gradient& gradient, const Variable& variable, const Tensor& learning_rate) override;
 
  protected:
-  bool decays_in_update() const override { return true; }
+  void make_slots(const Variables& variables) override;
+  UpdateOp update_op() const override;
 
  private:
   AdamaxOptions options_;
-  Variables momentums_, norms_;
 };
 
 struct Adamax : Optimizer::Handle<AdamaxOptimizer> {

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "cohort/optimizers/optimizer.h"
+#include "cohort/optimizers/single_op_optimizer.h"
 
 namespace cohort::optimizers {
 
@@ -24,20 +24,18 @@ struct LionOptions {
 };
 
 // Steps of one size in the direction of the sign of a running mean.
-class LionOptimizer : public Optimizer {
+class LionOptimizer : public SingleOpOptimizer {
  public:
   explicit LionOptimizer(LearningRate learning_rate = 0.001, LionOptions options = {});
   std::string class_name() const override { return "Lion"; }
   void visit_fields(FieldVisitor& visitor) override;
-  void build(const Variables& variables) override;
-  void update_step(const Gradient& gradient, const Variable& variable, const Tensor& learning_rate) override;
 
  protected:
-  bool decays_in_update() const override { return true; }
+  void make_slots(const Variables& variables) override;
+  UpdateOp update_op() const override;
 
  private:
   LionOptions options_;
-  Variables momentums_;
 };
 
 struct Lion : Optimizer::Handle<LionOptimizer> {

@@ -1,12 +1,11 @@
 #include "cohort/optimizers/nadam.h"
 
 #include "cohort/ops/math.h"
-#include "cohort/optimizers/update_op.h"
 
 namespace cohort::optimizers {
 
 NadamOptimizer::NadamOptimizer(LearningRate learning_rate, NadamOptions options)
-    : Optimizer(std::move(learning_rate), settings_of(options), options.name), options_(std::move(options)) {}
+    : SingleOpOptimizer(std::move(learning_rate), settings_of(options), options.name), options_(std::move(options)) {}
 
 void NadamOptimizer::visit_fields(FieldVisitor& visitor) {
   Optimizer::visit_fields(visitor);
@@ -15,13 +14,8 @@ void NadamOptimizer::visit_fields(FieldVisitor& visitor) {
   visitor.field("epsilon", options_.epsilon);
 }
 
-void NadamOptimizer::build(const Variables& variables) {
-  if (built()) return;
-  Optimizer::build(variables);
-  for (const Variable& variable : variables) {
-    momentums_.push_back(add_slot(variable, "momentum"));
-    velocities_.push_back(add_slot(variable, "velocity"));
-  }
+void NadamOptimizer::make_slots(const Variables& variables) {
+  add_slots(variables, {"momentum", "velocity"});
   u_product_ = add_state("variable", Tensor::scalar(1.0));  // Keras leaves it unnamed
   u_product_.set_path("variable");
 }
@@ -32,14 +26,10 @@ void NadamOptimizer::begin_update() {
   u_product_.assign(product_);
 }
 
-void NadamOptimizer::update_step(const Gradient& gradient, const Variable& variable, const Tensor& learning_rate) {
-  const auto i = static_cast<std::size_t>(index_of(variable));
-  run_update("NadamUpdate", {variable, momentums_[i], velocities_[i]}, gradient,
-             {learning_rate, updates_done(), product_},
-             {{"weight_decay", weight_decay_of(variable)},
-              {"beta_1", options_.beta_1},
-              {"beta_2", options_.beta_2},
-              {"epsilon", options_.epsilon}});
+UpdateOp NadamOptimizer::update_op() const {
+  return {"NadamUpdate",
+          {{"beta_1", options_.beta_1}, {"beta_2", options_.beta_2}, {"epsilon", options_.epsilon}},
+          {updates_done(), product_}};
 }
 
 namespace {

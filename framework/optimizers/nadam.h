@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "cohort/optimizers/optimizer.h"
+#include "cohort/optimizers/single_op_optimizer.h"
 
 namespace cohort::optimizers {
 
@@ -25,21 +25,19 @@ struct NadamOptions {
 };
 
 // Adam that looks ahead along its momentum, as Nesterov does.
-class NadamOptimizer : public Optimizer {
+class NadamOptimizer : public SingleOpOptimizer {
  public:
   explicit NadamOptimizer(LearningRate learning_rate = 0.001, NadamOptions options = {});
   std::string class_name() const override { return "Nadam"; }
   void visit_fields(FieldVisitor& visitor) override;
-  void build(const Variables& variables) override;
-  void update_step(const Gradient& gradient, const Variable& variable, const Tensor& learning_rate) override;
 
  protected:
-  bool decays_in_update() const override { return true; }
+  void make_slots(const Variables& variables) override;
+  UpdateOp update_op() const override;
   void begin_update() override;
 
  private:
   NadamOptions options_;
-  Variables momentums_, velocities_;
   Variable u_product_;  // the product of all momentum factors so far
   Tensor product_;      // its value in the update under way
 };

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "cohort/optimizers/optimizer.h"
+#include "cohort/optimizers/single_op_optimizer.h"
 
 namespace cohort::optimizers {
 
@@ -26,20 +26,18 @@ struct RMSpropOptions {
 };
 
 // Steps divided by a running root mean square of the gradient.
-class RMSpropOptimizer : public Optimizer {
+class RMSpropOptimizer : public SingleOpOptimizer {
  public:
   explicit RMSpropOptimizer(LearningRate learning_rate = 0.001, RMSpropOptions options = {});
   std::string class_name() const override { return "RMSprop"; }
   void visit_fields(FieldVisitor& visitor) override;
-  void build(const Variables& variables) override;
-  void update_step(const Gradient& gradient, const Variable& variable, const Tensor& learning_rate) override;
 
  protected:
-  bool decays_in_update() const override { return true; }
+  void make_slots(const Variables& variables) override;
+  UpdateOp update_op() const override;
 
  private:
   RMSpropOptions options_;
-  Variables velocities_, momentums_, average_gradients_;
 };
 
 struct RMSprop : Optimizer::Handle<RMSpropOptimizer> {

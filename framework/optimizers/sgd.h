@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "cohort/optimizers/optimizer.h"
+#include "cohort/optimizers/single_op_optimizer.h"
 
 namespace cohort::optimizers {
 
@@ -24,21 +24,20 @@ struct SGDOptions {
 };
 
 // Gradient descent, with momentum when asked.
-class SGDOptimizer : public Optimizer {
+class SGDOptimizer : public SingleOpOptimizer {
  public:
   explicit SGDOptimizer(LearningRate learning_rate = 0.01, SGDOptions options = {});
   std::string class_name() const override { return "SGD"; }
   void visit_fields(FieldVisitor& visitor) override;
   void fields_changed() override;
-  void build(const Variables& variables) override;
   void update_step(const Gradient& gradient, const Variable& variable, const Tensor& learning_rate) override;
 
  protected:
-  bool decays_in_update() const override { return true; }
+  void make_slots(const Variables& variables) override;
+  UpdateOp update_op() const override;
 
  private:
   SGDOptions options_;
-  Variables momentums_;
 };
 
 struct SGD : Optimizer::Handle<SGDOptimizer> {

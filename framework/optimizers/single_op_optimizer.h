@@ -1,0 +1,39 @@
+#pragma once
+
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+#include "cohort/core/attributes.h"
+#include "cohort/optimizers/optimizer.h"
+
+namespace cohort {
+
+// A call of one of the update ops (ops/optimizer_ops.cpp), less what is the same for all of them.
+struct UpdateOp {
+  std::string name;
+  Attributes options = {};  // its attributes beside weight decay
+  Tensors shared = {};      // its inputs after the learning rate
+};
+
+// An optimizer whose step for a variable is one update op that takes the variable and all its slots: what the built-in
+// ones have in common. Each says which slots it has and which op it runs.
+class SingleOpOptimizer : public Optimizer {
+ public:
+  using Optimizer::Optimizer;
+  void build(const Variables& variables) override;
+  void update_step(const Gradient& gradient, const Variable& variable, const Tensor& learning_rate) override;
+
+ protected:
+  // Makes the slots by add_slots(), in the order in which the op takes them.
+  virtual void make_slots(const Variables& variables) = 0;
+  virtual UpdateOp update_op() const = 0;
+  bool decays_in_update() const override { return true; }
+  // One slot of each name for each variable. As in Keras, slots made by one call stand together variable by variable.
+  void add_slots(const Variables& variables, std::initializer_list<const char*> names, double initial = 0.0);
+
+ private:
+  std::vector<Variables> slots_;  // of each name, in the order of the variables
+};
+
+}  // namespace cohort
