@@ -26,9 +26,11 @@ WRONG = [
     ("framework/kernels/cpu/matmul.cpp", "cohort/cuda/stream.h"),
     ("distribute/collective/ring.cpp", "nccl.h"),
     ("framework/saving/checkpoint.cpp", "hdf5.h"),
+    ("framework/saving/checkpoint.cpp", "cohort/saving/hdf5_handle_impl.h"),
     ("framework/graph/graph.h", "cohort/graph/graph.pb.h"),
     ("framework/core/config.h", "nlohmann/json.hpp"),
     ("framework/saving/hdf5_file.h", "hdf5.h"),
+    ("framework/saving/hdf5_file.h", "cohort/saving/hdf5_handle_impl.h"),
 ]
 RIGHT = [
     ("framework/core/tensor.cpp", "cohort/core/shape.h"),
@@ -36,6 +38,10 @@ RIGHT = [
     ("framework/graph/graph.cpp", "cohort/graph/graph.pb.h"),
     ("framework/graph/graph.cpp", "cohort/ops/op.h"),
     ("framework/saving/hdf5_file.cpp", "hdf5.h"),
+    ("framework/saving/hdf5_handle_impl.h", "hdf5.h"),
+    ("framework/saving/hdf5_reader.cpp", "hdf5.h"),
+    ("framework/saving/hdf5_reader.cpp", "cohort/saving/hdf5_handle_impl.h"),
+    ("framework/saving/checkpoint.cpp", "cohort/saving/hdf5_file.h"),
     ("framework/saving/checkpoint.cpp", "cohort/model/model.h"),
     ("framework/cohort.h", "cohort/layers/layers.h"),
     ("framework/kernels/cpu/tile.h", "Eigen/Core"),
