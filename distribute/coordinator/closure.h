@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cohort/core/random.h"
+#include "cohort/core/tensor.h"
+
+namespace cohort::distribute {
+
+class PlacedFunction;
+
+// A stretch of a pipeline's elements lent to one closure: the same in every attempt, so that whoever runs it gets the
+// very same batches.
+struct Lease {
+  int dataset = 0;             // which PerWorkerDataset
+  int pipeline = 0;            // of that dataset
+  std::uint64_t rewinds = 0;   // passes over the data begun before this one
+  std::uint64_t first = 0;     // number of its first element in this pass
+  std::uint64_t state_at = 0;  // the element before which `state` was taken; meaningless without one
+  std::string state = {};      // a saved position at or before `first`, where one is known
+};
+
+// What a worker gives back for a closure.
+struct ClosureResult {
+  std::int64_t steps = 0;    // that were run
+  bool data_ended = false;   // a lease held fewer elements than the steps wanted
+  Tensors accumulated = {};  // what the function added to the chief's accumulating variables, in the function's order
+  Tensors outputs = {};      // the function's outputs, step after step
+  // Positions after the last element taken, one per lease, empty where unknown.
+  std::vector<std::string> states = {};
+};
+
+// Some steps of a function, for whichever worker is free.
+struct Closure {
+  std::uint64_t id = 0;  // given by the queue; grows; the same in every attempt
+  std::shared_ptr<const PlacedFunction> function;
+  Tensors arguments = {};          // the function's plain arguments
+  std::vector<int> datasets = {};  // the PerWorkerDataset of each iterator argument
+  std::int64_t steps = 1;
+  RandomState random = {};                   // of its first step
+  std::vector<Lease> leases = {};            // one per entry of `datasets`; given when it first goes to a worker
+  std::vector<std::uint64_t> versions = {};  // of each server's variables that the steps must see at least
+  int attempts = 0;                          // workers that died with it
+  // Called once, by a thread of the coordinator: exactly one of the two.
+  std::function<void(ClosureResult&)> done = {};
+  std::function<void(std::exception_ptr)> failed = {};
+};
+
+// The way to one worker, as the coordinator uses it: one thread starts closures and takes results, in order.
+class WorkerLink {
+ public:
+  virtual ~WorkerLink() = default;
+  virtual const std::string& task() const = 0;  // "worker:1"
+  // Sends a closure; several may be under way. Throws Unavailable when the worker is gone.
+  virtual void start(const Closure& closure, std::uint64_t all_done_below) = 0;
+  // The result of the oldest closure under way. Throws what it threw on the worker, or an RpcError (code Unavailable)
+  // naming who is gone: the worker itself, or, with `lost_server` true, a ps it needs.
+  virtual ClosureResult finish() = 0;
+  // From any thread: closures under way end soon, with Cancelled.
+  virtual void cancel() = 0;
+  // After Unavailable: tries to reach the worker (perhaps started anew) once; false when it does not answer.
+  virtual bool reconnect() = 0;
+};
+
+// Thrown by WorkerLink::finish when it is not the worker that is gone but a server the worker talks to.
+bool is_lost_server(const std::exception_ptr& error);
+
+}  // namespace cohort::distribute

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "cohort/core/tensor.h"
+
+namespace cohort::distribute::rpc {
+
+inline constexpr std::uint16_t kProtocolVersion = 1;
+
+// What a message asks a task to do.
+enum class Method : std::uint16_t {
+  Hello = 1,       // the handshake: protocol, job, task, incarnation
+  Echo,            // gives back what it got: benchmarks and tests
+  CreateVariable,  // on a ps: makes a variable of an initial graph, or adopts the one that is there
+  RegisterServer,  // on a ps: its parts of a function
+  RegisterWorker,  // on a worker: the rest of it
+  CreatePipeline,  // on a worker: a dataset to take elements from
+  RunGraph,        // on a ps: a small graph at once, for the chief's own reads and writes
+  Exchange,        // on a ps: what a worker pushes, and the values it gets back
+  RunClosure,      // on a worker: some steps of a function
+  Cancel,          // on a worker: ends closures between two steps
+  EndJob,          // the chief is done: whoever waits in Server::join() returns
+};
+const char* to_string(Method method);
+
+// The fixed part of every message. A reply repeats its request's method and sequence.
+struct Head {
+  Method method = Method::Echo;
+  std::uint16_t flags = 0;
+  std::uint32_t round = 0;           // of a step's exchanges with one server
+  std::uint64_t job = 0;             // which chief's job it belongs to
+  std::uint64_t incarnation = 0;     // of the sender
+  std::uint64_t sequence = 0;        // of the request, counted by whoever sends it; the same when sent again
+  std::uint64_t function = 0;        // handle of a registered function
+  std::uint64_t closure = 0;         // its id; the same in every attempt
+  std::uint64_t step = 0;            // of the closure
+  std::uint64_t version = 0;         // of a server's variables
+  std::uint64_t all_done_below = 0;  // closures with smaller ids have finished
+};
+
+// One message: a head, the method's own protobuf (small), and tensors, which are copied as seldom as the way allows.
+struct Message {
+  Head head;
+  std::string meta;
+  Tensors parts;
+};
+
+}  // namespace cohort::distribute::rpc

@@ -1,0 +1,104 @@
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "cohort/core/error.h"
+#include "cohort/distribute/rpc/message.h"
+
+namespace cohort::distribute::rpc {
+
+// Whom one talks to: "worker:1" at "127.0.0.1:4242".
+struct Peer {
+  std::string task;
+  std::string address;
+};
+
+// A call that did not come through or was not answered. Its code is Unavailable (the peer or the way to it is gone),
+// DeadlineExceeded (no answer in time) or Cancelled.
+class RpcError : public Error {
+ public:
+  RpcError(ErrorCode code, Peer peer, std::uint64_t incarnation, Method call, std::chrono::nanoseconds elapsed,
+           const std::string& reason);
+  const Peer& peer() const { return peer_; }
+  std::uint64_t incarnation() const { return incarnation_; }
+  Method call() const { return call_; }
+  std::chrono::nanoseconds elapsed() const { return elapsed_; }
+
+ private:
+  Peer peer_;
+  std::uint64_t incarnation_;
+  Method call_;
+  std::chrono::nanoseconds elapsed_;
+};
+
+// An ordered way to one task: requests go out, replies come back in the same order. Used by one thread at a time, but
+// cancel() is for any.
+class Stream {
+ public:
+  virtual ~Stream() = default;
+  // Hands the request over. What its parts point to must not change until the reply is there.
+  virtual void send(const Message& request) = 0;
+  // Waits for the reply to the oldest request that has none; `reply` keeps its memory between calls. Throws what the
+  // task threw (its code, its text with the task's name in front), or an RpcError.
+  virtual void receive(Message& reply) = 0;
+  // Whoever waits gets an RpcError, and so does everyone after.
+  virtual void cancel() = 0;
+  void call(const Message& request, Message& reply) {
+    send(request);
+    receive(reply);
+  }
+};
+
+// The way to one task, over which any number of streams run. Thread-safe. Knows when the peer is gone: a reset at once,
+// silence after `dead_after`; every wait on its streams then ends.
+class Connection {
+ public:
+  virtual ~Connection() = default;
+  virtual std::unique_ptr<Stream> open() = 0;
+  virtual const Peer& peer() const = 0;
+  // "in process", "gRPC", ...
+  virtual const char* transport() const = 0;
+};
+
+struct TransportOptions {
+  // "auto": in process where the task is a server of this process, else gRPC.
+  std::string transport = "auto";
+  std::chrono::milliseconds connect_timeout{1000};
+  std::chrono::milliseconds heartbeat{1000};
+  std::chrono::milliseconds dead_after{5000};
+  // Tests wrap connections to make them lose, repeat and reorder messages.
+  std::function<std::shared_ptr<Connection>(std::shared_ptr<Connection>)> wrap = {};
+};
+
+// Throws Unavailable with the reason ("connection refused") when nobody answers there.
+std::shared_ptr<Connection> connect(const Peer& peer, const TransportOptions& options = {});
+
+// What a task does with requests. Called from service threads, any number at once; what it throws becomes the reply.
+class Service {
+ public:
+  virtual ~Service() = default;
+  virtual void handle(const Message& request, Message& reply) = 0;
+};
+
+// Listens on "host:port" (port 0: a free one) for gRPC, and for callers of this process. A port that is taken is an
+// error. Only loopback addresses.
+class Listener {
+ public:
+  Listener(const std::string& address, Service& service, const std::string& task);
+  ~Listener();
+  Listener(const Listener&) = delete;
+  // With the port that was chosen.
+  const std::string& address() const;
+  // No request is being handled any more when it returns; callers get Unavailable.
+  void stop();
+
+ private:
+  class Body;
+  std::unique_ptr<Body> body_;
+};
+
+}  // namespace cohort::distribute::rpc
