@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "cohort/core/dtype.h"
@@ -13,7 +14,7 @@ namespace cohort::distribute {
 // Into how many parts a variable is cut along each axis; only axis 0 may have more than one.
 using Partitioner = std::function<std::vector<std::int64_t>(const Shape& shape, DType dtype, int axis)>;
 
-// A fixed number of shards, never more than rows.
+// A fixed number of shards, never more than rows. For this and the next two, a variable without rows is one shard.
 class FixedShardsPartitioner {
  public:
   explicit FixedShardsPartitioner(std::int64_t num_shards);
@@ -28,7 +29,7 @@ struct MinSizePartitionerOptions {
   std::int64_t max_shards = 1;
   std::int64_t bytes_per_string = 16;
 };
-// As many shards as keep each above a size, at most max_shards.
+// As many shards as keep each, the smallest too, at or above a size; at most max_shards.
 class MinSizePartitioner {
  public:
   explicit MinSizePartitioner(MinSizePartitionerOptions options = {});
@@ -42,7 +43,7 @@ struct MaxSizePartitionerOptions {
   std::optional<std::int64_t> max_shards = std::nullopt;
   std::int64_t bytes_per_string = 16;
 };
-// As few shards as keep each below a size.
+// As few shards as keep each at or below a size (a row is never cut); at most max_shards.
 class MaxSizePartitioner {
  public:
   explicit MaxSizePartitioner(std::int64_t max_shard_bytes, MaxSizePartitionerOptions options = {});
@@ -52,5 +53,15 @@ class MaxSizePartitioner {
   std::int64_t max_shard_bytes_;
   MaxSizePartitionerOptions options_;
 };
+
+// Rows of each of `shards` shards of consecutive rows, never more shards than rows: the first rows % shards have one
+// more. 13 over 5: 3, 3, 3, 2, 2.
+std::vector<std::int64_t> rows_per_shard(std::int64_t rows, std::int64_t shards);
+
+// Rows per shard of a variable, a single entry where it stays whole: without a partitioner, and for scalars, whose one
+// value counts as a row. Throws InvalidArgument, naming the variable, when the partitioner splits another axis than 0
+// or does not return one count per axis.
+std::vector<std::int64_t> partition_sizes(const Partitioner& partitioner, const Shape& shape, DType dtype,
+                                          std::string_view variable = {});
 
 }  // namespace cohort::distribute

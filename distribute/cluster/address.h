@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace cohort::distribute {
+
+// Where a task listens, taken apart: "localhost:4242", "[::1]:4242". Port 0 means any free one.
+struct Address {
+  std::string host;  // without brackets
+  int port = 0;
+
+  // "host:port", an IPv6 host in brackets.
+  std::string to_string() const;
+  friend bool operator==(const Address&, const Address&) = default;
+};
+
+// Throws InvalidArgument in the name of `who` (an owner such as "ClusterSpec 'worker:1'") when the text is no
+// host:port.
+Address parse_address(std::string_view text, std::string_view who);
+
+}  // namespace cohort::distribute
