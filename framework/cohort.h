@@ -7,6 +7,7 @@
 #include "cohort/callbacks/callbacks.h"
 #include "cohort/core/device.h"
 #include "cohort/core/device_spec.h"
+#include "cohort/core/masks.h"
 #include "cohort/core/random.h"
 #include "cohort/core/tensor.h"
 #include "cohort/data/creator.h"

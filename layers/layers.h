@@ -9,6 +9,7 @@
 #include "cohort/layers/convolutional/conv2d.h"
 #include "cohort/layers/core/dense.h"
 #include "cohort/layers/core/identity.h"
+#include "cohort/layers/core/masking.h"
 #include "cohort/layers/merging/add.h"
 #include "cohort/layers/merging/concatenate.h"
 #include "cohort/layers/pooling/global_average_pooling2d.h"

@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "cohort/autodiff/backprop.h"
+#include "cohort/core/masks.h"
 
 namespace cohort {
 
@@ -42,6 +43,7 @@ class GradientTape::Recorder : public Dispatcher {
   std::unordered_set<const void*> watched;
   Tensors kept;
   std::optional<DispatcherScope> scope;
+  MaskScope masks;
 };
 
 namespace {

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <unordered_map>
 
+#include "cohort/core/masks.h"
 #include "cohort/core/random.h"
 
 namespace cohort {
@@ -145,6 +146,7 @@ thread_local Tracer* Tracer::innermost = nullptr;
 TracedGraph trace(const Specs& arguments, const std::function<Tensors(const Tensors&)>& body, const Tensors& examples) {
   Tracer tracer(arguments, examples);
   DispatcherScope scope(tracer);
+  MaskScope masks;
   return tracer.finish(body(tracer.arguments()));
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "cohort/core/masks.h"
 #include "cohort/graph/trace.h"
 #include "cohort/ops/array.h"
 #include "cohort/ops/math.h"
@@ -15,6 +16,21 @@ constexpr std::array kReductions = {"sum_over_batch_size", "sum", "mean", "mean_
 
 // What losses compute in: half types and integers become float32.
 DType compute_dtype(DType dtype) { return dtype == DType::Float64 ? dtype : DType::Float32; }
+
+// The product with the mask would fail too, but not say what is wrong.
+void check_mask(const std::string& name, const Tensor& mask, const Tensor& values) {
+  const auto [lined_up, by] = squeeze_or_expand_to_same_rank(values, mask);
+  const Shape &shape = lined_up.shape(), &mask_shape = by.shape();
+  bool fits = mask_shape.rank() <= shape.rank();
+  for (int i = 1; fits && i <= mask_shape.rank(); ++i) {
+    const std::int64_t size = shape[shape.rank() - i], given = mask_shape[mask_shape.rank() - i];
+    fits = size == given || size == 1 || given == 1 || size == kUnknown || given == kUnknown;
+  }
+  if (fits) return;
+  throw invalid_argument("Loss '" + name + "'", "the mask of y_pred must have the shape of the loss's values",
+                         {{"mask.shape", mask.shape()}, {"values.shape", values.shape()}},
+                         "A layer that changes the steps must override compute_mask.");
+}
 
 }  // namespace
 
@@ -41,8 +57,10 @@ Tensor Loss::operator()(const Tensor& y_true, const Tensor& y_pred, const Tensor
   const Tensor predictions = ops::cast(y_pred, compute_dtype(y_pred.dtype()));
   const Tensor labels = labels_are_classes() ? y_true : ops::cast(y_true, predictions.dtype());
   auto [values, own_mask] = call_masked(labels, predictions);
-  Tensor both = mask.defined() ? mask : own_mask;
-  if (mask.defined() && own_mask.defined()) both = ops::logical_and(mask, own_mask);
+  const Tensor carried = mask.defined() ? mask : mask_of(y_pred);
+  if (carried.defined()) check_mask(name_, carried, values);
+  Tensor both = carried.defined() ? carried : own_mask;
+  if (carried.defined() && own_mask.defined()) both = ops::logical_and(carried, own_mask);
   return reduce_weighted(values, sample_weight, both, reduction_);
 }
 
@@ -72,6 +90,12 @@ Tensor apply_mask(const Tensor& sample_weight, const Tensor& mask, DType dtype, 
   }
   if (!sample_weight.defined()) return weights;
   auto [masked, given] = squeeze_or_expand_to_same_rank(weights, ops::cast(sample_weight, dtype));
+  // Weights of samples would be taken for weights of steps where a batch has as many of either.
+  if (given.rank() != 0 && given.rank() != masked.rank()) {
+    throw invalid_argument("Sample weights", "what has a mask is weighted step by step, as (batch, steps)",
+                           {{"sample_weight.shape", sample_weight.shape()}, {"mask.shape", mask.shape()}},
+                           "Give a weight for each sample as (batch, 1).");
+  }
   return given * masked;
 }
 

@@ -25,7 +25,7 @@ class Loss : public Configurable {
   virtual std::pair<Tensor, Tensor> call_masked(const Tensor& y_true, const Tensor& y_pred) {
     return {call(y_true, y_pred), Tensor()};
   }
-  // The loss: call(), times `sample_weight` (broadcast as Keras does), masked, reduced.
+  // The loss: call(), times `sample_weight` (broadcast as Keras does), masked, reduced. Without a mask, y_pred's own.
   Tensor operator()(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight = {},
                     const Tensor& mask = {});
 

@@ -1,5 +1,6 @@
 #include "cohort/metrics/mean.h"
 
+#include "cohort/core/masks.h"
 #include "cohort/losses/loss.h"
 #include "cohort/metrics/samplewise.h"
 #include "cohort/ops/broadcast.h"
@@ -28,7 +29,8 @@ void MeanMetric::update_state(const Tensor& values, const Tensor& weight_if_seco
 Tensor MeanMetric::result() { return divide_no_nan(total_, count_); }
 
 void MeanMetricWrapper::update_state(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight) {
-  update_values(values(y_true, y_pred), sample_weight);
+  const Tensor weights = apply_mask(sample_weight, mask_of(y_pred), dtype(), "sum");
+  update_values(values(y_true, y_pred), weights);
 }
 
 namespace {

@@ -21,7 +21,8 @@ class MeanMetric : public Metric {
   Variable count_;
 };
 
-// A mean of what a function makes of labels and predictions, as Keras's class of that name.
+// A mean of what a function makes of labels and predictions, as Keras's class of that name. What y_pred's mask leaves
+// out does not count.
 class MeanMetricWrapper : public MeanMetric {
  public:
   explicit MeanMetricWrapper(MetricOptions options) : MeanMetric(std::move(options)) {}

@@ -14,6 +14,10 @@ Tensor RootMeanSquaredErrorMetric::values(const Tensor& y_true, const Tensor& y_
   return ops::squared_difference(labels, predictions);
 }
 
+void RootMeanSquaredErrorMetric::update_state(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight) {
+  update_values(values(y_true, y_pred), sample_weight);
+}
+
 Tensor RootMeanSquaredErrorMetric::result() { return ops::sqrt(MeanMetric::result()); }
 
 namespace {

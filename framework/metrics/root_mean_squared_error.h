@@ -10,6 +10,8 @@ class RootMeanSquaredErrorMetric : public MeanMetricWrapper {
   explicit RootMeanSquaredErrorMetric(MetricOptions options = {});
   std::string class_name() const override { return "RootMeanSquaredError"; }
   Tensor values(const Tensor& y_true, const Tensor& y_pred) override;
+  // As in Keras, the mask of y_pred is of no account here.
+  void update_state(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight = {}) override;
   Tensor result() override;
 };
 

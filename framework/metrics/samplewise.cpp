@@ -4,6 +4,7 @@
 #include <tuple>
 #include <vector>
 
+#include "cohort/core/masks.h"
 #include "cohort/losses/loss.h"
 #include "cohort/ops/math.h"
 
@@ -22,7 +23,8 @@ std::pair<Tensor, Tensor> reduce_to_samplewise_values(const Tensor& given_values
                                                       Reduction reduce, DType dtype) {
   Tensor values = ops::cast(given_values, dtype), weights;
   if (sample_weight.defined()) {
-    std::tie(values, weights) = squeeze_or_expand_to_same_rank(values, ops::cast(sample_weight, dtype));
+    weights = apply_mask(ops::cast(sample_weight, dtype), mask_of(given_values), dtype, "sum");
+    std::tie(values, weights) = squeeze_or_expand_to_same_rank(values, weights);
     const int weight_rank = weights.rank();
     if (values.rank() > weight_rank) values = reduce(values, axes_between(weight_rank, values.rank()), false);
     // The product would broadcast by itself; the sum of the weights would not.

@@ -5,6 +5,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "cohort/core/masks.h"
+
 namespace cohort {
 namespace {
 
@@ -121,21 +123,23 @@ std::vector<std::string> FunctionalGraph::output_names() const {
   return names;
 }
 
+Tensors FunctionalGraph::in_order(const Element& inputs) const {
+  if (inputs.kind() != Element::Kind::Dict) return inputs.flatten();
+  Tensors tensors;
+  for (const std::string& name : input_names()) {
+    const Element* found = inputs.find(name);
+    if (!found || !found->is_leaf()) {
+      throw invalid_argument(who_, "a tensor for each input is expected", {{"missing", "'" + name + "'"}});
+    }
+    tensors.push_back(found->leaf());
+  }
+  return tensors;
+}
+
 Tensors FunctionalGraph::bind(const Element& inputs) const {
   const std::vector<SymbolicTensor> symbols = inputs_.flatten();
   const std::vector<std::string> names = input_names();
-  Tensors tensors;
-  if (inputs.kind() == Element::Kind::Dict) {
-    for (const std::string& name : names) {
-      const Element* found = inputs.find(name);
-      if (!found || !found->is_leaf()) {
-        throw invalid_argument(who_, "a tensor for each input is expected", {{"missing", "'" + name + "'"}});
-      }
-      tensors.push_back(found->leaf());
-    }
-  } else {
-    tensors = inputs.flatten();
-  }
+  Tensors tensors = in_order(inputs);
   if (tensors.size() != symbols.size()) {
     throw invalid_argument(who_, "a tensor for each input is expected",
                            {{"inputs", tensors.size()}, {"expected", symbols.size()}});
@@ -151,19 +155,23 @@ Tensors FunctionalGraph::bind(const Element& inputs) const {
 
 Element FunctionalGraph::run(const Element& inputs, const CallContext& context) const {
   Tensors values(static_cast<std::size_t>(slots_)), masks(static_cast<std::size_t>(slots_));
-  const Tensors given = bind(inputs);
-  for (std::size_t i = 0; i < given.size(); ++i) values[static_cast<std::size_t>(input_slots_[i])] = given[i];
-  if (given.size() == 1) masks[static_cast<std::size_t>(input_slots_[0])] = context.mask;
+  const Tensors given = bind(inputs), given_masks = in_order(context.mask);
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    values[static_cast<std::size_t>(input_slots_[i])] = given[i];
+    if (i < given_masks.size()) masks[static_cast<std::size_t>(input_slots_[i])] = given_masks[i];
+  }
   for (const Step& step : steps_) {
-    Tensors arguments;
-    for (int slot : step.inputs) arguments.push_back(values[static_cast<std::size_t>(slot)]);
-    CallContext call_context{.training = context.training, .mask = masks[static_cast<std::size_t>(step.inputs[0])]};
-    const Element element = step.call->inputs.with_leaves(arguments);
-    const Tensors results = step.call->layer->apply(element, call_context).flatten();
-    const Tensor mask = step.call->layer->compute_mask(element, call_context.mask);
+    Tensors arguments, argument_masks;
+    for (int slot : step.inputs) {
+      arguments.push_back(values[static_cast<std::size_t>(slot)]);
+      argument_masks.push_back(masks[static_cast<std::size_t>(slot)]);
+    }
+    const Symbols& like = step.call->inputs;
+    const CallContext call{.training = context.training, .mask = like.with_leaves(argument_masks)};
+    const Tensors results = step.call->layer->apply(like.with_leaves(arguments), call).flatten();
     for (std::size_t i = 0; i < results.size(); ++i) {
       values[static_cast<std::size_t>(step.first_output) + i] = results[i];
-      masks[static_cast<std::size_t>(step.first_output) + i] = mask;
+      masks[static_cast<std::size_t>(step.first_output) + i] = mask_of(results[i]);
     }
   }
   Tensors results;

@@ -33,6 +33,7 @@ class FunctionalGraph {
     std::vector<int> inputs;  // slots of values
     int first_output;
   };
+  Tensors in_order(const Element& inputs) const;
   Tensors bind(const Element& inputs) const;
   void order_layers();
 

@@ -3,8 +3,10 @@
 #include <unordered_set>
 
 #include "cohort/core/dispatch.h"
+#include "cohort/core/masks.h"
 #include "cohort/graph/trace.h"
 #include "cohort/model/layer_call_scope.h"
+#include "cohort/model/layer_masks.h"
 
 namespace cohort {
 namespace {
@@ -50,7 +52,7 @@ Element Layer::call_element(const Element& inputs, const CallContext& context) {
   return inputs.is_leaf() ? call(inputs.leaf(), context) : call_many(inputs.flatten(), context);
 }
 
-Tensor Layer::compute_mask(const Element&, const Tensor& mask) { return supports_masking_ ? mask : Tensor(); }
+Element Layer::compute_mask(const Element&, const Element& mask) { return supports_masking_ ? mask : Element(); }
 
 void Layer::ensure_built(const std::vector<Shape>& inputs) {
   if (built_) return;
@@ -83,10 +85,17 @@ Element Layer::apply(const Element& inputs, const CallContext& context) {
       if (!leaf.defined()) throw invalid_argument(who(*this), "a tensor with a value is expected as input");
       shapes.push_back(leaf.shape());
       // Floats arrive in the layer's own type; integers are left to the layer.
-      if (is_floating(leaf.dtype()) && leaf.dtype() != dtype_) leaf = run_op("Cast", {leaf}, {{"dtype", dtype_}});
+      if (is_floating(leaf.dtype()) && leaf.dtype() != dtype_) {
+        const Tensor mask = mask_of(leaf);
+        leaf = run_op("Cast", {leaf}, {{"dtype", dtype_}});
+        if (mask.defined()) set_mask(leaf, mask);
+      }
     }
     ensure_built(shapes);
-    Element outputs = call_element(inputs.with_leaves(leaves), context);
+    const Element arguments = inputs.with_leaves(leaves);
+    const Element masks = input_masks(*this, arguments, context.mask);
+    Element outputs = call_element(arguments, {.training = context.training, .mask = masks});
+    mask_outputs(*this, arguments, masks, outputs);
     if (activity_regularizer_) {
       for (const Tensor& output : outputs.flatten()) {
         Tensor loss = (*activity_regularizer_)(output);

@@ -28,12 +28,14 @@ namespace cohort {
 // How a layer is being called.
 struct CallContext {
   bool training = false;
-  Tensor mask = {};  // (batch, steps) of booleans that came with the input, undefined when none did
+  // A tree like the inputs, (batch, steps) of booleans as a rule, undefined where an input has none: mask.leaf() for a
+  // layer of one input, mask[1].leaf() for the second of several.
+  Element mask = {};
 };
-// What a caller may say: model(x, {.training = true}).
+// What a caller may say: model(x, {.training = true}). Without masks, those the inputs carry are used.
 struct CallOptions {
   bool training = false;
-  Tensor mask = {};
+  Element mask = {};
 };
 
 struct WeightOptions {
@@ -68,8 +70,9 @@ class Layer : public Configurable, public std::enable_shared_from_this<Layer> {
   virtual Tensor call(const Tensor& input, const CallContext& context);
   virtual Tensor call_many(const Tensors& inputs, const CallContext& context);
   virtual Element call_element(const Element& inputs, const CallContext& context);
-  // The mask its output carries; by default the input's when supports_masking, else none.
-  virtual Tensor compute_mask(const Element& inputs, const Tensor& mask);
+  // The masks its outputs carry, given those of its inputs (a tree like them); by default these when supports_masking,
+  // else none.
+  virtual Element compute_mask(const Element& inputs, const Element& mask);
 
   // Builds if need be and calls, naming the layer in every error and node.
   Tensor operator()(const Tensor& input, const CallOptions& options = {});

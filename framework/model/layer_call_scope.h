@@ -1,13 +1,14 @@
 #pragma once
 
+#include "cohort/core/masks.h"
 #include "cohort/graph/trace.h"
 
 namespace cohort {
 
 class Layer;
 
-// Held while a layer is called: names what it makes, and lets the outermost call forget the penalties of the one
-// before.
+// Held while a layer is called: names what it makes, keeps the masks its sub-layers hand on, and lets the outermost
+// call forget the penalties of the one before.
 class LayerCallScope {
  public:
   explicit LayerCallScope(Layer& layer);
@@ -16,6 +17,7 @@ class LayerCallScope {
 
  private:
   NameScope name_;
+  MaskScope masks_;
 };
 
 }  // namespace cohort

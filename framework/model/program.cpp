@@ -1,6 +1,7 @@
 #include "cohort/model/program.h"
 
 #include "cohort/core/dispatch.h"
+#include "cohort/core/masks.h"
 #include "cohort/losses/logits.h"
 #include "cohort/model/model.h"
 
@@ -56,6 +57,7 @@ bool Program::eager() const { return model_->compile_options().run_eagerly; }
 
 Element Program::call_step(const Element& element) {
   LogitsScope logits;
+  MaskScope masks;
   switch (kind_) {
     case Kind::Train:
       model_->train_step(element);

@@ -85,11 +85,10 @@ Element Sequential::call_element(const Element& inputs, const CallContext& conte
                              {{"shape", value.leaf().shape()}});
     }
   }
-  Tensor mask = context.mask;
+  Element mask = context.mask;
   for (const Ref<Layer>& layer : layers_) {
-    Element next = layer->apply(value, {.training = context.training, .mask = mask});
-    mask = layer->compute_mask(value, mask);
-    value = std::move(next);
+    value = layer->apply(value, {.training = context.training, .mask = mask});
+    mask = {};  // what follows finds the masks its inputs carry
   }
   return value;
 }

@@ -17,7 +17,7 @@ void SoftmaxLayer::visit_fields(FieldVisitor& visitor) {
 }
 
 Tensor SoftmaxLayer::call(const Tensor& input, const CallContext& context) {
-  Tensor mask = context.mask, logits = input;
+  Tensor mask = context.mask.leaf(), logits = input;
   if (mask.defined()) {
     broadcast_shapes(input.shape(), mask.shape(), "Softmax");
     if (mask.dtype() != DType::Bool) mask = mask > 0.5;

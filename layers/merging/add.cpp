@@ -25,6 +25,15 @@ Tensor AddLayer::call_many(const Tensors& inputs, const CallContext&) {
   return sum;
 }
 
+Element AddLayer::compute_mask(const Element&, const Element& mask) {
+  Tensor any;
+  for (const Tensor& each : mask.flatten()) {
+    if (!each.defined()) return {};
+    any = any.defined() ? ops::logical_or(any, each) : each;
+  }
+  return any;
+}
+
 namespace {
 
 [[maybe_unused]] const bool registered = Layer::registry().add("Add", [] { return std::make_shared<AddLayer>(); });

@@ -15,6 +15,8 @@ class AddLayer : public Layer {
   std::string class_name() const override { return "Add"; }
   void build_many(const std::vector<Shape>&) override {}
   Tensor call_many(const Tensors& inputs, const CallContext& context) override;
+  // What any input counts, when all have a mask.
+  Element compute_mask(const Element& inputs, const Element& mask) override;
 };
 
 struct Add : LayerHandle<AddLayer> {

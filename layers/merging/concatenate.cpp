@@ -1,7 +1,14 @@
 #include "cohort/layers/merging/concatenate.h"
 
+#include <algorithm>
+
 #include "cohort/layers/layer_checks.h"
+#include "cohort/ops/array.h"
+#include "cohort/ops/broadcast.h"
+#include "cohort/ops/cast.h"
+#include "cohort/ops/creation.h"
 #include "cohort/ops/joining.h"
+#include "cohort/ops/reduce.h"
 
 namespace cohort::layers {
 
@@ -30,6 +37,20 @@ Tensor ConcatenateLayer::call_many(const Tensors& inputs, const CallContext&) {
     }
   }
   return ops::concatenate(inputs, axis);
+}
+
+Element ConcatenateLayer::compute_mask(const Element& inputs, const Element& mask) {
+  const Tensors tensors = inputs.flatten();
+  Tensors masks = mask.flatten();
+  const auto defined = [](const Tensor& each) { return each.defined(); };
+  if (std::none_of(masks.begin(), masks.end(), defined)) return {};
+  // Each with all of its input's axes, so that they can be joined along any of them.
+  for (std::size_t i = 0; i < masks.size(); ++i) {
+    if (!masks[i].defined()) masks[i] = ops::cast(ops::ones_like(tensors[i]), DType::Bool);
+    while (masks[i].rank() < tensors[i].rank()) masks[i] = ops::expand_dims(masks[i], -1);
+    masks[i] = ops::broadcast_like(masks[i], tensors[i]);
+  }
+  return ops::any(ops::concatenate(masks, options_.axis), -1);
 }
 
 namespace {

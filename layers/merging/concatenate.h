@@ -20,6 +20,8 @@ class ConcatenateLayer : public Layer {
   void visit_fields(FieldVisitor& visitor) override;
   void build_many(const std::vector<Shape>&) override {}
   Tensor call_many(const Tensors& inputs, const CallContext& context) override;
+  // The masks joined like the inputs; an input without one counts whole.
+  Element compute_mask(const Element& inputs, const Element& mask) override;
 
  private:
   ConcatenateOptions options_;

@@ -1,4 +1,5 @@
 #include "cohort/autodiff/tape.h"
+#include "cohort/core/masks.h"
 #include "cohort/model/layer.h"
 #include "tests/golden/checks.h"
 
@@ -21,10 +22,11 @@ Call given_call(Case& checked) {
   std::vector<Element> positional, all;
   bool listed = false, named = false;
   std::vector<Element::Named> by_name;
+  std::vector<Element> masks;
   for (std::size_t i = 0; i < call.tensors.size(); ++i) {
     const std::string argument = checked.text_of(numbered("inputs", i), "arg");
     if (argument == "mask") {
-      call.context.mask = call.tensors[i];
+      masks.emplace_back(call.tensors[i]);
     } else if (argument == "inputs") {
       listed = listed || checked.integer_of(numbered("inputs", i), "listed") != 0;
       positional.emplace_back(call.tensors[i]);
@@ -36,7 +38,11 @@ Call given_call(Case& checked) {
   if (named) {
     if (!positional.empty()) by_name.emplace(by_name.begin(), "inputs", positional[0]);
     call.inputs = Element::dict(std::move(by_name));
+    Tensors by_input(call.inputs.size());
+    if (!masks.empty()) by_input[0] = masks[0].leaf();
+    call.context.mask = call.inputs.with_leaves(by_input);
   } else {
+    if (!masks.empty()) call.context.mask = listed ? Element::tuple(std::move(masks)) : masks[0];
     call.inputs = listed ? Element::tuple(std::move(positional)) : positional.at(0);
   }
   return call;
@@ -126,8 +132,11 @@ void check_call(Case& checked) {
     checked.expect("losses", losses, {static_cast<std::int64_t>(losses.size())});
   }
   check_gradients(checked, tape, call, weights, outputs);
-  if (checked.has("output_masks"))
-    checked.expect("output_masks/0", layer->compute_mask(call.inputs, call.context.mask));
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (const std::string path = numbered("output_masks", i); checked.has(path)) {
+      checked.expect(path, mask_of(outputs[i]));
+    }
+  }
   if (checked.has("weights_after")) checked.expect_all("weights_after", layer->get_weights());
   check_output_shapes(checked, *layer, call);
 }

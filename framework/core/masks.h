@@ -1,0 +1,22 @@
+#pragma once
+
+#include "cohort/core/tensor.h"
+
+namespace cohort {
+
+// While one lives, this thread remembers which masks layers gave to which tensors; the last to end forgets them all.
+// Layer calls, traces and tapes hold one, so that losses and metrics computed beside a model find its outputs' masks.
+class MaskScope {
+ public:
+  MaskScope();
+  ~MaskScope();
+  MaskScope(const MaskScope&) = delete;
+};
+
+// Says which parts of a tensor count: booleans for its leading axes, (batch, steps) as a rule. Without effect outside
+// every scope.
+void set_mask(const Tensor& tensor, const Tensor& mask);
+// The mask this very tensor was given; undefined when there is none. What ops make of the tensor carries none.
+Tensor mask_of(const Tensor& tensor);
+
+}  // namespace cohort

@@ -1,0 +1,55 @@
+#include "cohort/model/layer_masks.h"
+
+#include <algorithm>
+
+#include "cohort/core/masks.h"
+#include "cohort/model/layer.h"
+
+namespace cohort {
+namespace {
+
+bool aligned(const Shape& mask, const Shape& input, int first) {
+  for (int i = 0; i < mask.rank(); ++i) {
+    const std::int64_t size = input[first + i];
+    if (mask[i] != size && mask[i] != 1 && mask[i] != kUnknown && size != kUnknown) return false;
+  }
+  return true;
+}
+
+// A mask stands for the leading axes of an input (steps of a batch) or broadcasts over it (the scores of a Softmax).
+bool fits(const Shape& mask, const Shape& input) {
+  const int missing = input.rank() - mask.rank();
+  return missing >= 0 && (aligned(mask, input, 0) || aligned(mask, input, missing));
+}
+
+}  // namespace
+
+Element input_masks(const Layer& layer, const Element& inputs, const Element& given) {
+  if (given.empty()) return inputs.map(mask_of);
+  const std::string who = layer.class_name() + " '" + layer.name() + "'";
+  if (!given.same_structure(inputs)) {
+    throw invalid_argument(who, "a mask for each input is expected, in the inputs' structure",
+                           {{"mask", structure_of(given)}, {"inputs", structure_of(inputs)}},
+                           "Leave a tensor undefined where an input has no mask.");
+  }
+  const Tensors tensors = inputs.flatten(), masks = given.flatten();
+  for (std::size_t i = 0; i < masks.size(); ++i) {
+    if (masks[i].defined() && !fits(masks[i].shape(), tensors[i].shape())) {
+      throw invalid_argument(who, "a mask must have the leading axes of its input, (batch, steps) as a rule",
+                             {{"mask.shape", masks[i].shape()}, {"input.shape", tensors[i].shape()}});
+    }
+  }
+  return given;
+}
+
+void mask_outputs(Layer& layer, const Element& inputs, const Element& masks, const Element& outputs) {
+  const Tensors tensors = outputs.flatten();
+  const auto has_mask = [](const Tensor& output) { return mask_of(output).defined(); };
+  if (std::all_of(tensors.begin(), tensors.end(), has_mask)) return;
+  const Tensors computed = layer.compute_mask(inputs, masks).flatten();
+  for (std::size_t i = 0; i < std::min(tensors.size(), computed.size()); ++i) {
+    if (computed[i].defined() && !has_mask(tensors[i])) set_mask(tensors[i], computed[i]);
+  }
+}
+
+}  // namespace cohort

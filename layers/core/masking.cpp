@@ -1,0 +1,38 @@
+#include "cohort/layers/core/masking.h"
+
+#include "cohort/layers/layer_checks.h"
+#include "cohort/ops/array.h"
+#include "cohort/ops/math.h"
+#include "cohort/ops/reduce.h"
+
+namespace cohort::layers {
+
+MaskingLayer::MaskingLayer(MaskingOptions options) : options_(std::move(options)) {
+  supports_masking_ = true;
+  if (!options_.name.empty()) set_name(options_.name);
+}
+
+void MaskingLayer::visit_fields(FieldVisitor& visitor) {
+  Layer::visit_fields(visitor);
+  visitor.field("mask_value", options_.mask_value);
+}
+
+Tensor MaskingLayer::call(const Tensor& input, const CallContext&) {
+  if (input.rank() < 2) {
+    throw invalid_argument(title(*this), "input must have at least 2 axes (batch, ..., features)",
+                           {{"input.shape", input.shape()}});
+  }
+  return ops::where(ops::expand_dims(compute_mask(input, {}).leaf(), -1), input, 0.0);
+}
+
+Element MaskingLayer::compute_mask(const Element& inputs, const Element&) {
+  return ops::any(ops::not_equal(inputs.leaf(), options_.mask_value), -1);
+}
+
+namespace {
+
+[[maybe_unused]] const bool registered =
+    Layer::registry().add("Masking", [] { return std::make_shared<MaskingLayer>(); });
+
+}  // namespace
+}  // namespace cohort::layers
