@@ -11,6 +11,7 @@
 #include "cohort/core/attributes.h"
 #include "cohort/data/element.h"
 #include "cohort/data/iterator.h"
+#include "cohort/graph/graph.h"
 
 namespace cohort {
 
@@ -92,6 +93,9 @@ bool register_dataset(const std::string& kind, DatasetMaker maker);
 // The chain as bytes (tensors included) and back.
 std::string serialize(const Dataset& dataset);
 Dataset parse_dataset(std::string_view bytes);
+// The same with its tensors beside it, so that large ones travel once and without a limit.
+std::string serialize(const Dataset& dataset, ConstantTable& constants);
+Dataset parse_dataset(std::string_view bytes, const ConstantTable& constants);
 
 namespace detail {
 

@@ -268,13 +268,17 @@ Tensor read_tensor(const proto::TensorProto& from) {
   return tensor;
 }
 
-void write_attributes(const Attributes& attributes, google::protobuf::RepeatedPtrField<AttributeProto>& out) {
-  for (const Attributes::Entry& entry : attributes) write_attribute(entry, nullptr, *out.Add());
+void write_attributes(const Attributes& attributes, ConstantTable* constants,
+                      google::protobuf::RepeatedPtrField<AttributeProto>& out) {
+  for (const Attributes::Entry& entry : attributes) write_attribute(entry, constants, *out.Add());
 }
 
-Attributes read_attributes(const google::protobuf::RepeatedPtrField<AttributeProto>& from) {
+Attributes read_attributes(const google::protobuf::RepeatedPtrField<AttributeProto>& from,
+                           const ConstantTable* constants) {
   Attributes attributes;
-  for (const AttributeProto& attribute : from) attributes.set(attribute.name(), read_attribute(attribute, nullptr, 0));
+  for (const AttributeProto& attribute : from) {
+    attributes.set(attribute.name(), read_attribute(attribute, constants, 0));
+  }
   return attributes;
 }
 

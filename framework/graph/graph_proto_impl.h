@@ -7,6 +7,7 @@
 // Pieces of graphs as protobuf messages, for whoever sends tensors and attributes (datasets, RPC). Not installed.
 namespace cohort {
 
+struct ConstantTable;
 namespace proto {
 class ShapeProto;
 class TensorProto;
@@ -19,8 +20,10 @@ DType read_dtype(int number);
 void write_tensor(const Tensor& tensor, proto::TensorProto& out);
 // Checks that the bytes fit the shape before anything is allocated.
 Tensor read_tensor(const proto::TensorProto& from);
-// Tensors inside; graphs too.
-void write_attributes(const Attributes& attributes, google::protobuf::RepeatedPtrField<proto::AttributeProto>& out);
-Attributes read_attributes(const google::protobuf::RepeatedPtrField<proto::AttributeProto>& from);
+// Graphs inside; tensors too, or beside them where there is a table.
+void write_attributes(const Attributes& attributes, ConstantTable* constants,
+                      google::protobuf::RepeatedPtrField<proto::AttributeProto>& out);
+Attributes read_attributes(const google::protobuf::RepeatedPtrField<proto::AttributeProto>& from,
+                           const ConstantTable* constants);
 
 }  // namespace cohort
