@@ -1,0 +1,119 @@
+#include "tests/graph/simulated_cluster.h"
+
+#include "cohort/graph/executable.h"
+
+namespace cohort::testing {
+namespace {
+
+Variable copy_of(const Tensor& resource) {
+  const Tensor value = resource.resource()->shared_value().clone();
+  return Variable(value, {.name = resource.resource()->name(), .dtype = value.dtype()});
+}
+
+Tensors run(const Graph& graph, const Tensors& inputs, const RandomState& random) {
+  const auto sent = parse_graph_with_constants(serialize_with_constants(graph));
+  Specs specs;
+  for (const Tensor& input : inputs) specs.push_back(input.spec());
+  Tensors outputs(graph.outputs.size());
+  compile(*sent, specs, default_device())->run(inputs, outputs, random);
+  return outputs;
+}
+
+}  // namespace
+
+SimulatedCluster::SimulatedCluster(const TracedGraph& traced, const std::vector<Home>& homes, int servers)
+    : parts_(partition(*traced.graph, homes, servers)),
+      homes_(homes),
+      num_arguments_(static_cast<std::size_t>(traced.num_arguments)),
+      on_server_(static_cast<std::size_t>(servers)) {
+  for (std::size_t i = 0; i < traced.captures.size(); ++i) {
+    const int input = static_cast<int>(num_arguments_ + i);
+    const Home& home = homes[num_arguments_ + i];
+    for (int server = 0; server < servers; ++server) {
+      const bool here = home.kind == Home::Kind::EveryServer || home.server == server;
+      if (home.kind != Home::Kind::Worker && here) {
+        on_server_[static_cast<std::size_t>(server)].emplace(input, copy_of(traced.captures[i]));
+      }
+    }
+    if (home.kind == Home::Kind::Worker) on_worker_.emplace(input, copy_of(traced.captures[i]));
+  }
+  for (const ServerPull& pull : parts_.pulls) {
+    Tensors resources;
+    for (int input : pull.resources) resources.push_back(variable(input, pull.server).handle());
+    const Tensors values = run(pull.graph, resources, {});
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      on_worker_.emplace(pull.resources[i], Variable(values[i], {.name = "replica", .dtype = values[i].dtype()}));
+    }
+  }
+}
+
+const Variable& SimulatedCluster::variable(int input, int server) const {
+  return on_server_[static_cast<std::size_t>(server)].at(input);
+}
+
+Tensor SimulatedCluster::from(int source, const Tensors& arguments, const Tensors& slots) const {
+  if (source < 0) return slots[static_cast<std::size_t>(~source)];
+  const auto input = static_cast<std::size_t>(source);
+  return input < num_arguments_ ? arguments[input] : on_worker_.at(source).handle();
+}
+
+Tensors SimulatedCluster::step(const Tensors& arguments, const RandomState& random) {
+  Tensors slots(static_cast<std::size_t>(parts_.slots));
+  for (std::size_t k = 0; k < parts_.stages.size(); ++k) {
+    const WorkerStage& stage = parts_.stages[k];
+    Tensors inputs;
+    for (int source : stage.inputs) inputs.push_back(from(source, arguments, slots));
+    const Tensors outputs = run(stage.graph, inputs, random);
+    for (std::size_t i = 0; i < outputs.size(); ++i) slots[static_cast<std::size_t>(stage.outputs[i])] = outputs[i];
+    if (k == parts_.rounds.size()) break;
+    for (const ServerExchange& each : parts_.rounds[k]) exchange(each, arguments, slots, random);
+  }
+  Tensors results;
+  for (int output : parts_.outputs) results.push_back(from(output, arguments, slots));
+  for (const auto& [replica, value] : fresh_) write_now(*replica, value);
+  fresh_.clear();
+  return results;
+}
+
+void SimulatedCluster::exchange(const ServerExchange& exchange, const Tensors& arguments, Tensors& slots,
+                                const RandomState& random) {
+  Tensors inputs;
+  for (int source : exchange.sent) inputs.push_back(from(source, arguments, slots));
+  for (int input : exchange.resources) inputs.push_back(variable(input, exchange.server).handle());
+  const Tensors outputs = run(exchange.graph, inputs, random);
+  for (std::size_t i = 0; i < exchange.returned.size(); ++i) {
+    slots[static_cast<std::size_t>(exchange.returned[i])] = outputs[i];
+  }
+  for (std::size_t i = 0; i < exchange.fresh.size(); ++i) {
+    fresh_.emplace_back(&on_worker_.at(exchange.fresh[i]), outputs[exchange.returned.size() + i]);
+  }
+}
+
+Tensor SimulatedCluster::value(int input, int server) const {
+  const Home& home = homes_[static_cast<std::size_t>(input)];
+  if (home.kind == Home::Kind::Worker) return read_now(on_worker_.at(input));
+  return read_now(variable(input, home.kind == Home::Kind::Server ? home.server : server));
+}
+
+std::vector<std::size_t> SimulatedCluster::exchanges_per_round() const {
+  std::vector<std::size_t> counts;
+  for (const auto& round : parts_.rounds) counts.push_back(round.size());
+  return counts;
+}
+
+WholeRun::WholeRun(const TracedGraph& traced)
+    : graph_(traced.graph), num_arguments_(static_cast<std::size_t>(traced.num_arguments)) {
+  for (const Tensor& capture : traced.captures) variables_.push_back(copy_of(capture));
+}
+
+Tensors WholeRun::step(const Tensors& arguments, const RandomState& random) {
+  Tensors inputs = arguments;
+  for (const Variable& variable : variables_) inputs.push_back(variable.handle());
+  return run(*graph_, inputs, random);
+}
+
+Tensor WholeRun::value(int input) const {
+  return read_now(variables_[static_cast<std::size_t>(input) - num_arguments_]);
+}
+
+}  // namespace cohort::testing
