@@ -50,4 +50,5 @@ set(COHORT_LIBS_saving cohort_hdf5 cohort_zip ZLIB::ZLIB)
 set(COHORT_LIBS_summary PNG::PNG ZLIB::ZLIB)
 set(COHORT_LIBS_datasets PNG::PNG JPEG::JPEG ZLIB::ZLIB)
 set(COHORT_LIBS_rpc gRPC::grpc++)
+set(COHORT_LIBS_distribute gRPC::grpc++)  # of its tests, which also speak to servers without our client
 set(COHORT_LIBS_cuda CUDA::cudart CUDA::cublasLt CUDA::nvrtc CUDA::cuda_driver)

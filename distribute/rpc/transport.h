@@ -18,7 +18,7 @@ struct Peer {
 };
 
 // A call that did not come through or was not answered. Its code is Unavailable (the peer or the way to it is gone),
-// DeadlineExceeded (no answer in time) or Cancelled.
+// DeadlineExceeded (no answer in time), Cancelled, or DataLoss (what came was damaged).
 class RpcError : public Error {
  public:
   RpcError(ErrorCode code, Peer peer, std::uint64_t incarnation, Method call, std::chrono::nanoseconds elapsed,
@@ -40,10 +40,11 @@ class RpcError : public Error {
 class Stream {
  public:
   virtual ~Stream() = default;
-  // Hands the request over. What its parts point to must not change until the reply is there.
+  // Hands the request over. What its parts point to must not change until the reply is there. Throws only for parts
+  // that cannot travel: whatever happens on the way comes out of receive().
   virtual void send(const Message& request) = 0;
   // Waits for the reply to the oldest request that has none; `reply` keeps its memory between calls. Throws what the
-  // task threw (its code, its text with the task's name in front), or an RpcError.
+  // task threw (its code, its text with the task's name in front; the reply's head is set then, too), or an RpcError.
   virtual void receive(Message& reply) = 0;
   // Whoever waits gets an RpcError, and so does everyone after.
   virtual void cancel() = 0;
@@ -65,7 +66,7 @@ class Connection {
 };
 
 struct TransportOptions {
-  // "auto": in process where the task is a server of this process, else gRPC.
+  // "in_process", "grpc", or "auto": in process where the task is a server of this process, else gRPC.
   std::string transport = "auto";
   std::chrono::milliseconds connect_timeout{1000};
   std::chrono::milliseconds heartbeat{1000};
@@ -78,6 +79,8 @@ struct TransportOptions {
 std::shared_ptr<Connection> connect(const Peer& peer, const TransportOptions& options = {});
 
 // What a task does with requests. Called from service threads, any number at once; what it throws becomes the reply.
+// The reply is empty at first and gets its request's method and sequence at last. A large part of it is sent from where
+// it lies, and its buffer has one more owner until the network has it.
 class Service {
  public:
   virtual ~Service() = default;
@@ -93,7 +96,7 @@ class Listener {
   Listener(const Listener&) = delete;
   // With the port that was chosen.
   const std::string& address() const;
-  // No request is being handled any more when it returns; callers get Unavailable.
+  // No request is being handled any more when it returns; callers get Unavailable. Not for use inside handle().
   void stop();
 
  private:

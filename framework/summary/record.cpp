@@ -1,25 +1,15 @@
 #include "cohort/summary/record.h"
 
-#include <array>
 #include <bit>
 #include <cstring>
 
+#include "cohort/core/crc32c.h"
 #include "cohort/core/error.h"
 
 namespace cohort::summary {
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "records are little endian");
-
-constexpr std::array<std::uint32_t, 256> crc_table() {
-  std::array<std::uint32_t, 256> table{};
-  for (std::uint32_t byte = 0; byte < 256; ++byte) {
-    std::uint32_t rest = byte;
-    for (int bit = 0; bit < 8; ++bit) rest = (rest >> 1) ^ (rest & 1 ? 0x82f63b78u : 0u);
-    table[byte] = rest;
-  }
-  return table;
-}
 
 template <class T>
 void append_number(std::string& file, T value) {
@@ -38,13 +28,6 @@ T number_at(std::string_view file, std::size_t position) {
 constexpr std::size_t kHeaderBytes = 12, kFooterBytes = 4;
 
 }  // namespace
-
-std::uint32_t crc32c(std::string_view bytes) {
-  static constexpr auto table = crc_table();
-  std::uint32_t rest = 0xffffffffu;
-  for (const char byte : bytes) rest = (rest >> 8) ^ table[(rest ^ static_cast<unsigned char>(byte)) & 0xffu];
-  return ~rest;
-}
 
 std::uint32_t masked_crc32c(std::string_view bytes) { return std::rotr(crc32c(bytes), 15) + 0xa282ead8u; }
 

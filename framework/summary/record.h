@@ -6,8 +6,7 @@
 
 namespace cohort::summary {
 
-// CRC-32C (Castagnoli) of bytes, and the form TensorFlow stores it in beside data that may itself hold such sums.
-std::uint32_t crc32c(std::string_view bytes);
+// CRC-32C of bytes in the form TensorFlow stores it in beside data that may itself hold such sums.
 std::uint32_t masked_crc32c(std::string_view bytes);
 
 // Appends one record in TFRecord's framing: length, its sum, the bytes, their sum.

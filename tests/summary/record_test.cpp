@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "cohort/core/crc32c.h"
 #include "cohort/core/error.h"
 
 namespace cohort::summary {

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "cohort/distribute/rpc/address.h"
+#include "cohort/distribute/rpc/transport.h"
+
+namespace cohort::distribute::rpc {
+
+// Serves requests that come over gRPC: a thread per stream reads, handles and answers in order. Thread-safe.
+class GrpcServer {
+ public:
+  // Throws when the address cannot be had.
+  GrpcServer(const Address& address, Service& service, const std::string& task);
+  ~GrpcServer();
+  int port() const;
+  // Cancels all streams and waits until none is served any more.
+  void stop();
+
+ private:
+  class Body;
+  std::unique_ptr<Body> body_;
+};
+
+}  // namespace cohort::distribute::rpc

@@ -1,0 +1,66 @@
+#include "cohort/distribute/rpc/grpc_settings.h"
+
+#include <grpc/support/log.h>
+#include <grpcpp/create_channel.h>
+#include <grpcpp/security/credentials.h>
+#include <grpcpp/support/proto_buffer_reader.h>
+
+#include <algorithm>
+#include <mutex>
+
+#include "cohort/core/log.h"
+#include "cohort/distribute/rpc/wire.h"
+
+namespace cohort::distribute::rpc {
+namespace {
+
+constexpr int kReceiveLimit = 2 * static_cast<int>(wire::kChunkBytes);
+
+void log_quietly(gpr_log_func_args* said) {
+  if (log::enabled(log::Level::Debug)) log::debug(std::string("gRPC: ") + said->message);
+}
+
+}  // namespace
+
+void quiet_grpc() {
+  static std::once_flag once;
+  std::call_once(once, [] { gpr_set_log_function(log_quietly); });
+}
+
+std::shared_ptr<grpc::Channel> make_channel(const std::string& address, std::chrono::milliseconds connect_timeout) {
+  quiet_grpc();
+  const int timeout = static_cast<int>(std::max<std::int64_t>(connect_timeout.count(), 100));
+  grpc::ChannelArguments arguments;
+  arguments.SetMaxReceiveMessageSize(kReceiveLimit);
+  arguments.SetMaxSendMessageSize(kReceiveLimit);
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, timeout);  // gRPC's limit for one attempt to connect, too
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
+  // A channel never shares another's connection, which may be found dead any moment.
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
+  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
+}
+
+void apply_server_settings(grpc::ServerBuilder& builder) {
+  builder.SetMaxReceiveMessageSize(kReceiveLimit);
+  builder.SetMaxSendMessageSize(kReceiveLimit);
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, 5000);
+  // Streams live long and have a thread each: one thread is enough to wait for new ones.
+  builder.SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);
+  builder.SetSyncServerOption(grpc::ServerBuilder::MIN_POLLERS, 1);
+  builder.SetSyncServerOption(grpc::ServerBuilder::MAX_POLLERS, 1);
+}
+
+bool read_chunk(grpc::ByteBuffer& chunk, MessageReader& reader) {
+  reader.begin_chunk(chunk.Length());
+  grpc::ProtoBufferReader pieces(&chunk);
+  const void* bytes = nullptr;
+  int count = 0;
+  while (pieces.Next(&bytes, &count)) reader.take(static_cast<const char*>(bytes), static_cast<std::size_t>(count));
+  return reader.end_chunk();
+}
+
+}  // namespace cohort::distribute::rpc

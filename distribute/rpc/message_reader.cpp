@@ -1,0 +1,243 @@
+#include "cohort/distribute/rpc/message_reader.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "cohort/core/crc32c.h"
+
+namespace cohort::distribute::rpc {
+namespace {
+
+Error data_loss(std::string_view expected, std::initializer_list<Received> received = {}) {
+  return Error(ErrorCode::DataLoss, "Message", expected, received, "The stream it came on is closed.");
+}
+
+// A message that this machine could not hold is refused before anything is allocated for it.
+std::uint64_t largest_message() {
+  static const std::uint64_t limit =
+      static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(sysconf(_SC_PAGE_SIZE));
+  return limit;
+}
+
+// Elements of a shape whose axes come from outside; their product, zeros left out, must fit into 62 bits.
+std::uint64_t checked_elements(const Shape& shape) {
+  std::uint64_t nonzero = 1;
+  bool empty = false;
+  for (const std::int64_t size : shape) {
+    if (size < 0) throw data_loss("axes have sizes of 0 or more", {{"shape", shape}});
+    if (size == 0) {
+      empty = true;
+    } else if (__builtin_mul_overflow(nonzero, static_cast<std::uint64_t>(size), &nonzero) || nonzero >> 58 != 0) {
+      throw data_loss("the shape of a part fits into memory", {{"shape", shape}});
+    }
+  }
+  return empty ? 0 : nonzero;
+}
+
+constexpr std::size_t kCopiedAtOnce = std::size_t{16} << 10;
+
+}  // namespace
+
+void MessageReader::begin_chunk(std::size_t bytes) {
+  if (bytes <= sizeof header_) throw data_loss("a chunk holds a header and bytes", {{"chunk.bytes", bytes}});
+  chunk_bytes_ = bytes;
+  chunk_taken_ = 0;
+}
+
+void MessageReader::take(const char* bytes, std::size_t count) {
+  if (chunk_taken_ < sizeof header_) {
+    const std::size_t part = std::min(count, sizeof header_ - chunk_taken_);
+    std::memcpy(reinterpret_cast<char*>(&header_) + chunk_taken_, bytes, part);
+    chunk_taken_ += part;
+    bytes += part;
+    count -= part;
+    if (chunk_taken_ < sizeof header_) return;
+    check_header();
+  }
+  chunk_taken_ += count;
+  while (count > 0) {
+    // Copy and sum go hand in hand over pieces that stay in the nearest cache.
+    const std::size_t part = std::min(count, kCopiedAtOnce);
+    crc_ = crc32c_extend(crc_, bytes, part);
+    take_payload(bytes, part);
+    bytes += part;
+    count -= part;
+  }
+}
+
+void MessageReader::check_header() {
+  if (header_.magic != wire::kMagic) {
+    throw data_loss("a chunk starts with the mark of this protocol", {{"magic", std::uint32_t{header_.magic}}});
+  }
+  if (header_.number != next_number_) {
+    throw data_loss("chunks come in order", {{"number", std::uint32_t{header_.number}}, {"expected", next_number_}});
+  }
+  const std::uint64_t payload = chunk_bytes_ - sizeof header_;
+  if (next_number_ == 0) {
+    if (header_.total < sizeof prologue_ || header_.total > largest_message()) {
+      throw data_loss("a message has a head and fits into this machine's memory",
+                      {{"total", std::uint64_t{header_.total}}, {"limit", largest_message()}});
+    }
+    total_ = header_.total;
+    position_ = 0;
+    specs_.clear();
+    strings_.clear();
+    message_.meta.clear();
+    message_.parts.clear();
+  } else if (header_.total != total_) {
+    throw data_loss("all chunks of a message tell the same size",
+                    {{"total", std::uint64_t{header_.total}}, {"expected", total_}});
+  }
+  if (payload > total_ - position_) {
+    throw data_loss("chunks hold no more than the message's bytes", {{"bytes", payload}, {"left", total_ - position_}});
+  }
+  ++next_number_;
+  crc_ = crc32c_extend(0, reinterpret_cast<const char*>(&header_) + wire::kUnsummedHeader,
+                       sizeof header_ - wire::kUnsummedHeader);
+}
+
+void MessageReader::take_payload(const char* bytes, std::size_t count) {
+  while (count > 0) {
+    std::size_t part;
+    if (position_ < sizeof prologue_) {
+      part = std::min<std::uint64_t>(count, sizeof prologue_ - position_);
+      std::memcpy(reinterpret_cast<char*>(&prologue_) + position_, bytes, part);
+    } else if (position_ < specs_end_) {
+      part = std::min<std::uint64_t>(count, specs_end_ - position_);
+      specs_.append(bytes, part);
+    } else if (position_ < meta_end_) {
+      part = std::min<std::uint64_t>(count, meta_end_ - position_);
+      message_.meta.append(bytes, part);
+    } else {
+      part = count;
+      std::memcpy(static_cast<char*>(data_->data()) + (position_ - meta_end_), bytes, part);
+    }
+    const std::uint64_t before = position_;
+    position_ += part;
+    bytes += part;
+    count -= part;
+    if (before < sizeof prologue_ && position_ == sizeof prologue_) {
+      check_prologue();
+      if (specs_end_ == position_) lay_out_parts();
+    } else if (before < specs_end_ && position_ == specs_end_) {
+      lay_out_parts();
+    }
+  }
+}
+
+void MessageReader::check_prologue() {
+  const std::uint64_t after = total_ - sizeof prologue_;
+  const std::uint64_t specs = prologue_.spec_bytes, meta = prologue_.meta_bytes, data = prologue_.data_bytes;
+  if (specs > wire::kMaxSpecBytes || meta > wire::kMaxMetaBytes || data > after || specs + meta != after - data) {
+    throw data_loss("the sections of a message make up its size",
+                    {{"specs", specs}, {"meta", meta}, {"data", data}, {"total", total_}});
+  }
+  if (std::uint64_t{prologue_.parts} * sizeof(wire::PartSpec) > specs) {
+    throw data_loss("every part has its spec", {{"parts", prologue_.parts}, {"spec.bytes", specs}});
+  }
+  specs_end_ = sizeof prologue_ + specs;
+  meta_end_ = specs_end_ + meta;
+  message_.head = prologue_.head;
+  status_ = prologue_.status;
+}
+
+// Everything is checked in a first pass over the specs; memory is taken only then.
+void MessageReader::lay_out_parts() {
+  const auto walk = [&](const auto& visit) {
+    std::size_t at = 0;
+    std::uint64_t offset = 0;
+    for (std::uint32_t i = 0; i < prologue_.parts; ++i) {
+      wire::PartSpec spec;
+      if (specs_.size() - at < sizeof spec) throw data_loss("every part has its spec", {{"part", i}});
+      std::memcpy(&spec, specs_.data() + at, sizeof spec);
+      at += sizeof spec;
+      std::int64_t sizes[Shape::kMaxRank];
+      const std::size_t axes = spec.rank * sizeof(std::int64_t);
+      if (spec.rank > Shape::kMaxRank || specs_.size() - at < axes) {
+        throw data_loss("a part has its axes' sizes, at most 8", {{"rank", int{spec.rank}}});
+      }
+      std::memcpy(sizes, specs_.data() + at, axes);
+      at += axes;
+      offset = wire::aligned(offset);
+      if (offset > prologue_.data_bytes || spec.bytes > prologue_.data_bytes - offset) {
+        throw data_loss("the parts lie within the message", {{"part", i}, {"bytes", spec.bytes}});
+      }
+      visit(i, spec, Shape(std::span<const std::int64_t>(sizes, spec.rank)), offset);
+      offset += spec.bytes;
+    }
+    if (at != specs_.size() || offset != prologue_.data_bytes) {
+      throw data_loss("the parts fill their section", {{"parts", offset}, {"data", prologue_.data_bytes}});
+    }
+  };
+  walk([&](std::uint32_t i, const wire::PartSpec& spec, const Shape& shape, std::uint64_t) {
+    const std::uint64_t elements = checked_elements(shape);
+    const auto dtype = static_cast<DType>(spec.dtype);
+    bool fits = false;
+    if (spec.dtype == wire::kUndefined) {
+      fits = spec.rank == 0 && spec.bytes == 0;
+    } else if (dtype == DType::String) {
+      fits = elements <= spec.bytes / sizeof(std::uint64_t);
+    } else if (spec.dtype < kDTypeCount && is_plain(dtype)) {
+      fits = spec.bytes == elements * size_of(dtype);
+    }
+    if (!fits) {
+      throw data_loss("a part has a known type and as many bytes as its shape needs",
+                      {{"part", i}, {"dtype", int{spec.dtype}}, {"shape", shape}, {"bytes", spec.bytes}});
+    }
+  });
+  data_ = Buffer::allocate(cpu(), prologue_.data_bytes);
+  walk([&](std::uint32_t i, const wire::PartSpec& spec, const Shape& shape, std::uint64_t offset) {
+    if (spec.dtype == wire::kUndefined) {
+      message_.parts.emplace_back();
+    } else {
+      message_.parts.push_back(Tensor::over(static_cast<DType>(spec.dtype), shape, data_, offset));
+      if (static_cast<DType>(spec.dtype) == DType::String) strings_.emplace_back(i, spec.bytes);
+    }
+  });
+}
+
+bool MessageReader::end_chunk() {
+  if (chunk_taken_ != chunk_bytes_) throw data_loss("a chunk is as long as announced", {{"bytes", chunk_taken_}});
+  if (crc_ != header_.crc) {
+    throw data_loss(
+        "the bytes of a chunk fit their sum",
+        {{"sum", crc_}, {"expected", std::uint32_t{header_.crc}}, {"chunk", std::uint32_t{header_.number}}});
+  }
+  if (position_ != total_) return false;
+  finish();
+  return true;
+}
+
+void MessageReader::finish() {
+  for (const auto& [part, bytes] : strings_) {
+    const Tensor raw = message_.parts[part];
+    const auto* memory = static_cast<const char*>(raw.raw());
+    const auto count = static_cast<std::size_t>(raw.num_elements());
+    std::uint64_t left = bytes - count * sizeof(std::uint64_t);
+    const char* text = memory + count * sizeof(std::uint64_t);
+    std::vector<std::string> strings;
+    strings.reserve(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      std::uint64_t length;
+      std::memcpy(&length, memory + i * sizeof length, sizeof length);
+      if (length > left) throw data_loss("strings lie within their part", {{"length", length}});
+      strings.emplace_back(text, length);
+      text += length;
+      left -= length;
+    }
+    if (left != 0) throw data_loss("strings fill their part", {{"left", left}});
+    message_.parts[part] = Tensor::of_strings(std::move(strings), raw.shape());
+  }
+  data_ = nullptr;
+  next_number_ = 0;
+}
+
+void MessageReader::give(Message& message) {
+  std::swap(message_, message);
+  // What the caller had in it may be in use elsewhere: nothing is kept but the memory.
+  message_.parts.clear();
+}
+
+}  // namespace cohort::distribute::rpc

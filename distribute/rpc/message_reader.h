@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cohort/distribute/rpc/message.h"
+#include "cohort/distribute/rpc/wire.h"
+
+namespace cohort::distribute::rpc {
+
+// Puts messages together again from the bytes of their chunks. Whatever arrives, nothing is believed before it is
+// checked: what does not fit is DataLoss, and the stream it came from is of no further use. Used by one thread at a
+// time; keeps its memory between messages.
+class MessageReader {
+ public:
+  // A chunk is handed over piece by piece between begin_chunk and end_chunk; the latter says whether the message is
+  // complete.
+  void begin_chunk(std::size_t bytes);
+  void take(const char* bytes, std::size_t count);
+  bool end_chunk();
+
+  // Swaps the complete message with `message`, whose memory is used for the next one.
+  void give(Message& message);
+  // That of the complete message; see wire::Prologue.
+  std::uint32_t status() const { return status_; }
+
+ private:
+  void check_header();
+  void check_prologue();
+  void lay_out_parts();
+  void take_payload(const char* bytes, std::size_t count);
+  void finish();
+
+  wire::ChunkHeader header_;
+  std::size_t chunk_bytes_ = 0;  // of the present chunk, header included
+  std::size_t chunk_taken_ = 0;
+  std::uint32_t crc_ = 0;
+
+  std::uint32_t next_number_ = 0;
+  std::uint64_t total_ = 0;
+  std::uint64_t position_ = 0;  // in the payload
+  wire::Prologue prologue_;
+  std::uint64_t specs_end_ = 0, meta_end_ = 0;
+  std::string specs_;
+  Owned<Buffer> data_;
+  std::vector<std::pair<std::size_t, std::uint64_t>> strings_;  // parts that are made when all bytes are there
+  Message message_;
+  std::uint32_t status_ = 0;
+};
+
+}  // namespace cohort::distribute::rpc

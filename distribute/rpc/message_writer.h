@@ -1,0 +1,47 @@
+#pragma once
+
+#include <grpcpp/support/byte_buffer.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cohort/distribute/rpc/message.h"
+#include "cohort/distribute/rpc/wire.h"
+
+namespace cohort::distribute::rpc {
+
+// Cuts one message after the other into chunks. Large parts are sent from where they lie; their buffers are kept until
+// the network has them. Used by one thread at a time; keeps its memory between messages.
+class MessageWriter {
+ public:
+  // `status` is that of wire::Prologue. Throws InvalidArgument for a part that cannot travel.
+  void begin(const Message& message, std::uint32_t status = 0);
+  // Makes the next chunk; false when the message is done.
+  bool next(grpc::ByteBuffer& chunk);
+  bool done() const { return sent_ == total_; }
+
+ private:
+  // A run of payload bytes: in packed_, or in a tensor's memory.
+  struct Segment {
+    const char* memory;  // nullptr: packed_, at `begin`
+    std::size_t begin;
+    std::size_t bytes;
+    grpc::Slice slice;
+  };
+  void add_spec(const Tensor& part, std::uint64_t bytes);
+  void add_part(const Tensor& part, std::uint64_t bytes);
+  void pad();
+  void pack(const void* bytes, std::size_t count);
+
+  std::string packed_;
+  Tensors hosted_;  // the parts, where the host can read them
+  std::vector<std::uint64_t> part_bytes_;
+  std::vector<Segment> segments_;
+  std::vector<grpc::Slice> slices_;
+  std::uint64_t data_ = 0, total_ = 0, sent_ = 0;
+  std::size_t segment_ = 0, within_ = 0;
+  std::uint32_t number_ = 0;
+};
+
+}  // namespace cohort::distribute::rpc

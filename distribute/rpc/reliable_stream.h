@@ -1,0 +1,53 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <mutex>
+
+#include "cohort/distribute/rpc/transport.h"
+
+namespace cohort::distribute::rpc {
+
+// A way to one task for requests that the task de-duplicates: a request is sent again, the same to the letter, when no
+// reply came in time or the connection broke, until it is answered or `give_up_after` has passed. One request is under
+// way at a time; send() and receive() are apart so that requests to several tasks overlap. Used by one thread at a
+// time, but cancel() is for any.
+class ReliableStream {
+ public:
+  ReliableStream(std::shared_ptr<Connection> connection, std::chrono::milliseconds give_up_after);
+
+  // Gives the request its sequence, unique in this process, and hands it over. What its parts point to must not change
+  // until the reply is there. Throws only for parts that cannot travel.
+  void send(Message& request);
+  // Waits for the reply. Throws what the task threw, or the last RpcError when it gives up.
+  void receive(Message& reply);
+  void call(Message& request, Message& reply) {
+    send(request);
+    receive(reply);
+  }
+  // Whoever waits gets an RpcError, and so does everyone after.
+  void cancel();
+  const Peer& peer() const { return connection_->peer(); }
+  // How often a request was sent again so far.
+  std::uint64_t repeats() const { return repeats_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  void send_again(bool reopen);
+  void pause();
+  [[noreturn]] void throw_cancelled() const;
+
+  const std::shared_ptr<Connection> connection_;
+  const std::chrono::milliseconds give_up_after_;
+  std::mutex mutex_;  // over changes of stream_, for cancel()
+  std::unique_ptr<Stream> stream_;
+  std::atomic<bool> cancelled_ = false;
+  Message request_;  // under way; its parts are let go with the reply
+  bool under_way_ = false, sent_ = false;
+  Clock::time_point start_;
+  std::chrono::milliseconds next_pause_{0};
+  std::uint64_t repeats_ = 0;
+};
+
+}  // namespace cohort::distribute::rpc

@@ -1,0 +1,45 @@
+#include "cohort/distribute/rpc/transport.h"
+
+#include <cstdio>
+
+#include "cohort/distribute/rpc/address.h"
+#include "cohort/distribute/rpc/grpc_connection.h"
+#include "cohort/distribute/rpc/in_process.h"
+
+namespace cohort::distribute::rpc {
+namespace {
+
+std::string seconds(std::chrono::nanoseconds elapsed) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3f s", std::chrono::duration<double>(elapsed).count());
+  return text;
+}
+
+std::shared_ptr<Connection> connect_unwrapped(const Peer& peer, const TransportOptions& options) {
+  const Address address = Address::parse(peer.address, peer.task);
+  if (options.transport == "grpc") return connect_grpc(peer, options);
+  if (options.transport != "auto" && options.transport != "in_process") {
+    throw invalid_argument(peer.task, "the transport is auto, in_process or grpc", {{"transport", options.transport}});
+  }
+  if (auto endpoint = find_endpoint(address.numeric())) return connect_in_process(peer, std::move(endpoint));
+  if (options.transport == "auto") return connect_grpc(peer, options);
+  throw RpcError(ErrorCode::Unavailable, peer, 0, Method::Hello, {}, "no server of this process listens there");
+}
+
+}  // namespace
+
+RpcError::RpcError(ErrorCode code, Peer peer, std::uint64_t incarnation, Method call, std::chrono::nanoseconds elapsed,
+                   const std::string& reason)
+    : Error(code, peer.task + " at " + peer.address, std::string("an answer to ") + to_string(call) + " is expected",
+            {{"reason", reason}, {"elapsed", seconds(elapsed)}, {"incarnation", incarnation}}),
+      peer_(std::move(peer)),
+      incarnation_(incarnation),
+      call_(call),
+      elapsed_(elapsed) {}
+
+std::shared_ptr<Connection> connect(const Peer& peer, const TransportOptions& options) {
+  std::shared_ptr<Connection> connection = connect_unwrapped(peer, options);
+  return options.wrap ? options.wrap(std::move(connection)) : connection;
+}
+
+}  // namespace cohort::distribute::rpc

@@ -1,0 +1,192 @@
+// Messages as bytes: nothing that arrives is believed before it is checked.
+#include <grpcpp/generic/generic_stub.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <random>
+
+#include "cohort/core/crc32c.h"
+#include "cohort/distribute/rpc/grpc_settings.h"
+#include "cohort/distribute/rpc/message_reader.h"
+#include "cohort/distribute/rpc/message_writer.h"
+#include "tests/distribute/test_services.h"
+
+namespace cohort::distribute::rpc {
+namespace {
+
+using namespace std::chrono_literals;
+
+std::string bytes_of(const grpc::ByteBuffer& buffer) {
+  grpc::Slice slice;
+  EXPECT_TRUE(buffer.DumpToSingleSlice(&slice).ok());
+  return std::string(reinterpret_cast<const char*>(slice.begin()), slice.size());
+}
+
+std::vector<std::string> chunks_of(const Message& message) {
+  MessageWriter writer;
+  writer.begin(message);
+  std::vector<std::string> chunks;
+  grpc::ByteBuffer chunk;
+  while (writer.next(chunk)) chunks.push_back(bytes_of(chunk));
+  return chunks;
+}
+
+bool feed(MessageReader& reader, const std::string& chunk, std::size_t piece = 1 << 20) {
+  reader.begin_chunk(chunk.size());
+  for (std::size_t at = 0; at < chunk.size(); at += piece) {
+    reader.take(chunk.data() + at, std::min(piece, chunk.size() - at));
+  }
+  return reader.end_chunk();
+}
+
+void expect_loss(const std::string& chunk, const std::string& what) {
+  MessageReader reader;
+  try {
+    feed(reader, chunk);
+    ADD_FAILURE() << what << " was believed";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::DataLoss) << what;
+  }
+}
+
+// A sum that fits, for lies that only the checks behind it can find.
+void mend_sum(std::string& chunk) {
+  const std::uint32_t sum = crc32c(std::string_view(chunk).substr(wire::kUnsummedHeader));
+  std::memcpy(chunk.data() + offsetof(wire::ChunkHeader, crc), &sum, sizeof sum);
+}
+
+template <class T>
+void put(std::string& chunk, std::size_t at, T value) {
+  std::memcpy(chunk.data() + at, &value, sizeof value);
+  mend_sum(chunk);
+}
+
+Message example() {
+  Message message;
+  message.head.sequence = 5;
+  message.meta = "meta";
+  message.parts = {Tensor::of<float>({1, 2, 3, 4, 5, 6}, {2, 3}), Tensor::of_strings({"a", "bcd"}, {2})};
+  return message;
+}
+
+constexpr std::size_t kPrologueAt = sizeof(wire::ChunkHeader);
+constexpr std::size_t kSpecsAt = kPrologueAt + sizeof(wire::Prologue);
+
+TEST(MessageBytes, AreReadInPiecesOfAnySize) {
+  Message message = example();
+  message.parts.push_back(Tensor::full({700'000}, 3));
+  const auto chunks = chunks_of(message);
+  EXPECT_GT(chunks.size(), 2u);
+  for (const std::size_t piece : {std::size_t{7}, std::size_t{4096}, std::size_t{1} << 20}) {
+    MessageReader reader;
+    for (std::size_t i = 0; i < chunks.size(); ++i) EXPECT_EQ(feed(reader, chunks[i], piece), i + 1 == chunks.size());
+    Message got;
+    reader.give(got);
+    EXPECT_EQ(got.meta, "meta");
+    ASSERT_EQ(got.parts.size(), 3u);
+    EXPECT_EQ(got.parts[0].to_vector<float>(), message.parts[0].to_vector<float>());
+    EXPECT_EQ(got.parts[1].to_strings(), message.parts[1].to_strings());
+    EXPECT_EQ(got.parts[2].to_vector<float>(), message.parts[2].to_vector<float>());
+  }
+}
+
+TEST(MessageBytes, AreRefusedWhenOneChanged) {
+  const std::string chunk = chunks_of(example())[0];
+  for (std::size_t at = 0; at < chunk.size(); ++at) {
+    std::string damaged = chunk;
+    damaged[at] = static_cast<char>(damaged[at] ^ 0x10);
+    expect_loss(damaged, "byte " + std::to_string(at));
+  }
+  expect_loss("", "nothing");
+  expect_loss(chunk.substr(0, 20), "a header alone");
+  expect_loss(chunk.substr(0, 19), "half a header");
+}
+
+TEST(MessageBytes, AreRefusedWhenTheirSizesLie) {
+  const std::string good = chunks_of(example())[0];
+  const auto with = [&](std::size_t at, auto value, const char* what) {
+    std::string chunk = good;
+    put(chunk, at, value);
+    expect_loss(chunk, what);
+  };
+  with(offsetof(wire::ChunkHeader, number), std::uint32_t{1}, "a second chunk without a first");
+  with(offsetof(wire::ChunkHeader, total), std::uint64_t{1} << 60, "a total beyond all memory");
+  with(offsetof(wire::ChunkHeader, total), std::uint64_t{50}, "a total below the head");
+  with(kPrologueAt + offsetof(wire::Prologue, parts), std::uint32_t{0xffffffff}, "too many parts");
+  with(kPrologueAt + offsetof(wire::Prologue, parts), std::uint32_t{1}, "too few parts");
+  with(kPrologueAt + offsetof(wire::Prologue, spec_bytes), ~std::uint64_t{0}, "endless specs");
+  with(kPrologueAt + offsetof(wire::Prologue, meta_bytes), ~std::uint64_t{0} - 100, "endless meta");
+  with(kPrologueAt + offsetof(wire::Prologue, data_bytes), ~std::uint64_t{0}, "endless data");
+  with(kPrologueAt + offsetof(wire::Prologue, data_bytes), std::uint64_t{0}, "no data");
+  with(kSpecsAt, std::uint8_t{200}, "an unknown type");
+  with(kSpecsAt, static_cast<std::uint8_t>(DType::Resource), "a resource");
+  with(kSpecsAt, static_cast<std::uint8_t>(DType::Float64), "a type of another size");
+  with(kSpecsAt, wire::kUndefined, "an undefined part with a shape");
+  with(kSpecsAt + 1, std::uint8_t{9}, "nine axes");
+  with(kSpecsAt + 1, std::uint8_t{255}, "255 axes");
+  with(kSpecsAt + 8, std::uint64_t{1} << 62, "a part beyond the message");
+  with(kSpecsAt + 16, std::int64_t{-2}, "a negative axis");
+  with(kSpecsAt + 16, std::int64_t{1} << 62, "a product that wraps around");
+  const std::size_t strings = good.size() - 4 - 16;
+  with(strings, std::uint64_t{5}, "a string beyond its part");
+  with(strings, ~std::uint64_t{0}, "an endless string");
+  with(strings, std::uint64_t{0}, "strings that leave a rest");
+}
+
+TEST(MessageBytes, NeverCrashTheReader) {
+  const std::string good = chunks_of(example())[0];
+  std::mt19937 random(3);
+  for (int i = 0; i < 20'000; ++i) {
+    std::string chunk = good;
+    for (int n = 0; n < 1 + i % 4; ++n) {
+      chunk[sizeof(wire::ChunkHeader) + random() % (chunk.size() - sizeof(wire::ChunkHeader))] =
+          static_cast<char>(random() % 3 == 0 ? 0xff : random());
+    }
+    if (i % 5 == 0) chunk.resize(21 + random() % (chunk.size() - 21));
+    mend_sum(chunk);
+    MessageReader reader;
+    Message message;
+    try {
+      if (feed(reader, chunk)) reader.give(message);
+    } catch (const Error& error) {
+      ASSERT_EQ(error.code(), ErrorCode::DataLoss) << error.what();
+    }
+  }
+}
+
+TEST(MessageBytes, EndOnlyTheirOwnStreamWhenMalformed) {
+  test::EchoService service;
+  Listener listener("127.0.0.1:0", service, "worker:1");
+  grpc::GenericStub stub(make_channel(listener.address(), 1000ms));
+  for (const std::string& bytes :
+       {std::string("GET / HTTP/1.1\r\n\r\n padded to some length"), std::string(1000, '\0')}) {
+    grpc::ClientContext context;
+    grpc::CompletionQueue queue;
+    auto call = stub.PrepareCall(&context, kMessagesMethod, &queue);
+    const auto wait = [&] {
+      void* tag = nullptr;
+      bool ok = false;
+      queue.Next(&tag, &ok);
+      return ok;
+    };
+    call->StartCall(nullptr);
+    ASSERT_TRUE(wait());
+    const grpc::Slice slice(bytes);
+    call->Write(grpc::ByteBuffer(&slice, 1), nullptr);
+    wait();
+    grpc::ByteBuffer answer;
+    call->Read(&answer, nullptr);
+    EXPECT_FALSE(wait());
+    grpc::Status status;
+    call->Finish(&status, nullptr);
+    wait();
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::DATA_LOSS) << status.error_message();
+  }
+  auto stream = connect({"worker:1", listener.address()}, {.transport = "grpc"})->open();
+  Message request = example(), reply;
+  stream->call(request, reply);
+  EXPECT_EQ(reply.parts.size(), 2u);
+}
+
+}  // namespace
+}  // namespace cohort::distribute::rpc

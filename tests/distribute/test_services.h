@@ -1,0 +1,24 @@
+#pragma once
+
+#include <functional>
+#include <utility>
+
+#include "cohort/distribute/rpc/transport.h"
+
+namespace cohort::distribute::rpc::test {
+
+class EchoService : public Service {
+ public:
+  void handle(const Message& request, Message& reply) override { reply = request; }
+};
+
+class FunctionService : public Service {
+ public:
+  explicit FunctionService(std::function<void(const Message&, Message&)> function) : function_(std::move(function)) {}
+  void handle(const Message& request, Message& reply) override { function_(request, reply); }
+
+ private:
+  std::function<void(const Message&, Message&)> function_;
+};
+
+}  // namespace cohort::distribute::rpc::test
