@@ -36,8 +36,8 @@ class InProcessStream : public Stream {
     outcome.start = Clock::now();
     outcome.lost = cancelled_ || !endpoint_->enter();
     if (outcome.lost) return;
+    const std::unique_ptr<Endpoint, void (*)(Endpoint*)> inside(endpoint_.get(), [](Endpoint* e) { e->leave(); });
     outcome.status = handle_request(endpoint_->service(), request, outcome.reply);
-    endpoint_->leave();
   }
 
   void receive(Message& reply) override {

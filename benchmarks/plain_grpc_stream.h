@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+namespace cohort::bench {
+
+// The yardstick: what gRPC's own generated code would do, bytes in messages of 1 MiB on one stream, nothing added.
+class PlainServer {
+ public:
+  PlainServer();
+  ~PlainServer();
+  const std::string& address() const;
+
+ private:
+  class Body;
+  std::unique_ptr<Body> body_;
+};
+
+class PlainClient {
+ public:
+  explicit PlainClient(const std::string& address);
+  ~PlainClient();
+  // Sends 64 bytes and gets them back.
+  void round_trip();
+  // Sends so many bytes and gets a word back; the other way round.
+  void push(std::size_t bytes);
+  void pull(std::size_t bytes);
+
+ private:
+  class Body;
+  std::unique_ptr<Body> body_;
+};
+
+}  // namespace cohort::bench
