@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "cohort/core/error.h"
 #include "cohort/core/random.h"
 #include "cohort/core/tensor.h"
 
@@ -42,11 +43,13 @@ struct Closure {
   Tensors arguments = {};          // the function's plain arguments
   std::vector<int> datasets = {};  // the PerWorkerDataset of each iterator argument
   std::int64_t steps = 1;
+  bool may_end = false;                      // no data left is a result of 0 steps, else an OutOfRange error
   RandomState random = {};                   // of its first step
   std::vector<Lease> leases = {};            // one per entry of `datasets`; given when it first goes to a worker
   std::vector<std::uint64_t> versions = {};  // of each server's variables that the steps must see at least
   int attempts = 0;                          // workers that died with it
-  // Called once, by a thread of the coordinator: exactly one of the two.
+  // Called once, by a thread of the coordinator, perhaps while another closure's are called: exactly one of the two.
+  // They must not call the coordinator. What `done` throws is an error of the closure.
   std::function<void(ClosureResult&)> done = {};
   std::function<void(std::exception_ptr)> failed = {};
 };
@@ -58,8 +61,8 @@ class WorkerLink {
   virtual const std::string& task() const = 0;  // "worker:1"
   // Sends a closure; several may be under way. Throws Unavailable when the worker is gone.
   virtual void start(const Closure& closure, std::uint64_t all_done_below) = 0;
-  // The result of the oldest closure under way. Throws what it threw on the worker, or an RpcError (code Unavailable)
-  // naming who is gone: the worker itself, or, with `lost_server` true, a ps it needs.
+  // The result of the oldest closure under way. Throws what it threw on the worker, or an Error with code Unavailable
+  // naming who is gone: the worker itself, or, as a LostServer, a ps it needs.
   virtual ClosureResult finish() = 0;
   // From any thread: closures under way end soon, with Cancelled.
   virtual void cancel() = 0;
@@ -68,6 +71,14 @@ class WorkerLink {
 };
 
 // Thrown by WorkerLink::finish when it is not the worker that is gone but a server the worker talks to.
+class LostServer : public Error {
+ public:
+  LostServer(std::string server, const std::string& message);
+  const std::string& server() const { return server_; }  // "ps:0"
+
+ private:
+  std::string server_;
+};
 bool is_lost_server(const std::exception_ptr& error);
 
 }  // namespace cohort::distribute

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "cohort/distribute/coordinator/closure.h"
+#include "cohort/distribute/coordinator/closure_queue.h"
+#include "cohort/distribute/coordinator/pipeline_book.h"
+#include "cohort/distribute/coordinator/worker_watch.h"
+
+namespace cohort::distribute {
+
+struct DispatcherOptions {
+  std::size_t in_flight = 3;  // closures under way on one worker, so that it never waits for the next
+  // How long the queue waits when no worker at all can be reached.
+  std::chrono::milliseconds worker_timeout{60'000};
+  // Between two attempts to reach a lost worker; doubles from the first to the last.
+  std::chrono::milliseconds first_backoff{100};
+  std::chrono::milliseconds last_backoff{1000};
+};
+
+// Threads that carry closures from a queue to workers, one thread for each worker, until it is destroyed: then the
+// queue is stopped and what is under way is told to end.
+class Dispatcher {
+ public:
+  Dispatcher(ClosureQueue& queue, PipelineBook& pipelines, std::vector<std::shared_ptr<WorkerLink>> links,
+             DispatcherOptions options = {});
+  ~Dispatcher();
+  Dispatcher(const Dispatcher&) = delete;
+
+  std::size_t reachable() const { return watch_.reachable(); }
+
+ private:
+  void cancel_links();
+
+  ClosureQueue& queue_;
+  std::vector<std::shared_ptr<WorkerLink>> links_;
+  WorkerWatch watch_;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace cohort::distribute

@@ -1,0 +1,326 @@
+#include "cohort/distribute/coordinator/dispatcher.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <set>
+#include <string>
+#include <thread>
+
+#include "cohort/core/log.h"
+#include "cohort/data/dataset.h"
+#include "tests/distribute/fake_link.h"
+
+namespace cohort::distribute::test {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::AllOf;
+using testing::HasSubstr;
+
+// A queue, a book and workers that all run the same.
+struct Cluster {
+  Cluster(int workers, FakeLink::Run run, DispatcherOptions options = {}, ClosureQueueOptions queue_options = {})
+      : queue(queue_options), book(workers, [](const Closure&, std::size_t) { return 1; }) {
+    options.first_backoff = 2ms;
+    options.last_backoff = 10ms;
+    std::vector<std::shared_ptr<WorkerLink>> ways;
+    for (int i = 0; i < workers; ++i) {
+      links.push_back(std::make_shared<FakeLink>("worker:" + std::to_string(i), run));
+      ways.push_back(links.back());
+    }
+    dispatcher = std::make_unique<Dispatcher>(queue, book, ways, options);
+  }
+  // Deaths are warned of, and there are many here.
+  struct Quiet {
+    Quiet() { log::set_level(log::Level::Error); }
+    ~Quiet() { log::set_level(before); }
+    log::Level before = log::level();
+  } quiet;
+  ClosureQueue queue;
+  PipelineBook book;
+  std::vector<std::shared_ptr<FakeLink>> links;
+  std::unique_ptr<Dispatcher> dispatcher;
+};
+
+Closure counted(std::atomic<int>& done, std::atomic<int>* failed = nullptr) {
+  Closure closure;
+  closure.done = [&done](ClosureResult&) { ++done; };
+  closure.failed = [failed](std::exception_ptr) {
+    if (failed) ++*failed;
+  };
+  return closure;
+}
+
+TEST(Dispatcher, RunsEverythingOnAllWorkers) {
+  std::atomic<int> done{0};
+  Cluster cluster(3, [](FakeLink& link, const Closure& closure) {
+    link.work_for(200us);
+    return ClosureResult{.steps = closure.steps};
+  });
+  for (int i = 0; i < 300; ++i) cluster.queue.put(counted(done));
+  cluster.queue.wait();
+  EXPECT_EQ(done, 300);
+  for (const auto& link : cluster.links) {
+    EXPECT_GT(link->starts, 0);
+    EXPECT_EQ(link->most_under_way, 3u) << "a worker always has the next closure at hand";
+  }
+  EXPECT_EQ(cluster.queue.all_done_below(), 301u);
+}
+
+TEST(Dispatcher, AFewClosuresGoToAsManyWorkers) {
+  std::atomic<int> done{0}, running{0}, most{0};
+  Cluster cluster(3, [&](FakeLink&, const Closure& closure) {
+    most = std::max(most.load(), ++running);
+    const auto until = std::chrono::steady_clock::now() + 2s;
+    while (most < 3 && std::chrono::steady_clock::now() < until) std::this_thread::sleep_for(1ms);
+    --running;
+    return ClosureResult{.steps = closure.steps};
+  });
+  std::this_thread::sleep_for(50ms);
+  for (int i = 0; i < 3; ++i) cluster.queue.put(counted(done));
+  cluster.queue.wait();
+  EXPECT_EQ(most, 3);
+  for (const auto& link : cluster.links) EXPECT_EQ(link->starts, 1);
+}
+
+TEST(Dispatcher, AnApplicationErrorCancelsTheRestAndWorkGoesOn) {
+  std::atomic<int> done{0}, failed{0};
+  Cluster cluster(2, [](FakeLink& link, const Closure& closure) -> ClosureResult {
+    if (closure.id == 5) throw Error(ErrorCode::InvalidArgument, link.task() + ": shapes differ");
+    link.work_for(closure.id > 5 ? 10s : 0s);
+    return {.steps = closure.steps};
+  });
+  try {
+    for (int i = 0; i < 1000; ++i) cluster.queue.put(counted(done, &failed));
+    cluster.queue.wait();
+    FAIL() << "nothing was thrown";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::InvalidArgument);
+    EXPECT_THAT(error.what(), HasSubstr("shapes differ"));
+  }
+  EXPECT_GE(done, 4);
+  EXPECT_GE(failed, 1);
+  EXPECT_TRUE(cluster.queue.done());
+}
+
+TEST(Dispatcher, ALostServerIsAnErrorAndNotRetried) {
+  std::atomic<int> runs{0}, done{0};
+  Cluster cluster(2, [&](FakeLink&, const Closure&) -> ClosureResult {
+    ++runs;
+    throw LostServer("ps:0", "ps:0 at 127.0.0.1:1 is gone");
+  });
+  cluster.queue.put(counted(done));
+  EXPECT_THROW(cluster.queue.wait(), LostServer);
+  EXPECT_EQ(runs, 1);
+  EXPECT_EQ(cluster.links[0]->reconnects + cluster.links[1]->reconnects, 0);
+}
+
+TEST(Dispatcher, ADeadWorkersClosuresRunElsewhereAndItComesBack) {
+  std::atomic<int> done{0};
+  Cluster cluster(2, [&](FakeLink& link, const Closure& closure) {
+    link.work_for(300us);
+    return ClosureResult{.steps = closure.steps};
+  });
+  for (int i = 0; i < 200; ++i) cluster.queue.put(counted(done));
+  while (cluster.links[0]->starts < 10) std::this_thread::sleep_for(1ms);
+  cluster.links[0]->die(false);
+  cluster.queue.wait();
+  EXPECT_EQ(done, 200);
+  EXPECT_EQ(cluster.dispatcher->reachable(), 1u);
+  cluster.links[0]->let_return();
+  while (cluster.dispatcher->reachable() < 2) std::this_thread::sleep_for(1ms);
+  const int before = cluster.links[0]->starts;
+  for (int i = 0; i < 200; ++i) cluster.queue.put(counted(done));
+  cluster.queue.wait();
+  EXPECT_EQ(done, 400);
+  EXPECT_GT(cluster.links[0]->starts, before);
+}
+
+TEST(Dispatcher, AWorkerThatDiedIdleCostsNoAttempt) {
+  std::atomic<int> done{0};
+  Cluster cluster(1, {}, {}, {.max_attempts = 1});
+  cluster.links[0]->die(true);
+  cluster.queue.put(counted(done));
+  cluster.queue.wait();
+  EXPECT_EQ(done, 1);
+}
+
+TEST(Dispatcher, OnlyWhatKillsItsWorkersIsGivenUp) {
+  std::mutex mutex;
+  std::set<std::uint64_t> failed;
+  std::atomic<int> done{0};
+  Cluster cluster(2, [](FakeLink& link, const Closure& closure) {
+    if (closure.id == 4) link.die(true);
+    link.work_for(100us);
+    return ClosureResult{.steps = closure.steps};
+  });
+  std::string told;
+  for (std::uint64_t id = 1; id <= 6; ++id) {
+    Closure closure = counted(done);
+    closure.failed = [&, id](std::exception_ptr why) {
+      std::lock_guard lock(mutex);
+      if (code_of(why) == ErrorCode::Aborted) {
+        failed.insert(id);
+        told = text_of(why);
+      }
+    };
+    cluster.queue.put(std::move(closure));
+  }
+  EXPECT_THROW(cluster.queue.wait(), Error);
+  EXPECT_THAT(failed, testing::ElementsAre(4));
+  EXPECT_THAT(told, AllOf(HasSubstr("closure=4"), HasSubstr("worker:"), HasSubstr("connection reset")));
+}
+
+TEST(Dispatcher, NamesTheWorkersWhenNoneIsLeft) {
+  std::atomic<int> done{0}, failed{0};
+  Cluster cluster(2, {}, {.worker_timeout = 50ms});
+  for (const auto& link : cluster.links) link->die(false);
+  for (int i = 0; i < 5; ++i) cluster.queue.put(counted(done, &failed));
+  try {
+    cluster.queue.wait();
+    FAIL() << "nothing was thrown";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::Unavailable);
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("worker:0"), HasSubstr("worker:1"), HasSubstr("connection reset")));
+  }
+  EXPECT_EQ(failed, 5);
+  for (const auto& link : cluster.links) link->let_return();
+  cluster.queue.put(counted(done));
+  cluster.queue.wait();
+  EXPECT_EQ(done, 1);
+}
+
+TEST(Dispatcher, OneWorkerLeftIsEnough) {
+  std::atomic<int> done{0};
+  Cluster cluster(3, {}, {.worker_timeout = 20ms});
+  cluster.links[0]->die(false);
+  cluster.links[2]->die(false);
+  for (int i = 0; i < 50; ++i) {
+    cluster.queue.put(counted(done));
+    std::this_thread::sleep_for(2ms);
+  }
+  cluster.queue.wait();
+  EXPECT_EQ(done, 50);
+}
+
+TEST(Dispatcher, CancelEndsWhatIsUnderWay) {
+  std::atomic<int> done{0}, failed{0};
+  Cluster cluster(2, [](FakeLink& link, const Closure& closure) {
+    link.work_for(60s);
+    return ClosureResult{.steps = closure.steps};
+  });
+  for (int i = 0; i < 20; ++i) cluster.queue.put(counted(done, &failed));
+  while (cluster.links[0]->starts == 0 || cluster.links[1]->starts == 0) std::this_thread::sleep_for(1ms);
+  cluster.queue.cancel();
+  EXPECT_EQ(failed, 20);
+  EXPECT_TRUE(cluster.queue.done());
+}
+
+TEST(Dispatcher, DestructionEndsEverything) {
+  std::atomic<int> done{0}, failed{0};
+  auto cluster = std::make_unique<Cluster>(3, [](FakeLink& link, const Closure& closure) {
+    link.work_for(60s);
+    return ClosureResult{.steps = closure.steps};
+  });
+  for (int i = 0; i < 20; ++i) cluster->queue.put(counted(done, &failed));
+  cluster->links[2]->die(false);
+  cluster->dispatcher.reset();
+  EXPECT_EQ(failed, 20);
+  EXPECT_THROW(cluster->queue.put(counted(done)), Error);
+}
+
+// Closures walk over elements that are leased to them, on workers that die at random: every attempt gets the same
+// elements, and in the end each element has been counted once.
+TEST(Dispatcher, RandomDeathsLoseAndRepeatNothing) {
+  for (const std::size_t pipelines : {1u, 3u}) {
+    std::atomic<unsigned> seed{7};
+    std::atomic<int> repeats{0};
+    std::mutex mutex;
+    std::map<std::uint64_t, std::string> lent;
+    std::map<std::string, int> taken;
+    Cluster cluster(3,
+                    [&](FakeLink& link, const Closure& closure) {
+                      thread_local std::mt19937 random(seed++);
+                      const Lease& lease = closure.leases.at(0);
+                      const std::string place = std::to_string(lease.pipeline) + "/" + std::to_string(lease.first);
+                      {
+                        std::lock_guard lock(mutex);
+                        const auto [known, first_attempt] = lent.emplace(closure.id, place);
+                        EXPECT_EQ(known->second, place);
+                        if (!first_attempt) ++repeats;
+                      }
+                      const auto dice = random() % 100;
+                      if (dice < 3) link.die(true);
+                      link.work_for(std::chrono::microseconds(dice));
+                      return ClosureResult{.steps = closure.steps, .states = {place}};
+                    },
+                    {}, {.capacity = 40, .max_attempts = 50});
+    const int data = cluster.book.add(std::vector<std::int64_t>(pipelines, kInfiniteCardinality));
+    const int count = 1500;
+    for (int i = 0; i < count; ++i) {
+      Closure closure;
+      closure.datasets = {data};
+      closure.steps = 2;
+      closure.done = [&](ClosureResult& result) {
+        std::lock_guard lock(mutex);
+        ++taken[result.states.at(0)];
+      };
+      cluster.queue.put(std::move(closure));
+    }
+    cluster.queue.wait();
+    EXPECT_GT(repeats, 0);
+    EXPECT_EQ(cluster.queue.all_done_below(), static_cast<std::uint64_t>(count) + 1);
+    std::map<std::string, int> expected;
+    for (const Lease& end : cluster.book.position(data)) {
+      for (std::uint64_t first = 0; first < end.first; first += 2) {
+        expected[std::to_string(end.pipeline) + "/" + std::to_string(first)] = 1;
+      }
+    }
+    EXPECT_EQ(expected.size(), static_cast<std::size_t>(count));
+    EXPECT_EQ(taken, expected);
+  }
+}
+
+TEST(Dispatcher, DeathsErrorsAndCancelsTogether) {
+  std::atomic<unsigned> seed{1};
+  Cluster cluster(4,
+                  [&](FakeLink& link, const Closure& closure) -> ClosureResult {
+                    thread_local std::mt19937 random(seed++);
+                    const auto dice = random() % 300;
+                    if (dice < 6) link.die(true);
+                    if (dice == 7) throw Error(ErrorCode::InvalidArgument, "unlucky");
+                    link.work_for(std::chrono::microseconds(dice));
+                    return {.steps = closure.steps};
+                  },
+                  {}, {.capacity = 30});
+  std::atomic<int> queued{0}, done{0}, failed{0};
+  std::vector<std::thread> programs;
+  for (unsigned program = 0; program < 3; ++program) {
+    programs.emplace_back([&, program] {
+      std::mt19937 random(50 + program);
+      for (int i = 0; i < 500; ++i) {
+        try {
+          cluster.queue.put(counted(done, &failed));
+          ++queued;
+          if (random() % 100 == 0) cluster.queue.wait();
+          if (random() % 100 == 0) cluster.queue.cancel();
+        } catch (const Error&) {
+        }
+      }
+    });
+  }
+  for (std::thread& program : programs) program.join();
+  cluster.dispatcher.reset();
+  EXPECT_EQ(queued, done + failed);
+  EXPECT_GT(done, 0);
+}
+
+}  // namespace
+}  // namespace cohort::distribute::test
