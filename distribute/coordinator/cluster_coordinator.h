@@ -26,6 +26,10 @@ class ClusterCoordinator {
   // Waits until everything scheduled has run; throws the first error.
   void join();
   bool done();
+  // Waits for results; throws their errors. What is no RemoteValue is given back as it is.
+  Results fetch(const RemoteValue& value) const { return value.fetch(); }
+  std::vector<Results> fetch(const std::vector<RemoteValue>& values) const { return distribute::fetch(values); }
+  Tensor fetch(const Tensor& value) const { return value; }
   PerWorkerDataset create_per_worker_dataset(const std::function<Dataset(const InputContext&)>& dataset_fn);
   PerWorkerDataset create_per_worker_dataset(const std::function<Dataset()>& dataset_fn);
   PerWorkerDataset create_per_worker_dataset(const Dataset& dataset);
