@@ -1,5 +1,6 @@
 #include "cohort/autodiff/tape.h"
 
+#include <algorithm>
 #include <optional>
 #include <unordered_set>
 
@@ -82,6 +83,30 @@ Gradients GradientTape::gradients(const Tensors& targets, const Tensors& sources
   Gradients result = backpropagate(recorder.ops, targets, output_gradients, sources);
   recorder.ops.clear();
   recorder.kept.clear();
+  return result;
+}
+
+Gradients GradientTape::joined(Gradients of_shards, const Tensors& handles, const std::vector<std::size_t>& shards) {
+  if (of_shards.size() == shards.size()) return of_shards;
+  Gradients result;
+  std::size_t next = 0;
+  for (const std::size_t count : shards) {
+    const std::size_t first = next;
+    next += count;
+    const auto is_defined = [](const Gradient& gradient) { return gradient.defined(); };
+    const auto begin = of_shards.begin() + static_cast<std::ptrdiff_t>(first);
+    const auto end = of_shards.begin() + static_cast<std::ptrdiff_t>(next);
+    if (count == 1 || std::none_of(begin, end, is_defined)) {
+      result.push_back(of_shards[first]);
+      continue;
+    }
+    Tensors rows;
+    for (std::size_t i = first; i < next; ++i) {
+      const TensorSpec spec = handles[i].resource()->value_spec();
+      rows.push_back(of_shards[i].defined() ? of_shards[i].dense() : Tensor::full(spec.shape, 0.0, spec.dtype));
+    }
+    result.push_back(run_op("Concat", rows, {{"axis", 0}}));
+  }
   return result;
 }
 

@@ -24,13 +24,18 @@ class GradientTape {
   GradientTape(const GradientTape&) = delete;
 
   void watch(const Tensor& tensor);
-  // d target / d source for each source: a Tensor, or anything with a handle() that is a variable's resource tensor.
-  // A source the target does not depend on gets an undefined gradient.
+  // d target / d source for each source: a Tensor, or anything whose shards() have a handle() that is a variable's
+  // resource tensor. A source the target does not depend on gets an undefined gradient.
   template <class Source>
   Gradients gradient(const Tensor& target, const std::vector<Source>& sources, const Tensor& output_gradient = {}) {
     Tensors handles;
-    for (const Source& source : sources) handles.push_back(handle_of(source));
-    return gradients({target}, handles, {output_gradient});
+    std::vector<std::size_t> shards;
+    for (const Source& source : sources) {
+      const auto parts = source.shards();
+      for (const auto& part : parts) handles.push_back(part.handle());
+      shards.push_back(parts.size());
+    }
+    return joined(gradients({target}, handles, {output_gradient}), handles, shards);
   }
   Gradients gradient(const Tensor& target, const std::vector<Tensor>& sources, const Tensor& output_gradient = {}) {
     return gradients({target}, sources, {output_gradient});
@@ -44,11 +49,8 @@ class GradientTape {
   void stop_recording();
 
  private:
-  static const Tensor& handle_of(const Tensor& tensor) { return tensor; }
-  template <class Source>
-  static Tensor handle_of(const Source& source) {
-    return source.handle();
-  }
+  // One gradient for each source out of those of its shards.
+  static Gradients joined(Gradients of_shards, const Tensors& handles, const std::vector<std::size_t>& shards);
   class Recorder;
   std::unique_ptr<Recorder> recorder_;
 };

@@ -54,6 +54,24 @@ Device& device_for(const OpDef& op, const Tensors& inputs) {
   return default_device();
 }
 
+// Kernels take a variable's memory for what the call says of it.
+void check_claims(const OpCall& call, const Tensors& inputs) {
+  const auto check = [&](const Tensor& input, const TensorSpec& claimed) {
+    if (input.dtype() != DType::Resource || input.resource()->kind() != std::string_view("Variable")) return;
+    if (const TensorSpec actual = input.resource()->value_spec(); actual != claimed) {
+      throw invalid_argument(call.name(), "a variable must have the type and shape the call says",
+                             {{"variable", input.resource()->name()}, {"variable.spec", actual}, {"claimed", claimed}});
+    }
+  };
+  if (call.has_attr("dtype") && call.has_attr("shape")) {
+    check(inputs[0], {call.attr<DType>("dtype"), call.attr<Shape>("shape")});
+  } else if (call.has_attr("groups")) {
+    const auto count = static_cast<std::size_t>(call.attr<int>("count"));
+    const std::size_t resources = static_cast<std::size_t>(call.attr<int>("groups") - 1) * count;
+    for (std::size_t i = 0; i < resources; ++i) check(inputs[i], inputs[resources + i % count].spec());
+  }
+}
+
 }  // namespace
 
 Dispatcher* top_dispatcher() { return stack_top; }
@@ -94,7 +112,26 @@ Tensors run_eagerly(const OpDef& op, const Tensors& inputs, const Attributes& at
   return run_eagerly(op, inputs, attributes, {.seed = global_seed()});
 }
 
+ResourceOwner* owner_of(std::string_view op, std::span<const Tensor> inputs) {
+  const Resource* first = nullptr;
+  ResourceOwner* owner = nullptr;
+  for (const Tensor& input : inputs) {
+    if (input.dtype() != DType::Resource || input.is_symbolic()) continue;
+    Resource& resource = *input.resource();
+    if (!first) {
+      first = &resource;
+      owner = resource.owner();
+    } else if (resource.owner() != owner) {
+      throw invalid_argument(op, "resources of one call must live in one place",
+                             {{"first", "'" + first->name() + "'"}, {"other", "'" + resource.name() + "'"}},
+                             "Read the one that lives elsewhere before.");
+    }
+  }
+  return owner;
+}
+
 Tensors run_eagerly(const OpDef& op, const Tensors& given, const Attributes& attributes, const RandomState& random) {
+  if (ResourceOwner* owner = owner_of(op.name(), given)) return owner->run(op, given, attributes, random);
   Device& device = device_for(op, given);
   Tensors inputs = given;
   Specs specs;
@@ -108,6 +145,8 @@ Tensors run_eagerly(const OpDef& op, const Tensors& given, const Attributes& att
     specs.push_back(input.spec());
   }
   const Specs output_specs = op.infer_outputs(specs, attributes);
+  const OpCall call(op, attributes, specs);
+  if (op.reads_resources() || op.writes_resources()) check_claims(call, inputs);
   if (op.is_alias()) {
     const bool of_resource = inputs[0].dtype() == DType::Resource;
     return {of_resource ? inputs[0].resource()->shared_value() : inputs[0].view(output_specs[0].shape)};
@@ -118,7 +157,6 @@ Tensors run_eagerly(const OpDef& op, const Tensors& given, const Attributes& att
     const Shape& shape = output_specs[i].shape;  // unknown axes: the kernel says how large it is
     if (shape.fully_known() && !op.has_dynamic_outputs()) allocator.allocate(static_cast<int>(i), shape);
   }
-  const OpCall call(op, attributes, specs);
   const KernelFn kernel = make_kernel(KernelSpec(call, output_specs), device.kernel_type());
   std::vector<void*> arguments;
   for (const Tensor& input : inputs) arguments.push_back(input.raw());

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <source_location>
+#include <span>
 
 #include "cohort/core/op.h"
 
@@ -44,7 +45,18 @@ void set_current_trace(std::uint64_t trace);
 // Calls an op by name through the stack.
 Tensors run_op_all(std::string_view name, const Tensors& inputs, const Attributes& attributes = {});
 Tensor run_op(std::string_view name, const Tensors& inputs, const Attributes& attributes = {});
-// Runs an op at once on concrete tensors (the bottom of the stack).
+// Runs ops where resources are that do not live here.
+class ResourceOwner {
+ public:
+  virtual ~ResourceOwner() = default;
+  // All resources among the inputs are its own; the results are tensors of this process.
+  virtual Tensors run(const OpDef& op, const Tensors& inputs, const Attributes& attributes,
+                      const RandomState& random) = 0;
+};
+// The owner of the resources among the inputs; nullptr when they live here. Resources of one call have one owner.
+ResourceOwner* owner_of(std::string_view op, std::span<const Tensor> inputs);
+
+// Runs an op at once on concrete tensors (the bottom of the stack), on resources that live elsewhere by their owner.
 Tensors run_eagerly(const OpDef& op, const Tensors& inputs, const Attributes& attributes);
 Tensors run_eagerly(const OpDef& op, const Tensors& inputs, const Attributes& attributes, const RandomState& random);
 

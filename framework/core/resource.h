@@ -6,6 +6,7 @@
 
 namespace cohort {
 
+class ResourceOwner;
 class Tensor;
 struct TensorSpec;
 
@@ -29,6 +30,8 @@ class Resource {
   virtual TensorSpec value_spec() const;
   // The next element's tensors; only iterators have elements. OutOfRange at the end.
   virtual const std::vector<Tensor>& next_element();
+  // Who runs ops on it when it lives in another place; nullptr when it lives here.
+  virtual ResourceOwner* owner() { return nullptr; }
   // What a trace made for this resource relies on: two resources of one signature can use the same trace.
   virtual std::string signature() const { return kind(); }
 

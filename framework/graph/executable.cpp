@@ -13,7 +13,8 @@
 namespace cohort {
 namespace {
 
-// A graph with shapes that depend on values, or with strings: its ops run one by one, each allocating its outputs.
+// A graph with shapes that depend on values, with strings, or on resources that live elsewhere: its ops run one by one,
+// each allocating its outputs.
 class DynamicExecutable : public Executable {
  public:
   DynamicExecutable(Graph graph, Device& device) : graph_(std::move(graph)), device_(device) {
@@ -87,9 +88,16 @@ std::shared_ptr<Executable> compile(const Graph& traced, const Specs& inputs, De
   return std::make_shared<PlannedExecutable>(std::move(graph), device, options.memory);
 }
 
+std::shared_ptr<Executable> compile_op_by_op(const Graph& traced, const Specs& inputs, Device& device) {
+  Graph graph = specialize(inline_calls(traced), inputs);
+  passes::remove_dead_nodes(graph);
+  return std::make_shared<DynamicExecutable>(std::move(graph), device);
+}
+
 struct ExecutableCache::State {
   struct Entry {
     Device* device;
+    bool op_by_op;
     Specs inputs;
     std::shared_ptr<Executable> executable;
   };
@@ -104,6 +112,10 @@ namespace {
 // Shapes met by one program are few (a full and a last batch, training and validation): more is a leak.
 constexpr std::size_t kMostSpecializations = 16;
 
+bool lives_elsewhere(const Tensor& input) {
+  return input.dtype() == DType::Resource && input.resource() && input.resource()->owner();
+}
+
 }  // namespace
 
 ExecutableCache::ExecutableCache(std::shared_ptr<const Graph> graph, PassOptions passes)
@@ -116,8 +128,9 @@ ExecutableCache::~ExecutableCache() = default;
 const std::shared_ptr<const Graph>& ExecutableCache::graph() const { return state_->graph; }
 
 std::shared_ptr<Executable> ExecutableCache::specialize(std::span<const Tensor> inputs, Device& device) {
+  const bool op_by_op = std::any_of(inputs.begin(), inputs.end(), lives_elsewhere);
   auto matches = [&](const State::Entry& entry) {
-    return entry.device == &device && entry.inputs.size() == inputs.size() &&
+    return entry.device == &device && entry.op_by_op == op_by_op && entry.inputs.size() == inputs.size() &&
            std::equal(inputs.begin(), inputs.end(), entry.inputs.begin(),
                       [](const Tensor& tensor, const TensorSpec& spec) { return tensor.spec() == spec; });
   };
@@ -131,9 +144,10 @@ std::shared_ptr<Executable> ExecutableCache::specialize(std::span<const Tensor> 
   }
   Specs specs;
   for (const Tensor& input : inputs) specs.push_back(input.spec());
-  auto executable = compile(*state_->graph, specs, device, state_->passes);
+  auto executable = op_by_op ? compile_op_by_op(*state_->graph, specs, device)
+                             : compile(*state_->graph, specs, device, state_->passes);
   std::lock_guard lock(state_->mutex);
-  state_->entries.push_front({&device, std::move(specs), executable});
+  state_->entries.push_front({&device, op_by_op, std::move(specs), executable});
   if (state_->entries.size() > kMostSpecializations) state_->entries.pop_back();
   return executable;
 }

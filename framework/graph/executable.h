@@ -40,6 +40,8 @@ class Executable {
 
 std::shared_ptr<Executable> compile(const Graph& graph, const Specs& inputs, Device& device,
                                     const PassOptions& passes = {});
+// The same for a graph whose ops must run one by one, because some of its resources live elsewhere.
+std::shared_ptr<Executable> compile_op_by_op(const Graph& graph, const Specs& inputs, Device& device);
 
 // A traced graph with its captures, specialised on demand for the shapes it meets (a bounded cache). Thread-safe.
 class ExecutableCache {

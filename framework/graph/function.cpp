@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "cohort/core/random.h"
+#include "cohort/graph/hoist_iterators.h"
 #include "cohort/graph/specialize.h"
 
 namespace cohort {
@@ -62,53 +63,6 @@ struct Function::State {
       }
     }
     return true;
-  }
-
-  // Makes what the graph takes from its iterator arguments inputs of their own, pulled before it runs: shapes are known
-  // then, and the graph can be planned. Returns the iterator argument of each pull, in order.
-  static std::vector<int> hoist_iterators(Graph& graph, int arguments) {
-    std::vector<int> pulls;
-    for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-      if (graph.nodes[i].op->name() != "IteratorNext") continue;
-      const auto position = std::find(graph.inputs.begin(), graph.inputs.end(), graph.nodes[i].inputs[0].node);
-      if (position == graph.inputs.end() || position - graph.inputs.begin() >= arguments) continue;
-      pulls.push_back(static_cast<int>(position - graph.inputs.begin()));
-      // The outputs become Input nodes in front; the node itself loses its users and, with them, its effect.
-      const Specs outputs = graph.nodes[i].outputs;
-      std::vector<Node> inputs;
-      for (const TensorSpec& spec : outputs) {
-        Node input;
-        input.op = &find_op("Input");
-        input.attributes = {{"dtype", spec.dtype}, {"shape", spec.shape}};
-        input.outputs = {spec};
-        input.name = graph.nodes[i].name + "_element_" + std::to_string(inputs.size());
-        inputs.push_back(std::move(input));
-      }
-      replace_by_inputs(graph, static_cast<int>(i), std::move(inputs));
-      i += outputs.size() - 1;
-    }
-    return pulls;
-  }
-
-  // Puts `inputs` where node `at` stood, one for each of its outputs.
-  static void replace_by_inputs(Graph& graph, int at, std::vector<Node> inputs) {
-    const int added = static_cast<int>(inputs.size()) - 1;
-    auto moved = [&](Value& value) {
-      if (value.node == at) {
-        value = {at + value.output, 0};
-      } else if (value.node > at) {
-        value.node += added;
-      }
-    };
-    for (Node& node : graph.nodes) {
-      for (Value& input : node.inputs) moved(input);
-    }
-    for (Value& output : graph.outputs) moved(output);
-    for (int& input : graph.inputs) input += input > at ? added : 0;
-    for (int k = 0; k <= added; ++k) graph.inputs.push_back(at + k);
-    graph.nodes.erase(graph.nodes.begin() + at);
-    graph.nodes.insert(graph.nodes.begin() + at, std::make_move_iterator(inputs.begin()),
-                       std::make_move_iterator(inputs.end()));
   }
 
   // Axes in which an earlier trace of the same types and ranks differs become unknown, so that shapes that keep
@@ -178,7 +132,8 @@ Results Function::call(const Tensors& arguments) const {
   // Where its variables lie, else on the default device.
   Device* device = &default_device();
   for (const Tensor& capture : traced.captures) {
-    if (capture.resource() && std::string_view(capture.resource()->kind()) == "Variable") {
+    if (capture.resource() && !capture.resource()->owner() &&
+        std::string_view(capture.resource()->kind()) == "Variable") {
       device = &capture.resource()->shared_value().device();
       break;
     }
@@ -192,6 +147,13 @@ Results Function::call(const Tensors& arguments) const {
 TracedGraph Function::concrete(const Specs& arguments) const {
   std::lock_guard lock(state_->mutex);
   return state_->find(arguments).traced;
+}
+
+TracedGraph Function::concrete(const Tensors& examples) const {
+  Specs specs;
+  for (const Tensor& example : examples) specs.push_back(example.spec());
+  std::lock_guard lock(state_->mutex);
+  return state_->find(specs, examples).traced;
 }
 
 const Graph& Function::graph() const {

@@ -52,6 +52,8 @@ class Function {
 
   // The trace for these arguments, made if need be.
   TracedGraph concrete(const Specs& arguments) const;
+  // The same for arguments like these, resources among them.
+  TracedGraph concrete(const Tensors& examples) const;
   // The newest trace's graph.
   const Graph& graph() const;
   int trace_count() const;

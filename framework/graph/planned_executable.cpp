@@ -75,13 +75,13 @@ void PlannedExecutable::collect_claims() {
     if (input != graph_.inputs.end()) claims_.emplace_back(static_cast<int>(input - graph_.inputs.begin()), spec);
   };
   for (const Node& node : graph_.nodes) {
-    const Attributes& attributes = node.attributes;
+    const OpCall call(*node.op, node.attributes, {});
     const bool touches = node.op->reads_resources() || node.op->writes_resources();
-    if (touches && attributes.has("dtype") && attributes.has("shape")) {
-      claim(node.inputs[0], {attributes.get<DType>("dtype"), attributes.get<Shape>("shape")});
-    } else if (touches && attributes.has("groups")) {
+    if (touches && call.has_attr("dtype") && call.has_attr("shape")) {
+      claim(node.inputs[0], {call.attr<DType>("dtype"), call.attr<Shape>("shape")});
+    } else if (touches && call.has_attr("groups")) {
       // The last of an update's groups are the gradients; variable and slots have their shapes.
-      const int groups = attributes.get<int>("groups"), count = attributes.get<int>("count");
+      const int groups = call.attr<int>("groups"), count = call.attr<int>("count");
       for (int i = 0; i < (groups - 1) * count; ++i) {
         const Value& gradient = node.inputs[static_cast<std::size_t>((groups - 1) * count + i % count)];
         const Value& resource = node.inputs[static_cast<std::size_t>(i)];

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <unordered_map>
 
+#include "cohort/core/device_spec.h"
 #include "cohort/core/masks.h"
 #include "cohort/core/random.h"
 
@@ -79,6 +80,7 @@ class Tracer : public Dispatcher {
     }();
     Node& node = graph_->nodes.back();
     node.location = location_text();
+    if (const DeviceSpec device = current_device_spec(); !device.empty()) node.device = device.to_string();
     Tensors outputs;
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {
       outputs.push_back(Tensor::symbolic(node.outputs[i], {id_, first.node, static_cast<int>(i)}));

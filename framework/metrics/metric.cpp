@@ -16,9 +16,12 @@ void Metric::reset_state() {
 }
 
 Variable Metric::add_variable(const std::string& name, const Shape& shape, double initial, Aggregation aggregation) {
-  Variable variable(Tensor::full(shape, initial, dtype_),
-                    {.name = name, .trainable = false, .dtype = dtype_, .aggregation = aggregation});
-  variable.set_path(name_ + "/" + name);
+  Variable variable(InitialValue::constant(initial, shape, dtype_), {.name = name,
+                                                                     .trainable = false,
+                                                                     .dtype = dtype_,
+                                                                     .aggregation = aggregation,
+                                                                     .synchronization = Synchronization::OnRead,
+                                                                     .path = name_ + "/" + name});
   variables_.push_back(variable);
   return variable;
 }

@@ -78,6 +78,8 @@ void Layer::ensure_built(const std::vector<Shape>& inputs) {
 
 Element Layer::apply(const Element& inputs, const CallContext& context) {
   LayerCallScope scope(*this);
+  std::optional<VariableCreatorScope> variables;
+  if (VariableCreator* creator = variable_creator()) variables.emplace(creator);
   try {
     std::vector<Shape> shapes;
     Tensors leaves = inputs.flatten();

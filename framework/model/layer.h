@@ -22,6 +22,7 @@
 #include "cohort/variables/constraint.h"
 #include "cohort/variables/initializer.h"
 #include "cohort/variables/variable.h"
+#include "cohort/variables/variable_creator.h"
 
 namespace cohort {
 
@@ -157,6 +158,8 @@ class Layer : public Configurable, public std::enable_shared_from_this<Layer> {
   const std::vector<Ref<Metric>>& own_metrics() const { return metrics_; }
   void add_loss(const Tensor& loss);
   void mark_built() { built_ = true; }
+  // Where the weights made in its calls live, whatever scope the caller is in; nullptr: as the caller's scope says.
+  virtual VariableCreator* variable_creator() const { return nullptr; }
   // Notes a call on symbols; the symbols of its outputs.
   Symbols add_call(const Symbols& inputs, const ElementSpec& outputs);
   bool supports_masking_ = false;

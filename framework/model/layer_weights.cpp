@@ -13,12 +13,13 @@ Variable Layer::add_weight(const std::string& name, const Shape& shape, WeightOp
   }
   Ref<Initializer> initializer = options.initializer;
   if (!initializer) initializer = is_floating(options.dtype) ? "glorot_uniform" : "zeros";
-  Variable variable((*initializer)(shape, options.dtype), {.name = name,
-                                                           .trainable = options.trainable && trainable_,
-                                                           .dtype = options.dtype,
-                                                           .aggregation = options.aggregation});
   const std::string& scope = NameScope::current();
-  variable.set_path(scope.empty() ? this->name() + "/" + name : scope + "/" + name);
+  Variable variable(InitialValue(*initializer, shape, options.dtype),
+                    {.name = name,
+                     .trainable = options.trainable && trainable_,
+                     .dtype = options.dtype,
+                     .aggregation = options.aggregation,
+                     .path = (scope.empty() ? this->name() : scope) + "/" + name});
   if (options.constraint) variable.set_constraint(options.constraint);
   weights_.push_back({name, variable, options.regularizer, options.trainable});
   own_weights_.emplace_back(name, variable);

@@ -24,6 +24,8 @@ Model::Model(Symbols inputs, Symbols outputs, ModelOptions options) : Model(std:
 
 Model::~Model() = default;
 
+VariableCreator* Model::variable_creator() const { return strategy_->variable_creator(); }
+
 std::string Model::class_name() const {
   if (typeid(*this) != typeid(Model)) return Layer::class_name();
   return functional_ ? "Functional" : "Model";

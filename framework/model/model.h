@@ -131,6 +131,7 @@ class Model : public Layer {
 
  protected:
   Element forward(const Element& x, bool training);
+  VariableCreator* variable_creator() const override;
 
  private:
   void require_compiled(const char* method) const;

@@ -2,7 +2,9 @@
 #include "cohort/model/data_adapter.h"
 #include "cohort/model/model.h"
 #include "cohort/model/program.h"
+#include "cohort/model/strategy.h"
 #include "cohort/model/trainer.h"
+#include "cohort/variables/variable_body.h"
 
 namespace cohort {
 namespace {
@@ -39,6 +41,13 @@ void Model::compile(CompileOptions options) {
                            {{"steps_per_execution", options.steps_per_execution}});
   }
   check_names(options);
+  // Outside the strategy's scope a step could reach its state only by way of this process.
+  if (options.optimizer->iterations().body()->made_under() != strategy_->variable_creator()) {
+    throw invalid_argument("Model.compile", "the optimizer must be made under the model's strategy",
+                           {{"optimizer", options.optimizer->name()}, {"model", name()}},
+                           "Make the optimizer and call compile() within strategy.scope().");
+  }
+  StrategyScope scope(strategy_);
   forget_programs();
   compile_options_ = std::move(options);
   optimizer_ = compile_options_.optimizer;

@@ -4,6 +4,7 @@
 #include "cohort/core/masks.h"
 #include "cohort/losses/logits.h"
 #include "cohort/model/model.h"
+#include "cohort/model/strategy.h"
 
 namespace cohort {
 namespace {
@@ -83,6 +84,7 @@ const StepGraph& Program::step(const ElementSpec& spec) {
   if (const StepGraph* known = find_step(wanted)) return *known;
   std::lock_guard tracing(model_->trace_mutex());
   if (const StepGraph* known = find_step(wanted)) return *known;  // another thread was quicker
+  StrategyScope strategy(model_->strategy());  // the step may make layers' weights, metrics and optimizer slots
   auto made = std::make_unique<StepGraph>();
   made->spec = wanted;
   made->traced = trace(wanted.flatten(), [&](const Tensors& leaves) {
@@ -98,6 +100,7 @@ const StepGraph& Program::step(const ElementSpec& spec) {
 }
 
 Element Program::run_eagerly(const Element& element, const RandomState& random) {
+  StrategyScope strategy(model_->strategy());
   EagerAt dispatcher(random);
   DispatcherScope scope(dispatcher);
   return call_step(element);

@@ -1,5 +1,7 @@
 #include "cohort/model/strategy.h"
 
+#include <utility>
+
 #include "cohort/model/local_runner.h"
 
 namespace cohort {
@@ -17,9 +19,9 @@ thread_local std::shared_ptr<Strategy> innermost;
 
 }  // namespace
 
-StrategyScope::StrategyScope(std::shared_ptr<Strategy> strategy) : before_(std::move(innermost)) {
-  innermost = std::move(strategy);
-}
+StrategyScope::StrategyScope(std::shared_ptr<Strategy> strategy)
+    : before_(std::exchange(innermost, std::move(strategy))),
+      variables_(innermost ? innermost->variable_creator() : nullptr) {}
 StrategyScope::~StrategyScope() { innermost = std::move(before_); }
 
 std::shared_ptr<Strategy> current_strategy() {

@@ -6,6 +6,7 @@
 #include "cohort/data/creator.h"
 #include "cohort/data/dataset.h"
 #include "cohort/model/step_runner.h"
+#include "cohort/variables/variable_creator.h"
 
 namespace cohort {
 
@@ -27,6 +28,7 @@ class StrategyScope {
 
  private:
   std::shared_ptr<Strategy> before_;
+  VariableCreatorScope variables_;
 };
 
 // Where and how a model's steps run: here, on several devices, on a cluster. A model keeps the one it was made under.
@@ -36,6 +38,8 @@ class Strategy {
   virtual std::unique_ptr<StepRunner> make_runner(std::shared_ptr<Program> program, const RunnerData& data,
                                                   const RunnerOptions& options) = 0;
   virtual int num_replicas_in_sync() const { return 1; }
+  // Decides where variables made in its scope live; nullptr: here.
+  virtual VariableCreator* variable_creator() { return nullptr; }
 };
 
 // The strategy of the innermost scope; outside every scope the local one.

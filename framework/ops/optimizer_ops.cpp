@@ -6,16 +6,27 @@
 // with count = 2 and groups = 4. A pass joins single updates that share their other attributes and inputs.
 // The learning rate is a float32 scalar, iterations (updates done before this one) an int64 scalar.
 
+#include <utility>
+#include <vector>
+
 #include "cohort/core/op.h"
 
 namespace cohort {
 namespace {
 
-Specs check_update(const OpCall& call, int shared) {
+// What all variables of an update share, in order.
+using Shared = std::vector<std::pair<const char*, DType>>;
+
+// Kernels trust these numbers with memory: they are exact, as graphs also come from elsewhere.
+Specs check_update(const OpCall& call, int wanted_groups, const Shared& shared) {
   const int count = call.attr<int>("count"), groups = call.attr<int>("groups");
-  call.check(count > 0 && groups > 1 && call.num_inputs() == groups * count + shared,
+  call.check(groups == wanted_groups, "another number of groups is expected",
+             {{"groups", groups}, {"expected", wanted_groups}});
+  const int num_shared = static_cast<int>(shared.size());
+  call.check(count > 0 && call.num_inputs() >= num_shared && (call.num_inputs() - num_shared) % groups == 0 &&
+                 (call.num_inputs() - num_shared) / groups == count,
              "inputs must be groups * count values and the shared ones",
-             {{"inputs", call.num_inputs()}, {"groups", groups}, {"count", count}, {"shared", shared}});
+             {{"inputs", call.num_inputs()}, {"groups", groups}, {"count", count}, {"shared", num_shared}});
   for (int i = 0; i < (groups - 1) * count; ++i) {
     call.check(call.dtype(i) == DType::Resource, "variables and slots must come before gradients",
                {{"input", i}, {"dtype", call.dtype(i)}});
@@ -24,40 +35,60 @@ Specs check_update(const OpCall& call, int shared) {
     call.check(is_floating(call.dtype(i)) && call.dtype(i) == call.dtype((groups - 1) * count),
                "gradients must be floating and of one type", {{"input", i}, {"dtype", call.dtype(i)}});
   }
-  call.check(call.dtype(groups * count) == DType::Float32 && call.rank(groups * count) == 0,
-             "the learning rate must be a float32 scalar", {{"learning_rate", call.spec(groups * count)}});
+  for (int i = 0; i < num_shared; ++i) {
+    const auto& [name, dtype] = shared[static_cast<std::size_t>(i)];
+    const TensorSpec& given = call.spec(groups * count + i);
+    call.check(given.dtype == dtype && given.shape.rank() == 0,
+               std::string(name) + " must be a scalar of type " + to_string(dtype), {{name, given}});
+  }
   return {};
 }
 
-// An update of `groups` values for each variable and `shared` ones for all, as its comment lists them; `groups` is the
-// least number where slots are optional. `options` are its attributes beside those every update has.
-bool define_update(std::string name, int groups, int shared, const Attributes& options) {
+const std::pair<const char*, DType> kRate{"learning_rate", DType::Float32}, kIterations{"iterations", DType::Int64},
+    kProduct{"product", DType::Float32};
+
+// An update of `groups` values for each variable, as its comment lists them, and as many more as `optional` counts for
+// the call's options. `options` are its attributes beside those every update has.
+bool define_update(
+    std::string name, int groups, const Shared& shared, const Attributes& options,
+    int (*optional)(const OpCall&) = [](const OpCall&) { return 0; }) {
   OpDef& op = register_op(std::move(name));
-  op.inputs(groups + shared, -1).attr("count", 1).attr("groups", groups).attr("weight_decay", 0.0);
+  op.inputs(groups + static_cast<int>(shared.size()), -1);
+  op.attr("count", 1).attr("groups", groups).attr("weight_decay", 0.0);
   for (const Attributes::Entry& option : options) op.attr(option.name, option.value);
-  op.writes(-1).infer([shared](const OpCall& call) { return check_update(call, shared); }).not_differentiable();
+  op.writes(-1)
+      .infer([=](const OpCall& call) { return check_update(call, groups + optional(call), shared); })
+      .not_differentiable();
   return true;
+}
+
+int amsgrad_slots(const OpCall& call) { return call.attr<bool>("amsgrad") ? 1 : 0; }
+int rmsprop_slots(const OpCall& call) {
+  return (call.attr<double>("momentum") > 0.0 ? 1 : 0) + (call.attr<bool>("centered") ? 1 : 0);
 }
 
 [[maybe_unused]] const bool defined[] = {
     // (variable, gradient; learning_rate)
-    define_update("SGDUpdate", 2, 1, {}),
+    define_update("SGDUpdate", 2, {kRate}, {}),
     // (variable, momentum, gradient; learning_rate)
-    define_update("MomentumUpdate", 3, 1, {{"momentum", 0.0}, {"nesterov", false}}),
+    define_update("MomentumUpdate", 3, {kRate}, {{"momentum", 0.0}, {"nesterov", false}}),
     // (variable, momentum, velocity [, velocity_hat with amsgrad], gradient; learning_rate, iterations)
-    define_update("AdamUpdate", 4, 2, {{"beta_1", 0.9}, {"beta_2", 0.999}, {"epsilon", 1e-7}, {"amsgrad", false}}),
+    define_update("AdamUpdate", 4, {kRate, kIterations},
+                  {{"beta_1", 0.9}, {"beta_2", 0.999}, {"epsilon", 1e-7}, {"amsgrad", false}}, amsgrad_slots),
     // (variable, velocity [, momentum] [, average_gradient], gradient; learning_rate)
-    define_update("RMSpropUpdate", 3, 1, {{"rho", 0.9}, {"momentum", 0.0}, {"epsilon", 1e-7}, {"centered", false}}),
+    define_update("RMSpropUpdate", 3, {kRate},
+                  {{"rho", 0.9}, {"momentum", 0.0}, {"epsilon", 1e-7}, {"centered", false}}, rmsprop_slots),
     // (variable, accumulator, gradient; learning_rate)
-    define_update("AdagradUpdate", 3, 1, {{"epsilon", 1e-7}}),
+    define_update("AdagradUpdate", 3, {kRate}, {{"epsilon", 1e-7}}),
     // (variable, momentum, norm, gradient; learning_rate, iterations)
-    define_update("AdamaxUpdate", 4, 2, {{"beta_1", 0.9}, {"beta_2", 0.999}, {"epsilon", 1e-7}}),
+    define_update("AdamaxUpdate", 4, {kRate, kIterations}, {{"beta_1", 0.9}, {"beta_2", 0.999}, {"epsilon", 1e-7}}),
     // (variable, momentum, velocity, gradient; learning_rate, iterations, product of the momentum factors so far)
-    define_update("NadamUpdate", 4, 3, {{"beta_1", 0.9}, {"beta_2", 0.999}, {"epsilon", 1e-7}}),
+    define_update("NadamUpdate", 4, {kRate, kIterations, kProduct},
+                  {{"beta_1", 0.9}, {"beta_2", 0.999}, {"epsilon", 1e-7}}),
     // (variable, accumulated_grad, accumulated_delta_var, gradient; learning_rate)
-    define_update("AdadeltaUpdate", 4, 1, {{"rho", 0.95}, {"epsilon", 1e-7}}),
+    define_update("AdadeltaUpdate", 4, {kRate}, {{"rho", 0.95}, {"epsilon", 1e-7}}),
     // (variable, momentum, gradient; learning_rate)
-    define_update("LionUpdate", 3, 1, {{"beta_1", 0.9}, {"beta_2", 0.99}}),
+    define_update("LionUpdate", 3, {kRate}, {{"beta_1", 0.9}, {"beta_2", 0.99}}),
 };
 
 }  // namespace

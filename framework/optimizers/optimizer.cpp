@@ -5,15 +5,47 @@
 #include "cohort/core/log.h"
 #include "cohort/graph/trace.h"
 #include "cohort/ops/math.h"
+#include "cohort/variables/shards.h"
+#include "cohort/variables/variable_body.h"
+#include "cohort/variables/variable_creator.h"
 
 namespace cohort {
 namespace {
 
 Variable scalar_state(const std::string& owner, const std::string& name, double value, DType dtype) {
-  Variable variable(Tensor::scalar(value, dtype),
-                    {.name = name, .trainable = false, .dtype = dtype, .aggregation = Aggregation::OnlyFirstReplica});
-  variable.set_path(owner + "/" + name);
-  return variable;
+  return Variable(InitialValue::constant(value, {}, dtype), {.name = name,
+                                                             .trainable = false,
+                                                             .dtype = dtype,
+                                                             .aggregation = Aggregation::OnlyFirstReplica,
+                                                             .path = owner + "/" + name});
+}
+
+// Shards that stand together in order become the variable they are of.
+Variables with_shards_joined(const Variables& variables) {
+  Variables result;
+  for (std::size_t i = 0; i < variables.size(); ++i) {
+    const std::shared_ptr<VariableBody> whole = variables[i].body()->whole();
+    const std::size_t parts = whole ? whole->parts().size() : 0;
+    if (parts > 0 && parts <= variables.size() - i &&
+        std::equal(whole->parts().begin(), whole->parts().end(), variables.begin() + static_cast<std::ptrdiff_t>(i))) {
+      result.push_back(Variable(whole));
+      i += parts - 1;
+    } else {
+      result.push_back(variables[i]);
+    }
+  }
+  return result;
+}
+
+Gradients gradients_of_shards(const Gradient& gradient, const Variables& shards) {
+  if (shards.size() == 1) return {gradient};
+  const std::vector<RowRange> ranges = row_ranges(shards);
+  Gradients parts;
+  for (std::size_t i = 0; i < shards.size(); ++i) {
+    parts.push_back(gradient.is_slices() ? Gradient(rows_of(gradient.slices(), ranges, i))
+                                         : Gradient(rows_of(gradient.dense(), ranges[i])));
+  }
+  return parts;
 }
 
 }  // namespace
@@ -71,48 +103,102 @@ void Optimizer::fields_changed() {
 }
 
 void Optimizer::build(const Variables& variables) {
+  const std::string who = "Optimizer '" + name_ + "'";
+  for (const Variable& variable : variables) {
+    if (variable.sharded()) {
+      throw invalid_argument(who, "build() takes shards in the place of a sharded variable",
+                             {{"variable", variable.path()}}, "Call ensure_built(), or leave it to apply().");
+    }
+  }
   trained_ = variables;
+  wholes_ = with_shards_joined(variables);
+  for (const Variable& whole : wholes_) {
+    if (whole.sharded() && needs_whole_variable()) {
+      throw invalid_argument(who, "this optimizer looks across a whole variable, which must not be sharded",
+                             {{"variable", whole.path()}, {"shards", whole.shards().size()}},
+                             "Leave the strategy's variable_partitioner out, or take another optimizer.");
+    }
+  }
   if (settings_.use_ema) {
-    for (const Variable& variable : variables) averages_.push_back(add_slot(variable, "average"));
+    for (const Variable& variable : trained_) averages_.push_back(add_slot(variable, "average"));
   }
   if (settings_.gradient_accumulation_steps) {
-    for (const Variable& variable : variables) accumulators_.push_back(add_slot(variable, "gradient_accumulator"));
+    for (const Variable& whole : wholes_) accumulators_.push_back(add_slot(whole, "gradient_accumulator"));
   }
   first_slot_ = state_.size();
   built_ = true;
 }
 
-Variable Optimizer::add_state(const std::string& name, const Tensor& initial) {
-  Variable variable(initial, {.name = name, .trainable = false, .dtype = initial.dtype()});
-  variable.set_path(name_ + "/" + name);
-  state_.push_back(variable);
+void Optimizer::ensure_built(const Variables& variables) {
+  if (built_) return;
+  EagerScope eager;
+  // Slots belong to the strategy of the rest of the state, wherever the first step happens to be traced.
+  VariableCreatorScope creator(iterations_.body()->made_under());
+  build(shards_of(variables));
+}
+
+Variable Optimizer::whole_of(const Variable& variable) const {
+  if (const std::shared_ptr<VariableBody> whole = variable.body()->whole()) {
+    for (const Variable& known : wholes_) {
+      if (known.body() == whole) return known;
+    }
+  }
   return variable;
 }
 
-Variable Optimizer::add_slot(const Variable& like, const std::string& name, double initial) {
-  std::string full_name = like.path() + "_" + name;
-  std::replace(full_name.begin(), full_name.end(), '/', '_');
-  return add_state(full_name, Tensor::full(like.shape(), initial, like.dtype()));
+Variable Optimizer::add_state(const std::string& name, const Tensor& initial) {
+  state_.push_back(
+      Variable(initial, {.name = name, .trainable = false, .dtype = initial.dtype(), .path = name_ + "/" + name}));
+  return state_.back();
 }
 
-int Optimizer::index_of(const Variable& variable) const {
-  const auto found = std::find(trained_.begin(), trained_.end(), variable);
-  if (found == trained_.end()) {
+Variable Optimizer::add_slot(const Variable& like, const std::string& name, double initial) {
+  if (like.sharded()) {
+    for (const Variable& shard : like.shards()) add_slot(shard, name, initial);
+    return state_.back();
+  }
+  const Variable whole = whole_of(like);
+  std::string full_name = whole.path() + "_" + name;
+  std::replace(full_name.begin(), full_name.end(), '/', '_');
+  const VariableOptions options{.name = full_name,
+                                .trainable = false,
+                                .dtype = like.dtype(),
+                                .colocate_with = like.body(),
+                                .path = name_ + "/" + full_name};
+  const InitialValue value = InitialValue::constant(initial, like.shape(), like.dtype());
+  if (whole == like) {
+    state_.push_back(Variable(value, options));
+    return state_.back();
+  }
+  auto slot = std::find_if(slot_parts_.begin(), slot_parts_.end(),
+                           [&](const SlotParts& each) { return each.name == full_name; });
+  if (slot == slot_parts_.end()) slot = slot_parts_.insert(slot, {full_name, {}});
+  const Variable part(value, shard_options(options, static_cast<std::int64_t>(slot->parts.size())));
+  slot->parts.push_back(part);
+  if (slot->parts.size() == whole.shards().size()) {
+    state_.push_back(Variable(join_shards(std::move(slot->parts), options)));
+    slot_parts_.erase(slot);
+  }
+  return part;
+}
+
+int Optimizer::position_in(const Variables& list, const Variable& variable) const {
+  const auto found = std::find(list.begin(), list.end(), variable);
+  if (found == list.end()) {
     throw invalid_argument("Optimizer '" + name_ + "'", "only variables the optimizer was built with can be updated",
                            {{"variable", variable.path()}}, "Make a new optimizer for another set of variables.");
   }
-  return static_cast<int>(found - trained_.begin());
+  return static_cast<int>(found - list.begin());
 }
+
+int Optimizer::index_of(const Variable& variable) const { return position_in(trained_, variable); }
 
 void Optimizer::apply(const Gradients& gradients, const Variables& variables) {
   if (gradients.size() != variables.size()) {
     throw invalid_argument("Optimizer '" + name_ + "'", "one gradient for each variable is expected",
                            {{"gradients", gradients.size()}, {"variables", variables.size()}});
   }
-  if (!built_) {
-    EagerScope eager;
-    build(variables);
-  }
+  ensure_built(variables);
   NameScope scope(name_);
   // One read for all variables, so that their updates can become one.
   struct DoneScope {
@@ -124,7 +210,7 @@ void Optimizer::apply(const Gradients& gradients, const Variables& variables) {
   Variables updated;
   std::string missing;
   for (std::size_t i = 0; i < gradients.size(); ++i) {
-    index_of(variables[i]);
+    for (const Variable& shard : variables[i].shards()) index_of(shard);
     if (gradients[i].defined()) {
       given.push_back(gradients[i]);
       updated.push_back(variables[i]);
@@ -155,11 +241,14 @@ void Optimizer::update_all(const Gradients& gradients, const Variables& variable
   const Tensor rate = current_learning_rate();
   begin_update();
   for (std::size_t i = 0; i < gradients.size(); ++i) {
-    Variable variable = variables[i];
-    if (const double decay = decays_in_update() ? 0.0 : weight_decay_of(variable); decay != 0.0) {
-      variable.assign_sub(variable.value() * decay * ops::cast(rate, variable.dtype()));
+    Variables shards = variables[i].shards();
+    const Gradients parts = gradients_of_shards(gradients[i], shards);
+    for (std::size_t k = 0; k < shards.size(); ++k) {
+      if (const double decay = decays_in_update() ? 0.0 : weight_decay_of(shards[k]); decay != 0.0) {
+        shards[k].assign_sub(shards[k].value() * decay * ops::cast(rate, shards[k].dtype()));
+      }
+      update_step(parts[k], shards[k], rate);
     }
-    update_step(gradients[i], variable, rate);
   }
 }
 
@@ -194,7 +283,7 @@ void Optimizer::update_averages() {
 
 void Optimizer::finalize_variable_values(const Variables& variables) {
   if (!settings_.use_ema || !built_) return;
-  for (Variable variable : variables) {
+  for (Variable& variable : shards_of(variables)) {
     variable.assign(averages_[static_cast<std::size_t>(index_of(variable))].value());
   }
 }

@@ -79,8 +79,11 @@ class Optimizer : public Configurable {
   void visit_fields(FieldVisitor& visitor) override;
   void fields_changed() override;
 
-  // Makes the slot variables; called once, outside every trace. An override calls the base first.
+  // Makes the slot variables; called once, outside every trace, with the shards in a sharded variable's place. An
+  // override calls the base first.
   virtual void build(const Variables& variables);
+  // Builds for these variables unless that was done, as apply() does.
+  void ensure_built(const Variables& variables);
   // Applies gradients (undefined ones are skipped) to variables; builds on first use. Increments `iterations`.
   void apply(const Gradients& gradients, const Variables& variables);
   // Changes one variable by its gradient at the given rate: a few ops, for a built-in a single update op.
@@ -115,7 +118,8 @@ class Optimizer : public Configurable {
   };
 
  protected:
-  // A slot shaped like `like`, named "<path with underscores>_<name>" as Keras names it.
+  // A slot shaped like `like` that lies with it, named "<path with underscores>_<name>" as Keras names it. Slots of all
+  // shards of a variable count as one of variables().
   Variable add_slot(const Variable& like, const std::string& name, double initial = 0.0);
   // The slot of a variable made in build(), by the order given there.
   int index_of(const Variable& variable) const;
@@ -138,6 +142,9 @@ class Optimizer : public Configurable {
 
  private:
   void make_state();
+  int position_in(const Variables& list, const Variable& variable) const;
+  // The variable this one is a shard of, if the optimizer was built with all of it; else itself.
+  Variable whole_of(const Variable& variable) const;
   Tensor is_update_step() const;
   void update_all(const Gradients& gradients, const Variables& variables);
   void update_when_due(const Gradients& gradients, const Variables& variables);
@@ -149,9 +156,16 @@ class Optimizer : public Configurable {
   Variable iterations_;
   Variable learning_rate_;
   Variables state_;
-  Variables trained_;
-  Variables averages_;
-  Variables accumulators_;
+  Variables trained_;       // shards in the place of sharded ones
+  Variables wholes_;        // the same without the cuts
+  Variables averages_;      // of trained_
+  Variables accumulators_;  // of wholes_
+  // Slots of shards that still lack those of the other shards.
+  struct SlotParts {
+    std::string name;
+    Variables parts;
+  };
+  std::vector<SlotParts> slot_parts_;
   std::size_t first_slot_ = 0;  // in state_: where the optimizer's own slots begin
   Tensor done_;                 // updates_done(), while apply() is under way
   Variables undecayed_;

@@ -42,10 +42,11 @@ void Optimizer::exclude_from_weight_decay(const Variables& variables, const std:
 
 double Optimizer::weight_decay_of(const Variable& variable) const {
   if (!settings_.weight_decay) return 0.0;
+  const Variable whole = whole_of(variable);
   if (std::find(undecayed_.begin(), undecayed_.end(), variable) != undecayed_.end()) return 0.0;
-  const bool named = std::any_of(undecayed_names_.begin(), undecayed_names_.end(), [&](const std::string& word) {
-    return variable.name().find(word) != std::string::npos;
-  });
+  if (std::find(undecayed_.begin(), undecayed_.end(), whole) != undecayed_.end()) return 0.0;
+  const bool named = std::any_of(undecayed_names_.begin(), undecayed_names_.end(),
+                                 [&](const std::string& word) { return whole.name().find(word) != std::string::npos; });
   return named ? 0.0 : *settings_.weight_decay;
 }
 
@@ -57,7 +58,7 @@ Tensor Optimizer::is_update_step() const {
 Gradients Optimizer::accumulate(Gradients gradients, const Variables& variables) {
   const Tensor due = is_update_step();
   for (std::size_t i = 0; i < gradients.size(); ++i) {
-    Variable accumulator = accumulators_[static_cast<std::size_t>(index_of(variables[i]))];
+    Variable accumulator = accumulators_[static_cast<std::size_t>(position_in(wholes_, variables[i]))];
     const Tensor sum = gradients[i].dense() + accumulator.value();
     accumulator.assign(ops::where(due, 0.0, sum));
     gradients[i] = sum / static_cast<double>(*settings_.gradient_accumulation_steps);

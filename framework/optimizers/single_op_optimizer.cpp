@@ -2,13 +2,15 @@
 
 #include "cohort/core/dispatch.h"
 #include "cohort/ops/cast.h"
+#include "cohort/variables/shards.h"
 
 namespace cohort {
 
 void SingleOpOptimizer::build(const Variables& variables) {
   if (built()) return;
-  Optimizer::build(variables);
-  make_slots(variables);
+  const Variables shards = shards_of(variables);
+  Optimizer::build(shards);
+  make_slots(shards);
 }
 
 void SingleOpOptimizer::add_slots(const Variables& variables, std::initializer_list<const char*> names,

@@ -120,7 +120,7 @@ void plan_group(const Hdf5File& file, const std::string& group, const std::strin
 void plan_optimizer(Model& model, const Hdf5File& file, std::vector<Assignment>& plan) {
   if (!model.compiled() || !model.optimizer() || !file.exists("optimizer/vars")) return;
   Optimizer& optimizer = *model.optimizer();
-  if (!optimizer.built()) optimizer.build(model.trainable_variables());
+  optimizer.ensure_built(model.trainable_variables());
   std::vector<Assignment> mine;
   try {
     plan_group(file, "optimizer/vars", optimizer.class_name(), optimizer.variables(), mine);

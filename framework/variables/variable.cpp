@@ -1,64 +1,85 @@
 #include "cohort/variables/variable.h"
 
-#include <atomic>
-
 #include "cohort/core/dispatch.h"
 #include "cohort/graph/trace.h"
+#include "cohort/variables/shards.h"
+#include "cohort/variables/variable_body.h"
+#include "cohort/variables/variable_creator.h"
 
 namespace cohort {
+namespace {
 
-class Variable::Body : public Resource {
- public:
-  Body(const Tensor& initial, VariableOptions options)
-      : Resource(options.name),
-        options_(std::move(options)),
-        path_(options_.name),
-        spec_(initial.spec()),
-        value_(initial) {}
+Tensor cast(const Tensor& value, DType dtype) {
+  return value.dtype() == dtype ? value : run_op("Cast", {value}, {{"dtype", dtype}});
+}
 
-  const char* kind() const override { return "Variable"; }
-  void* kernel_pointer() override { return value_.raw(); }
-  void prepare_write() override {
-    // A tensor that was read shares this memory and must keep its value.
-    if (!value_.buffer()->unique()) value_ = value_.clone();
-  }
-  Tensor shared_value() override { return value_.view(value_.shape()); }
-  TensorSpec value_spec() const override { return spec_; }
-
-  VariableOptions options_;
-  std::string path_;
-  const TensorSpec spec_;  // never changes, while the value moves to other memory
-  Tensor value_;
-  Ref<Constraint> constraint_;
-};
-
-Variable::Variable(const Tensor& initial_value, VariableOptions options) {
+const Tensor& checked(const Tensor& initial_value, const VariableOptions& options) {
   if (initial_value.is_symbolic()) {
     throw failed_precondition("Variable '" + options.name + "'", "a variable's initial value must be concrete",
                               {{"initial_value", initial_value.spec()}},
                               "Make variables in build() or before the traced function.");
   }
+  return initial_value;
+}
+
+// Of the type the variable is to have.
+InitialValue converted(const InitialValue& initial, DType dtype) {
+  return initial.spec().dtype == dtype ? initial : InitialValue(cast(initial.value(), dtype));
+}
+
+}  // namespace
+
+Variable::Variable(const Tensor& initial_value, VariableOptions options)
+    : Variable(InitialValue(checked(initial_value, options)), options) {}
+
+Variable::Variable(const InitialValue& given, VariableOptions options) {
   EagerScope eager;
-  Tensor value = initial_value;
-  if (value.dtype() != options.dtype) value = run_op("Cast", {value}, {{"dtype", options.dtype}});
-  // Memory of its own: what the caller holds must not change with the variable.
-  body_ = std::make_shared<Body>(value.to(default_device()).clone(), std::move(options));
-  handle_ = Tensor::of_resource(body_);
+  const InitialValue initial = converted(given, options.dtype);
+  VariableCreator* creator = current_variable_creator();
+  if (creator) body_ = creator->create(initial, options);
+  if (!body_) {
+    Tensor value = initial.value().to(default_device());
+    // Memory of its own: what the caller holds must not change with the variable.
+    if (initial.concrete()) value = value.clone();
+    body_ = std::make_shared<LocalVariable>(std::move(value), std::move(options));
+  }
+  body_->made_under_ = creator;
+  if (!sharded()) handle_ = Tensor::of_resource(body_);
+}
+
+Variable::Variable(std::shared_ptr<VariableBody> body) : body_(std::move(body)) {
+  if (!sharded()) handle_ = Tensor::of_resource(body_);
 }
 
 const std::string& Variable::name() const { return body_->name(); }
-const std::string& Variable::path() const { return body_->path_; }
-void Variable::set_path(std::string path) { body_->path_ = std::move(path); }
-DType Variable::dtype() const { return body_->spec_.dtype; }
-const Shape& Variable::shape() const { return body_->spec_.shape; }
-bool Variable::trainable() const { return body_->options_.trainable; }
-void Variable::set_trainable(bool trainable) { body_->options_.trainable = trainable; }
-Aggregation Variable::aggregation() const { return body_->options_.aggregation; }
-const Ref<Constraint>& Variable::constraint() const { return body_->constraint_; }
-void Variable::set_constraint(Ref<Constraint> constraint) { body_->constraint_ = std::move(constraint); }
-const Tensor& Variable::handle() const { return handle_; }
+const std::string& Variable::path() const { return body_->path(); }
+void Variable::set_path(std::string path) { body_->set_path(std::move(path)); }
+DType Variable::dtype() const { return body_->spec().dtype; }
+const Shape& Variable::shape() const { return body_->spec().shape; }
+bool Variable::trainable() const { return body_->options().trainable; }
+void Variable::set_trainable(bool trainable) { body_->set_trainable(trainable); }
+Aggregation Variable::aggregation() const { return body_->options().aggregation; }
+Synchronization Variable::synchronization() const { return body_->options().synchronization; }
+const Ref<Constraint>& Variable::constraint() const { return body_->constraint(); }
+void Variable::set_constraint(Ref<Constraint> constraint) { body_->set_constraint(std::move(constraint)); }
 
-Tensor Variable::value() const { return run_op("ReadVariable", {handle_}, {{"dtype", dtype()}, {"shape", shape()}}); }
+bool Variable::sharded() const { return !body_->parts().empty(); }
+std::vector<Variable> Variable::shards() const { return sharded() ? body_->parts() : std::vector<Variable>{*this}; }
+
+const Tensor& Variable::handle() const {
+  if (body_ && sharded()) {
+    throw failed_precondition("Variable '" + path() + "'", "a sharded variable has no handle of its own",
+                              {{"shards", body_->parts().size()}}, "Use those of shards().");
+  }
+  return handle_;
+}
+
+Tensor Variable::value() const {
+  if (!sharded()) return run_op("ReadVariable", {handle_}, {{"dtype", dtype()}, {"shape", shape()}});
+  Tensors rows;
+  for (const Variable& shard : body_->parts()) rows.push_back(shard.value());
+  return run_op("Concat", rows, {{"axis", 0}});
+}
 
 namespace {
 
@@ -69,24 +90,41 @@ Tensor fitting(const Variable& variable, const Tensor& value, const char* what) 
                            std::string(what) + " needs a value of the variable's shape",
                            {{"value.shape", value.shape()}, {"variable.shape", variable.shape()}});
   }
-  return value.dtype() == variable.dtype() ? value : run_op("Cast", {value}, {{"dtype", variable.dtype()}});
+  return cast(value, variable.dtype());
+}
+
+// Runs a write on the variable, or with its rows of the value on each shard.
+void write(const Variable& variable, const char* op, const Tensor& value) {
+  if (!variable.sharded()) {
+    run_op_all(op, {variable.handle(), value}, {{"dtype", variable.dtype()}, {"shape", variable.shape()}});
+    return;
+  }
+  const Variables shards = variable.shards();
+  const std::vector<RowRange> ranges = row_ranges(shards);
+  for (std::size_t i = 0; i < shards.size(); ++i) write(shards[i], op, rows_of(value, ranges[i]));
 }
 
 }  // namespace
 
-void Variable::assign(const Tensor& value) {
-  run_op_all("AssignVariable", {handle_, fitting(*this, value, "assign")}, {{"dtype", dtype()}, {"shape", shape()}});
-}
+void Variable::assign(const Tensor& value) { write(*this, "AssignVariable", fitting(*this, value, "assign")); }
 void Variable::assign_add(const Tensor& delta) {
-  run_op_all("AssignAddVariable", {handle_, fitting(*this, delta, "assign_add")},
-             {{"dtype", dtype()}, {"shape", shape()}});
+  write(*this, "AssignAddVariable", fitting(*this, delta, "assign_add"));
 }
 void Variable::assign_sub(const Tensor& delta) {
-  run_op_all("AssignSubVariable", {handle_, fitting(*this, delta, "assign_sub")},
-             {{"dtype", dtype()}, {"shape", shape()}});
+  write(*this, "AssignSubVariable", fitting(*this, delta, "assign_sub"));
 }
+
 void Variable::scatter_add(const Tensor& indices, const Tensor& values) {
-  run_op_all("ScatterAddVariable", {handle_, indices, values}, {{"dtype", dtype()}, {"shape", shape()}});
+  if (!sharded()) {
+    run_op_all("ScatterAddVariable", {handle_, indices, values}, {{"dtype", dtype()}, {"shape", shape()}});
+    return;
+  }
+  const std::vector<RowRange> ranges = row_ranges(body_->parts());
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    Variable shard = body_->parts()[i];
+    const IndexedSlices rows = rows_of(IndexedSlices{values, indices, {}}, ranges, i);
+    shard.scatter_add(rows.indices, rows.values);
+  }
 }
 
 void write_now(const Variable& variable, const Tensor& value) {

@@ -67,6 +67,23 @@ const Value* neutral_operation(const Graph& graph, const Node& node) {
   return nullptr;
 }
 
+// The part that a slice cuts out of a concatenation, when it is exactly one of those that were joined: a sharded
+// variable's gradient is put together only to be cut again.
+const Value* joined_part(const Graph& graph, const Node& node) {
+  if (node.op->name() != "Slice") return nullptr;
+  const Node& source = graph.nodes[static_cast<std::size_t>(node.inputs[0].node)];
+  if (source.op->name() != "Concat") return nullptr;
+  const int given_axis = source.attributes.get<int>("axis");
+  const int axis = given_axis < 0 ? given_axis + source.outputs[0].shape.rank() : given_axis;
+  const auto begin = node.attributes.get<std::vector<std::int64_t>>("begin")[static_cast<std::size_t>(axis)];
+  std::int64_t at = 0;
+  for (const Value& part : source.inputs) {
+    if (begin == at && graph.spec(part) == node.outputs[0]) return &part;
+    at += graph.spec(part).shape[axis];
+  }
+  return nullptr;
+}
+
 void make_constant(Node& node, const Tensor& value) {
   node.op = &find_op("Constant");
   node.inputs.clear();
@@ -82,6 +99,7 @@ void fold(Graph& graph) {
     if (is_input(node) || is_constant(node) || node.op->is_random() || node.op->is_stateful()) continue;
     const Value* same = repeated_input(graph, node);
     if (!same) same = neutral_operation(graph, node);
+    if (!same) same = joined_part(graph, node);
     if (same) {
       replace_uses(graph, {static_cast<int>(i), 0}, *same);
       continue;

@@ -1,0 +1,46 @@
+#include "cohort/variables/variable_body.h"
+
+#include "cohort/variables/variable.h"
+
+namespace cohort {
+
+VariableBody::VariableBody(TensorSpec spec, VariableOptions options)
+    : Resource(options.name), spec_(std::move(spec)), options_(std::move(options)) {
+  if (options_.path.empty()) options_.path = options_.name;
+  options_.colocate_with.reset();  // a matter of its making alone; keeping it would keep the other one alive
+}
+
+const std::vector<Variable>& VariableBody::parts() const {
+  static const auto* none = new std::vector<Variable>;
+  return *none;
+}
+
+void VariableBody::set_trainable(bool trainable) {
+  options_.trainable = trainable;
+  for (Variable part : parts()) part.set_trainable(trainable);
+}
+
+void VariableBody::set_path(std::string path) {
+  options_.path = std::move(path);
+  for (std::size_t i = 0; i < parts().size(); ++i) {
+    Variable(parts()[i]).set_path(options_.path + "/part_" + std::to_string(i));
+  }
+}
+
+LocalVariable::LocalVariable(Tensor value, VariableOptions options)
+    : VariableBody(value.spec(), std::move(options)), value_(std::move(value)) {}
+
+void LocalVariable::prepare_write() {
+  // A tensor that was read shares this memory and must keep its value.
+  if (!value_.buffer()->unique()) value_ = value_.clone();
+}
+
+void LocalVariable::replace_value(Tensor value) {
+  if (value.spec() != spec()) {
+    throw invalid_argument("Variable '" + path() + "'", "a new value must have the variable's type and shape",
+                           {{"value", value.spec()}, {"variable", spec()}});
+  }
+  value_ = std::move(value);
+}
+
+}  // namespace cohort

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "cohort/core/dtype.h"
+
+namespace cohort {
+
+class VariableBody;
+
+// How values that replicas hold apart become one.
+enum class Aggregation { None, Sum, Mean, OnlyFirstReplica };
+// When they become one: with every write, or (metrics) when somebody reads.
+enum class Synchronization { Auto, OnWrite, OnRead };
+
+struct VariableOptions {
+  std::string name = "variable";
+  bool trainable = true;
+  DType dtype = DType::Float32;
+  Aggregation aggregation = Aggregation::Mean;
+  Synchronization synchronization = Synchronization::Auto;
+  // The variable this one must lie with (an optimizer's slot with its weight); none: anywhere.
+  std::shared_ptr<VariableBody> colocate_with = nullptr;
+  // "sequential/dense/kernel"; left out: its name.
+  std::string path = {};
+};
+
+}  // namespace cohort
