@@ -36,4 +36,5 @@
 #include "cohort/summary/event_writer.h"
 #include "cohort/variables/constraints.h"
 #include "cohort/variables/initializers.h"
+#include "cohort/variables/sharded_variable.h"
 #include "cohort/variables/variable.h"

@@ -4,6 +4,7 @@
 #include "cohort/data/iterator.h"
 #include "cohort/datasets/datasets.h"
 #include "cohort/graph/function.h"
+#include "cohort/graph/hoist_iterators.h"
 #include "cohort/ops/math.h"
 
 namespace cohort {
@@ -65,6 +66,22 @@ TEST(IteratorInFunction, MayBeCaptured) {
 TEST(Iterator, RefusesOtherHandles) {
   EXPECT_THAT([] { Iterator().next(); }, ThrowsMessage<Error>(HasSubstr("Dataset::iterator()")));
   EXPECT_THAT([] { Iterator(Tensor::scalar(1)).element_spec(); }, ThrowsMessage<Error>(HasSubstr("handle=float32()")));
+}
+
+TEST(IteratorInFunction, ATraceCanBeHadForExamplesAndItsPullsHoisted) {
+  const Function step = function([](Tensor scale, Iterator data) {
+    auto [x, y] = data.next<2>();
+    auto [next_x, next_y] = data.next<2>();
+    return scale * (x + y + next_x * next_y);
+  });
+  const Iterator data = pairs().iterator();
+  const TracedGraph traced = step.concrete(Tensors{Tensor::scalar(2), data.handle()});
+  EXPECT_EQ(step.trace_count(), 1);
+  Graph graph = *traced.graph;
+  EXPECT_EQ(hoist_iterators(graph, traced.num_arguments), (std::vector<int>{1, 1}));
+  EXPECT_EQ(graph.inputs.size(), 2u + 2u * 2u);
+  step(Tensor::scalar(3), data);
+  EXPECT_EQ(step.trace_count(), 1) << "the same trace serves the call";
 }
 
 }  // namespace

@@ -10,10 +10,12 @@
 #include "cohort/ops/array.h"
 #include "cohort/ops/creation.h"
 #include "cohort/ops/indexing.h"
+#include "cohort/ops/joining.h"
 #include "cohort/ops/math.h"
 #include "cohort/ops/matmul.h"
 #include "cohort/ops/random_ops.h"
 #include "cohort/ops/reduce.h"
+#include "cohort/ops/slicing.h"
 #include "cohort/variables/variable.h"
 
 namespace cohort {
@@ -218,6 +220,27 @@ TEST(ExecutableCache, SpecialisesPerShapeAndForgetsTheOldest) {
     cache.run(in, out, {});
     EXPECT_EQ(out[0].item<float>(), 2.0f * static_cast<float>(n));
   }
+}
+
+// What was put together only to be cut again at the seams is never put together.
+TEST(Passes, FoldTakesSlicesFromThePartsOfAConcatenation) {
+  const Case joined = make_case({numbers({4, 3}), numbers({2, 3}, 2)}, [](const Tensors& in) {
+    const Tensor whole = ops::concatenate({in[0] * 2.0, in[1] * 3.0}, 0);
+    return Tensors{ops::slice(whole, {0, 0}, {4, 3}), ops::slice(whole, {4, 0}, {2, -1})};
+  });
+  EXPECT_EQ(count(joined.compile()->graph(), "Concat"), 0);
+  EXPECT_EQ(count(joined.compile()->graph(), "Slice"), 0);
+  EXPECT_EQ(count(joined.compile({.fold = false})->graph(), "Slice"), 2);
+  EXPECT_EQ(joined.run(), joined.run({.fold = false}));
+
+  const Case across = make_case({numbers({2, 3}), numbers({2, 3}, 2)}, [](const Tensors& in) {
+    const Tensor rows = ops::concatenate({in[0] * 2.0, in[1] * 3.0}, 0);
+    const Tensor columns = ops::concatenate({in[0] * 2.0, in[1] * 3.0}, -1);
+    return Tensors{ops::slice(rows, {1, 0}, {2, 3}), ops::slice(rows, {2, 1}, {2, 2}),
+                   ops::slice(columns, {0, 3}, {2, 3}), ops::slice(columns, {0, 2}, {2, 3})};
+  });
+  EXPECT_EQ(count(across.compile()->graph(), "Slice"), 3) << "only the third takes a part exactly";
+  EXPECT_EQ(across.run(), across.run({.fold = false}));
 }
 
 }  // namespace

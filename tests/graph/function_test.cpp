@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "cohort/autodiff/tape.h"
+#include "cohort/core/device_spec.h"
 #include "cohort/ops/creation.h"
 #include "cohort/ops/math.h"
 #include "cohort/ops/reduce.h"
@@ -162,6 +163,21 @@ TEST(Function, ErrorsInATraceNameTheScope) {
   } catch (const Error& error) {
     EXPECT_NE(std::string(error.what()).find("my_layer"), std::string::npos) << error.what();
   }
+}
+
+TEST(Trace, NodesRememberTheDeviceScopes) {
+  const TracedGraph traced = trace({{DType::Float32, {2}}}, [](const Tensors& in) {
+    const Tensor anywhere = in[0] + 1.0;
+    const auto outer = device("/job:ps/task:1");
+    const Tensor there = anywhere * 2.0;
+    const auto inner = device("/cpu:0");
+    return Tensors{there - 1.0};
+  });
+  std::vector<std::string> devices;
+  for (const Node& node : traced.graph->nodes) {
+    if (!node.inputs.empty()) devices.push_back(node.device);
+  }
+  EXPECT_EQ(devices, (std::vector<std::string>{"", "/job:ps/task:1", "/job:ps/task:1/device:CPU:0"}));
 }
 
 }  // namespace
