@@ -95,8 +95,12 @@ void PlannedExecutable::collect_claims() {
 void PlannedExecutable::check_claims(std::span<const Tensor> inputs, Frame& frame) const {
   for (std::size_t i = 0; i < claims_.size(); ++i) {
     const auto& [input, claimed] = claims_[i];
-    const Resource* resource = inputs[static_cast<std::size_t>(input)].resource().get();
+    Resource* resource = inputs[static_cast<std::size_t>(input)].resource().get();
     if (frame.checked[i] == resource) continue;
+    if (resource->owner()) {
+      throw internal_error("Graph", "a planned graph needs the memory of its variables, which live here",
+                           {{"variable", resource->name()}});
+    }
     const TensorSpec actual = resource->value_spec();
     if (actual != claimed) {
       throw invalid_argument("Graph", "a variable must have the type and shape the graph was made for",
