@@ -54,7 +54,8 @@ class LocalVariable : public VariableBody {
   void* kernel_pointer() override { return value_.raw(); }
   void prepare_write() override;
   Tensor shared_value() override { return value_.view(value_.shape()); }
-  // Takes another tensor of the same spec as its value, without a copy; not while a graph that uses it runs.
+  // Takes another tensor of the same spec as its value, without a copy; not while a graph that uses it runs. It must be
+  // a view of its own: memory that others see as well is then left to them with the next write.
   void replace_value(Tensor value);
 
  private:

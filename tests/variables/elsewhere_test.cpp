@@ -85,7 +85,7 @@ TEST(VariableElsewhere, AReplicaTakesAValueWithoutACopy) {
   auto body = std::make_shared<LocalVariable>(Tensor::of<float>({1, 2}, {2}), VariableOptions{.name = "replica"});
   Variable replica(body);
   const Tensor fresh = Tensor::of<float>({3, 4}, {2});
-  body->replace_value(fresh);
+  body->replace_value(fresh.view(fresh.shape()));
   EXPECT_EQ(body->kernel_pointer(), fresh.raw());
   expect_values(replica.value(), {3, 4}, 0);
   replica.assign_add(fresh);  // what others hold keeps its value

@@ -106,7 +106,7 @@ TEST(ShardedVariable, IsMadeOfVariables) {
   expect_values(Tensor(sharded) * 2.0, {4, 6, 8}, 0);
   EXPECT_THROW(ShardedVariable(Variables{}), Error);
   EXPECT_THROW(ShardedVariable({a, Variable(Tensor::full({1, 2}, 0.0))}), Error);
-  EXPECT_THROW(ShardedVariable({Variable(Tensor::scalar(1))}), Error);
+  EXPECT_THROW(ShardedVariable(Variables{Variable(Tensor::scalar(1))}), Error);
   EXPECT_THROW(ShardedVariable({a, sharded.variable()}), Error);
 }
 
