@@ -13,6 +13,8 @@ struct ServerOptions {
   std::optional<std::int64_t> task_index = std::nullopt;
   std::string protocol = "grpc";
   bool start = true;
+  // How this task reaches others: "auto" (in process where it can), "grpc".
+  std::string transport = "auto";
 };
 
 // One task of a cluster: serves graphs to whoever leads the job. Several may live in one process. Thread-safe.

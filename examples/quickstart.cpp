@@ -1,4 +1,5 @@
-// Trains the README's model on Fashion-MNIST, with TensorBoard logs and a checkpoint per epoch in the current folder.
+// Trains the README's model on Fashion-MNIST on a cluster inside this process (chief, 3 workers, 2 parameter servers),
+// with TensorBoard logs and a checkpoint per epoch in the current folder.
 // Usage: quickstart [--epochs N] [--data FOLDER] [--seed N]
 #include <cohort/cohort.h>
 
@@ -38,6 +39,9 @@ Arguments parse(int count, char** values) {
 void train(const Arguments& arguments) {
   ch::set_random_seed(arguments.seed);
   auto [train, test] = ch::datasets::fashion_mnist({.folder = arguments.data});
+  const ch::distribute::LocalCluster cluster({{"worker", 3}, {"ps", 2}});
+  ch::distribute::ParameterServerStrategy strategy(cluster.resolver());
+  auto scope = strategy.scope();
   ch::Sequential model({
       ch::layers::Rescaling(1.0 / 255),
       ch::layers::Flatten(),
@@ -49,10 +53,13 @@ void train(const Arguments& arguments) {
                  .loss = ch::losses::SparseCategoricalCrossentropy({.from_logits = true}),
                  .metrics = {"accuracy"},
                  .steps_per_execution = 10});
-  model.fit(train.shuffle(60000).batch(64), {.epochs = arguments.epochs,
-                                             .validation_data = test.batch(256),
-                                             .callbacks = {ch::callbacks::TensorBoard({.log_dir = "logs"}),
-                                                           ch::callbacks::ModelCheckpoint("ckpt/{epoch:02d}.keras")}});
+  const ch::DatasetCreator shards([train](const ch::InputContext& context) {
+    return train.shard(context.num_input_pipelines, context.input_pipeline_id).shuffle(60000).batch(64);
+  });
+  model.fit(shards, {.epochs = arguments.epochs,
+                     .validation_data = test.batch(256),
+                     .callbacks = {ch::callbacks::TensorBoard({.log_dir = "logs"}),
+                                   ch::callbacks::ModelCheckpoint("ckpt/{epoch:02d}.keras")}});
   model.summary();
   model.save("model.keras");
   std::cout << "Saved model.keras; checkpoints are in ckpt/, TensorBoard logs in logs/.\n";

@@ -25,12 +25,15 @@ class ClusterCoordinator {
   RemoteValue schedule(const Function& function, const std::vector<ScheduleArgument>& arguments = {});
   // Waits until everything scheduled has run; throws the first error.
   void join();
+  // Whether nothing is left to run; throws the first error.
   bool done();
   // Waits for results; throws their errors. What is no RemoteValue is given back as it is.
   Results fetch(const RemoteValue& value) const { return value.fetch(); }
   std::vector<Results> fetch(const std::vector<RemoteValue>& values) const { return distribute::fetch(values); }
   Tensor fetch(const Tensor& value) const { return value; }
+  // A dataset for each worker: the function is called once for each of as many input pipelines.
   PerWorkerDataset create_per_worker_dataset(const std::function<Dataset(const InputContext&)>& dataset_fn);
+  // One dataset for all workers: each element goes to whoever takes it first.
   PerWorkerDataset create_per_worker_dataset(const std::function<Dataset()>& dataset_fn);
   PerWorkerDataset create_per_worker_dataset(const Dataset& dataset);
 

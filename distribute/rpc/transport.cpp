@@ -35,7 +35,8 @@ RpcError::RpcError(ErrorCode code, Peer peer, std::uint64_t incarnation, Method 
       peer_(std::move(peer)),
       incarnation_(incarnation),
       call_(call),
-      elapsed_(elapsed) {}
+      elapsed_(elapsed),
+      reason_(reason) {}
 
 std::shared_ptr<Connection> connect(const Peer& peer, const TransportOptions& options) {
   std::shared_ptr<Connection> connection = connect_unwrapped(peer, options);

@@ -27,12 +27,15 @@ class RpcError : public Error {
   std::uint64_t incarnation() const { return incarnation_; }
   Method call() const { return call_; }
   std::chrono::nanoseconds elapsed() const { return elapsed_; }
+  // "connection refused"
+  const std::string& reason() const { return reason_; }
 
  private:
   Peer peer_;
   std::uint64_t incarnation_;
   Method call_;
   std::chrono::nanoseconds elapsed_;
+  std::string reason_;
 };
 
 // An ordered way to one task: requests go out, replies come back in the same order. Used by one thread at a time, but

@@ -1,13 +1,21 @@
 #pragma once
 
+#include <string>
+
 #include "cohort/distribute/cluster/cluster_resolver.h"
 #include "cohort/distribute/partitioners.h"
 #include "cohort/distribute/strategies/strategy_handle.h"
 
 namespace cohort::distribute {
 
+class ClusterRuntime;
+
 struct ParameterServerStrategyOptions {
   Partitioner variable_partitioner = {};  // none: variables stay whole
+  // Which ps a variable goes to: the one that holds the fewest bytes ("bytes"), or the next one ("round_robin").
+  std::string placement = "bytes";
+  double start_timeout = 60.0;     // seconds that tasks may take to come up
+  std::string transport = "auto";  // "auto": in process where a task is a server of this process; else "grpc"
 };
 
 // Variables live on the cluster's ps tasks, workers compute steps at their own pace, this process (the chief) leads.
@@ -15,6 +23,12 @@ class ParameterServerStrategy : public StrategyHandle {
  public:
   // Reaches every task of the cluster, or throws naming those that do not answer.
   explicit ParameterServerStrategy(const ClusterResolver& resolver, ParameterServerStrategyOptions options = {});
+
+  const std::shared_ptr<ClusterRuntime>& runtime() const { return runtime_; }
+
+ private:
+  explicit ParameterServerStrategy(std::shared_ptr<ClusterRuntime> runtime, ParameterServerStrategyOptions options);
+  std::shared_ptr<ClusterRuntime> runtime_;
 };
 
 }  // namespace cohort::distribute

@@ -1,0 +1,178 @@
+// The cluster jobs of the peers through the public API: cohort-cluster-bench --workers 3 --ps 2 --job dense10 prints
+// one JSON line per epoch.
+#include <cohort/cohort.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <random>
+
+#include "benchmarks/transport_bench.h"
+
+namespace ch = cohort;
+namespace dist = cohort::distribute;
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+struct Options {
+  std::string strategy = "ps", job = "dense10", transport = "auto";
+  int workers = 3, ps = 2;
+  bool in_process = false;
+  std::int64_t epochs = 5, steps = 200, steps_per_execution = 10;
+};
+
+// The tasks as processes of their own, which are `cohort server`.
+class ServerProcesses {
+ public:
+  ServerProcesses(const dist::ClusterSpec& spec, const std::string& transport) {
+    const std::string program = std::filesystem::canonical("/proc/self/exe").parent_path() / "cohort";
+    for (const char* job : {"ps", "worker"}) {
+      for (std::int64_t index : spec.task_indices(job)) {
+        std::vector<std::string> arguments{
+            program,     "server",       "--job",       job,      "--task", std::to_string(index),
+            "--cluster", spec.as_text(), "--transport", transport};
+        const pid_t child = fork();
+        if (child == 0) {
+          prctl(PR_SET_PDEATHSIG, SIGKILL);
+          std::vector<char*> argv;
+          for (std::string& argument : arguments) argv.push_back(argument.data());
+          argv.push_back(nullptr);
+          execv(program.c_str(), argv.data());
+          _exit(127);
+        }
+        children_.push_back(child);
+      }
+    }
+  }
+  ~ServerProcesses() {
+    for (pid_t child : children_) kill(child, SIGKILL);
+    for (pid_t child : children_) waitpid(child, nullptr, 0);
+  }
+
+ private:
+  std::vector<pid_t> children_;
+};
+
+ch::Tensor floats(const ch::Shape& shape, std::mt19937& random) {
+  std::normal_distribution<float> normal;
+  std::vector<float> values(static_cast<std::size_t>(shape.num_elements()));
+  for (float& value : values) value = normal(random);
+  return ch::Tensor::of(values, shape);
+}
+
+ch::Dataset make_data(const std::string& job, std::int64_t pipeline) {
+  std::mt19937 random(static_cast<unsigned>(pipeline));
+  ch::Tensor x, y;
+  if (job == "dense10") {
+    x = floats({640, 10}, random);
+    y = floats({640, 10}, random);
+  } else {
+    x = floats({2560, 784}, random);
+    std::vector<std::int32_t> labels(2560);
+    for (std::int32_t& label : labels) label = static_cast<std::int32_t>(random() % 10);
+    y = ch::Tensor::of(labels, {2560});
+  }
+  return ch::datasets::from_tensor_slices(x, y)
+      .batch(job == "dense10" ? 64 : 128, {.drop_remainder = true})
+      .cache()
+      .repeat()
+      .prefetch(4);
+}
+
+struct Report : ch::Callback {
+  Report(const Options& options, Clock::time_point started) : options(options), started(started) {}
+  void on_epoch_begin(std::int64_t) override { epoch_started = Clock::now(); }
+  void on_epoch_end(std::int64_t epoch, ch::Logs& logs) override {
+    const double ms = seconds_since(epoch_started) * 1e3 / static_cast<double>(options.steps);
+    std::printf(
+        "{\"strategy\": \"ps\", \"job\": \"%s\", \"in_process\": %s, \"transport\": \"%s\", \"workers\": %d, \"ps\": "
+        "%d, "
+        "\"spe\": %lld, \"epoch\": %lld, \"ms_per_step\": %.4f, \"since_start_s\": %.3f, \"loss\": %.4f}\n",
+        options.job.c_str(), options.in_process ? "true" : "false", options.transport.c_str(), options.workers,
+        options.ps, static_cast<long long>(options.steps_per_execution), static_cast<long long>(epoch), ms,
+        seconds_since(started), logs.at("loss"));
+    std::fflush(stdout);
+  }
+  ch::BatchHooks batch_hooks() const override { return ch::BatchHooks::None; }
+  Options options;
+  Clock::time_point started, epoch_started;
+};
+
+void run(const Options& options) {
+  const auto started = Clock::now();
+  ch::set_random_seed(0);
+  std::unique_ptr<dist::LocalCluster> cluster;
+  std::unique_ptr<ServerProcesses> processes;
+  dist::ClusterSpec spec;
+  const std::vector<std::pair<std::string, int>> jobs{{"ps", options.ps}, {"worker", options.workers}};
+  if (options.in_process) {
+    cluster = std::make_unique<dist::LocalCluster>(jobs, dist::LocalClusterOptions{.transport = options.transport});
+    spec = cluster->spec();
+  } else {
+    spec = dist::local_cluster_spec(jobs);
+    processes = std::make_unique<ServerProcesses>(spec, options.transport);
+  }
+  {
+    dist::ParameterServerStrategy strategy(
+        dist::SimpleClusterResolver(spec),
+        {.variable_partitioner = dist::MinSizePartitioner({.min_shard_bytes = 256 << 10, .max_shards = options.ps}),
+         .transport = options.transport});
+    auto scope = strategy.scope();
+    std::vector<ch::Ref<ch::Layer>> layers;
+    ch::LossArgument loss = "mse";
+    if (options.job == "mlp") {
+      layers = {ch::layers::Dense(512, {.activation = "relu"}), ch::layers::Dense(512, {.activation = "relu"})};
+      loss = ch::losses::SparseCategoricalCrossentropy({.from_logits = true});
+    }
+    layers.push_back(ch::layers::Dense(10));
+    ch::Sequential model(layers);
+    model.compile(
+        {.optimizer = ch::optimizers::SGD(0.01), .loss = loss, .steps_per_execution = options.steps_per_execution});
+    model.fit(ch::DatasetCreator(
+                  [&](const ch::InputContext& context) { return make_data(options.job, context.input_pipeline_id); }),
+              {.epochs = options.epochs,
+               .verbose = 0,
+               .steps_per_epoch = options.steps,
+               .callbacks = {ch::make<Report>(options, started)}});
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc > 1 && std::string_view(argv[1]) == cohort::bench::kTransportServerArgument) {
+    return cohort::bench::serve_transport_bench();
+  }
+  CLI::App app("Trains one of the jobs the project is measured on, on a cluster of this machine");
+  Options options;
+  app.add_option("--strategy", options.strategy, "ps")->check(CLI::IsMember({"ps"}));
+  app.add_option("--job", options.job, "dense10 or mlp")->check(CLI::IsMember({"dense10", "mlp"}));
+  app.add_option("--workers", options.workers, "number of workers")->check(CLI::Range(1, 256));
+  app.add_option("--ps", options.ps, "number of parameter servers")->check(CLI::Range(1, 256));
+  app.add_flag("--in-process", options.in_process, "all tasks in this process");
+  app.add_option("--transport", options.transport, "auto or grpc")->check(CLI::IsMember({"auto", "grpc"}));
+  app.add_option("--epochs", options.epochs, "epochs");
+  app.add_option("--steps", options.steps, "steps of an epoch");
+  app.add_option("--spe,--steps-per-execution", options.steps_per_execution, "steps of a closure");
+  bool transports = false;
+  app.add_flag("--transports", transports, "measure the transports alone, beside a plain gRPC stream");
+  CLI11_PARSE(app, argc, argv);
+  try {
+    if (transports) {
+      std::puts(cohort::bench::transport_bench({"in_process", "grpc"}).c_str());
+      return 0;
+    }
+    run(options);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 1;
+  }
+}

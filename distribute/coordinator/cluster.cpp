@@ -1,0 +1,153 @@
+#include "cohort/distribute/coordinator/cluster.h"
+
+#include <random>
+#include <thread>
+
+#include "cohort/core/log.h"
+#include "cohort/distribute/worker/flags.h"
+#include "cohort/distribute/worker/messages.pb.h"
+
+namespace cohort::distribute {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr const char* kWho = "ParameterServerStrategy";
+constexpr std::chrono::milliseconds kBetweenTries{50}, kBetweenTables{2000}, kGiveUpAfter{5000};
+
+std::uint64_t random_number() {
+  std::random_device entropy;
+  return (std::uint64_t{entropy()} << 32 | entropy()) | 1;
+}
+
+std::vector<rpc::Peer> peers_of(const ClusterSpec& spec, const std::string& job) {
+  std::vector<rpc::Peer> peers;
+  for (std::int64_t index : spec.task_indices(job)) {
+    peers.push_back({job + ":" + std::to_string(index), spec.task_address(job, index)});
+  }
+  return peers;
+}
+
+}  // namespace
+
+Cluster::Cluster(ClusterSpec spec, ClusterOptions options)
+    : spec_(std::move(spec)), options_(std::move(options)), job_(random_number()), workers_(peers_of(spec_, "worker")) {
+  for (const rpc::Peer& peer : peers_of(spec_, "ps")) {
+    servers_.push_back(std::make_unique<Server>());
+    servers_.back()->peer = peer;
+  }
+  wait_for_tasks();
+  for (const auto& server : servers_) {
+    server->stream =
+        std::make_unique<rpc::ReliableStream>(rpc::connect(server->peer, options_.transport), kGiveUpAfter);
+  }
+}
+
+std::shared_ptr<rpc::Connection> Cluster::greet(const rpc::Peer& peer, const rpc::TransportOptions& transport) const {
+  auto connection = rpc::connect(peer, transport);
+  rpc::Message request, reply;
+  request.head.method = rpc::Method::Hello;
+  request.head.job = job_;
+  request.head.incarnation = job_;
+  proto::HelloProto hello;
+  hello.set_protocol(rpc::kProtocolVersion);
+  const auto colon = peer.task.find(':');
+  hello.set_job_name(peer.task.substr(0, colon));
+  hello.set_task_index(std::stoll(peer.task.substr(colon + 1)));
+  hello.set_from("chief");
+  for (const std::string& job : spec_.jobs()) {
+    proto::JobProto& to = *hello.add_cluster();
+    to.set_name(job);
+    for (std::int64_t index : spec_.task_indices(job)) {
+      proto::TaskProto& task = *to.add_tasks();
+      task.set_index(index);
+      task.set_address(spec_.task_address(job, index));
+    }
+  }
+  request.meta = hello.SerializeAsString();
+  connection->open()->call(request, reply);
+  return connection;
+}
+
+void Cluster::wait_for_tasks() {
+  struct Missing {
+    rpc::Peer peer;
+    std::string reason;
+  };
+  std::vector<Missing> missing;
+  for (const auto& server : servers_) missing.push_back({server->peer, {}});
+  for (const rpc::Peer& worker : workers_) missing.push_back({worker, {}});
+  const std::size_t all = missing.size();
+  const auto started = Clock::now();
+  auto last_table = started;
+  for (;;) {
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(started + options_.start_timeout - Clock::now());
+    std::vector<Missing> still;
+    for (Missing& task : missing) {
+      rpc::TransportOptions transport = options_.transport;
+      transport.connect_timeout = std::clamp(left, std::chrono::milliseconds(50), transport.connect_timeout);
+      try {
+        greet(task.peer, transport);
+      } catch (const rpc::RpcError& error) {
+        task.reason = error.reason();
+        still.push_back(task);
+      }
+    }
+    missing = std::move(still);
+    if (missing.empty()) return;
+    std::string table = std::to_string(all - missing.size()) + "/" + std::to_string(all) + " joined, missing";
+    for (std::size_t i = 0; i < missing.size(); ++i) {
+      table += (i ? "; " : " ") + missing[i].peer.task + " " + missing[i].peer.address + ", " + missing[i].reason;
+    }
+    const auto now = Clock::now();
+    if (now - started >= options_.start_timeout) {
+      throw Error(
+          ErrorCode::Unavailable, kWho, "every task of the cluster must answer within start_timeout",
+          {{"start_timeout", std::to_string(static_cast<double>(options_.start_timeout.count()) / 1000.0) + " s"},
+           {"tasks", table}},
+          "Start the missing tasks, or correct their addresses.");
+    }
+    if (now - last_table >= kBetweenTables) {
+      log::info(std::string(kWho) + ": " + table + ".");
+      last_table = now;
+    }
+    std::this_thread::sleep_for(kBetweenTries);
+  }
+}
+
+Cluster::~Cluster() {
+  // Whoever is gone by now needs no word.
+  const auto say_goodbye = [&](const rpc::Peer& peer) {
+    try {
+      rpc::Message request, reply;
+      request.head.method = rpc::Method::EndJob;
+      request.head.job = job_;
+      rpc::connect(peer, options_.transport)->open()->call(request, reply);
+    } catch (const std::exception&) {
+    }
+  };
+  for (const rpc::Peer& worker : workers_) say_goodbye(worker);
+  for (const auto& server : servers_) say_goodbye(server->peer);
+}
+
+std::shared_ptr<rpc::Connection> Cluster::connect_worker(int index) const {
+  return greet(worker(index), options_.transport);
+}
+
+void Cluster::call_locked(Server& server, rpc::Message& request, rpc::Message& reply) {
+  request.head.job = job_;
+  request.head.incarnation = job_;
+  server.stream->call(request, reply);
+  if (request.head.flags & kWrites) server.version = std::max(server.version, reply.head.version);
+}
+
+std::vector<std::uint64_t> Cluster::versions() const {
+  std::vector<std::uint64_t> versions;
+  for (const auto& server : servers_) {
+    std::lock_guard lock(server->mutex);
+    versions.push_back(server->version);
+  }
+  return versions;
+}
+
+}  // namespace cohort::distribute

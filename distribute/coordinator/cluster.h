@@ -1,0 +1,77 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "cohort/distribute/cluster/cluster_spec.h"
+#include "cohort/distribute/coordinator/sent_constants.h"
+#include "cohort/distribute/rpc/reliable_stream.h"
+#include "cohort/distribute/rpc/transport.h"
+
+namespace cohort::distribute {
+
+struct ClusterOptions {
+  // How long tasks may take to come up.
+  std::chrono::milliseconds start_timeout{60'000};
+  rpc::TransportOptions transport = {};
+};
+
+// The chief's ways to the tasks of its cluster. Thread-safe.
+class Cluster {
+ public:
+  // Says hello to every worker and ps; throws Unavailable with a table of those that do not answer in time, and at once
+  // when one of them is not who it should be.
+  Cluster(ClusterSpec spec, ClusterOptions options);
+  // Tells all tasks that the job has ended.
+  ~Cluster();
+  Cluster(const Cluster&) = delete;
+
+  const ClusterSpec& spec() const { return spec_; }
+  std::uint64_t job() const { return job_; }
+  int num_workers() const { return static_cast<int>(workers_.size()); }
+  int num_servers() const { return static_cast<int>(servers_.size()); }
+  const rpc::Peer& worker(int index) const { return workers_[static_cast<std::size_t>(index)]; }
+  const rpc::Peer& server(int index) const { return servers_[static_cast<std::size_t>(index)]->peer; }
+  const rpc::TransportOptions& transport() const { return options_.transport; }
+
+  // One call to a ps. Constants that the request's graphs name and the ps lacks come along through `attach`.
+  template <class Proto>
+  void call_server(int index, rpc::Message& request, Proto& meta, const ConstantTable& constants, rpc::Message& reply) {
+    Server& server = *servers_[static_cast<std::size_t>(index)];
+    std::lock_guard lock(server.mutex);
+    server.constants.attach(constants, *meta.mutable_constants(), request);
+    request.meta = meta.SerializeAsString();
+    call_locked(server, request, reply);
+  }
+  // Of each ps's variables after the chief's last write.
+  std::vector<std::uint64_t> versions() const;
+  // Makes the way to a worker anew and says hello; throws when it does not answer.
+  std::shared_ptr<rpc::Connection> connect_worker(int index) const;
+  // A number no other message of this chief has.
+  std::uint64_t next_number() { return ++numbers_; }
+
+ private:
+  struct Server {
+    rpc::Peer peer;
+    mutable std::mutex mutex;  // guards what follows
+    std::unique_ptr<rpc::ReliableStream> stream;
+    SentConstants constants;
+    std::uint64_t version = 0;
+  };
+  void call_locked(Server& server, rpc::Message& request, rpc::Message& reply);
+  std::shared_ptr<rpc::Connection> greet(const rpc::Peer& peer, const rpc::TransportOptions& transport) const;
+  void wait_for_tasks();
+
+  const ClusterSpec spec_;
+  const ClusterOptions options_;
+  const std::uint64_t job_;
+  std::vector<rpc::Peer> workers_;
+  std::vector<std::unique_ptr<Server>> servers_;
+  std::atomic<std::uint64_t> numbers_{0};
+};
+
+}  // namespace cohort::distribute

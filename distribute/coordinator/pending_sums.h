@@ -1,0 +1,25 @@
+#pragma once
+
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "cohort/variables/variable.h"
+
+namespace cohort::distribute {
+
+// What accepted results add to the chief's own variables (metrics): collected by the coordinator's threads, added by
+// the user's thread, so that whoever reads a metric never meets a write. Thread-safe.
+class PendingSums {
+ public:
+  void collect(const std::vector<Variable>& variables, const Tensors& added);
+  void apply();
+  // Forgets what was collected.
+  void clear();
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::pair<Variable, Tensor>> pending_, applying_;
+};
+
+}  // namespace cohort::distribute

@@ -1,0 +1,59 @@
+#include "cohort/distribute/coordinator/remote_variable.h"
+
+#include "cohort/distribute/worker/flags.h"
+#include "cohort/distribute/worker/messages.pb.h"
+
+namespace cohort::distribute {
+
+RemoteVariable::RemoteVariable(std::shared_ptr<RemoteOwner> owner, std::string name, int server, const TensorSpec& spec,
+                               const VariableOptions& options)
+    : VariableBody(spec, options), owner_(std::move(owner)), remote_name_(std::move(name)), server_(server) {}
+
+Tensors RemoteOwner::run(const OpDef& op, const Tensors& inputs, const Attributes& attributes,
+                         const RandomState& random) {
+  Graph graph;
+  proto::RunGraphProto meta;
+  rpc::Message request, reply;
+  std::vector<Value> values;
+  int server = RemoteVariable::kEveryServer;
+  for (const Tensor& input : inputs) {
+    values.push_back(graph.add(find_op("Input"), {}, {{"dtype", input.dtype()}, {"shape", input.shape()}}));
+    graph.inputs.push_back(values.back().node);
+    if (input.dtype() != DType::Resource) {
+      meta.add_inputs("");
+      request.parts.push_back(input.to_host());
+      continue;
+    }
+    const auto* variable = dynamic_cast<const RemoteVariable*>(input.resource().get());
+    if (!variable || (variable->server() != RemoteVariable::kEveryServer && server != RemoteVariable::kEveryServer &&
+                      variable->server() != server)) {
+      throw invalid_argument(op.name(), "variables of one task are expected", {{"variable", input.resource()->name()}},
+                             "Read one of them first, or put them on the same device.");
+    }
+    if (variable->server() != RemoteVariable::kEveryServer) server = variable->server();
+    meta.add_inputs(variable->remote_name());
+  }
+  const int node = graph.add(op, values, attributes).node;
+  const std::size_t outputs = graph.nodes[static_cast<std::size_t>(node)].outputs.size();
+  for (std::size_t i = 0; i < outputs; ++i) graph.outputs.push_back({node, static_cast<int>(i)});
+
+  ConstantTable constants;
+  meta.set_graph(serialize(graph, constants));
+  meta.set_writes(op.writes_resources());
+  meta.set_seed(random.seed);
+  request.head.method = rpc::Method::RunGraph;
+  request.head.closure = cluster_->next_number();
+  if (op.writes_resources()) request.head.flags = kWrites;
+  // Copies of one variable change together; any of them may be read.
+  const bool everywhere = server == RemoteVariable::kEveryServer && op.writes_resources();
+  const int first = server == RemoteVariable::kEveryServer ? 0 : server,
+            last = everywhere ? cluster_->num_servers() - 1 : first;
+  for (int target = first; target <= last; ++target) {
+    rpc::Message copy = request;
+    proto::RunGraphProto copy_meta = meta;
+    cluster_->call_server(target, copy, copy_meta, constants, reply);
+  }
+  return reply.parts;
+}
+
+}  // namespace cohort::distribute

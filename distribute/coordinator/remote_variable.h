@@ -1,0 +1,41 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "cohort/core/dispatch.h"
+#include "cohort/distribute/coordinator/cluster.h"
+#include "cohort/variables/variable_body.h"
+
+namespace cohort::distribute {
+
+// Runs what the chief does with variables of a cluster on the ps where they lie. Thread-safe.
+class RemoteOwner : public ResourceOwner {
+ public:
+  explicit RemoteOwner(std::shared_ptr<Cluster> cluster) : cluster_(std::move(cluster)) {}
+  Tensors run(const OpDef& op, const Tensors& inputs, const Attributes& attributes, const RandomState& random) override;
+
+ private:
+  std::shared_ptr<Cluster> cluster_;
+};
+
+// A variable that lies on a ps, or on every ps as a copy of its own.
+class RemoteVariable : public VariableBody {
+ public:
+  static constexpr int kEveryServer = -1;
+
+  // `name` is the variable's name in the cluster.
+  RemoteVariable(std::shared_ptr<RemoteOwner> owner, std::string name, int server, const TensorSpec& spec,
+                 const VariableOptions& options);
+
+  const std::string& remote_name() const { return remote_name_; }
+  int server() const { return server_; }
+  ResourceOwner* owner() override { return owner_.get(); }
+
+ private:
+  const std::shared_ptr<RemoteOwner> owner_;
+  const std::string remote_name_;
+  const int server_;
+};
+
+}  // namespace cohort::distribute

@@ -1,0 +1,155 @@
+#include "cohort/distribute/coordinator/remote_worker.h"
+
+#include "cohort/core/log.h"
+#include "cohort/distribute/coordinator/placed_function.h"
+#include "cohort/distribute/worker/messages.pb.h"
+
+namespace cohort::distribute {
+
+int PipelineDatasets::add(std::vector<Dataset> pipelines) {
+  std::lock_guard lock(mutex_);
+  datasets_.push_back(std::move(pipelines));
+  return static_cast<int>(datasets_.size()) - 1;
+}
+
+Dataset PipelineDatasets::find(int dataset, int pipeline) const {
+  std::lock_guard lock(mutex_);
+  return datasets_.at(static_cast<std::size_t>(dataset)).at(static_cast<std::size_t>(pipeline));
+}
+
+int PipelineDatasets::pipelines(int dataset) const {
+  std::lock_guard lock(mutex_);
+  return static_cast<int>(datasets_.at(static_cast<std::size_t>(dataset)).size());
+}
+
+RemoteWorker::RemoteWorker(std::shared_ptr<Cluster> cluster, std::shared_ptr<const PipelineDatasets> datasets,
+                           int index)
+    : cluster_(std::move(cluster)), datasets_(std::move(datasets)), index_(index) {}
+
+bool RemoteWorker::reconnect() {
+  closures_.reset();
+  calls_.reset();
+  {
+    std::lock_guard lock(mutex_);
+    cancel_connection_.reset();
+  }
+  try {
+    connection_ = cluster_->connect_worker(index_);
+  } catch (const rpc::RpcError&) {
+    return false;
+  }
+  // It may be another process by now, which knows nothing.
+  constants_.clear();
+  functions_.clear();
+  pipelines_.clear();
+  calls_ = connection_->open();
+  closures_ = connection_->open();
+  std::lock_guard lock(mutex_);
+  cancel_connection_ = connection_;
+  return true;
+}
+
+void RemoteWorker::create_pipeline(int dataset, int pipeline) {
+  proto::CreatePipelineProto meta;
+  ConstantTable constants;
+  meta.set_dataset(dataset);
+  meta.set_pipeline(pipeline);
+  meta.set_chain(serialize(datasets_->find(dataset, pipeline), constants));
+  rpc::Message request, reply;
+  request.head.method = rpc::Method::CreatePipeline;
+  request.head.job = cluster_->job();
+  constants_.attach(constants, *meta.mutable_constants(), request);
+  request.meta = meta.SerializeAsString();
+  calls_->call(request, reply);
+}
+
+void RemoteWorker::start(const Closure& closure, std::uint64_t all_done_below) {
+  if (!closures_ && !reconnect()) {
+    throw rpc::RpcError(ErrorCode::Unavailable, cluster_->worker(index_), 0, rpc::Method::RunClosure, {},
+                        "the worker does not answer");
+  }
+  if (functions_.insert(closure.function->handle()).second) {
+    closure.function->register_on(*calls_, cluster_->job(), constants_);
+  }
+  proto::ClosureProto meta;
+  meta.set_steps(closure.steps);
+  meta.set_seed(closure.random.seed);
+  meta.set_epoch(closure.random.epoch);
+  meta.set_step(closure.random.step);
+  for (const Lease& lease : closure.leases) {
+    if (pipelines_.insert({lease.dataset, lease.pipeline}).second) create_pipeline(lease.dataset, lease.pipeline);
+    proto::LeaseProto& to = *meta.add_leases();
+    to.set_dataset(lease.dataset);
+    to.set_pipeline(lease.pipeline);
+    to.set_rewinds(lease.rewinds);
+    to.set_first(lease.first);
+    to.set_state_at(lease.state_at);
+    to.set_state(lease.state);
+  }
+  meta.mutable_versions()->Add(closure.versions.begin(), closure.versions.end());
+  rpc::Message request;
+  request.head.method = rpc::Method::RunClosure;
+  request.head.job = cluster_->job();
+  request.head.function = closure.function->handle();
+  request.head.closure = closure.id;
+  request.head.all_done_below = all_done_below;
+  request.meta = meta.SerializeAsString();
+  for (const Tensor& argument : closure.arguments) request.parts.push_back(argument.to_host());
+  {
+    std::lock_guard lock(mutex_);
+    newest_ = std::max(newest_, closure.id);
+  }
+  closures_->send(request);
+}
+
+// Tells who is gone: this worker, so that another one takes over, or a ps, without which nobody can go on.
+void RemoteWorker::receive() {
+  try {
+    closures_->receive(reply_);
+  } catch (const rpc::RpcError& error) {
+    if (error.peer().task != task()) throw LostServer(error.peer().task, error.what());
+    if (error.code() == ErrorCode::Cancelled) throw;
+    throw Error(ErrorCode::Unavailable, error.what());
+  } catch (const Error& error) {
+    // The worker itself is there to say so.
+    if (error.code() == ErrorCode::Unavailable) throw LostServer("ps", error.what());
+    throw;
+  }
+}
+
+ClosureResult RemoteWorker::finish() {
+  receive();
+  proto::ClosureResultProto from;
+  if (!from.ParseFromString(reply_.meta) || from.accumulated() < 0 ||
+      static_cast<std::size_t>(from.accumulated()) > reply_.parts.size()) {
+    throw Error(ErrorCode::DataLoss, task(), "the result of a closure is expected", {{"bytes", reply_.meta.size()}});
+  }
+  ClosureResult result;
+  result.steps = from.steps();
+  result.data_ended = from.data_ended();
+  const auto first_output = reply_.parts.begin() + from.accumulated();
+  result.accumulated.assign(reply_.parts.begin(), first_output);
+  result.outputs.assign(first_output, reply_.parts.end());
+  result.states.assign(from.states().begin(), from.states().end());
+  return result;
+}
+
+void RemoteWorker::cancel() {
+  std::shared_ptr<rpc::Connection> connection;
+  rpc::Message request, reply;
+  {
+    std::lock_guard lock(mutex_);
+    connection = cancel_connection_;
+    request.head.closure = newest_;
+  }
+  if (!connection) return;
+  request.head.method = rpc::Method::Cancel;
+  request.head.job = cluster_->job();
+  try {
+    connection->open()->call(request, reply);
+  } catch (const std::exception& error) {
+    log::warn(task() + ": could not be told to stop: " + error.what());
+  }
+}
+
+}  // namespace cohort::distribute

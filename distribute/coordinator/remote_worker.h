@@ -1,0 +1,59 @@
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+
+#include "cohort/data/dataset.h"
+#include "cohort/distribute/coordinator/closure.h"
+#include "cohort/distribute/coordinator/cluster.h"
+
+namespace cohort::distribute {
+
+// The pipelines of all datasets that closures take elements from. Thread-safe.
+class PipelineDatasets {
+ public:
+  // One dataset for each pipeline; the number by which closures name them.
+  int add(std::vector<Dataset> pipelines);
+  Dataset find(int dataset, int pipeline) const;
+  int pipelines(int dataset) const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<std::vector<Dataset>> datasets_;
+};
+
+// A worker as the coordinator's thread for it uses it: tells it of functions and pipelines when they are first needed,
+// sends closures ahead and takes results in order.
+class RemoteWorker : public WorkerLink {
+ public:
+  RemoteWorker(std::shared_ptr<Cluster> cluster, std::shared_ptr<const PipelineDatasets> datasets, int index);
+
+  const std::string& task() const override { return cluster_->worker(index_).task; }
+  void start(const Closure& closure, std::uint64_t all_done_below) override;
+  ClosureResult finish() override;
+  void cancel() override;
+  bool reconnect() override;
+
+ private:
+  void create_pipeline(int dataset, int pipeline);
+  void receive();
+
+  std::shared_ptr<Cluster> cluster_;
+  std::shared_ptr<const PipelineDatasets> datasets_;
+  const int index_;
+  std::shared_ptr<rpc::Connection> connection_;
+  std::unique_ptr<rpc::Stream> calls_;     // registrations
+  std::unique_ptr<rpc::Stream> closures_;  // several under way
+  SentConstants constants_;
+  std::set<std::uint64_t> functions_;
+  std::set<std::pair<int, int>> pipelines_;
+  std::mutex mutex_;  // guards what follows, which cancel() uses
+  std::shared_ptr<rpc::Connection> cancel_connection_;
+  std::uint64_t newest_ = 0;
+  rpc::Message reply_;
+};
+
+}  // namespace cohort::distribute

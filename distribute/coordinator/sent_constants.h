@@ -1,0 +1,26 @@
+#pragma once
+
+#include <set>
+#include <string>
+
+#include "cohort/distribute/rpc/message.h"
+#include "cohort/graph/graph.h"
+
+namespace cohort::proto {
+class ConstantsProto;
+}
+
+namespace cohort::distribute {
+
+// Which constants a task has been sent. Not thread-safe.
+class SentConstants {
+ public:
+  // Puts those the task lacks before the other parts of the message and names them.
+  void attach(const ConstantTable& constants, proto::ConstantsProto& names, rpc::Message& message);
+  void clear() { hashes_.clear(); }
+
+ private:
+  std::set<std::string> hashes_;
+};
+
+}  // namespace cohort::distribute

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cohort/distribute/cluster/simple_cluster_resolver.h"
+#include "cohort/distribute/server.h"
+
+namespace cohort::distribute {
+
+struct LocalClusterOptions {
+  std::string transport = "auto";  // "grpc": the tasks talk through the network all the same
+};
+
+// A cluster whose tasks are all servers of this process: to try things out, and for tests. Its servers stop with it, so
+// it must outlive the strategies that use it.
+class LocalCluster {
+ public:
+  // LocalCluster cluster({{"worker", 3}, {"ps", 2}});
+  explicit LocalCluster(const std::vector<std::pair<std::string, int>>& jobs, LocalClusterOptions options = {});
+
+  const ClusterSpec& spec() const { return spec_; }
+  // For the strategy: this process leads.
+  SimpleClusterResolver resolver() const { return SimpleClusterResolver(spec_); }
+
+ private:
+  ClusterSpec spec_;
+  std::vector<std::unique_ptr<Server>> servers_;
+};
+
+}  // namespace cohort::distribute

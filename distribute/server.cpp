@@ -1,0 +1,94 @@
+#include "cohort/distribute/server.h"
+
+#include "cohort/distribute/rpc/transport.h"
+#include "cohort/distribute/worker/task_service.h"
+
+namespace cohort::distribute {
+namespace {
+
+constexpr const char* kWho = "Server";
+
+// The task a server is: named, or the only one there is.
+std::pair<std::string, std::int64_t> task_of(const ClusterSpec& cluster, const ServerOptions& options) {
+  std::string job = options.job_name;
+  if (job.empty()) {
+    if (cluster.jobs().size() != 1) {
+      throw invalid_argument(kWho, "the job's name is expected in a cluster of several jobs",
+                             {{"jobs", cluster.jobs().size()}}, "Give job_name.");
+    }
+    job = cluster.jobs().front();
+  }
+  if (options.task_index) return {job, *options.task_index};
+  const std::vector<std::int64_t> indices = cluster.task_indices(job);
+  if (indices.size() != 1) {
+    throw invalid_argument(kWho, "the task's index is expected in a job of several tasks",
+                           {{"job", job}, {"tasks", indices.size()}}, "Give task_index.");
+  }
+  return {job, indices.front()};
+}
+
+ServerOptions named(const ClusterResolver& resolver, ServerOptions options) {
+  if (options.job_name.empty()) {
+    options.job_name = resolver.task_type();
+    if (!options.task_index) options.task_index = resolver.task_id();
+  }
+  return options;
+}
+
+}  // namespace
+
+class Server::Body {
+ public:
+  Body(const ClusterSpec& cluster, const ServerOptions& options, const std::pair<std::string, std::int64_t>& task)
+      : name(task.first + ":" + std::to_string(task.second)),
+        address(cluster.task_address(task.first, task.second)),
+        service(cluster, task.first, task.second, {.transport = options.transport}) {}
+
+  const std::string name;
+  const std::string address;
+  TaskService service;
+  std::mutex mutex;
+  std::unique_ptr<rpc::Listener> listener;  // guarded by the mutex
+};
+
+Server::Server(const ClusterSpec& cluster, ServerOptions options) {
+  if (options.protocol != "grpc") {
+    throw invalid_argument(kWho, "the protocol 'grpc' is expected", {{"protocol", options.protocol}});
+  }
+  body_ = std::make_unique<Body>(cluster, options, task_of(cluster, options));
+  if (options.start) start();
+}
+
+Server::Server(const ClusterResolver& resolver, ServerOptions options)
+    : Server(resolver.cluster_spec(), named(resolver, std::move(options))) {}
+
+Server::~Server() { stop(); }
+
+std::unique_ptr<Server> Server::create_local_server() {
+  return std::make_unique<Server>(ClusterSpec({{"local", {"127.0.0.1:0"}}}));
+}
+
+void Server::start() {
+  std::lock_guard lock(body_->mutex);
+  if (!body_->listener) body_->listener = std::make_unique<rpc::Listener>(body_->address, body_->service, body_->name);
+}
+
+int Server::join() {
+  start();
+  body_->service.wait();
+  stop();
+  return 0;
+}
+
+void Server::stop() {
+  body_->service.stop();
+  std::lock_guard lock(body_->mutex);
+  if (body_->listener) body_->listener->stop();
+}
+
+std::string Server::target() const {
+  std::lock_guard lock(body_->mutex);
+  return "grpc://" + (body_->listener ? body_->listener->address() : body_->address);
+}
+
+}  // namespace cohort::distribute

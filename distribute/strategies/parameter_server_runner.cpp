@@ -1,0 +1,258 @@
+#include "cohort/distribute/strategies/parameter_server_runner.h"
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+
+#include "cohort/distribute/coordinator/per_worker_impl.h"
+#include "cohort/model/model.h"
+
+namespace cohort::distribute {
+namespace {
+
+constexpr const char* kWho = "ParameterServerStrategy";
+// Executions of predict that are scheduled before their results are asked for, for each worker.
+constexpr std::int64_t kPredictAhead = 2;
+
+std::int64_t sum_of_cardinalities(const std::vector<Dataset>& pipelines) {
+  std::int64_t sum = 0;
+  for (const Dataset& pipeline : pipelines) {
+    if (pipeline.cardinality() < 0) return pipeline.cardinality();
+    sum += pipeline.cardinality();
+  }
+  return sum;
+}
+
+}  // namespace
+
+ParameterServerRunner::ParameterServerRunner(std::shared_ptr<ClusterRuntime> runtime, std::shared_ptr<Program> program,
+                                             const RunnerData& data, const RunnerOptions& options)
+    : runtime_(std::move(runtime)), program_(std::move(program)), options_(options) {
+  if (program_->eager()) {
+    throw failed_precondition(kWho, "a model that is compiled without run_eagerly is expected", {},
+                              "What runs on workers is a graph.");
+  }
+  if (!data.creator) {
+    pipelines_ = {data.dataset};  // one for all workers
+  } else if (program_->kind() == Program::Kind::Predict) {
+    pipelines_ = {(*data.creator)(InputContext{})};  // outputs have an order
+  } else {
+    pipelines_ = make_pipelines(*data.creator, runtime_->coordinator().workers());
+  }
+  cardinality_ = sum_of_cardinalities(pipelines_);
+  if (cardinality_ < 0 && !options_.steps_per_epoch) {
+    throw invalid_argument(kWho, "data without an end needs a number of steps",
+                           {{"cardinality", cardinality_ == kInfiniteCardinality ? "infinite" : "unknown"}},
+                           "Give steps_per_epoch (validation_steps, steps).");
+  }
+  random_.seed = options_.fit == 0 ? global_seed() : hash_combine(global_seed(), options_.fit);
+}
+
+ParameterServerRunner::~ParameterServerRunner() {
+  try {
+    cancel();
+  } catch (const std::exception&) {  // whoever waited for the work has been told
+  }
+}
+
+// Not before the first execution: callbacks may change the model until then.
+void ParameterServerRunner::prepare() {
+  if (function_) return;
+  step_ = &program_->step(pipelines_[0].element_spec());
+  function_ = runtime_->place(step_->traced.graph, [&] {
+    std::vector<PlacedInput> inputs;
+    for (int leaf = 0; leaf < step_->traced.num_arguments; ++leaf) {
+      inputs.push_back({.kind = PlacedInput::Kind::Element, .pull = 0, .leaf = leaf});
+    }
+    for (const Tensor& capture : step_->traced.captures) {
+      inputs.push_back({.kind = PlacedInput::Kind::Resource, .resource = capture});
+    }
+    return std::make_shared<PlacedFunction>(*runtime_->cluster(), *step_->traced.graph, inputs, std::vector<int>{0});
+  });
+  dataset_ = runtime_->add_dataset(pipelines_);
+}
+
+std::optional<std::int64_t> ParameterServerRunner::steps() const {
+  if (options_.steps_per_epoch) return options_.steps_per_epoch;
+  return cardinality_;
+}
+
+std::int64_t ParameterServerRunner::elements_left() const {
+  return cardinality_ < 0 ? std::numeric_limits<std::int64_t>::max() : cardinality_ - taken_;
+}
+
+void ParameterServerRunner::begin_epoch(std::int64_t epoch) {
+  if (taken_ > 0 && (!goes_on_ || elements_left() == 0)) {
+    runtime_->coordinator().pipelines().rewind(dataset_);
+    taken_ = 0;
+  }
+  goes_on_ = options_.steps_per_epoch && program_->kind() == Program::Kind::Train;
+  random_.epoch = static_cast<std::uint64_t>(epoch);
+  next_step_ = ahead_ = 0;
+  if (program_->kind() != Program::Kind::Predict) program_->reset_metrics();
+}
+
+void ParameterServerRunner::schedule(std::int64_t first_step, std::int64_t steps) {
+  prepare();
+  Closure closure;
+  closure.function = function_;
+  closure.datasets = {dataset_};
+  closure.steps = steps;
+  closure.may_end = true;
+  closure.random = random_;
+  closure.random.step = static_cast<std::uint64_t>(first_step);
+  closure.versions = runtime_->cluster()->versions();
+  {
+    std::lock_guard lock(shared_->mutex);
+    shared_->under_way.insert(first_step);
+  }
+  const bool keep_outputs = program_->kind() == Program::Kind::Predict;
+  closure.done = [shared = shared_, sums = sums_, function = function_, first_step, steps,
+                  keep_outputs](ClosureResult& result) {
+    sums->collect(function->accumulators(), result.accumulated);
+    std::lock_guard lock(shared->mutex);
+    if (result.steps < steps) shared->missing.emplace_back(first_step + result.steps, steps - result.steps);
+    if (keep_outputs) shared->outputs[first_step] = std::move(result.outputs);
+    shared->under_way.erase(first_step);
+    shared->changed.notify_all();
+  };
+  closure.failed = [shared = shared_, first_step](const std::exception_ptr&) {
+    std::lock_guard lock(shared->mutex);
+    shared->failed = true;
+    shared->under_way.erase(first_step);
+    shared->changed.notify_all();
+  };
+  try {
+    runtime_->coordinator().submit(std::move(closure));
+  } catch (...) {
+    std::lock_guard lock(shared_->mutex);
+    shared_->under_way.erase(first_step);
+    throw;
+  }
+}
+
+// A pipeline ended in the middle of a closure; others have what it lacked.
+void ParameterServerRunner::schedule_missing() {
+  for (;;) {
+    std::pair<std::int64_t, std::int64_t> missing;
+    {
+      std::lock_guard lock(shared_->mutex);
+      if (shared_->missing.empty()) return;
+      missing = shared_->missing.back();
+      shared_->missing.pop_back();
+    }
+    schedule(missing.first, missing.second);
+  }
+}
+
+Execution ParameterServerRunner::run(std::int64_t first_step, std::int64_t steps) {
+  if (program_->kind() == Program::Kind::Predict) return run_predict(first_step, steps);
+  Execution execution{.runner = this, .ticket = first_step};
+  execution.steps = std::min(steps, elements_left());
+  execution.data_ended = execution.steps < steps;
+  if (execution.steps > 0) schedule(first_step, execution.steps);
+  taken_ += execution.steps;
+  next_step_ = first_step + execution.steps;
+  schedule_missing();
+  return execution;
+}
+
+Execution ParameterServerRunner::run_predict(std::int64_t first_step, std::int64_t steps) {
+  Execution execution{.runner = this, .ticket = first_step};
+  const std::int64_t limit = *this->steps();
+  const std::int64_t most = steps * kPredictAhead * runtime_->cluster()->num_workers();
+  while (ahead_ < limit && elements_left() > 0 && ahead_ < first_step + most) {
+    const std::int64_t next = std::min({steps, limit - ahead_, elements_left()});
+    schedule(ahead_, next);
+    ahead_ += next;
+    taken_ += next;
+  }
+  if (ahead_ <= first_step) {
+    execution.data_ended = true;
+    return execution;
+  }
+  wait_for(first_step);
+  Tensors outputs;
+  {
+    std::lock_guard lock(shared_->mutex);
+    outputs = std::move(shared_->outputs.at(first_step));
+    shared_->outputs.erase(first_step);
+  }
+  const auto leaves = static_cast<std::size_t>(function_->num_outputs());
+  for (std::size_t i = 0; i + leaves <= outputs.size(); i += leaves) {
+    Tensors own(outputs.begin() + static_cast<std::ptrdiff_t>(i),
+                outputs.begin() + static_cast<std::ptrdiff_t>(i + leaves));
+    for (Tensor& leaf : own) leaf = leaf.to(default_device());
+    execution.outputs.push_back(step_->outputs.with_leaves(own));
+  }
+  execution.steps = static_cast<std::int64_t>(execution.outputs.size());
+  execution.data_ended = execution.steps < steps;
+  next_step_ = first_step + execution.steps;
+  return execution;
+}
+
+void ParameterServerRunner::wait_for(std::int64_t first_step) {
+  using namespace std::chrono_literals;
+  std::unique_lock lock(shared_->mutex);
+  while (shared_->under_way.contains(first_step) && !shared_->failed) shared_->changed.wait_for(lock, 1s);
+  if (!shared_->failed) return;
+  shared_->failed = false;
+  lock.unlock();
+  runtime_->coordinator().join();  // throws what went wrong
+  throw internal_error(kWho, "a closure that failed must say why");
+}
+
+void ParameterServerRunner::synchronize() {
+  if (!function_) return;
+  for (;;) {
+    runtime_->coordinator().join();
+    {
+      std::lock_guard lock(shared_->mutex);
+      if (shared_->missing.empty()) break;
+    }
+    schedule_missing();
+  }
+  sums_->apply();
+}
+
+void ParameterServerRunner::cancel() {
+  if (!function_) return;
+  {
+    std::lock_guard lock(shared_->mutex);
+    shared_->missing.clear();
+    if (shared_->under_way.empty()) return;
+  }
+  runtime_->coordinator().cancel();
+  sums_->apply();
+  std::lock_guard lock(shared_->mutex);
+  shared_->failed = false;
+  shared_->missing.clear();
+}
+
+Logs ParameterServerRunner::end_epoch() {
+  synchronize();
+  Logs logs;
+  if (program_->kind() != Program::Kind::Predict) program_->read_results(logs);
+  return logs;
+}
+
+void ParameterServerRunner::read_logs(std::int64_t ticket, Logs& logs) {
+  logs.clear();
+  if (program_->kind() == Program::Kind::Predict) return;
+  wait_for(ticket);
+  sums_->apply();
+  program_->read_results(logs);
+}
+
+Position ParameterServerRunner::position() const {
+  return {static_cast<std::int64_t>(random_.epoch), next_step_, std::string(), random_, options_.fit};
+}
+
+void ParameterServerRunner::restore(const Position& position) {
+  random_ = position.random;
+  options_.fit = position.fit;
+  if (program_->kind() == Program::Kind::Train) program_->model().note_fit(position.fit);
+  next_step_ = position.step;
+}
+
+}  // namespace cohort::distribute

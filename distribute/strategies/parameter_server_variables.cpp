@@ -1,0 +1,112 @@
+#include "cohort/distribute/strategies/parameter_server_variables.h"
+
+#include <algorithm>
+
+#include "cohort/core/device_spec.h"
+#include "cohort/distribute/worker/flags.h"
+#include "cohort/distribute/worker/messages.pb.h"
+#include "cohort/graph/graph_proto_impl.h"
+#include "cohort/variables/shards.h"
+
+namespace cohort::distribute {
+namespace {
+
+constexpr const char* kWho = "ParameterServerStrategy";
+
+std::int64_t bytes_of(const TensorSpec& spec) {
+  return spec.shape.num_elements() * static_cast<std::int64_t>(size_of(spec.dtype));
+}
+
+}  // namespace
+
+ParameterServerVariables::ParameterServerVariables(std::shared_ptr<Cluster> cluster, Partitioner partitioner,
+                                                   bool round_robin)
+    : cluster_(std::move(cluster)),
+      owner_(std::make_shared<RemoteOwner>(cluster_)),
+      partitioner_(std::move(partitioner)),
+      round_robin_(round_robin),
+      bytes_(static_cast<std::size_t>(cluster_->num_servers())) {}
+
+std::vector<std::int64_t> ParameterServerVariables::load() const {
+  std::lock_guard lock(mutex_);
+  return bytes_;
+}
+
+// The order in which a program makes its variables is part of what it is, so the name finds the variable again.
+std::string ParameterServerVariables::next_name(const std::string& name) {
+  std::lock_guard lock(mutex_);
+  return std::to_string(made_++) + "/" + name;
+}
+
+int ParameterServerVariables::choose_server(const InitialValue& initial, const VariableOptions& options) {
+  if (options.colocate_with) {
+    const auto* beside = dynamic_cast<const RemoteVariable*>(options.colocate_with.get());
+    if (beside) return beside->server();
+  }
+  const DeviceSpec wanted = current_device_spec();
+  const int servers = cluster_->num_servers();
+  std::lock_guard lock(mutex_);
+  int server = 0;
+  if (wanted.job == "ps" && wanted.task) {
+    if (*wanted.task >= servers) {
+      throw invalid_argument(kWho, "a device of the cluster is expected",
+                             {{"device", wanted.to_string()}, {"ps tasks", servers}});
+    }
+    server = *wanted.task;
+  } else if (round_robin_) {
+    server = next_server_++ % servers;
+  } else {
+    server = static_cast<int>(std::min_element(bytes_.begin(), bytes_.end()) - bytes_.begin());
+  }
+  bytes_[static_cast<std::size_t>(server)] += bytes_of(initial.spec());
+  return server;
+}
+
+std::shared_ptr<VariableBody> ParameterServerVariables::create_on(int server, const InitialValue& initial,
+                                                                  const VariableOptions& options) {
+  const std::string name = next_name(options.name);
+  ConstantTable constants;
+  proto::CreateVariableProto meta;
+  meta.set_name(name);
+  meta.mutable_spec()->set_dtype(static_cast<int>(initial.spec().dtype));
+  write_shape(initial.spec().shape, *meta.mutable_spec()->mutable_shape());
+  meta.set_initial(serialize(initial.graph(), constants));
+  const bool everywhere = server == RemoteVariable::kEveryServer;
+  const int first = everywhere ? 0 : server, last = everywhere ? cluster_->num_servers() - 1 : server;
+  for (int target = first; target <= last; ++target) {
+    rpc::Message request, reply;
+    request.head.method = rpc::Method::CreateVariable;
+    request.head.flags = kWrites;
+    proto::CreateVariableProto own = meta;
+    cluster_->call_server(target, request, own, constants, reply);
+  }
+  return std::make_shared<RemoteVariable>(owner_, name, server, initial.spec(), options);
+}
+
+std::shared_ptr<VariableBody> ParameterServerVariables::create(const InitialValue& initial,
+                                                               const VariableOptions& options) {
+  if (options.synchronization == Synchronization::OnRead) return nullptr;
+  const DeviceSpec wanted = current_device_spec();
+  if (wanted.job && *wanted.job != "ps" && !options.colocate_with) return nullptr;
+  if (options.aggregation == Aggregation::OnlyFirstReplica && !options.colocate_with) {
+    return create_on(RemoteVariable::kEveryServer, initial, options);
+  }
+  const Shape& shape = initial.spec().shape;
+  if (partitioner_ && shape.rank() > 0 && !options.colocate_with) {
+    const std::vector<std::int64_t> rows = partition_sizes(partitioner_, shape, initial.spec().dtype);
+    if (rows.size() > 1) {
+      std::vector<Variable> parts;
+      std::int64_t next = 0;
+      for (std::size_t i = 0; i < rows.size(); ++i) {
+        const VariableOptions own = shard_options(options, static_cast<std::int64_t>(i));
+        const InitialValue value = initial.rows(next, rows[i]);
+        parts.push_back(Variable(create_on(choose_server(value, own), value, own)));
+        next += rows[i];
+      }
+      return join_shards(std::move(parts), options);
+    }
+  }
+  return create_on(choose_server(initial, options), initial, options);
+}
+
+}  // namespace cohort::distribute

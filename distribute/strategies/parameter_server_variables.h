@@ -1,0 +1,39 @@
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "cohort/distribute/coordinator/remote_variable.h"
+#include "cohort/distribute/partitioners.h"
+#include "cohort/variables/variable_creator.h"
+
+namespace cohort::distribute {
+
+// Puts variables on the ps tasks: whole or cut by the partitioner, slots with their variables, an optimizer's counters
+// on every ps; metrics stay with the chief, which adds up what workers return. Thread-safe.
+class ParameterServerVariables : public VariableCreator {
+ public:
+  ParameterServerVariables(std::shared_ptr<Cluster> cluster, Partitioner partitioner, bool round_robin);
+  std::shared_ptr<VariableBody> create(const InitialValue& initial, const VariableOptions& options) override;
+
+  // Bytes of variables on each ps.
+  std::vector<std::int64_t> load() const;
+
+ private:
+  std::shared_ptr<VariableBody> create_on(int server, const InitialValue& initial, const VariableOptions& options);
+  int choose_server(const InitialValue& initial, const VariableOptions& options);
+  std::string next_name(const std::string& name);
+
+  const std::shared_ptr<Cluster> cluster_;
+  const std::shared_ptr<RemoteOwner> owner_;
+  const Partitioner partitioner_;
+  const bool round_robin_;
+  mutable std::mutex mutex_;  // guards what follows
+  std::uint64_t made_ = 0;
+  int next_server_ = 0;
+  std::vector<std::int64_t> bytes_;
+};
+
+}  // namespace cohort::distribute

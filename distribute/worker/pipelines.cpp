@@ -1,0 +1,67 @@
+#include "cohort/distribute/worker/pipelines.h"
+
+#include "cohort/distribute/worker/message_parsing.h"
+#include "cohort/distribute/worker/messages.pb.h"
+
+namespace cohort::distribute {
+
+// Made anew an iterator would shuffle in another order; put back it does not.
+void Pipeline::restart() {
+  if (!walker_) {
+    walker_ = dataset_.walk();
+    beginning_ = walker_->save();
+  } else {
+    walker_->restore(beginning_);
+  }
+  rewinds_ = position_ = 0;
+}
+
+bool Pipeline::seek(const Lease& lease) {
+  if (!walker_) restart();
+  const bool behind = lease.rewinds < rewinds_ || (lease.rewinds == rewinds_ && lease.first < position_);
+  const bool state_helps = !lease.state.empty() && lease.state_at <= lease.first &&
+                           (behind || lease.rewinds > rewinds_ || lease.state_at > position_);
+  if (state_helps) {
+    walker_->restore(lease.state);
+    rewinds_ = lease.rewinds;
+    position_ = lease.state_at;
+  } else if (behind) {
+    restart();
+  }
+  for (; rewinds_ < lease.rewinds; ++rewinds_) {
+    walker_->rewind();
+    position_ = 0;
+  }
+  if (position_ < lease.first) position_ += discard(*walker_, lease.first - position_, scratch_);
+  return position_ == lease.first;
+}
+
+bool Pipeline::next(Tensors& element) {
+  if (!walker_->next(element)) return false;
+  ++position_;
+  return true;
+}
+
+std::string Pipeline::save() const { return walker_ ? walker_->save() : std::string(); }
+
+void Pipelines::create(const rpc::Message& request) {
+  proto::CreatePipelineProto from;
+  parse_meta(request, from);
+  constants_.take(from.constants(), request.parts);
+  auto made = std::make_unique<Pipeline>(parse_dataset(from.chain(), constants_.table()));
+  std::lock_guard lock(mutex_);
+  // A repeat of the message must not move a pipeline that is in use.
+  pipelines_.try_emplace({from.dataset(), from.pipeline()}, std::move(made));
+}
+
+Pipeline& Pipelines::find(int dataset, int pipeline) {
+  std::lock_guard lock(mutex_);
+  const auto found = pipelines_.find({dataset, pipeline});
+  if (found == pipelines_.end()) {
+    throw not_found("Server", "a pipeline that was made on this task is expected",
+                    {{"dataset", dataset}, {"pipeline", pipeline}});
+  }
+  return *found->second;
+}
+
+}  // namespace cohort::distribute

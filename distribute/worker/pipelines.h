@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "cohort/data/dataset.h"
+#include "cohort/distribute/coordinator/closure.h"
+#include "cohort/distribute/rpc/message.h"
+#include "cohort/distribute/worker/constant_store.h"
+
+namespace cohort::distribute {
+
+// One pipeline of a dataset as it stands on this worker. Not thread-safe.
+class Pipeline {
+ public:
+  explicit Pipeline(Dataset dataset) : dataset_(std::move(dataset)) {}
+  // Stands before the lease's first element; false when the pass ends before it.
+  bool seek(const Lease& lease);
+  // The next element's tensors; false at the end of the pass.
+  bool next(Tensors& element);
+  // Its position, where the pipeline can say it.
+  std::string save() const;
+
+ private:
+  void restart();
+
+  Dataset dataset_;
+  std::unique_ptr<DatasetIterator> walker_;
+  std::string beginning_;  // the position before the first element of the first pass
+  std::uint64_t rewinds_ = 0, position_ = 0;
+  Tensors scratch_;
+};
+
+// The pipelines of a job that a worker has been told of. Thread-safe.
+class Pipelines {
+ public:
+  explicit Pipelines(ConstantStore& constants) : constants_(constants) {}
+  void create(const rpc::Message& request);
+  Pipeline& find(int dataset, int pipeline);
+
+ private:
+  ConstantStore& constants_;
+  std::mutex mutex_;
+  std::map<std::pair<int, int>, std::unique_ptr<Pipeline>> pipelines_;
+};
+
+}  // namespace cohort::distribute

@@ -1,0 +1,29 @@
+#include "cohort/distribute/worker/server_links.h"
+
+namespace cohort::distribute {
+namespace {
+
+// A server that is gone for longer is lost, and its variables with it.
+constexpr std::chrono::milliseconds kGiveUpAfter{2000};
+
+}  // namespace
+
+void ServerLinks::set_addresses(const std::vector<std::string>& addresses) {
+  links_.resize(addresses.size());
+  for (std::size_t i = 0; i < addresses.size(); ++i) {
+    if (links_[i].address == addresses[i]) continue;
+    links_[i].address = addresses[i];
+    links_[i].stream.reset();
+  }
+}
+
+rpc::ReliableStream& ServerLinks::to(int server) {
+  Link& link = links_.at(static_cast<std::size_t>(server));
+  if (!link.stream) {
+    const rpc::Peer peer{"ps:" + std::to_string(server), link.address};
+    link.stream = std::make_unique<rpc::ReliableStream>(rpc::connect(peer, options_), kGiveUpAfter);
+  }
+  return *link.stream;
+}
+
+}  // namespace cohort::distribute

@@ -1,0 +1,179 @@
+#include "cohort/distribute/worker/task_service.h"
+
+#include <random>
+
+#include "cohort/core/log.h"
+#include "cohort/distribute/worker/closure_runner.h"
+#include "cohort/distribute/worker/message_parsing.h"
+#include "cohort/distribute/worker/messages.pb.h"
+#include "cohort/distribute/worker/parameter_server.h"
+#include "cohort/graph/trace.h"
+#include "cohort/variables/variable_creator.h"
+
+namespace cohort::distribute {
+namespace {
+
+std::uint64_t random_number() {
+  std::random_device entropy;
+  return (std::uint64_t{entropy()} << 32 | entropy()) | 1;
+}
+
+std::string addresses_of(const ClusterSpec& cluster, const std::string& job) {
+  std::string text;
+  for (std::int64_t index : cluster.task_indices(job)) {
+    text += (text.empty() ? "" : ", ") + cluster.task_address(job, index);
+  }
+  return "[" + text + "]";
+}
+
+bool has_job(const ClusterSpec& cluster, const std::string& job) {
+  for (const std::string& name : cluster.jobs()) {
+    if (name == job) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+// All that a task holds for one chief.
+struct TaskService::Job {
+  Job(std::uint64_t id, std::uint64_t incarnation, const rpc::TransportOptions& options)
+      : id(id), pipelines(constants), server(constants), closures(constants, pipelines, id, incarnation, options) {}
+  const std::uint64_t id;
+  ConstantStore constants;
+  Pipelines pipelines;
+  ParameterServer server;
+  ClosureRunner closures;
+};
+
+TaskService::TaskService(ClusterSpec cluster, std::string job_name, std::int64_t task_index,
+                         rpc::TransportOptions options)
+    : cluster_(std::move(cluster)),
+      job_name_(std::move(job_name)),
+      task_index_(task_index),
+      options_(std::move(options)),
+      incarnation_(random_number()) {}
+TaskService::~TaskService() = default;
+
+void TaskService::wait() {
+  std::unique_lock lock(mutex_);
+  ended_changed_.wait(lock, [this] { return ended_ || stopped_; });
+}
+
+void TaskService::stop() {
+  std::shared_ptr<Job> job;
+  {
+    std::lock_guard lock(mutex_);
+    stopped_ = true;
+    job = job_;
+  }
+  if (job) job->closures.cancel(~std::uint64_t{0});
+  ended_changed_.notify_all();
+}
+
+void TaskService::hello(const rpc::Message& request, rpc::Message& reply) {
+  proto::HelloProto from;
+  parse_meta(request, from);
+  if (from.protocol() != rpc::kProtocolVersion) {
+    throw failed_precondition(name(), "a caller that speaks the same protocol is expected",
+                              {{"protocol", from.protocol()}, {"expected", rpc::kProtocolVersion}},
+                              "Run the same version of Cohort everywhere.");
+  }
+  if (from.job_name() != job_name_ || from.task_index() != task_index_) {
+    throw failed_precondition(
+        name(), "a caller that looks for this task is expected",
+        {{"asked for", from.job_name() + ":" + std::to_string(from.task_index())}, {"from", from.from()}},
+        "Give every task the same cluster.");
+  }
+  std::map<std::string, ClusterSpec::Tasks> jobs;
+  for (const proto::JobProto& job : from.cluster()) {
+    for (const proto::TaskProto& task : job.tasks()) jobs[job.name()][task.index()] = task.address();
+  }
+  // Workers may come and go; the servers hold the variables, so everyone must mean the same ones.
+  if (has_job(cluster_, "ps") && jobs.contains("ps")) {
+    const ClusterSpec theirs(std::move(jobs));
+    const std::string mine = addresses_of(cluster_, "ps"), other = addresses_of(theirs, "ps");
+    if (mine != other) {
+      throw failed_precondition(name(), "a caller with the same parameter servers is expected",
+                                {{"ps of " + from.from(), other}, {"ps here", mine}},
+                                "Give every task the same cluster.");
+    }
+  }
+  std::shared_ptr<Job> before;
+  std::lock_guard lock(mutex_);
+  if (!job_ || job_->id != request.head.job) {
+    if (job_) log::info(name() + ": a new chief has come; the job before it ends here.");
+    before = std::exchange(job_, std::make_shared<Job>(request.head.job, incarnation_, options_));
+    if (before) before->closures.cancel(~std::uint64_t{0});
+    ended_ = false;
+  }
+  reply.head.incarnation = incarnation_;
+}
+
+std::shared_ptr<TaskService::Job> TaskService::job_of(const rpc::Message& request) {
+  std::lock_guard lock(mutex_);
+  if (!job_) {
+    throw Error(ErrorCode::Unavailable, name(), "a task that takes part in the job is expected",
+                {{"method", rpc::to_string(request.head.method)}}, "It was started anew and has lost what it held.");
+  }
+  if (job_->id != request.head.job) {
+    throw Error(ErrorCode::Aborted, name(), "a message of the present job is expected",
+                {{"method", rpc::to_string(request.head.method)}}, "Another chief has taken over this task.");
+  }
+  return job_;
+}
+
+void TaskService::handle(const rpc::Message& request, rpc::Message& reply) {
+  using rpc::Method;
+  reply.head = request.head;
+  reply.head.flags = 0;
+  reply.head.incarnation = incarnation_;
+  reply.meta.clear();
+  switch (request.head.method) {
+    case Method::Hello:
+      reply.parts.clear();
+      return hello(request, reply);
+    case Method::Echo:
+      reply.meta = request.meta;
+      reply.parts = request.parts;
+      return;
+    case Method::Exchange:
+      return job_of(request)->server.exchange(request, reply);
+    case Method::RunClosure:
+      return job_of(request)->closures.run(request, reply);
+    case Method::RunGraph:
+      return job_of(request)->server.run_graph(request, reply);
+    default:
+      break;
+  }
+  reply.parts.clear();
+  // A caller of this process runs this on its own thread, perhaps inside a strategy's scope or a trace.
+  const EagerScope eager;
+  const VariableCreatorScope no_creator(nullptr);
+  const std::shared_ptr<Job> job = job_of(request);
+  switch (request.head.method) {
+    case Method::CreateVariable:
+      return job->server.create_variable(request, reply);
+    case Method::RegisterServer:
+      return job->server.register_function(request, reply);
+    case Method::RegisterWorker:
+      return job->closures.register_function(request);
+    case Method::CreatePipeline:
+      return job->pipelines.create(request);
+    case Method::Cancel:
+      return job->closures.cancel(request.head.closure);
+    case Method::EndJob: {
+      {
+        std::lock_guard lock(mutex_);
+        if (job_ == job) job_.reset();
+        ended_ = true;
+      }
+      ended_changed_.notify_all();
+      return;
+    }
+    default:
+      throw unimplemented(name(), "a known method is expected", {{"method", static_cast<int>(request.head.method)}});
+  }
+}
+
+}  // namespace cohort::distribute

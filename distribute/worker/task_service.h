@@ -1,0 +1,44 @@
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "cohort/distribute/cluster/cluster_spec.h"
+#include "cohort/distribute/rpc/transport.h"
+
+namespace cohort::distribute {
+
+// What a task does with messages: takes part in the job of the chief that said hello last, as a server and as a worker.
+// Thread-safe.
+class TaskService : public rpc::Service {
+ public:
+  TaskService(ClusterSpec cluster, std::string job_name, std::int64_t task_index, rpc::TransportOptions options);
+  ~TaskService() override;
+
+  void handle(const rpc::Message& request, rpc::Message& reply) override;
+  // Waits until a chief ends its job or stop() is called.
+  void wait();
+  void stop();
+
+ private:
+  struct Job;
+  void hello(const rpc::Message& request, rpc::Message& reply);
+  std::shared_ptr<Job> job_of(const rpc::Message& request);
+  std::string name() const { return job_name_ + ":" + std::to_string(task_index_); }
+
+  const ClusterSpec cluster_;
+  const std::string job_name_;
+  const std::int64_t task_index_;
+  const rpc::TransportOptions options_;
+  const std::uint64_t incarnation_;
+  std::mutex mutex_;  // guards what follows
+  std::condition_variable ended_changed_;
+  bool ended_ = false;    // the job is over; the next one starts anew
+  bool stopped_ = false;  // for good
+  std::shared_ptr<Job> job_;
+};
+
+}  // namespace cohort::distribute

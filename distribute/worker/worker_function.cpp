@@ -1,0 +1,140 @@
+#include "cohort/distribute/worker/worker_function.h"
+
+#include "cohort/distribute/worker/messages.pb.h"
+#include "cohort/graph/graph_proto_impl.h"
+
+namespace cohort::distribute {
+namespace {
+
+constexpr const char* kWho = "Server";
+
+// Numbers of inputs (>= 0) or of slots (~slot), checked.
+template <class Numbers>
+std::vector<int> read_sources(const Numbers& from, int inputs, int slots) {
+  std::vector<int> sources;
+  for (int source : from) {
+    if (source >= 0 ? source >= inputs : ~source >= slots) {
+      throw invalid_argument(kWho, "a function's values come from its inputs and slots",
+                             {{"source", source}, {"inputs", inputs}, {"slots", slots}});
+    }
+    sources.push_back(source);
+  }
+  return sources;
+}
+
+template <class Numbers>
+std::vector<int> read_slots(const Numbers& from, int slots) {
+  for (int slot : from) {
+    if (slot < 0 || slot >= slots) {
+      throw invalid_argument(kWho, "a slot of the function is expected", {{"slot", slot}, {"slots", slots}});
+    }
+  }
+  return {from.begin(), from.end()};
+}
+
+WorkerFunction::Input read_input(
+    const proto::InputProto& from,
+    const std::function<std::shared_ptr<Replica>(const std::string&, int, const TensorSpec&)>& find_replica) {
+  using Kind = WorkerFunction::Input::Kind;
+  WorkerFunction::Input input;
+  input.kind = static_cast<Kind>(from.kind());
+  if (from.kind() < 0 || from.kind() > proto::InputProto::ITERATOR) {
+    throw invalid_argument(kWho, "a known kind of input is expected", {{"kind", static_cast<int>(from.kind())}});
+  }
+  input.pull = from.pull();
+  input.leaf = from.leaf();
+  if (input.kind == Kind::Replica || input.kind == Kind::Accumulator) {
+    input.spec = {read_dtype(from.spec().dtype()), read_shape(from.spec().shape())};
+    if (!input.spec.shape.fully_known()) {
+      throw invalid_argument(kWho, "a variable's shape must be known", {{"variable", from.name()}});
+    }
+  }
+  if (input.kind == Kind::Replica) input.replica = find_replica(from.name(), from.server(), input.spec);
+  if (input.kind == Kind::Accumulator) {
+    input.accumulator =
+        Variable(std::make_shared<LocalVariable>(Tensor::full(input.spec.shape, 0.0, input.spec.dtype),
+                                                 VariableOptions{.name = from.name(), .dtype = input.spec.dtype}));
+  }
+  return input;
+}
+
+}  // namespace
+
+std::unique_ptr<WorkerFunction> make_worker_function(
+    const proto::RegisterWorkerProto& from, const ConstantTable& constants,
+    const std::function<std::shared_ptr<Replica>(const std::string&, int, const TensorSpec&)>& find_replica) {
+  using Kind = WorkerFunction::Input::Kind;
+  auto function = std::make_unique<WorkerFunction>();
+  for (const proto::InputProto& input : from.inputs()) function->inputs.push_back(read_input(input, find_replica));
+  const int inputs = from.inputs_size(), slots = from.slots(), servers = from.servers_size();
+  if (slots < 0 || slots > 1'000'000) {
+    throw invalid_argument(kWho, "a function's slots are expected", {{"slots", slots}});
+  }
+  function->values.resize(static_cast<std::size_t>(slots));
+  function->bound.resize(static_cast<std::size_t>(inputs));
+  for (std::size_t i = 0; i < function->inputs.size(); ++i) {
+    const WorkerFunction::Input& input = function->inputs[i];
+    if (input.kind == Kind::Replica) function->bound[i] = input.replica->handle;
+    if (input.kind == Kind::Accumulator) function->bound[i] = input.accumulator.handle();
+    if (input.kind == Kind::Element && (input.pull < 0 || input.pull >= from.pulls_size() || input.leaf < 0)) {
+      throw invalid_argument(kWho, "a tensor of an element that is taken is expected", {{"pull", input.pull}});
+    }
+  }
+  const auto replica_at = [&](int input) {
+    if (input < 0 || input >= inputs || function->inputs[static_cast<std::size_t>(input)].kind != Kind::Replica) {
+      throw invalid_argument(kWho, "a replica of the function is expected", {{"input", input}});
+    }
+    return function->inputs[static_cast<std::size_t>(input)].replica;
+  };
+  for (const proto::StageProto& stage : from.stages()) {
+    const std::shared_ptr<Graph> graph = parse_graph(stage.graph(), constants);
+    WorkerFunction::Stage made;
+    made.inputs = read_sources(stage.inputs(), inputs, slots);
+    made.outputs = read_slots(stage.outputs(), slots);
+    if (made.inputs.size() != graph->inputs.size() || made.outputs.size() != graph->outputs.size()) {
+      throw invalid_argument(kWho, "a stage must say where its graph's inputs and outputs are",
+                             {{"inputs", made.inputs.size()}, {"outputs", made.outputs.size()}});
+    }
+    made.bound.resize(made.inputs.size());
+    made.results.resize(made.outputs.size());
+    made.executables = std::make_unique<ExecutableCache>(graph);
+    function->stages.push_back(std::move(made));
+  }
+  for (const proto::RoundProto& round : from.rounds()) {
+    std::vector<WorkerFunction::Exchange>& exchanges = function->rounds.emplace_back();
+    for (const proto::ExchangeProto& exchange : round.exchanges()) {
+      WorkerFunction::Exchange made;
+      made.server = exchange.server();
+      if (made.server < 0 || made.server >= servers) {
+        throw invalid_argument(kWho, "a server of the job is expected",
+                               {{"server", made.server}, {"servers", servers}});
+      }
+      made.sent = read_sources(exchange.sent(), inputs, slots);
+      made.returned = read_slots(exchange.returned(), slots);
+      made.writes = exchange.writes();
+      for (int input : exchange.fresh()) made.fresh.push_back(replica_at(input));
+      made.request.parts.resize(made.sent.size());
+      exchanges.push_back(std::move(made));
+    }
+  }
+  if (function->stages.size() != function->rounds.size() + 1) {
+    throw invalid_argument(kWho, "a function has one stage more than rounds",
+                           {{"stages", function->stages.size()}, {"rounds", function->rounds.size()}});
+  }
+  function->outputs = read_sources(from.outputs(), inputs, slots);
+  function->pulls.assign(from.pulls().begin(), from.pulls().end());
+
+  for (const proto::PullProto& pull : from.server_pulls()) {
+    WorkerFunction::Pulled pulled{.server = pull.server(), .replicas = {}};
+    for (int input : pull.inputs()) pulled.replicas.push_back(replica_at(input));
+    for (const auto& round : function->rounds) {
+      for (const WorkerFunction::Exchange& exchange : round) {
+        pulled.pushed |= exchange.server == pulled.server && exchange.fresh.size() == pulled.replicas.size();
+      }
+    }
+    if (!pulled.replicas.empty()) function->pulled.push_back(std::move(pulled));
+  }
+  return function;
+}
+
+}  // namespace cohort::distribute

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cohort/distribute/rpc/message.h"
+#include "cohort/graph/executable.h"
+#include "cohort/variables/variable.h"
+#include "cohort/variables/variable_body.h"
+
+namespace cohort::proto {
+class RegisterWorkerProto;
+}
+
+namespace cohort::distribute {
+
+// A worker's copy of a server's variable, shared by all functions of a job that read it.
+struct Replica {
+  int server = 0;
+  std::shared_ptr<LocalVariable> variable;
+  Tensor handle;
+  std::uint64_t version = 0;  // of the server when it sent the value; 0: never
+};
+
+// The worker's part of a function: stages that run here and exchanges between them.
+struct WorkerFunction {
+  struct Input {
+    enum class Kind { Argument, Element, Replica, Accumulator, Iterator } kind = Kind::Argument;
+    int pull = 0, leaf = 0;
+    std::shared_ptr<Replica> replica;
+    Variable accumulator;
+    TensorSpec spec;
+  };
+  struct Stage {
+    std::unique_ptr<ExecutableCache> executables;
+    std::vector<int> inputs, outputs;
+    Tensors bound, results;
+  };
+  struct Exchange {
+    int server = 0;
+    std::vector<int> sent, returned;
+    std::vector<std::shared_ptr<Replica>> fresh;
+    bool writes = false;
+    rpc::Message request, reply;
+  };
+  // What is read from one server.
+  struct Pulled {
+    int server = 0;
+    std::vector<std::shared_ptr<Replica>> replicas;
+    bool pushed = false;  // some exchange of a step brings them back fresh
+  };
+
+  std::vector<Stage> stages;
+  std::vector<std::vector<Exchange>> rounds;
+  std::vector<Input> inputs;
+  std::vector<int> pulls;  // the iterator argument of each pull
+  std::vector<int> outputs;
+  std::vector<Pulled> pulled;
+  Tensors bound;   // by input of the whole graph
+  Tensors values;  // by slot
+};
+
+// Builds it from the message, with replicas from `find_replica(name, server, spec)`; every number is checked.
+std::unique_ptr<WorkerFunction> make_worker_function(
+    const proto::RegisterWorkerProto& from, const ConstantTable& constants,
+    const std::function<std::shared_ptr<Replica>(const std::string&, int, const TensorSpec&)>& find_replica);
+
+}  // namespace cohort::distribute
