@@ -3,6 +3,7 @@
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/support/method_handler.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <stdexcept>
@@ -48,7 +49,12 @@ class PlainService : public grpc::Service {
     while (stream->Read(&request)) {
       request.Dump(&slices);
       Order order;
-      std::memcpy(&order, slices[0].begin(), sizeof order);
+      std::size_t got = 0;
+      for (std::size_t i = 0; got < sizeof order && i < slices.size(); ++i) {
+        const std::size_t part = std::min(sizeof order - got, slices[i].size());
+        std::memcpy(reinterpret_cast<char*>(&order) + got, slices[i].begin(), part);
+        got += part;
+      }
       for (std::uint32_t i = 0; i < order.answers; ++i) stream->Write(message({}, memory, order.bytes));
     }
     return grpc::Status::OK;

@@ -26,6 +26,7 @@ std::string plain_reason(const grpc::Status& status) {
   if (says("DNS resolution failed") || says("Name or service not known") || says("Domain name not found")) {
     return "name not found";
   }
+  if (says("timed out")) return "no answer";
   if (says("Connection reset") || says("Broken pipe") || says("Socket closed") || says("End of file") ||
       says("closed by the peer")) {
     return "connection closed by the task";

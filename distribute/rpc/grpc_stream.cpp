@@ -35,8 +35,13 @@ void GrpcStream::send(const Message& request) {
   ++expected_;
   while (!broken_ && !writer_.done()) {
     while (!broken_ && (start_.pending || write_.pending)) {
-      if (!start_.pending) start_read();
+      start_read();
       step();
+      if (complete_) {
+        early_.emplace_back().status = reader_.status();
+        reader_.give(early_.back().message);
+        complete_ = false;
+      }
     }
     if (broken_) return;
     writer_.next(outgoing_);
@@ -102,13 +107,7 @@ void GrpcStream::take_chunk() {
     broken_ = true;
   }
   incoming_.Clear();
-  if (!complete_) return;
-  --expected_;
-  if (write_.pending) {
-    early_.emplace_back().status = reader_.status();
-    reader_.give(early_.back().message);
-    complete_ = false;
-  }
+  if (complete_) --expected_;
 }
 
 void GrpcStream::end_call() {

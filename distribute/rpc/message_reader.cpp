@@ -26,7 +26,6 @@ std::uint64_t checked_elements(const Shape& shape) {
   std::uint64_t nonzero = 1;
   bool empty = false;
   for (const std::int64_t size : shape) {
-    if (size < 0) throw data_loss("axes have sizes of 0 or more", {{"shape", shape}});
     if (size == 0) {
       empty = true;
     } else if (__builtin_mul_overflow(nonzero, static_cast<std::uint64_t>(size), &nonzero) || nonzero >> 58 != 0) {
@@ -160,6 +159,9 @@ void MessageReader::lay_out_parts() {
       }
       std::memcpy(sizes, specs_.data() + at, axes);
       at += axes;
+      if (std::any_of(sizes, sizes + spec.rank, [](std::int64_t size) { return size < 0; })) {
+        throw data_loss("axes have sizes of 0 or more", {{"part", i}});
+      }
       offset = wire::aligned(offset);
       if (offset > prologue_.data_bytes || spec.bytes > prologue_.data_bytes - offset) {
         throw data_loss("the parts lie within the message", {{"part", i}, {"bytes", spec.bytes}});
