@@ -1,7 +1,6 @@
 #include <gtest/gtest.h>
 
 #include "cohort/core/random.h"
-#include "cohort/model/local_runner.h"
 #include "cohort/model/strategy.h"
 #include "cohort/optimizers/optimizers.h"
 #include "cohort/variables/variable_body.h"
@@ -13,20 +12,6 @@ namespace {
 
 using testing_models::all_weights;
 using testing_models::Linear;
-
-// Runs steps here, on variables that another creator makes.
-class FarStrategy : public Strategy {
- public:
-  explicit FarStrategy(VariableCreator& creator) : creator_(creator) {}
-  std::unique_ptr<StepRunner> make_runner(std::shared_ptr<Program> program, const RunnerData& data,
-                                          const RunnerOptions& options) override {
-    return std::make_unique<LocalRunner>(std::move(program), data, options);
-  }
-  VariableCreator* variable_creator() override { return &creator_; }
-
- private:
-  VariableCreator& creator_;
-};
 
 Tensor inputs() {
   std::vector<float> x;
@@ -76,7 +61,7 @@ TEST(FitElsewhere, EqualsLocalTraining) {
     test::Elsewhere place, other_place;
     test::Sharding here(2), far(3, &other_place);
     for (VariableCreator* creator : std::initializer_list<VariableCreator*>{&place, &here, &far}) {
-      const Outcome other = fit_under(std::make_shared<FarStrategy>(*creator), run_eagerly);
+      const Outcome other = fit_under(std::make_shared<test::CreatorStrategy>(*creator), run_eagerly);
       EXPECT_EQ(other.weights, local.weights);
       EXPECT_EQ(other.losses, local.losses);
       EXPECT_EQ(other.summary, local.summary);
@@ -92,7 +77,7 @@ TEST(FitElsewhere, AModelCalledOutsideTheScopeBuildsInIt) {
   test::Elsewhere place;
   std::unique_ptr<Sequential> model;
   {
-    StrategyScope scope(std::make_shared<FarStrategy>(place));
+    StrategyScope scope(std::make_shared<test::CreatorStrategy>(place));
     model = std::make_unique<Sequential>(std::initializer_list<Ref<Layer>>{make<Linear>(4)});
   }
   (*model)(inputs());
@@ -102,7 +87,7 @@ TEST(FitElsewhere, AModelCalledOutsideTheScopeBuildsInIt) {
 
 TEST(FitElsewhere, AnOptimizerOfAnotherStrategyIsRefused) {
   test::Elsewhere place;
-  const auto strategy = std::make_shared<FarStrategy>(place);
+  const auto strategy = std::make_shared<test::CreatorStrategy>(place);
   Sequential local({make<Linear>()});
   const optimizers::SGD outside(0.1);
   StrategyScope scope(strategy);

@@ -14,6 +14,7 @@
 #include "cohort/saving/hdf5_file.h"
 #include "cohort/saving/model_json.h"
 #include "cohort/saving/zip_archive.h"
+#include "tests/support/elsewhere.h"
 #include "tests/support/paths.h"
 
 namespace cohort {
@@ -60,6 +61,28 @@ TEST_F(KerasArchiveTest, WeightsComeBackAlone) {
   EXPECT_NE(values(model_.get_weights()), expected);
   model_.load_weights(folder_.file("model.weights.h5"));
   EXPECT_EQ(values(model_.get_weights()), expected);
+}
+
+// Files hold whole variables: what one strategy wrote another reads, whatever the number of shards.
+TEST_F(KerasArchiveTest, ShardedModelsReadAndWriteTheSameFiles) {
+  model_.save(folder_.file("whole.keras"));
+  test::Elsewhere place;
+  test::Sharding two(2, &place), three(3);
+  std::string from = folder_.file("whole.keras");
+  for (VariableCreator* creator : std::initializer_list<VariableCreator*>{&two, &three, nullptr}) {
+    Ref<Model> loaded;
+    {
+      StrategyScope scope(creator ? std::make_shared<test::CreatorStrategy>(*creator) : nullptr);
+      loaded = load_model(from);
+    }
+    EXPECT_EQ(loaded->weights()[0].sharded(), creator != nullptr);
+    EXPECT_EQ(values(loaded->get_weights()), values(model_.get_weights()));
+    loaded->train_on_batch(x_, y_);
+    model_.train_on_batch(x_, y_);
+    EXPECT_EQ(values(loaded->get_weights()), values(model_.get_weights()));
+    from = folder_.file(std::to_string(loaded->weights()[0].shards().size()) + ".keras");
+    loaded->save(from);
+  }
 }
 
 // A weight that training changes after one that it does not.

@@ -2,6 +2,7 @@
 
 #include "cohort/graph/executable.h"
 #include "cohort/graph/graph.h"
+#include "cohort/model/local_runner.h"
 #include "cohort/variables/shards.h"
 
 namespace cohort::test {
@@ -59,6 +60,11 @@ std::shared_ptr<VariableBody> Sharding::create(const InitialValue& initial, cons
     shards.push_back(Variable(initial.rows(rows.first, rows.count), shard_options(options, index)));
   }
   return join_shards(std::move(shards), options);
+}
+
+std::unique_ptr<StepRunner> CreatorStrategy::make_runner(std::shared_ptr<Program> program, const RunnerData& data,
+                                                         const RunnerOptions& options) {
+  return std::make_unique<LocalRunner>(std::move(program), data, options);
 }
 
 }  // namespace cohort::test

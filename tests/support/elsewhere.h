@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cohort/core/dispatch.h"
+#include "cohort/model/strategy.h"
 #include "cohort/variables/variable_body.h"
 #include "cohort/variables/variable_creator.h"
 
@@ -34,6 +35,18 @@ class Sharding : public VariableCreator {
  private:
   std::int64_t shards_;
   VariableCreator* below_;
+};
+
+// Runs steps here, on variables that a creator makes.
+class CreatorStrategy : public Strategy {
+ public:
+  explicit CreatorStrategy(VariableCreator& creator) : creator_(creator) {}
+  std::unique_ptr<StepRunner> make_runner(std::shared_ptr<Program> program, const RunnerData& data,
+                                          const RunnerOptions& options) override;
+  VariableCreator* variable_creator() override { return &creator_; }
+
+ private:
+  VariableCreator& creator_;
 };
 
 }  // namespace cohort::test
