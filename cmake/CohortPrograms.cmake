@@ -10,9 +10,10 @@ function(cohort_program target folder name)
   endif()
 endfunction()
 
-file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tools/cohort/*.cpp)
+file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/programs/cohort/*.cpp)
 cohort_program(cohort_command . cohort ${sources})
 if(TARGET cohort_command)
+  target_include_directories(cohort_command PRIVATE ${PROJECT_SOURCE_DIR})
   install(TARGETS cohort_command)
 endif()
 

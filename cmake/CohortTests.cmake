@@ -63,6 +63,11 @@ foreach(folder ${test_folders})
   endif()
 endforeach()
 
+# The tests of the programs run them.
+if(TARGET programs_test AND TARGET cohort_command)
+  add_dependencies(programs_test cohort_command)
+endif()
+
 # golden: the program that compares with data from the real Keras.
 file(GLOB sources CONFIGURE_DEPENDS ${tests}/golden/*.cpp)
 cohort_program(golden_check . golden_check ${sources})

@@ -126,6 +126,10 @@ TFConfig parse_tf_config(std::string_view text, std::string_view who) {
   return config;
 }
 
+ClusterSpec parse_cluster_spec(std::string_view text, std::string_view who) {
+  return cluster_of(parse_json(text, who), who);
+}
+
 std::string to_tf_config(const ClusterSpec& spec, std::string_view task_type, std::int64_t task_id) {
   Json root = {{"cluster", Json::parse(spec.as_text())}};
   root["task"] = {{"type", task_type}, {"index", task_id}};

@@ -23,6 +23,9 @@ struct TFConfig {
 // Every part may be missing; an empty text says nothing. Throws InvalidArgument naming `who` and what is wrong.
 TFConfig parse_tf_config(std::string_view text, std::string_view who = "TF_CONFIG");
 
+// What ClusterSpec::as_text writes: {job: [address]}, or {job: {index: address}}. Throws likewise.
+ClusterSpec parse_cluster_spec(std::string_view text, std::string_view who);
+
 // The text that tells a process which task of the cluster it is.
 std::string to_tf_config(const ClusterSpec& spec, std::string_view task_type, std::int64_t task_id);
 

@@ -155,6 +155,9 @@ TEST(TFConfig, ComesBackAsItWasWritten) {
 
   const ClusterSpec sparse(std::map<std::string, ClusterSpec::Tasks>{{"worker", {{1, "h:1"}, {10, "h:2"}}}});
   EXPECT_EQ(parse_tf_config(to_tf_config(sparse, "worker", 10)).cluster, sparse);
+  EXPECT_EQ(parse_cluster_spec(sparse.as_text(), "who"), sparse);
+  EXPECT_EQ(parse_cluster_spec(dense.as_text(), "who"), dense);
+  EXPECT_THAT(error_of([] { parse_cluster_spec("{", "--cluster"); }), HasSubstr("--cluster: must be JSON"));
 }
 
 TEST(TFConfig, SessionMasterWins) {

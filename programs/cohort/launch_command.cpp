@@ -1,0 +1,84 @@
+#include "programs/cohort/launch_command.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cohort/distribute/cluster/cluster_spec.h"
+#include "cohort/distribute/cluster/roles.h"
+#include "cohort/distribute/cluster/tf_config.h"
+#include "programs/cohort/free_ports.h"
+#include "programs/cohort/launcher.h"
+
+namespace cohort::programs {
+namespace {
+
+struct LaunchOptions {
+  std::int64_t workers = 1;
+  std::int64_t ps = 0;
+  bool evaluator = false;
+  bool restart_workers = false;
+  std::vector<std::string> program;
+};
+
+// Every task at a loopback port that is free now.
+distribute::ClusterSpec local_cluster(const LaunchOptions& options) {
+  std::map<std::string, std::int64_t> counts = {{"worker", options.workers}};
+  if (options.ps > 0) counts["ps"] = options.ps;
+  // Without parameter servers the first worker leads, as is usual where all workers train in step.
+  if (options.ps > 0) counts["chief"] = 1;
+  if (options.evaluator) counts["evaluator"] = 1;
+
+  std::int64_t total = 0;
+  for (const auto& entry : counts) total += entry.second;
+  std::vector<int> ports = free_ports(static_cast<std::size_t>(total));
+  std::map<std::string, std::vector<std::string>> jobs;
+  for (const auto& [job, count] : counts) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      jobs[job].push_back("127.0.0.1:" + std::to_string(ports.back()));
+      ports.pop_back();
+    }
+  }
+  return distribute::ClusterSpec(std::move(jobs));
+}
+
+int launch(const LaunchOptions& options) {
+  const distribute::ClusterSpec spec = local_cluster(options);
+  std::vector<LaunchedTask> tasks;
+  // The tasks that others wait for are started first.
+  for (const char* job : {"ps", "worker", "evaluator", "chief"}) {
+    if (!spec.has_job(job)) continue;
+    for (const std::int64_t index : spec.task_indices(job)) {
+      const bool is_leader = job != distribute::kEvaluator && distribute::is_chief(spec, job, index);
+      tasks.push_back({.name = distribute::task_name(job, index),
+                       .environment = {{"TF_CONFIG", distribute::to_tf_config(spec, job, index)}},
+                       .leader = is_leader,
+                       .restart = options.restart_workers && job == distribute::kWorker && !is_leader});
+    }
+  }
+  return Launcher(options.program, std::move(tasks)).run();
+}
+
+}  // namespace
+
+void add_launch_command(CLI::App& app, int& exit_code) {
+  CLI::App* command = app.add_subcommand(
+      "launch", "Starts a program as every task of a cluster on this machine, each with its TF_CONFIG");
+  const auto options = std::make_shared<LaunchOptions>();
+  command->add_option("--workers", options->workers, "how many workers")->check(CLI::Range(1, 1000))->required();
+  command->add_option("--ps", options->ps, "how many parameter servers; with any there is a chief too")
+      ->check(CLI::Range(0, 1000));
+  command->add_flag("--evaluator", options->evaluator, "one evaluator beside them");
+  command->add_flag("--restart-workers", options->restart_workers, "start a worker that failed again");
+  command->add_option("program", options->program, "the program and its arguments, after --")->required();
+  command->footer(
+      "Each line the tasks print has the task in front. Signals go to the chief, the other tasks end with it; a "
+      "second\n"
+      "signal goes to all. The exit code is the chief's, 128 + the signal's number if one ended it.");
+  command->callback([options, &exit_code] { exit_code = launch(*options); });
+}
+
+}  // namespace cohort::programs

@@ -1,0 +1,23 @@
+// The command `cohort`: one subcommand per pair of files beside this one.
+
+#include <CLI/CLI.hpp>
+#include <exception>
+#include <iostream>
+
+#include "programs/cohort/launch_command.h"
+
+int main(int argc, char** argv) {
+  CLI::App app("Cohort's commands; `cohort COMMAND --help` says more about each", "cohort");
+  app.require_subcommand(1);
+  int exit_code = 0;
+  cohort::programs::add_launch_command(app, exit_code);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error);
+  } catch (const std::exception& error) {
+    std::cerr << error.what() << std::endl;
+    return 1;
+  }
+  return exit_code;
+}
