@@ -307,7 +307,7 @@ class Cutter {
 }  // namespace
 
 PartitionedGraph partition(const Graph& graph, const std::vector<Home>& homes, int servers) {
-  Graph flat = inline_calls(graph);
+  Graph flat = without_unused_resources(inline_calls(graph));
   passes::remove_dead_nodes(flat);
   return Cutter(flat, homes, servers).run();
 }

@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <optional>
 
-#include "cohort/graph/passes/rewrite.h"
+#include "cohort/graph/passes/pass.h"
 
 namespace cohort {
 namespace {
 
 // A graph that a node may run, and the node's input that is the graph's first.
 struct Subgraph {
+  std::string name;
   const Graph& graph;
   std::size_t first_input;
 };
@@ -19,7 +20,7 @@ std::vector<Subgraph> subgraphs(const Node& node) {
   const std::size_t first_input = node.op->name() == "Cond" ? 1 : 0;  // the predicate is for the node alone
   for (const Attributes::Entry& entry : node.attributes) {
     const auto* graph = std::get_if<std::shared_ptr<const Graph>>(&entry.value);
-    if (graph && entry.name != "backward") result.push_back({**graph, first_input});
+    if (graph && entry.name != "backward") result.push_back({entry.name, **graph, first_input});
   }
   return result;
 }
@@ -43,6 +44,24 @@ bool subgraphs_write(const Node& node, std::size_t position) {
     }
   }
   return false;
+}
+
+void erase_node(Graph& graph, int node) {
+  auto move_up = [&](int& index) { index -= index > node ? 1 : 0; };
+  graph.nodes.erase(graph.nodes.begin() + node);
+  for (Node& each : graph.nodes) {
+    for (Value& input : each.inputs) move_up(input.node);
+  }
+  for (int& input : graph.inputs) move_up(input);
+  for (Value& output : graph.outputs) move_up(output.node);
+}
+
+bool is_used(const Graph& graph, int node) {
+  auto uses = [&](const std::vector<Value>& values) {
+    return std::any_of(values.begin(), values.end(), [&](const Value& value) { return value.node == node; });
+  };
+  return uses(graph.outputs) ||
+         std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& each) { return uses(each.inputs); });
 }
 
 std::optional<TensorSpec> spec_by_use(const Graph& graph, int resource) {
@@ -87,6 +106,38 @@ bool has_other_effects(const Node& node) {
 }
 
 bool draws_random_numbers(const Node& node) { return node.op->is_random() || any_node(node, draws_random_numbers); }
+
+Graph without_unused_resources(const Graph& graph) {
+  Graph result = graph;
+  for (Node& node : result.nodes) {
+    // A function with a gradient of its own: the graphs for both directions take the same inputs.
+    if (node.attributes.has("backward")) continue;
+    const std::vector<Subgraph> subs = subgraphs(node);
+    if (subs.empty()) continue;
+    std::vector<Graph> inner;
+    for (const Subgraph& sub : subs) {
+      inner.push_back(without_unused_resources(sub.graph));
+      passes::remove_dead_nodes(inner.back());
+    }
+    const std::size_t first = subs[0].first_input;
+    for (std::size_t i = node.inputs.size(); i-- > first;) {
+      if (result.spec(node.inputs[i]).dtype != DType::Resource) continue;
+      if (std::any_of(inner.begin(), inner.end(), [&](const Graph& g) { return is_used(g, g.inputs[i - first]); })) {
+        continue;
+      }
+      node.inputs.erase(node.inputs.begin() + static_cast<std::ptrdiff_t>(i));
+      for (Graph& g : inner) {
+        const int input = g.inputs[i - first];
+        g.inputs.erase(g.inputs.begin() + static_cast<std::ptrdiff_t>(i - first));
+        erase_node(g, input);
+      }
+    }
+    for (std::size_t k = 0; k < inner.size(); ++k) {
+      node.attributes.set(subs[k].name, std::shared_ptr<const Graph>(std::make_shared<Graph>(std::move(inner[k]))));
+    }
+  }
+  return result;
+}
 
 TensorSpec variable_spec(const Graph& graph, int resource) {
   if (auto spec = spec_by_use(graph, resource)) return *spec;

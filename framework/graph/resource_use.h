@@ -12,12 +12,15 @@ struct ResourceUse {
   bool writes = false;
 };
 
-// What each of the node's resources is used for; a resource handed to a sub-graph that leaves it alone counts as read.
+// What each of the node's resources is used for; one that a sub-graph leaves alone counts as read.
 std::vector<ResourceUse> resource_uses(const Graph& graph, const Node& node);
 
 // Whether the node does more than compute its outputs and use resources: prints, checks, an iterator's next element.
 bool has_other_effects(const Node& node);
 bool draws_random_numbers(const Node& node);
+
+// The graph with resources that a branch or loop body was given and leaves alone taken from its node.
+Graph without_unused_resources(const Graph& graph);
 
 // Type and shape of a variable, as the nodes that use it say; throws when none of them does.
 TensorSpec variable_spec(const Graph& graph, int resource);

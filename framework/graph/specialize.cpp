@@ -1,5 +1,7 @@
 #include "cohort/graph/specialize.h"
 
+#include "cohort/core/device_spec.h"
+
 namespace cohort {
 namespace {
 
@@ -9,8 +11,16 @@ std::shared_ptr<const Graph> called_graph(const Node& node) {
   return nullptr;
 }
 
-// Copies `source` behind what `target` holds; `inputs` are the values of its inputs in target. Returns its outputs.
-std::vector<Value> splice(const Graph& source, const std::vector<Value>& inputs, Graph& target) {
+// The device a node asks for where its function was called on another one.
+std::string device_in_call(const std::string& own, const std::string& call) {
+  if (own.empty() || call.empty()) return own.empty() ? call : own;
+  return DeviceSpec::from_string(call).make_merged_spec(DeviceSpec::from_string(own)).to_string();
+}
+
+// Copies `source` behind what `target` holds; `inputs` are the values of its inputs in target, `device` is what the
+// call asks for. Returns its outputs.
+std::vector<Value> splice(const Graph& source, const std::vector<Value>& inputs, Graph& target,
+                          const std::string& device = {}) {
   std::vector<std::vector<Value>> values(source.nodes.size());
   for (std::size_t i = 0; i < source.inputs.size(); ++i) {
     values[static_cast<std::size_t>(source.inputs[i])] = {inputs.at(i)};
@@ -23,10 +33,11 @@ std::vector<Value> splice(const Graph& source, const std::vector<Value>& inputs,
       arguments.push_back(values[static_cast<std::size_t>(input.node)][static_cast<std::size_t>(input.output)]);
     }
     if (auto inner = called_graph(node)) {
-      values[i] = splice(*inner, arguments, target);
+      values[i] = splice(*inner, arguments, target, device_in_call(node.device, device));
       continue;
     }
     Node copy = node;
+    copy.device = device_in_call(node.device, device);
     copy.inputs = std::move(arguments);
     target.nodes.push_back(std::move(copy));
     for (std::size_t k = 0; k < node.outputs.size(); ++k) {

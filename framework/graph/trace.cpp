@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cctype>
+#include <optional>
 #include <unordered_map>
 
 #include "cohort/core/device_spec.h"
@@ -193,6 +194,8 @@ Tensors inline_graph(const Graph& graph, const Tensors& inputs, std::uint64_t sa
     for (const Value& input : node.inputs) {
       arguments.push_back(values[static_cast<std::size_t>(input.node)][static_cast<std::size_t>(input.output)]);
     }
+    std::optional<DeviceScope> device;
+    if (!node.device.empty()) device.emplace(DeviceSpec::from_string(node.device));
     if (salt != 0 && node.op->is_random() && node.attributes.has("seed")) {
       Attributes attributes = node.attributes;
       const auto seed = static_cast<std::uint64_t>(attributes.get<std::int64_t>("seed"));

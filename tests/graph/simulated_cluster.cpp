@@ -1,5 +1,9 @@
 #include "tests/graph/simulated_cluster.h"
 
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
 #include "cohort/graph/executable.h"
 
 namespace cohort::testing {
@@ -114,6 +118,43 @@ Tensors WholeRun::step(const Tensors& arguments, const RandomState& random) {
 
 Tensor WholeRun::value(int input) const {
   return read_now(variables_[static_cast<std::size_t>(input) - num_arguments_]);
+}
+
+std::vector<Home> HomeBook::of(const TracedGraph& traced) const {
+  std::vector<Home> homes(static_cast<std::size_t>(traced.num_arguments));
+  for (const Tensor& capture : traced.captures) {
+    auto found = std::find_if(known.begin(), known.end(),
+                              [&](const auto& each) { return each.first.handle().key() == capture.key(); });
+    homes.push_back(found == known.end() ? kOnWorker : found->second);
+  }
+  return homes;
+}
+
+void expect_same_bits(const Tensor& a, const Tensor& b, const std::string& what) {
+  ASSERT_EQ(a.spec(), b.spec()) << what;
+  const Tensor left = a.to_host(), right = b.to_host();
+  EXPECT_EQ(std::string_view(static_cast<const char*>(left.raw()), left.bytes()),
+            std::string_view(static_cast<const char*>(right.raw()), right.bytes()))
+      << what << ": " << left.to_string() << " and " << right.to_string();
+}
+
+void expect_equal_runs(SimulatedCluster& cluster, const TracedGraph& traced, const std::vector<Home>& homes,
+                       const std::function<Tensors(int)>& arguments, int servers) {
+  WholeRun whole(traced);
+  for (int step = 0; step < 5; ++step) {
+    const RandomState random{.seed = 7, .step = static_cast<std::uint64_t>(step)};
+    const Tensors expected = whole.step(arguments(step), random), got = cluster.step(arguments(step), random);
+    ASSERT_EQ(expected.size(), got.size());
+    for (std::size_t i = 0; i < got.size(); ++i) expect_same_bits(got[i], expected[i], "output " + std::to_string(i));
+  }
+  for (std::size_t i = static_cast<std::size_t>(traced.num_arguments); i < homes.size(); ++i) {
+    const int input = static_cast<int>(i);
+    const int copies = homes[i].kind == Home::Kind::EveryServer ? servers : 1;
+    for (int server = 0; server < copies; ++server) {
+      expect_same_bits(cluster.value(input, server), whole.value(input),
+                       traced.captures[i - static_cast<std::size_t>(traced.num_arguments)].resource()->name());
+    }
+  }
 }
 
 }  // namespace cohort::testing

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <map>
+#include <string>
 #include <vector>
 
 #include "cohort/graph/partition.h"
@@ -47,5 +48,23 @@ class WholeRun {
   std::size_t num_arguments_;
   std::vector<Variable> variables_;
 };
+
+inline const Home kOnWorker{};
+inline const Home kEverywhere{Home::Kind::EveryServer};
+inline Home on_server(int server) { return {Home::Kind::Server, server}; }
+
+// Homes of a trace's inputs, by variable; what is not named is the worker's.
+struct HomeBook {
+  std::vector<std::pair<Variable, Home>> known = {};
+
+  std::vector<Home> of(const TracedGraph& traced) const;
+};
+
+// The same type, shape and bits.
+void expect_same_bits(const Tensor& a, const Tensor& b, const std::string& what);
+
+// Five steps on the cluster and of the whole graph; outputs and all variables must agree to the bit.
+void expect_equal_runs(SimulatedCluster& cluster, const TracedGraph& traced, const std::vector<Home>& homes,
+                       const std::function<Tensors(int)>& arguments, int servers);
 
 }  // namespace cohort::testing
