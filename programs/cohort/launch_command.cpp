@@ -2,15 +2,13 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "cohort/distribute/cluster/cluster_spec.h"
+#include "cohort/distribute/cluster/local_cluster_spec.h"
 #include "cohort/distribute/cluster/roles.h"
 #include "cohort/distribute/cluster/tf_config.h"
-#include "programs/cohort/free_ports.h"
 #include "programs/cohort/launcher.h"
 
 namespace cohort::programs {
@@ -26,23 +24,11 @@ struct LaunchOptions {
 
 // Every task at a loopback port that is free now.
 distribute::ClusterSpec local_cluster(const LaunchOptions& options) {
-  std::map<std::string, std::int64_t> counts = {{"worker", options.workers}};
-  if (options.ps > 0) counts["ps"] = options.ps;
+  std::vector<std::pair<std::string, int>> jobs = {{"worker", static_cast<int>(options.workers)}};
   // Without parameter servers the first worker leads, as is usual where all workers train in step.
-  if (options.ps > 0) counts["chief"] = 1;
-  if (options.evaluator) counts["evaluator"] = 1;
-
-  std::int64_t total = 0;
-  for (const auto& entry : counts) total += entry.second;
-  std::vector<int> ports = free_ports(static_cast<std::size_t>(total));
-  std::map<std::string, std::vector<std::string>> jobs;
-  for (const auto& [job, count] : counts) {
-    for (std::int64_t i = 0; i < count; ++i) {
-      jobs[job].push_back("127.0.0.1:" + std::to_string(ports.back()));
-      ports.pop_back();
-    }
-  }
-  return distribute::ClusterSpec(std::move(jobs));
+  if (options.ps > 0) jobs.insert(jobs.end(), {{"ps", static_cast<int>(options.ps)}, {"chief", 1}});
+  if (options.evaluator) jobs.emplace_back("evaluator", 1);
+  return distribute::local_cluster_spec(jobs);
 }
 
 int launch(const LaunchOptions& options) {

@@ -5,12 +5,14 @@
 #include <iostream>
 
 #include "programs/cohort/launch_command.h"
+#include "programs/cohort/server_command.h"
 
 int main(int argc, char** argv) {
   CLI::App app("Cohort's commands; `cohort COMMAND --help` says more about each", "cohort");
   app.require_subcommand(1);
   int exit_code = 0;
   cohort::programs::add_launch_command(app, exit_code);
+  cohort::programs::add_server_command(app, exit_code);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

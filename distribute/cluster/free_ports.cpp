@@ -1,4 +1,4 @@
-#include "programs/cohort/free_ports.h"
+#include "cohort/distribute/cluster/free_ports.h"
 
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -10,7 +10,7 @@
 
 #include "cohort/core/error.h"
 
-namespace cohort::programs {
+namespace cohort::distribute {
 namespace {
 
 constexpr int kLowest = 10000;
@@ -54,10 +54,10 @@ std::vector<int> free_ports(std::size_t count) {
   }
   for (const int socket : sockets) ::close(socket);
   if (ports.size() < count) {
-    throw Error(ErrorCode::ResourceExhausted, "cohort launch", "there must be a free port for every task",
+    throw Error(ErrorCode::ResourceExhausted, "free_ports", "there must be a free port for every task",
                 {{"tasks", count}, {"free ports", ports.size()}}, "Raise the limit of open files, or start fewer.");
   }
   return ports;
 }
 
-}  // namespace cohort::programs
+}  // namespace cohort::distribute
