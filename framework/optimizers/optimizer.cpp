@@ -147,8 +147,11 @@ Variable Optimizer::whole_of(const Variable& variable) const {
 }
 
 Variable Optimizer::add_state(const std::string& name, const Tensor& initial) {
-  state_.push_back(
-      Variable(initial, {.name = name, .trainable = false, .dtype = initial.dtype(), .path = name_ + "/" + name}));
+  state_.push_back(Variable(initial, {.name = name,
+                                      .trainable = false,
+                                      .dtype = initial.dtype(),
+                                      .aggregation = Aggregation::OnlyFirstReplica,
+                                      .path = name_ + "/" + name}));
   return state_.back();
 }
 
