@@ -38,7 +38,7 @@ struct ClosureResult {
 
 // Some steps of a function, for whichever worker is free.
 struct Closure {
-  std::uint64_t id = 0;  // given by the queue; grows; the same in every attempt
+  std::uint64_t id = 0;  // given by the queue; grows; the same in every attempt at the same data
   std::shared_ptr<const PlacedFunction> function;
   Tensors arguments = {};          // the function's plain arguments
   std::vector<int> datasets = {};  // the PerWorkerDataset of each iterator argument

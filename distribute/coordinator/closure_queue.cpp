@@ -194,6 +194,16 @@ void ClosureQueue::insert(Closure closure) {
   work_.notify_one();
 }
 
+void ClosureQueue::renew_id(Closure& closure) {
+  Lock lock(mutex_);
+  const std::uint64_t before = std::exchange(closure.id, next_id_++);
+  std::replace(under_way_.begin(), under_way_.end(), before, closure.id);
+  if (auto deaths = deaths_.extract(before)) {
+    deaths.key() = closure.id;
+    deaths_.insert(std::move(deaths));
+  }
+}
+
 void ClosureQueue::mark_finished(Closure& closure, ClosureResult& result) {
   std::exception_ptr error;
   try {

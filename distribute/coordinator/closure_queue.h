@@ -61,6 +61,8 @@ class ClosureQueue {
   void put_back(std::vector<Closure> closures, const std::string& task, const std::exception_ptr& why);
   // The same for one that never reached a worker: that is no attempt.
   void put_back(Closure closure);
+  // For a closure under way that ran no step and gets other data: other work, which nobody may take for a repeat.
+  void renew_id(Closure& closure);
   void mark_finished(Closure& closure, ClosureResult& result);
   void mark_failed(Closure& closure, const std::exception_ptr& error);
   // It was told to end, and did.

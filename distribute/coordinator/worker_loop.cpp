@@ -77,7 +77,10 @@ void WorkerLoop::finish_oldest() {
   }
   Closure closure = std::move(under_way_.front());
   under_way_.pop_front();
-  if (pipelines_.returned(closure, worker_, result)) return begin(std::move(closure));
+  if (pipelines_.returned(closure, worker_, result)) {
+    queue_.renew_id(closure);
+    return begin(std::move(closure));
+  }
   if (result.data_ended && result.steps == 0 && closure.steps > 0) {
     return data_ended(closure, std::make_exception_ptr(Error(ErrorCode::OutOfRange, "ClusterCoordinator",
                                                              "a dataset of the function has no elements left",

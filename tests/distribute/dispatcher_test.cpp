@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <map>
@@ -295,6 +296,31 @@ TEST(Dispatcher, RandomDeathsLoseAndRepeatNothing) {
     EXPECT_EQ(expected.size(), static_cast<std::size_t>(count));
     EXPECT_EQ(taken, expected);
   }
+}
+
+// Workers give the result they gave before when they are asked for the same closure again.
+TEST(Dispatcher, AClosureThatGetsOtherDataIsOtherWork) {
+  std::mutex mutex;
+  std::map<std::uint64_t, ClosureResult> given;
+  Cluster cluster(2, [&](FakeLink&, const Closure& closure) {
+    const Lease& lease = closure.leases.at(0);
+    const std::int64_t size = lease.pipeline == 0 ? 3 : 40;
+    const std::int64_t left = std::max<std::int64_t>(0, size - static_cast<std::int64_t>(lease.first));
+    std::lock_guard lock(mutex);
+    const std::int64_t steps = std::min(closure.steps, left);
+    return given.emplace(closure.id, ClosureResult{.steps = steps, .data_ended = steps < closure.steps}).first->second;
+  });
+  const int data = cluster.book.add({kUnknownCardinality, kUnknownCardinality});
+  std::atomic<std::int64_t> steps{0};
+  for (int i = 0; i < 60; ++i) {
+    Closure closure;
+    closure.datasets = {data};
+    closure.may_end = true;
+    closure.done = [&](ClosureResult& result) { steps += result.steps; };
+    cluster.queue.put(std::move(closure));
+  }
+  cluster.queue.wait();
+  EXPECT_EQ(steps, 43);
 }
 
 TEST(Dispatcher, DeathsErrorsAndCancelsTogether) {
