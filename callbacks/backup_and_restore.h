@@ -1,32 +1,42 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 
 #include "cohort/model/callback.h"
+#include "cohort/model/position.h"
 
 namespace cohort::callbacks {
 
 struct BackupAndRestoreOptions {
   std::variant<std::string, std::int64_t> save_freq = std::string("epoch");  // "epoch", or every so many batches
+  bool double_checkpoint = false;                                            // keep the one before, too
   bool delete_checkpoint = true;                                             // once training has ended
 };
 
-// Keeps the state of a training run in a folder, and goes on from it when the same program is started again.
+// Keeps the state of a training run in a folder, and goes on from it when the same program is started again: with the
+// same batches, random numbers and figures as if it had never stopped. The folder is for one run's use alone.
 class BackupAndRestoreCallback : public Callback {
  public:
   explicit BackupAndRestoreCallback(std::string backup_dir, BackupAndRestoreOptions options = {});
-  ~BackupAndRestoreCallback() override;
   void on_train_begin() override;
   void on_train_batch_end(std::int64_t batch, Logs& logs) override;
   void on_epoch_end(std::int64_t epoch, Logs& logs) override;
   void on_train_end(Logs& logs) override;
   BatchHooks batch_hooks() const override;
+  bool needs_built_model() const override { return true; }
 
  private:
-  std::string backup_dir_;
+  std::optional<Position> load();
+  void save();
+  void remove_unfinished() const;
+
+  std::string backup_dir_, latest_, previous_;
   BackupAndRestoreOptions options_;
+  std::int64_t save_every_ = 0;  // batches; 0: at the end of epochs
+  std::int64_t batches_since_saving_ = 0, last_batch_ = -1;
 };
 
 struct BackupAndRestore : Ref<BackupAndRestoreCallback> {

@@ -10,10 +10,12 @@
 namespace cohort {
 
 class Model;
+class RunControl;
 
 // How often a callback wants the batch hooks. A hook comes once for each execution (of steps_per_execution batches).
 enum class BatchHooks {
   None,
+  Bare,     // each time, with logs that may be empty: nothing waits for the figures
   Sampled,  // now and then, at most some twenty times a second
   Every,
 };
@@ -52,14 +54,22 @@ class Callback {
   // Asked once when a run begins.
   virtual BatchHooks batch_hooks() const { return BatchHooks::Every; }
 
+  // Whether on_train_begin needs the weights, the optimizer's state and the metrics to exist. Asked once, before it.
+  virtual bool needs_built_model() const { return false; }
+
   virtual void set_params(const CallbackParams& params) { params_ = params; }
   virtual void set_model(Model& model) { model_ = &model; }
   Model& model() const { return *model_; }
   const CallbackParams& params() const { return params_; }
+  // The fit under way; nullptr when it is over.
+  virtual void set_run(RunControl* run) { run_ = run; }
+  // Throws outside fit.
+  RunControl& run() const;
 
  private:
   Model* model_ = nullptr;
   CallbackParams params_;
+  RunControl* run_ = nullptr;
 };
 
 }  // namespace cohort

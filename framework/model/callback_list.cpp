@@ -1,8 +1,15 @@
 #include "cohort/model/callback_list.h"
 
+#include <algorithm>
+
 #include "cohort/core/error.h"
 
 namespace cohort {
+
+RunControl& Callback::run() const {
+  if (!run_) throw failed_precondition("Callback.run", "a fit must be under way");
+  return *run_;
+}
 
 CallbackList::CallbackList(std::vector<Ref<Callback>> callbacks, Model& model, const CallbackParams& params)
     : params_(params) {
@@ -12,9 +19,23 @@ CallbackList::CallbackList(std::vector<Ref<Callback>> callbacks, Model& model, c
     callback->set_params(params);
     const BatchHooks hooks = callback->batch_hooks();
     any_every_ |= hooks == BatchHooks::Every;
+    any_bare_ |= hooks == BatchHooks::Bare;
     any_sampled_ |= hooks == BatchHooks::Sampled;
     entries_.push_back({std::move(callback), hooks});
   }
+}
+
+CallbackList::~CallbackList() {
+  for (Entry& entry : entries_) entry.callback->set_run(nullptr);
+}
+
+void CallbackList::set_run(RunControl& run) {
+  for (Entry& entry : entries_) entry.callback->set_run(&run);
+}
+
+bool CallbackList::needs_built_model() const {
+  return std::any_of(entries_.begin(), entries_.end(),
+                     [](const Entry& entry) { return entry.callback->needs_built_model(); });
 }
 
 void CallbackList::set_steps(std::int64_t steps) {
@@ -49,9 +70,9 @@ void CallbackList::predict_end(Logs& logs) {
 }
 
 void CallbackList::batch_begin(Phase phase, std::int64_t batch) {
-  if (!any_every_) return;
+  if (!any_every_ && !any_bare_) return;
   for (Entry& entry : entries_) {
-    if (entry.hooks != BatchHooks::Every) continue;
+    if (entry.hooks != BatchHooks::Every && entry.hooks != BatchHooks::Bare) continue;
     switch (phase) {
       case Phase::Train:
         entry.callback->on_train_batch_begin(batch);
@@ -76,8 +97,13 @@ bool CallbackList::sample_due() {
 
 void CallbackList::batch_end(Phase phase, std::int64_t batch, const Execution& execution) {
   const bool sampled = any_sampled_ && sample_due();
-  if (!any_every_ && !sampled) return;
-  execution.read_logs(batch_logs_);
+  if (any_every_ || sampled) {
+    execution.read_logs(batch_logs_);
+  } else if (any_bare_) {
+    batch_logs_.clear();
+  } else {
+    return;
+  }
   for (Entry& entry : entries_) {
     if (entry.hooks == BatchHooks::None || (entry.hooks == BatchHooks::Sampled && !sampled)) continue;
     switch (phase) {

@@ -15,7 +15,13 @@ class CallbackList {
   enum class Phase { Train, Test, Predict };
 
   CallbackList(std::vector<Ref<Callback>> callbacks, Model& model, const CallbackParams& params);
+  ~CallbackList();
+  CallbackList(const CallbackList&) = delete;
+  CallbackList& operator=(const CallbackList&) = delete;
 
+  // Gives the callbacks the run, until this list ends.
+  void set_run(RunControl& run);
+  bool needs_built_model() const;
   // Tells how many batches an epoch has, where that was not known before.
   void set_steps(std::int64_t steps);
   void train_begin();
@@ -37,7 +43,7 @@ class CallbackList {
   bool sample_due();
 
   std::vector<Entry> entries_;
-  bool any_every_ = false, any_sampled_ = false;
+  bool any_every_ = false, any_bare_ = false, any_sampled_ = false;
   std::chrono::steady_clock::time_point last_sample_{};
   CallbackParams params_;
   Logs batch_logs_;

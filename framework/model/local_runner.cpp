@@ -1,5 +1,7 @@
 #include "cohort/model/local_runner.h"
 
+#include <utility>
+
 #include "cohort/model/model.h"
 
 namespace cohort {
@@ -20,14 +22,42 @@ std::optional<std::int64_t> LocalRunner::steps() const {
   return cardinality;
 }
 
+void LocalRunner::build() {
+  if (program_->eager()) {
+    build_eagerly();
+  } else {
+    program_->step(dataset_.element_spec());
+  }
+}
+
+// Without a trace it takes a batch to make the weights. A test step changes nothing but metrics.
+void LocalRunner::build_eagerly() {
+  if (!walker_) walker_ = dataset_.walk();
+  const std::string state = walker_->save();
+  const bool found = walker_->next(batch_);
+  Model& model = program_->model();
+  if (found) {
+    for (Tensor& leaf : batch_) leaf = leaf.to(*device_);
+    model.test_program()->run_eagerly(dataset_.element_spec().with_leaves(batch_), random_);
+    model.reset_metrics();
+    const Variables variables = model.trainable_variables();
+    if (!model.optimizer()->built() && !variables.empty()) model.optimizer()->build(variables);
+  }
+  walker_->restore(state);
+}
+
+// An epoch of a given length begins where the last one stopped.
+bool LocalRunner::carries_on() const { return options_.steps_per_epoch && program_->kind() == Program::Kind::Train; }
+
 void LocalRunner::begin_epoch(std::int64_t epoch) {
+  random_.epoch = static_cast<std::uint64_t>(epoch);
+  if (std::exchange(resumes_, false)) return;
   if (!walker_) {
     walker_ = dataset_.walk();
   } else if (!goes_on_ && !fresh_) {
     rewind();
   }
-  goes_on_ = options_.steps_per_epoch && program_->kind() == Program::Kind::Train;
-  random_.epoch = static_cast<std::uint64_t>(epoch);
+  goes_on_ = carries_on();
   next_step_ = 0;
   if (program_->kind() != Program::Kind::Predict) program_->reset_metrics();
 }
@@ -98,15 +128,26 @@ void LocalRunner::read_logs(std::int64_t, Logs& logs) {
 }
 
 Position LocalRunner::position() const {
-  return {static_cast<std::int64_t>(random_.epoch), next_step_, walker_ ? walker_->save() : std::string(), random_,
-          options_.fit};
+  Position position{
+      .epoch = static_cast<std::int64_t>(random_.epoch), .step = next_step_, .random = random_, .fit = options_.fit};
+  if (walker_) {
+    StateWriter writer(position.data);
+    writer.number(fresh_);
+    walker_->save_to(writer);
+  }
+  return position;
 }
 
 void LocalRunner::restore(const Position& position) {
   if (!walker_) walker_ = dataset_.walk();
-  if (!position.data.empty()) walker_->restore(position.data);
-  fresh_ = false;
-  goes_on_ = true;  // begin_epoch must not rewind what was just put in place
+  if (!position.data.empty()) {
+    StateReader reader(position.data);
+    fresh_ = reader.number() != 0;
+    walker_->restore_from(reader);
+    reader.finish();
+  }
+  goes_on_ = carries_on();
+  resumes_ = position.mid_epoch();
   random_ = position.random;
   options_.fit = position.fit;
   if (program_->kind() == Program::Kind::Train) program_->model().note_fit(position.fit);

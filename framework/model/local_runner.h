@@ -15,6 +15,7 @@ class LocalRunner : public StepRunner {
  public:
   LocalRunner(std::shared_ptr<Program> program, const RunnerData& data, const RunnerOptions& options);
 
+  void build() override;
   void begin_epoch(std::int64_t epoch) override;
   Execution run(std::int64_t first_step, std::int64_t steps) override;
   Logs end_epoch() override;
@@ -25,6 +26,8 @@ class LocalRunner : public StepRunner {
   void read_logs(std::int64_t ticket, Logs& logs) override;
 
  private:
+  void build_eagerly();
+  bool carries_on() const;
   void rewind();
   bool next_batch(bool first_of_epoch);
   void run_batch(Execution& execution);
@@ -37,6 +40,7 @@ class LocalRunner : public StepRunner {
   std::unique_ptr<DatasetIterator> walker_;
   bool fresh_ = true;                // the walker stands before its first element
   bool goes_on_ = false;             // the next epoch begins where the walker stands
+  bool resumes_ = false;             // it is one that was under way when its position was saved
   const StepGraph* step_ = nullptr;  // the program's
   Tensors batch_, inputs_, outputs_;
   std::int64_t next_step_ = 0;

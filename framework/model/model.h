@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -112,14 +111,12 @@ class Model : public Layer {
 
   // A callback sets it; fit ends after the batch under way.
   std::atomic<bool> stop_training = false;
-  // The epoch fit is in, and the epoch a restored run goes on from (set by callbacks in on_train_begin).
-  std::int64_t initial_epoch_override = -1;
 
   const std::shared_ptr<Strategy>& strategy() const { return strategy_; }
   // The number of fits begun before this one, which counts from now on.
   std::uint64_t begin_fit() { return fits_begun_++; }
-  // Goes on counting behind a fit of another process that is taken up here.
-  void note_fit(std::uint64_t fit) { fits_begun_ = std::max(fits_begun_, fit + 1); }
+  // The fit under way takes up that one, begun earlier or in another process: counting goes on behind it.
+  void note_fit(std::uint64_t fit) { fits_begun_ = fit + 1; }
   // A run holds the program it began with, whatever happens to the model meanwhile.
   std::shared_ptr<Program> train_program();
   std::shared_ptr<Program> test_program();

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "cohort/core/random.h"
 #include "cohort/data/element.h"
 #include "cohort/model/logs.h"
+#include "cohort/model/position.h"
 
 namespace cohort {
 
@@ -27,15 +27,6 @@ struct Execution {
   std::int64_t ticket = 0;
 };
 
-// Where a run stands: enough to go on from there in another process.
-struct Position {
-  std::int64_t epoch = 0;
-  std::int64_t step = 0;
-  std::string data;  // the iterator's own state
-  RandomState random;
-  std::uint64_t fit = 0;  // which of the model's fits it is
-};
-
 struct RunnerOptions {
   // Batches of an epoch; none: until the data ends. With a number, the next epoch of a train program goes on where the
   // last one stopped; the others start over.
@@ -49,7 +40,11 @@ struct RunnerOptions {
 class StepRunner {
  public:
   virtual ~StepRunner() = default;
-  // Zeroes the metrics and stands before the epoch's first batch.
+  // Makes the weights, optimizer state and metrics that the first step would make; only called when they are needed
+  // before it. What it traces is what the steps run.
+  virtual void build() {}
+  // Zeroes the metrics and stands before the epoch's first batch; after restore() into the middle of this epoch both
+  // stay as they are.
   virtual void begin_epoch(std::int64_t epoch) = 0;
   // Runs up to `steps` batches; may return before the work is done.
   virtual Execution run(std::int64_t first_step, std::int64_t steps) = 0;
@@ -59,7 +54,9 @@ class StepRunner {
   virtual void synchronize() {}
   // Drops what has not started and awaits what has.
   virtual void cancel() {}
+  // At a quiet point. The trainer, which counts them, fills in epoch and step.
   virtual Position position() const = 0;
+  // Before the first begin_epoch, which is that of position.epoch.
   virtual void restore(const Position& position) = 0;
   // Batches of an epoch, where known.
   virtual std::optional<std::int64_t> steps() const = 0;

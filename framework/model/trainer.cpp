@@ -1,85 +1,14 @@
 #include "cohort/model/trainer.h"
 
-#include <limits>
-
-#include "cohort/core/log.h"
-#include "cohort/model/callback_list.h"
 #include "cohort/model/data_adapter.h"
-#include "cohort/model/interrupt.h"
 #include "cohort/model/progress.h"
-#include "cohort/model/strategy.h"
+#include "cohort/model/step_loop.h"
 #include "cohort/ops/joining.h"
 
 namespace cohort::trainer {
 namespace {
 
 using Phase = CallbackList::Phase;
-
-// How one pass over the data ended.
-struct Pass {
-  std::int64_t steps = 0;
-  bool stopped = false;      // stop_training
-  bool interrupted = false;  // Ctrl-C
-};
-
-class Loop {
- public:
-  Loop(Model& model, std::shared_ptr<Program> program, const RunnerData& data, std::optional<std::int64_t> steps,
-       const char* who, std::uint64_t fit = 0)
-      : model_(model),
-        steps_per_execution_(model.compiled() ? model.compile_options().steps_per_execution : 1),
-        who_(who),
-        asked_(steps),
-        runner_(model.strategy()->make_runner(
-            std::move(program), data,
-            {.steps_per_epoch = steps, .steps_per_execution = steps_per_execution_, .fit = fit})) {
-    if (steps && *steps <= 0) throw invalid_argument(who_, "the number of steps must be positive", {{"steps", *steps}});
-  }
-
-  StepRunner& runner() { return *runner_; }
-
-  Pass run(Phase phase, std::int64_t epoch, CallbackList& callbacks, const InterruptScope* interrupt,
-           std::vector<Element>* outputs = nullptr) {
-    const std::int64_t limit = runner_->steps().value_or(std::numeric_limits<std::int64_t>::max());
-    Pass pass;
-    while (pass.steps < limit) {
-      callbacks.batch_begin(phase, pass.steps);
-      Execution execution = runner_->run(pass.steps, std::min(steps_per_execution_, limit - pass.steps));
-      pass.steps += execution.steps;
-      if (execution.steps > 0) {
-        if (outputs) {
-          for (Element& output : execution.outputs) outputs->push_back(std::move(output));
-        }
-        callbacks.batch_end(phase, pass.steps - 1, execution);
-      }
-      pass.interrupted = interrupt && interrupt->interrupted();
-      if (execution.data_ended) {
-        if (asked_ && pass.steps < *asked_ && pass.steps > 0) {
-          log::warn(std::string(who_) + ": the data ended after " + std::to_string(pass.steps) + " of " +
-                    std::to_string(*asked_) + " batches. Use repeat() on the dataset, or ask for fewer steps.");
-        }
-        break;
-      }
-      if (phase == Phase::Train && model_.stop_training) {
-        pass.stopped = true;
-        break;
-      }
-      if (pass.interrupted) break;
-    }
-    if (pass.steps == 0) {
-      throw invalid_argument(who_, "the data must hold at least one batch", {{"epoch", epoch}},
-                             "Check that the dataset is not empty.");
-    }
-    return pass;
-  }
-
- private:
-  Model& model_;
-  std::int64_t steps_per_execution_;
-  const char* who_;
-  std::optional<std::int64_t> asked_;
-  std::unique_ptr<StepRunner> runner_;
-};
 
 // Adds the display, which comes after the user's callbacks.
 std::vector<Ref<Callback>> with_progress(std::vector<Ref<Callback>> callbacks, int verbose) {
@@ -94,10 +23,10 @@ int checked_verbosity(const std::optional<int>& verbose, const char* who) {
 }
 
 // None when Ctrl-C ended it early.
-std::optional<Logs> test_pass(Loop& loop, CallbackList& callbacks, const InterruptScope* interrupt = nullptr) {
-  loop.runner().begin_epoch(0);
+std::optional<Logs> test_pass(StepLoop& loop, CallbackList& callbacks, const InterruptScope* interrupt = nullptr) {
+  loop.begin_epoch(0);
   callbacks.test_begin();
-  const Pass pass = loop.run(Phase::Test, 0, callbacks, interrupt);
+  const Pass pass = loop.run(Phase::Test, callbacks, interrupt);
   if (pass.interrupted) {
     loop.runner().cancel();
     return std::nullopt;
@@ -131,27 +60,29 @@ History fit(Model& model, DataArgument data, const FitOptions& options) {
                                                   .batch_size = options.batch_size,
                                                   .shuffle = options.shuffle,
                                                   .class_weight = options.class_weight});
-  Loop training(model, model.train_program(), train_data, options.steps_per_epoch, kWho, model.begin_fit());
-  std::unique_ptr<Loop> testing;
+  StepLoop training(model, model.train_program(), train_data, options.steps_per_epoch, kWho, model.begin_fit());
+  std::unique_ptr<StepLoop> testing;
 
   History history;
   std::vector<Ref<Callback>> all = options.callbacks;
   all.push_back(Ref<Callback>(std::make_shared<HistoryRecorder>(history)));
+  FitControl control(training);
   CallbackList callbacks(with_progress(std::move(all), verbose), model,
                          {.verbose = verbose, .epochs = options.epochs, .steps = training.runner().steps()});
+  callbacks.set_run(control);
 
   model.stop_training = false;
-  model.initial_epoch_override = -1;
   InterruptScope interrupt;
+  if (callbacks.needs_built_model()) training.runner().build();
   callbacks.train_begin();
-  const std::int64_t first_epoch =
-      model.initial_epoch_override >= 0 ? model.initial_epoch_override : options.initial_epoch;
+  const std::optional<std::int64_t> restored_epoch = control.begin();
+  const std::int64_t first_epoch = restored_epoch.value_or(options.initial_epoch);
   Logs logs;
   bool interrupted = false;
   for (std::int64_t epoch = first_epoch; epoch < options.epochs && !interrupted; ++epoch) {
-    training.runner().begin_epoch(epoch);
+    training.begin_epoch(epoch);
     callbacks.epoch_begin(epoch);
-    const Pass pass = training.run(Phase::Train, epoch, callbacks, &interrupt);
+    const Pass pass = training.run(Phase::Train, callbacks, &interrupt);
     if (pass.stopped || pass.interrupted) training.runner().cancel();
     interrupted = pass.interrupted;
     if (interrupted) break;
@@ -162,10 +93,10 @@ History fit(Model& model, DataArgument data, const FitOptions& options) {
         const std::optional<std::int64_t> batch_size =
             options.validation_batch_size ? options.validation_batch_size
                                           : (validation.is_tensors() ? options.batch_size : std::nullopt);
-        testing =
-            std::make_unique<Loop>(model, model.test_program(),
-                                   adapt_data(validation, {.who = "Model.fit (validation)", .batch_size = batch_size}),
-                                   options.validation_steps, "Model.fit (validation)");
+        testing = std::make_unique<StepLoop>(
+            model, model.test_program(),
+            adapt_data(validation, {.who = "Model.fit (validation)", .batch_size = batch_size}),
+            options.validation_steps, "Model.fit (validation)");
       }
       const std::optional<Logs> figures = test_pass(*testing, callbacks, &interrupt);
       interrupted = !figures;
@@ -173,14 +104,16 @@ History fit(Model& model, DataArgument data, const FitOptions& options) {
       for (const auto& [name, value] : *figures) logs.set("val_" + name, value);
       logs.sort_by_name();
     }
+    training.finish_epoch();
     callbacks.epoch_end(epoch, logs);
     if (model.stop_training) break;
     interrupted = interrupt.interrupted();
   }
   training.runner().synchronize();
-  if (model.optimizer()->built() && first_epoch < options.epochs) {
+  if (model.optimizer()->built() && (restored_epoch || first_epoch < options.epochs)) {
     model.optimizer()->finalize_variable_values(model.trainable_variables());
   }
+  if (interrupted) control.set_interrupted();
   callbacks.train_end(logs);
   if (interrupted) {
     throw Error(ErrorCode::Cancelled, kWho, "training was interrupted from the keyboard", {},
@@ -192,8 +125,8 @@ History fit(Model& model, DataArgument data, const FitOptions& options) {
 Logs evaluate(Model& model, const DataArgument& data, const EvaluateOptions& options) {
   constexpr const char* kWho = "Model.evaluate";
   const int verbose = checked_verbosity(options.verbose, kWho);
-  Loop loop(model, model.test_program(), adapt_data(data, {.who = kWho, .batch_size = options.batch_size}),
-            options.steps, kWho);
+  StepLoop loop(model, model.test_program(), adapt_data(data, {.who = kWho, .batch_size = options.batch_size}),
+                options.steps, kWho);
   CallbackList callbacks(with_progress(options.callbacks, verbose), model,
                          {.verbose = verbose, .epochs = 1, .steps = loop.runner().steps()});
   return *test_pass(loop, callbacks);
@@ -202,14 +135,14 @@ Logs evaluate(Model& model, const DataArgument& data, const EvaluateOptions& opt
 Element predict(Model& model, const DataArgument& data, const PredictOptions& options) {
   constexpr const char* kWho = "Model.predict";
   const int verbose = checked_verbosity(options.verbose, kWho);
-  Loop loop(model, model.predict_program(), adapt_data(data, {.who = kWho, .batch_size = options.batch_size}),
-            options.steps, kWho);
+  StepLoop loop(model, model.predict_program(), adapt_data(data, {.who = kWho, .batch_size = options.batch_size}),
+                options.steps, kWho);
   CallbackList callbacks(with_progress(options.callbacks, verbose), model,
                          {.verbose = verbose, .epochs = 1, .steps = loop.runner().steps()});
   std::vector<Element> outputs;
-  loop.runner().begin_epoch(0);
+  loop.begin_epoch(0);
   callbacks.predict_begin();
-  const Pass pass = loop.run(Phase::Predict, 0, callbacks, nullptr, &outputs);
+  const Pass pass = loop.run(Phase::Predict, callbacks, nullptr, &outputs);
   Logs logs = loop.runner().end_epoch();
   callbacks.set_steps(pass.steps);
   callbacks.predict_end(logs);

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "cohort/model/callback_list.h"
+#include "cohort/model/interrupt.h"
+#include "cohort/model/model.h"
+#include "cohort/model/program.h"
+#include "cohort/model/run_control.h"
+#include "cohort/model/strategy.h"
+
+namespace cohort::trainer {
+
+// How one pass over the data ended.
+struct Pass {
+  std::int64_t steps = 0;
+  bool stopped = false;      // stop_training
+  bool interrupted = false;  // Ctrl-C
+};
+
+// The executions of an epoch, one after the other, on the runner of the model's strategy.
+class StepLoop {
+ public:
+  StepLoop(Model& model, std::shared_ptr<Program> program, const RunnerData& data, std::optional<std::int64_t> steps,
+           const char* who, std::uint64_t fit = 0);
+
+  StepRunner& runner() { return *runner_; }
+  void begin_epoch(std::int64_t epoch);
+  // Does what is left of the epoch.
+  Pass run(CallbackList::Phase phase, CallbackList& callbacks, const InterruptScope* interrupt,
+           std::vector<Element>* outputs = nullptr);
+  // Everything that belongs to the epoch is done: from now on position() is before the next one.
+  void finish_epoch() { progress_ = {.epoch = progress_.epoch + 1}; }
+
+  Position position();
+  void restore(const Position& position);
+
+ private:
+  struct Progress {
+    std::int64_t epoch = 0;
+    std::int64_t steps = 0;
+    bool ended = false;
+  };
+
+  Model& model_;
+  std::int64_t steps_per_execution_;
+  const char* who_;
+  std::optional<std::int64_t> asked_;
+  std::unique_ptr<StepRunner> runner_;
+  Progress progress_;
+  bool resumes_ = false;  // the next epoch to begin is one that was under way
+};
+
+// A fit's training loop, as callbacks may use it.
+class FitControl : public RunControl {
+ public:
+  explicit FitControl(StepLoop& loop) : loop_(loop) {}
+  void synchronize() override { loop_.runner().synchronize(); }
+  Position position() override { return loop_.position(); }
+  void restore(const Position& position) override;
+  bool interrupted() const override { return interrupted_; }
+
+  // The epoch that a callback wants to go on from, if any. Too late to restore from now on.
+  std::optional<std::int64_t> begin();
+  void set_interrupted() { interrupted_ = true; }
+
+ private:
+  StepLoop& loop_;
+  std::optional<std::int64_t> epoch_;
+  bool begun_ = false, interrupted_ = false;
+};
+
+}  // namespace cohort::trainer
