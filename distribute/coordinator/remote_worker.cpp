@@ -26,6 +26,22 @@ RemoteWorker::RemoteWorker(std::shared_ptr<Cluster> cluster, std::shared_ptr<con
                            int index)
     : cluster_(std::move(cluster)), datasets_(std::move(datasets)), index_(index) {}
 
+// Tells who is gone: this worker, so that another one takes over, or a ps, without which nobody can go on.
+template <class F>
+void RemoteWorker::saying_who_is_gone(F call) const {
+  try {
+    call();
+  } catch (const rpc::RpcError& error) {
+    if (error.peer().task != task()) throw LostServer(error.peer().task, error.what());
+    if (error.code() == ErrorCode::Cancelled) throw;
+    throw Error(ErrorCode::Unavailable, error.what());
+  } catch (const Error& error) {
+    // The worker itself is there to say so.
+    if (error.code() == ErrorCode::Unavailable) throw LostServer("ps", error.what());
+    throw;
+  }
+}
+
 bool RemoteWorker::reconnect() {
   closures_.reset();
   calls_.reset();
@@ -61,15 +77,21 @@ void RemoteWorker::create_pipeline(int dataset, int pipeline) {
   constants_.attach(constants, *meta.mutable_constants(), request);
   request.meta = meta.SerializeAsString();
   calls_->call(request, reply);
+  pipelines_.insert({dataset, pipeline});
 }
 
 void RemoteWorker::start(const Closure& closure, std::uint64_t all_done_below) {
+  saying_who_is_gone([&] { send(closure, all_done_below); });
+}
+
+void RemoteWorker::send(const Closure& closure, std::uint64_t all_done_below) {
   if (!closures_ && !reconnect()) {
     throw rpc::RpcError(ErrorCode::Unavailable, cluster_->worker(index_), 0, rpc::Method::RunClosure, {},
                         "the worker does not answer");
   }
-  if (functions_.insert(closure.function->handle()).second) {
+  if (!functions_.contains(closure.function->handle())) {
     closure.function->register_on(*calls_, cluster_->job(), constants_);
+    functions_.insert(closure.function->handle());
   }
   proto::ClosureProto meta;
   meta.set_steps(closure.steps);
@@ -77,7 +99,7 @@ void RemoteWorker::start(const Closure& closure, std::uint64_t all_done_below) {
   meta.set_epoch(closure.random.epoch);
   meta.set_step(closure.random.step);
   for (const Lease& lease : closure.leases) {
-    if (pipelines_.insert({lease.dataset, lease.pipeline}).second) create_pipeline(lease.dataset, lease.pipeline);
+    if (!pipelines_.contains({lease.dataset, lease.pipeline})) create_pipeline(lease.dataset, lease.pipeline);
     proto::LeaseProto& to = *meta.add_leases();
     to.set_dataset(lease.dataset);
     to.set_pipeline(lease.pipeline);
@@ -102,23 +124,8 @@ void RemoteWorker::start(const Closure& closure, std::uint64_t all_done_below) {
   closures_->send(request);
 }
 
-// Tells who is gone: this worker, so that another one takes over, or a ps, without which nobody can go on.
-void RemoteWorker::receive() {
-  try {
-    closures_->receive(reply_);
-  } catch (const rpc::RpcError& error) {
-    if (error.peer().task != task()) throw LostServer(error.peer().task, error.what());
-    if (error.code() == ErrorCode::Cancelled) throw;
-    throw Error(ErrorCode::Unavailable, error.what());
-  } catch (const Error& error) {
-    // The worker itself is there to say so.
-    if (error.code() == ErrorCode::Unavailable) throw LostServer("ps", error.what());
-    throw;
-  }
-}
-
 ClosureResult RemoteWorker::finish() {
-  receive();
+  saying_who_is_gone([this] { closures_->receive(reply_); });
   proto::ClosureResultProto from;
   if (!from.ParseFromString(reply_.meta) || from.accumulated() < 0 ||
       static_cast<std::size_t>(from.accumulated()) > reply_.parts.size()) {

@@ -39,7 +39,9 @@ class RemoteWorker : public WorkerLink {
 
  private:
   void create_pipeline(int dataset, int pipeline);
-  void receive();
+  void send(const Closure& closure, std::uint64_t all_done_below);
+  template <class F>
+  void saying_who_is_gone(F call) const;
 
   std::shared_ptr<Cluster> cluster_;
   std::shared_ptr<const PipelineDatasets> datasets_;

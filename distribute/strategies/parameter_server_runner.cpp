@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <chrono>
 #include <limits>
+#include <utility>
 
+#include "cohort/data/iterator_state.h"
 #include "cohort/distribute/coordinator/per_worker_impl.h"
 #include "cohort/model/model.h"
 
@@ -55,10 +57,14 @@ ParameterServerRunner::~ParameterServerRunner() {
   }
 }
 
+void ParameterServerRunner::trace_step() {
+  if (!step_) step_ = &program_->step(pipelines_[0].element_spec());
+}
+
 // Not before the first execution: callbacks may change the model until then.
 void ParameterServerRunner::prepare() {
   if (function_) return;
-  step_ = &program_->step(pipelines_[0].element_spec());
+  trace_step();
   function_ = runtime_->place(step_->traced.graph, [&] {
     std::vector<PlacedInput> inputs;
     for (int leaf = 0; leaf < step_->traced.num_arguments; ++leaf) {
@@ -69,7 +75,11 @@ void ParameterServerRunner::prepare() {
     }
     return std::make_shared<PlacedFunction>(*runtime_->cluster(), *step_->traced.graph, inputs, std::vector<int>{0});
   });
-  dataset_ = runtime_->add_dataset(pipelines_);
+  add_dataset();
+}
+
+void ParameterServerRunner::add_dataset() {
+  if (dataset_ < 0) dataset_ = runtime_->add_dataset(pipelines_);
 }
 
 std::optional<std::int64_t> ParameterServerRunner::steps() const {
@@ -82,14 +92,20 @@ std::int64_t ParameterServerRunner::elements_left() const {
 }
 
 void ParameterServerRunner::begin_epoch(std::int64_t epoch) {
+  random_.epoch = static_cast<std::uint64_t>(epoch);
+  if (std::exchange(resumes_, false)) return;
   if (taken_ > 0 && (!goes_on_ || elements_left() == 0)) {
     runtime_->coordinator().pipelines().rewind(dataset_);
     taken_ = 0;
   }
-  goes_on_ = options_.steps_per_epoch && program_->kind() == Program::Kind::Train;
-  random_.epoch = static_cast<std::uint64_t>(epoch);
+  goes_on_ = carries_on();
   next_step_ = ahead_ = 0;
   if (program_->kind() != Program::Kind::Predict) program_->reset_metrics();
+}
+
+// An epoch of a given length begins where the last one stopped.
+bool ParameterServerRunner::carries_on() const {
+  return options_.steps_per_epoch && program_->kind() == Program::Kind::Train;
 }
 
 void ParameterServerRunner::schedule(std::int64_t first_step, std::int64_t steps) {
@@ -244,11 +260,44 @@ void ParameterServerRunner::read_logs(std::int64_t ticket, Logs& logs) {
   program_->read_results(logs);
 }
 
+// The data's place is that of each pipeline.
 Position ParameterServerRunner::position() const {
-  return {static_cast<std::int64_t>(random_.epoch), next_step_, std::string(), random_, options_.fit};
+  Position position{
+      .epoch = static_cast<std::int64_t>(random_.epoch), .step = next_step_, .random = random_, .fit = options_.fit};
+  if (dataset_ < 0) return position;
+  StateWriter writer(position.data);
+  writer.number(static_cast<std::uint64_t>(taken_));
+  const std::vector<Lease> leases = runtime_->coordinator().pipelines().position(dataset_);
+  writer.number(leases.size());
+  for (const Lease& lease : leases) {
+    writer.number(lease.rewinds);
+    writer.number(lease.first);
+    writer.number(lease.state_at);
+    writer.bytes(lease.state);
+  }
+  return position;
 }
 
 void ParameterServerRunner::restore(const Position& position) {
+  if (!position.data.empty()) {
+    add_dataset();
+    StateReader reader(position.data);
+    const std::uint64_t taken = reader.number();
+    std::vector<Lease> leases(std::min<std::uint64_t>(reader.number(), pipelines_.size() + 1));
+    for (std::size_t i = 0; i < leases.size(); ++i) {
+      leases[i].dataset = dataset_;
+      leases[i].pipeline = static_cast<int>(i);
+      leases[i].rewinds = reader.number();
+      leases[i].first = reader.number();
+      leases[i].state_at = reader.number();
+      leases[i].state = reader.bytes();
+    }
+    reader.finish();
+    runtime_->coordinator().pipelines().resume(dataset_, leases);
+    taken_ = static_cast<std::int64_t>(taken);
+  }
+  goes_on_ = carries_on();
+  resumes_ = position.mid_epoch();
   random_ = position.random;
   options_.fit = position.fit;
   if (program_->kind() == Program::Kind::Train) program_->model().note_fit(position.fit);

@@ -22,6 +22,7 @@ class ParameterServerRunner : public StepRunner {
                         const RunnerData& data, const RunnerOptions& options);
   ~ParameterServerRunner() override;
 
+  void build() override { trace_step(); }
   void begin_epoch(std::int64_t epoch) override;
   Execution run(std::int64_t first_step, std::int64_t steps) override;
   Logs end_epoch() override;
@@ -43,7 +44,10 @@ class ParameterServerRunner : public StepRunner {
     bool failed = false;
   };
 
+  void trace_step();
   void prepare();
+  void add_dataset();
+  bool carries_on() const;
   void schedule(std::int64_t first_step, std::int64_t steps);
   void schedule_missing();
   void wait_for(std::int64_t first_step);
@@ -63,6 +67,7 @@ class ParameterServerRunner : public StepRunner {
   std::int64_t next_step_ = 0;
   std::int64_t ahead_ = 0;  // of a predict program: steps scheduled
   bool goes_on_ = false;    // the next epoch begins where the data stands
+  bool resumes_ = false;    // the next epoch is one that was under way
   std::shared_ptr<Shared> shared_ = std::make_shared<Shared>();
   std::shared_ptr<PendingSums> sums_ = std::make_shared<PendingSums>();
 };
