@@ -117,7 +117,8 @@ void write_training_state(const Model& model, const Position& position, const st
 }
 
 Position read_training_state(Model& model, const std::string& path) {
-  const Hdf5File file = Hdf5File::open_image(checked_image(path), path);
+  // HDF5 refuses to open an image under the name of a file on the disk.
+  const Hdf5File file = Hdf5File::open_image(checked_image(path), path + " (in memory)");
   if (!file.exists(kGroup + "/position")) throw damaged(path, "it holds no position");
   const Position position = read_position(file);
   check_optimizer(model, file);
