@@ -14,7 +14,7 @@ class RangeIterator : public DatasetIterator {
   bool next(Tensors& element) override {
     if (done_ == all_.count) return false;
     element.resize(1);
-    element[0] = Tensor::empty(DType::Int64, {}, cpu());
+    element[0].renew(DType::Int64, {}, cpu());
     *static_cast<std::int64_t*>(element[0].raw()) = all_.start + done_ * all_.step;
     ++done_;
     return true;

@@ -12,7 +12,7 @@ class RowsIterator : public DatasetIterator {
 
   bool next(Tensors& element) override {
     if (next_ == count_) return false;
-    rows_of(columns_, next_++, element);
+    row_of(columns_, next_++, element);
     return true;
   }
   void rewind() override { next_ = 0; }
@@ -73,23 +73,33 @@ class RowsStage : public DatasetStage {
   ElementSpec spec_;
 };
 
+// `leaf` becomes the part of `column` that begins with row `first`.
+void share(const Tensor& column, std::int64_t first, const Shape& shape, Tensor& leaf) {
+  const std::size_t width = column.dtype() == DType::String ? sizeof(std::string) : size_of(column.dtype());
+  const auto start = static_cast<const char*>(column.raw()) - static_cast<const char*>(column.buffer()->data());
+  const std::int64_t before = first * column.shape().slice(1).num_elements();
+  leaf.renew_over(column.dtype(), shape, column.buffer(),
+                  static_cast<std::size_t>(start) + static_cast<std::size_t>(before) * width);
+}
+
 }  // namespace
 
 std::shared_ptr<const DatasetStage> rows_of(const char* who, const Element& element) {
   return std::make_shared<RowsStage>(who, element);
 }
 
-Tensor row_of(const Tensor& column, std::int64_t row) {
-  const Shape shape = column.shape().slice(1);
-  const std::size_t width = column.dtype() == DType::String ? sizeof(std::string) : size_of(column.dtype());
-  const auto start = static_cast<const char*>(column.raw()) - static_cast<const char*>(column.buffer()->data());
-  return Tensor::over(column.dtype(), shape, column.buffer(),
-                      static_cast<std::size_t>(start) + static_cast<std::size_t>(row * shape.num_elements()) * width);
+void row_of(const Tensors& columns, std::int64_t row, Tensors& element) {
+  element.resize(columns.size());
+  for (std::size_t i = 0; i < columns.size(); ++i) share(columns[i], row, columns[i].shape().slice(1), element[i]);
 }
 
-void rows_of(const Tensors& columns, std::int64_t row, Tensors& element) {
+void rows_of(const Tensors& columns, std::int64_t first, std::int64_t count, Tensors& element) {
   element.resize(columns.size());
-  for (std::size_t i = 0; i < columns.size(); ++i) element[i] = row_of(columns[i], row);
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    Shape shape = columns[i].shape();
+    shape[0] = count;
+    share(columns[i], first, shape, element[i]);
+  }
 }
 
 }  // namespace cohort::datasets

@@ -10,9 +10,9 @@ namespace cohort::datasets {
 // `who` names the source in errors. Throws unless every tensor has the same number of rows.
 std::shared_ptr<const DatasetStage> rows_of(const char* who, const Element& element);
 
-// Row `row` of `column`, sharing its memory; one axis less.
-Tensor row_of(const Tensor& column, std::int64_t row);
-// The rows of all columns as one element.
-void rows_of(const Tensors& columns, std::int64_t row, Tensors& element);
+// Row `row` of all columns as one element, sharing their memory; one axis less.
+void row_of(const Tensors& columns, std::int64_t row, Tensors& element);
+// Rows [first, first + count) of all columns as one element, sharing their memory.
+void rows_of(const Tensors& columns, std::int64_t first, std::int64_t count, Tensors& element);
 
 }  // namespace cohort::datasets

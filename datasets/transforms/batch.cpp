@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "cohort/core/thread_pool.h"
+#include "cohort/datasets/sources/rows.h"
 #include "cohort/datasets/transforms/transform.h"
 
 namespace cohort::datasets {
@@ -29,7 +30,7 @@ bool consecutive(std::span<const std::int64_t> rows) {
   return true;
 }
 
-Tensor gather(const Tensor& column, std::span<const std::int64_t> rows) {
+void gather(const Tensor& column, std::span<const std::int64_t> rows, Tensor& batch) {
   const Shape row = column.shape().slice(1);
   const std::int64_t width = row.num_elements();
   const auto count = static_cast<std::int64_t>(rows.size());
@@ -37,9 +38,10 @@ Tensor gather(const Tensor& column, std::span<const std::int64_t> rows) {
     const auto* strings = static_cast<const std::string*>(column.raw());
     std::vector<std::string> chosen;
     for (std::int64_t r : rows) chosen.insert(chosen.end(), strings + r * width, strings + (r + 1) * width);
-    return Tensor::of_strings(std::move(chosen), with_rows(count, row));
+    batch = Tensor::of_strings(std::move(chosen), with_rows(count, row));
+    return;
   }
-  Tensor batch = Tensor::empty(column.dtype(), with_rows(count, row), cpu());
+  batch.renew(column.dtype(), with_rows(count, row), cpu());
   const auto bytes = width * static_cast<std::int64_t>(size_of(column.dtype()));
   const auto* source = static_cast<const char*>(column.raw());
   auto* target = static_cast<char*>(batch.raw());
@@ -52,7 +54,6 @@ Tensor gather(const Tensor& column, std::span<const std::int64_t> rows) {
                   static_cast<std::size_t>(bytes));
     }
   });
-  return batch;
 }
 
 class BatchIterator : public TransformIterator {
@@ -87,11 +88,12 @@ class BatchIterator : public TransformIterator {
   bool next_from_rows(const Tensors& columns, Tensors& element) {
     const std::span<const std::int64_t> rows = std::span(rows_).first(input_->next_rows(rows_));
     if (too_few(static_cast<std::int64_t>(rows.size()))) return false;
-    const bool whole = consecutive(rows);
-    element.resize(columns.size());
-    for (std::size_t i = 0; i < columns.size(); ++i) {
-      element[i] = whole ? columns[i].rows(rows[0], static_cast<std::int64_t>(rows.size())) : gather(columns[i], rows);
+    if (consecutive(rows)) {
+      rows_of(columns, rows[0], static_cast<std::int64_t>(rows.size()), element);
+      return true;
     }
+    element.resize(columns.size());
+    for (std::size_t i = 0; i < columns.size(); ++i) gather(columns[i], rows, element[i]);
     return true;
   }
 
@@ -106,7 +108,7 @@ class BatchIterator : public TransformIterator {
       if (rows_of_batch_[i].dtype == DType::String) {
         element[i] = Tensor::of_strings(std::move(strings_[i]), with_rows(count, rows_of_batch_[i].shape));
       } else if (count < capacity_) {
-        element[i] = element[i].rows(0, count);
+        element[i].renew_over(element[i].dtype(), with_rows(count, rows_of_batch_[i].shape), element[i].buffer());
       }
     }
     return true;
@@ -119,9 +121,11 @@ class BatchIterator : public TransformIterator {
     for (std::size_t i = 0; i < incoming_.size(); ++i) {
       rows_of_batch_[i] = incoming_[i].spec();
       strings_[i].clear();
-      element[i] = incoming_[i].dtype() == DType::String
-                       ? Tensor()
-                       : Tensor::empty(incoming_[i].dtype(), with_rows(capacity_, incoming_[i].shape()), cpu());
+      if (incoming_[i].dtype() == DType::String) {
+        element[i] = Tensor();
+      } else {
+        element[i].renew(incoming_[i].dtype(), with_rows(capacity_, incoming_[i].shape()), cpu());
+      }
     }
   }
 

@@ -8,11 +8,15 @@ class EnumerateIterator : public TransformIterator {
   using TransformIterator::TransformIterator;
 
   bool next(Tensors& element) override {
-    if (!input_->next(incoming_)) return false;
+    // The input writes over what the element holds.
+    incoming_.resize(element.empty() ? 0 : element.size() - 1);
+    swap_with(element);
+    const bool found = input_->next(incoming_);
     element.resize(incoming_.size() + 1);
-    element[0] = Tensor::empty(DType::Int64, {}, cpu());
+    swap_with(element);
+    if (!found) return false;
+    element[0].renew(DType::Int64, {}, cpu());
     *static_cast<std::int64_t*>(element[0].raw()) = static_cast<std::int64_t>(count_++);
-    for (std::size_t i = 0; i < incoming_.size(); ++i) element[i + 1] = std::move(incoming_[i]);
     return true;
   }
   void rewind() override {
@@ -31,6 +35,10 @@ class EnumerateIterator : public TransformIterator {
   }
 
  private:
+  void swap_with(Tensors& element) {
+    for (std::size_t i = 0; i < incoming_.size(); ++i) std::swap(element[i + 1], incoming_[i]);
+  }
+
   std::uint64_t count_ = 0;
   Tensors incoming_;
 };

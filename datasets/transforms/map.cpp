@@ -20,6 +20,8 @@ class MappedFunction {
     results.resize(outputs_);
     executables_.run(arguments, results, {.seed = seed_, .epoch = epoch, .step = index}, cpu());
   }
+  // Makes ready for elements like this one in several runs at once.
+  void reserve(const Tensors& arguments, std::size_t runs) { executables_.specialize(arguments, cpu())->reserve(runs); }
 
  private:
   std::size_t outputs_;
@@ -40,10 +42,9 @@ class MapIterator : public TransformIterator {
     if (next_ == held_ && !fill()) return false;
     Slot& slot = window_[next_++];
     ++index_;
-    slot.arguments.clear();
     if (slot.error) std::rethrow_exception(std::exchange(slot.error, nullptr));
     element.swap(slot.results);
-    slot.results.clear();
+    if (slot.results.empty()) slot.results = room_for(element);
     return true;
   }
   void rewind() override {
@@ -82,9 +83,7 @@ class MapIterator : public TransformIterator {
   // The window is empty and the input stands behind it.
   void mark_start() {
     next_ = held_ = 0;
-    start_.clear();
-    StateWriter writer(start_);
-    input_->save_to(writer);
+    write_input_state(start_);
   }
 
   // An error of the input takes the place of the element it came for, behind those that came before it.
@@ -104,6 +103,7 @@ class MapIterator : public TransformIterator {
   bool fill() {
     mark_start();
     pull();
+    reserve_runs();
     ThreadPool::instance().run_blocks(static_cast<std::int64_t>(held_), [&](std::int64_t i) {
       Slot& slot = window_[static_cast<std::size_t>(i)];
       if (slot.error) return;
@@ -116,7 +116,21 @@ class MapIterator : public TransformIterator {
     return held_ > 0;
   }
 
+  // How many threads take part in a window is a matter of timing; what they need is there before.
+  void reserve_runs() {
+    const std::size_t runs = std::min(held_, static_cast<std::size_t>(ThreadPool::instance().threads()));
+    if (runs < 2 || window_[0].error) return;
+    const Tensors& arguments = window_[0].arguments;
+    const bool known = std::equal(arguments.begin(), arguments.end(), reserved_.begin(), reserved_.end(),
+                                  [](const Tensor& leaf, const TensorSpec& spec) { return leaf.spec() == spec; });
+    if (known) return;
+    function_->reserve(arguments, runs);
+    reserved_.clear();
+    for (const Tensor& leaf : arguments) reserved_.push_back(leaf.spec());
+  }
+
   std::shared_ptr<MappedFunction> function_;
+  Specs reserved_;  // of the arguments that memory was last set aside for
   std::vector<Slot> window_;
   std::size_t next_ = 0, held_ = 0;
   std::string start_;  // the input's state before the window

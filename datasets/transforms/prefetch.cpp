@@ -5,6 +5,7 @@
 #include <mutex>
 #include <thread>
 
+#include "cohort/core/scratch.h"
 #include "cohort/datasets/transforms/transform.h"
 
 namespace cohort::datasets {
@@ -24,14 +25,8 @@ constexpr std::int64_t kMaxSize = 1024;  // more elements in store than this hid
 // guarded by it; the input belongs to the producer unless it is paused.
 class PrefetchIterator : public TransformIterator {
  public:
-  PrefetchIterator(std::unique_ptr<DatasetIterator> input, std::size_t slots, std::size_t leaves)
-      : TransformIterator(std::move(input)), slots_(slots) {
-    for (Slot& slot : slots_) {
-      slot.element.reserve(leaves);
-      slot.state.reserve(kStateBytes);
-    }
-    given_state_.reserve(kStateBytes);
-  }
+  PrefetchIterator(std::unique_ptr<DatasetIterator> input, std::size_t slots)
+      : TransformIterator(std::move(input)), slots_(slots) {}
 
   ~PrefetchIterator() override {
     if (!producer_.joinable()) return;
@@ -45,7 +40,13 @@ class PrefetchIterator : public TransformIterator {
 
   bool next(Tensors& element) override {
     // Started here and not with the iterator: many are made and never read.
-    if (!producer_.joinable()) producer_ = std::thread([this] { produce(); });
+    if (!producer_.joinable()) {
+      producer_ = std::thread([this] {
+        const ComputeThread computing;
+        produce();
+      });
+      ComputeThread::announce();
+    }
     std::unique_lock lock(mutex_);
     for (;;) {
       if (held_ > 0) {
@@ -89,8 +90,6 @@ class PrefetchIterator : public TransformIterator {
   }
 
  private:
-  static constexpr std::size_t kStateBytes = 256;
-
   struct Slot {
     Tensors element;
     std::string state;  // the input's after this element
@@ -109,9 +108,7 @@ class PrefetchIterator : public TransformIterator {
       const Clock::time_point start = Clock::now();
       try {
         got = input_->next(slot.element);
-        slot.state.clear();
-        StateWriter writer(slot.state);
-        input_->save_to(writer);
+        write_input_state(slot.state);
       } catch (...) {
         error = std::current_exception();
       }
@@ -133,7 +130,7 @@ class PrefetchIterator : public TransformIterator {
   void give(Tensors& element) {
     Slot& slot = slots_[first_];
     element.swap(slot.element);
-    slot.element.clear();
+    if (slot.element.empty()) slot.element = room_for(element);
     given_state_.swap(slot.state);
     first_ = (first_ + 1) % slots_.size();
     --held_;
@@ -152,16 +149,25 @@ class PrefetchIterator : public TransformIterator {
       return false;
     }
     learn(Clock::now() - start);
+    if (!ready_) make_room(element);
     if (cost_ > kDear) resume();
     return true;
   }
 
   void learn(Nanoseconds cost) { cost_ += (cost - cost_) / 4; }
 
+  // How far the producer gets ahead is a matter of timing, so every slot has its memory from the first element on.
+  void make_room(const Tensors& element) {
+    write_input_state(given_state_);
+    for (Slot& slot : slots_) {
+      slot.element = room_for(element);
+      write_input_state(slot.state);
+    }
+    ready_ = true;
+  }
+
   void resume() {
-    given_state_.clear();
-    StateWriter writer(given_state_);
-    input_->save_to(writer);
+    write_input_state(given_state_);
     paused_ = false;
     wanted_.notify_one();
   }
@@ -170,7 +176,6 @@ class PrefetchIterator : public TransformIterator {
   bool empty(std::unique_lock<std::mutex>& lock) {
     const bool was_paused = std::exchange(paused_, true);
     while (reading_) wait_for_producer(lock);
-    for (Slot& slot : slots_) slot.element.clear();
     first_ = held_ = 0;
     full_ = ended_ = false;
     error_ = nullptr;
@@ -192,6 +197,7 @@ class PrefetchIterator : public TransformIterator {
   Nanoseconds cost_{0};      // of one element, a running mean
   std::exception_ptr error_;
   bool paused_ = true, reading_ = false, full_ = false, ended_ = false, stop_ = false, consumer_waits_ = false;
+  bool ready_ = false;  // the slots have memory
 };
 
 class PrefetchStage : public TransformStage {
@@ -206,9 +212,9 @@ class PrefetchStage : public TransformStage {
   std::int64_t cardinality() const override { return input().cardinality(); }
   std::unique_ptr<DatasetIterator> iterator() const override {
     if (buffer_size_ == 0) return input().walk();
-    const std::int64_t slots = buffer_size_ == kAutotune ? kChosenSize : std::min(buffer_size_, kMaxSize);
-    return std::make_unique<PrefetchIterator>(input().walk(), static_cast<std::size_t>(slots),
-                                              element_spec().flatten().size());
+    std::int64_t slots = buffer_size_ == kAutotune ? kChosenSize : std::min(buffer_size_, kMaxSize);
+    if (const std::int64_t available = cardinality(); available > 0) slots = std::min(slots, available);
+    return std::make_unique<PrefetchIterator>(input().walk(), static_cast<std::size_t>(slots));
   }
 
  private:

@@ -20,7 +20,7 @@ class Selection : public TransformIterator {
     if (!whole) return static_cast<Self*>(this)->pull(std::span<Tensors>(&element, 1)) == 1;
     std::int64_t row = 0;
     if (next_rows({&row, 1}) == 0) return false;
-    rows_of(*whole, row, element);
+    row_of(*whole, row, element);
     return true;
   }
 

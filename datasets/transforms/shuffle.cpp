@@ -41,7 +41,6 @@ class ShuffleIterator : public Selection<ShuffleIterator> {
         continue;
       }
       std::swap(pool.items[chosen], pool.items[--pool.size]);
-      release(pool.items[pool.size]);
     }
     return given;
   }
@@ -73,16 +72,12 @@ class ShuffleIterator : public Selection<ShuffleIterator> {
   static constexpr std::size_t chunk(std::int64_t*) { return 1024; }
   static constexpr std::size_t chunk(Tensors*) { return 1; }
 
-  static void release(std::int64_t) {}
-  static void release(Tensors& element) { element.clear(); }
   Pool<std::int64_t>& pool_of(std::int64_t*) { return rows_; }
   Pool<Tensors>& pool_of(Tensors*) { return elements_; }
 
   // A new pass over an input that stands where the pass starts.
   void begin() {
-    start_.clear();
-    StateWriter writer(start_);
-    input_->save_to(writer);
+    write_input_state(start_);
     given_ = 0;
     filled_ = input_ended_ = false;
     rows_.size = elements_.size = 0;

@@ -7,10 +7,31 @@ TransformStage::TransformStage(const char* who, const std::vector<Dataset>& inpu
   input_ = inputs[0];
 }
 
+void TransformIterator::write_input_state(std::string& state) const {
+  constexpr std::size_t kUsual = 256, kDigits = 64;
+  state.reserve(kUsual);
+  state.clear();
+  StateWriter writer(state);
+  input_->save_to(writer);
+  if (state.capacity() - state.size() < kDigits) state.reserve(2 * state.size());
+}
+
 void TransformIterator::advance_to(std::uint64_t position) {
   if (discard(*this, position, scratch_) < position) {
     throw invalid_argument("Iterator.restore", "a position inside the dataset is expected", {{"position", position}});
   }
+}
+
+// What shares its memory with others (rows in memory, a cache) will do so again.
+Tensors room_for(const Tensors& element) {
+  Tensors room;
+  room.reserve(element.size());
+  for (const Tensor& leaf : element) {
+    const bool own = is_plain(leaf.dtype()) && leaf.owns_memory();
+    room.push_back(own ? Tensor::empty(leaf.dtype(), leaf.shape(), leaf.device())
+                       : Tensor::over(leaf.dtype(), leaf.shape(), nullptr));
+  }
+  return room;
 }
 
 }  // namespace cohort::datasets

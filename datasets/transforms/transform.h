@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -29,6 +30,8 @@ class TransformIterator : public DatasetIterator {
 
  protected:
   std::uint64_t discard_input(std::uint64_t count) { return discard(*input_, count, scratch_); }
+  // Where the input stands, written over `state`, which keeps room for positions that take more digits.
+  void write_input_state(std::string& state) const;
   // Goes to element `position` of a pass that stands at its start; throws when there are fewer elements.
   void advance_to(std::uint64_t position);
 
@@ -37,5 +40,8 @@ class TransformIterator : public DatasetIterator {
  private:
   Tensors scratch_;
 };
+
+// Tensors with memory like that of `element`, for a next one to be written into.
+Tensors room_for(const Tensors& element);
 
 }  // namespace cohort::datasets

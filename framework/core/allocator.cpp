@@ -33,11 +33,13 @@ void* MemoryPool::allocate(std::size_t bytes) {
       free.blocks.pop_back();
       return memory;
     }
+    if (free.blocks.capacity() <= free.made) free.blocks.reserve(2 * free.made + 1);
+    ++free.made;
   }
   return source_(class_size(bytes));
 }
 
-void MemoryPool::deallocate(void* memory, std::size_t bytes) {
+void MemoryPool::deallocate(void* memory, std::size_t bytes) noexcept {
   FreeBlocks& free = free_[class_index(bytes)];
   std::lock_guard lock(free.mutex);
   free.blocks.push_back(memory);

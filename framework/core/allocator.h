@@ -15,7 +15,8 @@ class MemoryPool {
 
   explicit MemoryPool(Source source) : source_(source) {}
   void* allocate(std::size_t bytes);
-  void deallocate(void* memory, std::size_t bytes);
+  // Never asks for memory itself.
+  void deallocate(void* memory, std::size_t bytes) noexcept;
   // Bytes a request of this size really takes: classes are four steps per power of two.
   static std::size_t class_size(std::size_t bytes);
 
@@ -24,6 +25,7 @@ class MemoryPool {
   struct FreeBlocks {
     std::mutex mutex;
     std::vector<void*> blocks;
+    std::size_t made = 0;  // blocks of this class there are; `blocks` has room for all of them
   };
   static constexpr int kClasses = 4 * 64;
   Source source_;

@@ -21,6 +21,8 @@ class Buffer : public Counted<Buffer> {
   void* data() const { return data_; }
   std::size_t bytes() const { return bytes_; }
   Device& device() const { return *device_; }
+  // From the device's pool, not lent by anybody.
+  bool pooled() const { return pooled_; }
 
  private:
   Buffer(Device& device, void* data, std::size_t bytes) : device_(&device), data_(data), bytes_(bytes) {}

@@ -38,6 +38,56 @@ Tensor Tensor::over(DType dtype, const Shape& shape, Owned<Buffer> buffer, std::
   return tensor;
 }
 
+Tensor::Body& Tensor::own_body() {
+  if (!body_ || !body_->unique()) {
+    body_ = Owned<Body>(new Body);
+  } else {
+    body_->resource = nullptr;
+    body_->symbol = {};
+  }
+  return *body_;
+}
+
+void Tensor::renew_over(DType dtype, const Shape& shape, Owned<Buffer> buffer, std::size_t offset) {
+  Body& body = own_body();
+  body.spec = {dtype, shape};
+  body.buffer = std::move(buffer);
+  body.offset = offset;
+}
+
+void Tensor::renew(DType dtype, const Shape& shape, Device& device) {
+  if (owns_memory()) {
+    const Buffer& memory = *body_->buffer;
+    if (is_plain(dtype) && memory.pooled() && &memory.device() == &device &&
+        memory.bytes() >= checked_bytes(dtype, shape)) {
+      Body& body = own_body();
+      body.spec = {dtype, shape};
+      body.offset = 0;
+      return;
+    }
+  }
+  *this = Tensor();  // before new memory is asked for: it may be the old
+  *this = empty(dtype, shape, device);
+}
+
+void Tensor::renew_from(const Tensor& source, Device& device) {
+  if (!is_plain(source.dtype()) || &device == &source.device()) {
+    *this = source;
+    return;
+  }
+  source.check_readable(source.dtype(), false);
+  if (!device.host_readable() && !source.device().host_readable()) {
+    *this = source.to(device);
+    return;
+  }
+  renew(source.dtype(), source.shape(), device);
+  if (device.host_readable()) {
+    source.device().copy_to_host(raw(), source.raw(), source.bytes());
+  } else {
+    device.copy_from_host(raw(), source.raw(), source.bytes());
+  }
+}
+
 Tensor Tensor::empty(DType dtype, const Shape& shape, Device& device) {
   if (!is_plain(dtype)) throw invalid_argument("Tensor::empty", "a plain element type is expected", {{"dtype", dtype}});
   return over(dtype, shape, Buffer::allocate(device, checked_bytes(dtype, shape)));
@@ -161,14 +211,9 @@ std::vector<std::string> Tensor::to_strings() const {
 Tensor Tensor::to(Device& target) const {
   if (!is_plain(dtype()) || &target == &device()) return *this;
   check_readable(dtype(), false);
-  Tensor result = empty(dtype(), shape(), target);
-  if (target.host_readable()) {
-    device().copy_to_host(result.raw(), raw(), bytes());
-  } else if (device().host_readable()) {
-    target.copy_from_host(result.raw(), raw(), bytes());
-  } else {
-    return to(cpu()).to(target);
-  }
+  if (!target.host_readable() && !device().host_readable()) return to(cpu()).to(target);
+  Tensor result;
+  result.renew_from(*this, target);
   return result;
 }
 

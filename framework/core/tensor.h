@@ -119,6 +119,14 @@ class Tensor {
   }
   static Tensor over(DType dtype, const Shape& shape, Owned<Buffer> buffer, std::size_t offset = 0);
 
+  // For code that makes one value after the other: the handle lets go of its value and becomes empty(...), over(...) or
+  // source.to(device). What nobody else has is used again, the memory too where it is large enough.
+  void renew(DType dtype, const Shape& shape, Device& device);
+  void renew_over(DType dtype, const Shape& shape, Owned<Buffer> buffer, std::size_t offset = 0);
+  void renew_from(const Tensor& source, Device& device);
+  // Whether this handle is the only owner of its memory.
+  bool owns_memory() const { return body_ && body_->unique() && body_->buffer && body_->buffer->unique(); }
+
  private:
   struct Body : Counted<Body> {
     TensorSpec spec;
@@ -129,6 +137,7 @@ class Tensor {
   };
   static Tensor from_host(const void* values, std::size_t count, DType dtype, const Shape& shape, Device& device);
   const Body& body() const;
+  Body& own_body();
   void check_readable(DType wanted, bool host) const;
   void check_single() const;
 

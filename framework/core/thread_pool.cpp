@@ -19,6 +19,7 @@
 
 #include "cohort/core/cpu_count.h"
 #include "cohort/core/error.h"
+#include "cohort/core/scratch.h"
 
 namespace cohort {
 namespace {
@@ -134,6 +135,7 @@ void ThreadPool::State::start(int wanted) {
     pthread_setname_np(workers.back().native_handle(), ("cohort-pool-" + std::to_string(i + 1)).c_str());
   }
   count = static_cast<int>(workers.size());
+  ComputeThread::announce(count);
 }
 
 void ThreadPool::State::finish() {
@@ -172,6 +174,7 @@ void ThreadPool::State::run_job() {
 }
 
 void ThreadPool::State::work() {
+  const ComputeThread computing;
   inside_block = true;
   while (!stop.load(std::memory_order_relaxed)) {
     const bool called = spin_until(
@@ -239,6 +242,7 @@ void ThreadPool::set_threads(int threads) {
 }
 
 void ThreadPool::run_blocks(std::int64_t blocks, FunctionRef<void(std::int64_t)> body) {
+  ComputeThread::join();
   State& state = *state_;
   // While another caller has the workers, this one is better off computing than waiting for them.
   if (blocks <= 1 || inside_block || state.busy.exchange(true, std::memory_order_acquire)) {

@@ -55,7 +55,6 @@ std::uint64_t discard(DatasetIterator& iterator, std::uint64_t count, Tensors& s
     }
   } else {
     while (dropped < count && iterator.next(scratch)) ++dropped;
-    scratch.clear();
   }
   return dropped;
 }

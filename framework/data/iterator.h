@@ -14,13 +14,12 @@
 
 namespace cohort {
 
-// What walks a dataset. Not thread-safe: one consumer at a time. Steady state allocates nothing: `element` keeps its
-// capacity and tensors come from pools.
+// What walks a dataset. Not thread-safe: one consumer at a time.
 class DatasetIterator {
  public:
   virtual ~DatasetIterator() = default;
   // Fills `element` with the next element's leaves, flattened, on the host; false at the end, and again when asked
-  // again.
+  // again. Tensors in `element` that nobody else has are used again for it, so that a steady state allocates nothing.
   virtual bool next(Tensors& element) = 0;
   // Starts over from the first element, as the next epoch: shuffles that reshuffle take another order.
   virtual void rewind() = 0;

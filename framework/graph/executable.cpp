@@ -54,6 +54,7 @@ class DynamicExecutable : public Executable {
   void run_raw(void* const*, void* const*, const RandomState&) override {
     throw internal_error("Executable", "bare pointers need shapes that are known");
   }
+  void reserve(std::size_t) override {}
   const Graph& graph() const override { return graph_; }
   std::size_t arena_bytes() const override { return 0; }
 

@@ -27,11 +27,13 @@ class Executable {
  public:
   virtual ~Executable() = default;
   // Binds tensors to the graph's inputs and runs it; `outputs` are the graph's outputs in order. A run on static shapes
-  // allocates nothing but pooled output memory.
+  // allocates nothing but pooled output memory, and not even that where `outputs` hold memory that nobody else has.
   virtual void run(std::span<const Tensor> inputs, std::span<Tensor> outputs, const RandomState& random) = 0;
   // The same on bare pointers of the device, for kernels that run a graph: inputs in order (a resource's kernel
   // pointer), outputs written where they point.
   virtual void run_raw(void* const* inputs, void* const* outputs, const RandomState& random) = 0;
+  // Sets memory aside for so many runs at once, so that none of them need ask for it.
+  virtual void reserve(std::size_t runs) = 0;
   // The optimised graph, with concrete shapes.
   virtual const Graph& graph() const = 0;
   // Bytes of the planned arena; 0 when shapes depend on values.

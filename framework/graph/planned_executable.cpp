@@ -18,8 +18,7 @@ PlannedExecutable::PlannedExecutable(Graph graph, Device& device, bool share_mem
   }
   make_steps();
   collect_claims();
-  free_frames_.push_back(make_frame());
-  free_frames_.reserve(64);  // returning a frame must not allocate
+  reserve(1);
 }
 
 PlannedExecutable::~PlannedExecutable() = default;
@@ -147,8 +146,24 @@ std::unique_ptr<PlannedExecutable::Frame> PlannedExecutable::take_frame() {
       free_frames_.pop_back();
       return frame;
     }
+    count_frames(frames_ + 1);
   }
   return make_frame();
+}
+
+void PlannedExecutable::reserve(std::size_t runs) {
+  std::lock_guard lock(mutex_);
+  for (std::size_t made = frames_; made < runs; ++made) {
+    std::unique_ptr<Frame> frame = make_frame();
+    count_frames(made + 1);
+    free_frames_.push_back(std::move(frame));
+  }
+}
+
+// Returning a frame must not allocate.
+void PlannedExecutable::count_frames(std::size_t frames) {
+  if (free_frames_.capacity() < frames) free_frames_.reserve(2 * frames);
+  frames_ = frames;
 }
 
 void PlannedExecutable::give_frame(std::unique_ptr<Frame> frame) {
@@ -170,7 +185,7 @@ void PlannedExecutable::run(std::span<const Tensor> inputs, std::span<Tensor> ou
     for (std::size_t i = 0; i < inputs.size(); ++i) frame->input_pointers[i] = inputs[i].raw();
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       const TensorSpec& spec = graph_.spec(graph_.outputs[i]);
-      outputs[i] = Tensor::empty(spec.dtype, spec.shape, device_);
+      outputs[i].renew(spec.dtype, spec.shape, device_);
       frame->output_pointers[i] = outputs[i].raw();
     }
     execute(*frame, frame->input_pointers.data(), frame->output_pointers.data(), random);

@@ -19,6 +19,7 @@ class PlannedExecutable : public Executable {
   void run(std::span<const Tensor> inputs, std::span<Tensor> outputs, const RandomState& random) override;
   // The same on bare pointers: inputs in order (a resource's kernel pointer), outputs written where they point.
   void run_raw(void* const* inputs, void* const* outputs, const RandomState& random) override;
+  void reserve(std::size_t runs) override;
   const Graph& graph() const override { return graph_; }
   std::size_t arena_bytes() const override { return plan_.arena_bytes; }
 
@@ -48,6 +49,7 @@ class PlannedExecutable : public Executable {
   void check_claims(std::span<const Tensor> inputs, Frame& frame) const;
   std::unique_ptr<Frame> make_frame() const;
   std::unique_ptr<Frame> take_frame();
+  void count_frames(std::size_t frames);
   void give_frame(std::unique_ptr<Frame> frame);
   void execute(Frame& frame, void* const* inputs, void* const* outputs, const RandomState& random);
   void* fixed_pointer(const passes::Location& location, char* arena) const;
@@ -62,6 +64,7 @@ class PlannedExecutable : public Executable {
   std::vector<int> written_inputs_;                 // inputs that are resources some step writes
   std::mutex mutex_;
   std::vector<std::unique_ptr<Frame>> free_frames_;
+  std::size_t frames_ = 0;  // those under way included
 };
 
 }  // namespace cohort

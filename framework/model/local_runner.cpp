@@ -107,8 +107,12 @@ void LocalRunner::run_batch(Execution& execution) {
     inputs_.insert(inputs_.end(), step_->traced.captures.begin(), step_->traced.captures.end());
     outputs_.resize(step_->traced.graph->outputs.size());
   }
-  for (std::size_t i = 0; i < batch_.size(); ++i) inputs_[i] = batch_[i].to(*device_);
+  for (std::size_t i = 0; i < batch_.size(); ++i) inputs_[i].renew_from(batch_[i], *device_);
   step_->executables->run(inputs_, outputs_, random_, *device_);
+  // A batch that has one owner is written over by the next.
+  for (std::size_t i = 0; i < batch_.size(); ++i) {
+    if (inputs_[i].same_as(batch_[i])) inputs_[i] = Tensor();
+  }
   if (program_->kind() == Program::Kind::Predict) execution.outputs.push_back(step_->outputs.with_leaves(outputs_));
 }
 

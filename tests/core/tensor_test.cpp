@@ -166,6 +166,66 @@ TEST(TestDevice, ValuesGoThereAndBack) {
   EXPECT_EQ(there.rows(1, 1).item<float>(), 2.0f);
 }
 
+TEST(Renew, UsesMemoryThatNobodyElseHasAgain) {
+  Tensor tensor = Tensor::of({1.0f, 2.0f, 3.0f, 4.0f}, {4}, cpu());
+  const void* memory = tensor.raw();
+  const void* body = tensor.identity();
+  tensor.renew(DType::Int32, {2}, cpu());
+  EXPECT_EQ(tensor.raw(), memory);
+  EXPECT_EQ(tensor.identity(), body);
+  EXPECT_EQ(tensor.spec(), (TensorSpec{DType::Int32, {2}}));
+  tensor.renew(DType::Float32, {2, 2}, cpu());
+  EXPECT_EQ(tensor.raw(), memory) << "there was room for four all the time";
+  tensor.renew(DType::Float64, {100}, cpu());
+  EXPECT_EQ(tensor.bytes(), 800u);
+  EXPECT_GE(tensor.buffer()->bytes(), 800u);
+  tensor.renew(DType::Float32, {1}, device_named("TEST:0"));
+  EXPECT_EQ(&tensor.device(), &device_named("TEST:0"));
+}
+
+TEST(Renew, LeavesOtherOwnersTheirValues) {
+  Tensor tensor = Tensor::of({1.0f, 2.0f}, {2}, cpu());
+  const Tensor kept = tensor;
+  tensor.renew(DType::Float32, {2}, cpu());
+  EXPECT_NE(tensor.raw(), kept.raw());
+  tensor = Tensor::of({3.0f, 4.0f}, {2}, cpu());
+  const Tensor part = tensor.rows(1, 1);
+  tensor.renew(DType::Float32, {2}, cpu());
+  EXPECT_NE(tensor.buffer(), part.buffer());
+  std::vector<float> theirs{5.0f, 6.0f};
+  tensor = Tensor::from_blob(theirs.data(), DType::Float32, {2});
+  tensor.renew(DType::Float32, {2}, cpu());
+  EXPECT_NE(tensor.raw(), theirs.data());
+  Tensor strings = Tensor::of_strings({"a"}, {1});
+  strings.renew(DType::Bool, {1}, cpu());
+  static_cast<bool*>(strings.raw())[0] = true;
+  EXPECT_TRUE(strings.item<bool>());
+  EXPECT_EQ(kept.to_vector<float>(), (std::vector<float>{1, 2}));
+  EXPECT_EQ(part.item<float>(), 4.0f);
+  EXPECT_EQ(theirs, (std::vector<float>{5, 6}));
+}
+
+TEST(Renew, SharesOrCopies) {
+  const Tensor source = Tensor::of({1.0f, 2.0f, 3.0f}, {3}, cpu());
+  Tensor tensor;
+  tensor.renew_over(DType::Float32, {2}, source.buffer(), sizeof(float));
+  EXPECT_EQ(tensor.to_vector<float>(), (std::vector<float>{2, 3}));
+  const void* body = tensor.identity();
+  tensor.renew_over(DType::Float32, {1}, source.buffer());
+  EXPECT_EQ(tensor.identity(), body);
+  EXPECT_EQ(tensor.item<float>(), 1.0f);
+  tensor.renew_from(source, cpu());
+  EXPECT_TRUE(tensor.same_as(source));
+  tensor.renew_from(source, device_named("TEST:0"));
+  const void* memory = tensor.raw();
+  tensor.renew_from(source.rows(1, 2), device_named("TEST:0"));
+  EXPECT_EQ(tensor.raw(), memory);
+  EXPECT_EQ(tensor.to_vector<float>(), (std::vector<float>{2, 3}));
+  Tensor elsewhere;
+  elsewhere.renew_from(tensor, device_named("TEST:1"));
+  EXPECT_EQ(elsewhere.to_vector<float>(), (std::vector<float>{2, 3}));
+}
+
 TEST(TestDevice, TheHostCannotReadItsMemory) {
   const Tensor there = Tensor::of({1.0f, 2.0f}, {2}, device_named("TEST:0"));
   try {

@@ -1,7 +1,6 @@
 #include <gtest/gtest.h>
 
 #include "cohort/metrics/metrics.h"
-#include "cohort/model/callback_list.h"
 #include "cohort/model/local_runner.h"
 #include "cohort/optimizers/optimizers.h"
 #include "tests/model/small_models.h"
@@ -17,83 +16,108 @@ class Relu : public Layer {
   Tensor call(const Tensor& x, const CallContext&) override { return ops::relu(x); }
 };
 
-Dataset batches() {
-  const Dataset rows = Dataset::make("tensor_slices", {},
-                                     {{"structure", "(**)"},
-                                      {"tensor_0", Tensor::full({640, 10}, 0.5).to_host()},
-                                      {"tensor_1", Tensor::full({640, 1}, 1.0).to_host()}});
-  return rows.shuffle(640).batch(64).prefetch(4);
+Dataset rows(std::int64_t count, std::int64_t width, std::int64_t targets) {
+  return Dataset::make("tensor_slices", {},
+                       {{"structure", "(**)"},
+                        {"tensor_0", Tensor::full({count, width}, 0.5).to_host()},
+                        {"tensor_1", Tensor::full({count, targets}, 1.0).to_host()}});
 }
 
-void expect_no_allocations(const std::shared_ptr<Program>& program, const Dataset& data = batches()) {
-  if (!test::allocations_are_counted()) GTEST_SKIP() << "a sanitizer owns the heap";
-  LocalRunner runner(program, {.dataset = data.repeat()}, {.steps_per_epoch = 1000});
-  runner.begin_epoch(0);
-  runner.run(0, 50);
-  std::int64_t step = 50;
-  EXPECT_TRUE(test::reaches_steady_state([&] {
-    runner.run(step, 10);
-    runner.run(step + 10, 90);
-    step += 100;
-  }));
+Dataset batches() { return rows(640, 10, 1).shuffle(640).batch(64).prefetch(4); }
+
+Dataset mapped(const Dataset& data, std::int64_t calls) {
+  return data.map([](Tensor x, Tensor y) { return std::tuple(x * 0.5, y); }, {.num_parallel_calls = calls});
 }
+
+struct Input {
+  const char* name;
+  Dataset (*make)();
+};
+
+const Input kInputs[] = {
+    {"read_as_they_come", [] { return rows(640, 10, 1).shuffle(640).batch(64); }},
+    {"prefetched", [] { return batches(); }},
+    {"prefetched_far_ahead", [] { return rows(640, 10, 1).shuffle(640).batch(64).prefetch(50); }},
+    // Dear enough to be read by the prefetching thread, and with kernels that spread over the pool.
+    {"prefetched_by_a_thread", [] { return rows(1280, 784, 10).shuffle(1280).batch(128).prefetch(4); }},
+    {"mapped", [] { return mapped(rows(640, 10, 1).shuffle(640).batch(64), 0); }},
+    {"mapped_in_parallel", [] { return mapped(rows(1280, 784, 10).shuffle(1280).batch(128), 4).prefetch(4); }},
+    {"mapped_one_by_one", [] { return mapped(rows(640, 10, 1).shuffle(640), 8).batch(64).prefetch(2); }},
+};
+
+class SteadyState : public testing::TestWithParam<Input> {
+ protected:
+  void SetUp() override {
+    if (!test::allocations_are_counted()) GTEST_SKIP() << "a sanitizer owns the heap";
+    data_ = GetParam().make().repeat();
+  }
+  std::int64_t targets() const { return data_.element_spec()[1].leaf().shape[1]; }
+
+  Dataset data_;
+};
 
 struct Net {
-  explicit Net(Ref<Optimizer> optimizer)
-      : model({make<Linear>(16, "glorot_uniform"), make<Relu>(), make<Linear>(1, "glorot_uniform")}) {
-    model.compile({.optimizer = optimizer, .loss = "mse", .metrics = {"mae"}});
+  explicit Net(Ref<Optimizer> optimizer, std::int64_t targets = 1, std::int64_t steps_per_execution = 1)
+      : model({make<Linear>(64, "glorot_uniform"), make<Relu>(), make<Linear>(targets, "glorot_uniform")}) {
+    model.compile({.optimizer = optimizer,
+                   .loss = "mse",
+                   .metrics = {"mae", metrics::MeanSquaredError({.name = "a_name_too_long_for_a_string_to_keep"})},
+                   .steps_per_execution = steps_per_execution});
   }
   Sequential model;
 };
 
-TEST(SteadyState, ATrainStepAllocatesNothing) {
-  Net net(optimizers::Adam(1e-3));
-  expect_no_allocations(net.model.train_program());
+void expect_no_allocations(const std::shared_ptr<Program>& program, const Dataset& data) {
+  LocalRunner runner(program, {.dataset = data}, {.steps_per_epoch = 1000});
+  runner.begin_epoch(0);
+  runner.run(0, 1);
+  const std::uint64_t before = test::allocations();
+  runner.run(1, 9);
+  runner.run(10, 90);
+  EXPECT_EQ(test::allocations() - before, 0u);
 }
 
-TEST(SteadyState, ATestStepAllocatesNothing) {
-  Net net(optimizers::SGD(0.1));
-  expect_no_allocations(net.model.test_program());
+TEST_P(SteadyState, ATrainStepAllocatesNothing) {
+  Net net(optimizers::Adam(1e-3), targets());
+  expect_no_allocations(net.model.train_program(), data_);
 }
 
-// Large enough that kernels spread over the pool and batches are made ahead by the prefetching thread.
-TEST(SteadyState, ATrainStepOnSeveralThreadsAllocatesNothing) {
-  Sequential model({make<Linear>(256, "glorot_uniform"), make<Relu>(), make<Linear>(10, "glorot_uniform")});
-  model.compile({.optimizer = optimizers::Adam(1e-3), .loss = "mse", .metrics = {"mae"}});
-  const Dataset rows = Dataset::make("tensor_slices", {},
-                                     {{"structure", "(**)"},
-                                      {"tensor_0", Tensor::full({1280, 784}, 0.5).to_host()},
-                                      {"tensor_1", Tensor::full({1280, 10}, 1.0).to_host()}});
-  expect_no_allocations(model.train_program(), rows.shuffle(1280).batch(128).prefetch(4));
+TEST_P(SteadyState, ATestStepAllocatesNothing) {
+  Net net(optimizers::SGD(0.1), targets());
+  expect_no_allocations(net.model.test_program(), data_);
 }
 
+// Counts what is allocated between the end of the first execution and that of the last one before the epoch's end.
 class Watcher : public Callback {
  public:
-  void on_train_batch_end(std::int64_t, Logs& logs) override { sum_ += logs["loss"]; }
+  void on_train_batch_end(std::int64_t, Logs& logs) override {
+    loss_ += logs["loss"];
+    latest_ = test::allocations();
+    if (executions_++ == 0) first_ = latest_;
+  }
+  std::uint64_t allocations() const { return latest_ - first_; }
+  int executions() const { return executions_; }
 
  private:
-  double sum_ = 0;
+  double loss_ = 0;
+  int executions_ = 0;
+  std::uint64_t first_ = 0, latest_ = 0;
 };
 
-TEST(SteadyState, BatchHooksAllocateNothing) {
-  if (!test::allocations_are_counted()) GTEST_SKIP() << "a sanitizer owns the heap";
-  Net net(optimizers::Adam(1e-3));
-  net.model.compile({.optimizer = optimizers::Adam(1e-3),
-                     .loss = "mse",
-                     .metrics = {"mae", metrics::MeanSquaredError({.name = "a_name_too_long_for_a_string_to_keep"})}});
-  CallbackList callbacks({make<Watcher>()}, net.model, {.steps = 1000});
-  LocalRunner runner(net.model.train_program(), {.dataset = batches().repeat()}, {.steps_per_epoch = 1000});
-  runner.begin_epoch(0);
-  std::int64_t step = 0;
-  EXPECT_TRUE(test::reaches_steady_state([&] {
-    for (const std::int64_t end = step + 100; step < end; ++step) {
-      callbacks.batch_begin(CallbackList::Phase::Train, step);
-      callbacks.batch_end(CallbackList::Phase::Train, step, runner.run(step, 1));
-    }
-  }));
+TEST_P(SteadyState, FitAllocatesNothing) {
+  for (const std::int64_t steps_per_execution : {1, 5}) {
+    Net net(optimizers::Adam(1e-3), targets(), steps_per_execution);
+    const auto watcher = std::make_shared<Watcher>();
+    net.model.fit(data_, {.epochs = 1, .verbose = 0, .steps_per_epoch = 100, .callbacks = {Ref<Callback>(watcher)}});
+    EXPECT_EQ(watcher->executions(), 100 / steps_per_execution);
+    EXPECT_EQ(watcher->allocations(), 0u) << "steps_per_execution=" << steps_per_execution;
+  }
 }
 
-TEST(SteadyState, APositionRestoresTheRun) {
+INSTANTIATE_TEST_SUITE_P(Inputs, SteadyState, testing::ValuesIn(kInputs),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+TEST(LocalRunner, APositionRestoresTheRun) {
   Net net(optimizers::Adam(1e-2));
   const std::shared_ptr<Program> program = net.model.train_program();
   const RunnerData data{.dataset = batches().repeat()};

@@ -53,13 +53,3 @@ int posix_memalign(void** result, std::size_t alignment, std::size_t bytes) {
 #endif
 
 std::uint64_t cohort::test::allocations() { return count.load(std::memory_order_relaxed); }
-
-bool cohort::test::reaches_steady_state(const std::function<void()>& steps) {
-  constexpr int kTries = 8;
-  for (int i = 0; i < kTries; ++i) {
-    const std::uint64_t before = allocations();
-    steps();
-    if (allocations() == before) return true;
-  }
-  return false;
-}

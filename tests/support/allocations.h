@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 
 namespace cohort::test {
 
@@ -9,9 +8,5 @@ namespace cohort::test {
 std::uint64_t allocations();
 // False where a sanitizer owns the heap: then there is nothing to expect of allocations().
 bool allocations_are_counted();
-
-// Whether a run of `steps` comes to allocate nothing. Pools still grow a few times after the first run, as often as the
-// threads' timing lets one more batch be under way; a step that allocates by itself never passes.
-bool reaches_steady_state(const std::function<void()>& steps);
 
 }  // namespace cohort::test

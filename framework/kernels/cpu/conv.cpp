@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "cohort/core/kernel.h"
+#include "cohort/core/scratch.h"
 #include "cohort/core/thread_pool.h"
 #include "cohort/kernels/cpu/gemm.h"
 #include "cohort/kernels/cpu/visit.h"
@@ -38,13 +39,7 @@ struct ConvPlan {
   }
 };
 
-// Memory for patches that each thread keeps between calls.
-template <class T>
-T* scratch(std::int64_t elements) {
-  thread_local std::vector<T> memory;
-  if (static_cast<std::int64_t>(memory.size()) < elements) memory.resize(static_cast<std::size_t>(elements));
-  return memory.data();
-}
+Scratch patch_memory, sum_memory;
 
 template <class T>
 void multiply(const Gemm<T>& gemm, const T* a, const T* b, T* c) {
@@ -93,7 +88,7 @@ KernelFn make_conv(const KernelSpec& spec) {
       const T *x = io.in<T>(0), *kernel = io.in<T>(1);
       T* y = io.out<T>(0);
       parallel_for(plan.batch * plan.rows.outputs, 4, [&](std::int64_t begin, std::int64_t end) {
-        T* patches = scratch<T>(plan.cols.outputs * plan.patch());
+        T* patches = patch_memory.get<T>(plan.cols.outputs * plan.patch());
         for (std::int64_t row = begin; row < end; ++row) {
           gather_patches(plan, x + row / plan.rows.outputs * plan.image(), row % plan.rows.outputs, patches);
           multiply(gemm, patches, kernel, y + row * plan.cols.outputs * plan.filters);
@@ -112,7 +107,7 @@ KernelFn make_conv_grad_input(const KernelSpec& spec) {
       const T *dy = io.in<T>(0), *kernel = io.in<T>(1);
       T* dx = io.out<T>(0);
       parallel_for(plan.batch, 1, [&](std::int64_t begin, std::int64_t end) {
-        T* patches = scratch<T>(plan.cols.outputs * plan.patch());
+        T* patches = patch_memory.get<T>(plan.cols.outputs * plan.patch());
         for (std::int64_t image = begin; image < end; ++image) {
           T* target = dx + image * plan.image();
           std::fill_n(target, plan.image(), T(0));
@@ -138,11 +133,11 @@ KernelFn make_conv_grad_kernel(const KernelSpec& spec) {
       T* dkernel = io.out<T>(0);
       const std::int64_t size = plan.channels * plan.filters;
       parallel_for(plan.taps(), 1, [&](std::int64_t begin, std::int64_t end) {
-        T* pixels = scratch<T>(plan.outputs() * plan.channels + size);
+        T* pixels = patch_memory.get<T>(plan.outputs() * plan.channels + size);
         T* product = pixels + plan.outputs() * plan.channels;
-        thread_local std::vector<Sum> sums;
+        Sum* sums = sum_memory.get<Sum>(size);
         for (std::int64_t tap = begin; tap < end; ++tap) {
-          sums.assign(static_cast<std::size_t>(size), Sum(0));
+          std::fill_n(sums, size, Sum(0));
           for (std::int64_t image = 0; image < plan.batch; ++image) {
             T* pixel = pixels;
             for (std::int64_t row = 0; row < plan.rows.outputs; ++row) {
@@ -158,9 +153,9 @@ KernelFn make_conv_grad_kernel(const KernelSpec& spec) {
               }
             }
             multiply(gemm, pixels, dy + image * plan.outputs() * plan.filters, product);
-            for (std::int64_t i = 0; i < size; ++i) sums[static_cast<std::size_t>(i)] += Sum(product[i]);
+            for (std::int64_t i = 0; i < size; ++i) sums[i] += Sum(product[i]);
           }
-          for (std::int64_t i = 0; i < size; ++i) dkernel[tap * size + i] = T(sums[static_cast<std::size_t>(i)]);
+          for (std::int64_t i = 0; i < size; ++i) dkernel[tap * size + i] = T(sums[i]);
         }
       });
     };

@@ -1,7 +1,7 @@
 #include <algorithm>
-#include <vector>
 
 #include "cohort/core/kernel.h"
+#include "cohort/core/scratch.h"
 #include "cohort/core/thread_pool.h"
 #include "cohort/kernels/cpu/softmax_rows.h"
 #include "cohort/kernels/cpu/visit.h"
@@ -9,13 +9,7 @@
 namespace cohort {
 namespace {
 
-// Memory for a few rows that each thread keeps between calls.
-template <class C>
-C* scratch_rows(std::int64_t elements) {
-  thread_local std::vector<C> scratch;
-  if (static_cast<std::int64_t>(scratch.size()) < elements) scratch.resize(static_cast<std::size_t>(elements));
-  return scratch.data();
-}
+Scratch two_rows;
 
 // Loops over the rows of logits, each widened to the compute type: body(row, logits, free memory of one row).
 template <class T, class Body>
@@ -23,7 +17,7 @@ void for_each_row(const T* logits, std::int64_t rows, std::int64_t classes, cons
   using C = ComputeType<T>;
   const std::int64_t grain = std::max<std::int64_t>(1, 4096 / std::max<std::int64_t>(1, classes));
   parallel_for(rows, grain, [&](std::int64_t begin, std::int64_t end) {
-    C *x = scratch_rows<C>(2 * classes), *free = x + classes;
+    C *x = two_rows.get<C>(2 * classes), *free = x + classes;
     for (std::int64_t r = begin; r < end; ++r) {
       for (std::int64_t j = 0; j < classes; ++j) x[j] = C(logits[r * classes + j]);
       body(r, x, free);

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <type_traits>
-#include <vector>
 
 #include "cohort/core/dtype.h"
+#include "cohort/core/scratch.h"
 #include "cohort/kernels/cpu/packed_gemm.h"
 #include "cohort/kernels/cpu/small_gemm.h"
 
@@ -75,15 +75,13 @@ void floating_block(const GemmShape& s, const typename Gemm<T>::Block& block, co
             static_cast<int>(x.lda), x.b, static_cast<int>(x.ldb), x.c, static_cast<int>(x.ldc));
 }
 
-// Half types are widened into memory that each thread keeps.
+Scratch widened;
+
+// Half types are widened into memory of the thread's own.
 template <class T>
 void widened_block(const GemmShape& s, const typename Gemm<T>::Block& block, const Operands<T>& x) {
-  thread_local std::vector<float> scratch;
   const std::int64_t a_size = block.rows * s.k, b_size = s.k * block.cols, c_size = block.rows * block.cols;
-  if (static_cast<std::int64_t>(scratch.size()) < a_size + b_size + c_size) {
-    scratch.resize(static_cast<std::size_t>(a_size + b_size + c_size));
-  }
-  float *a = scratch.data(), *b = a + a_size, *c = b + b_size;
+  float *a = widened.get<float>(a_size + b_size + c_size), *b = a + a_size, *c = b + b_size;
   for (std::int64_t i = 0; i < block.rows; ++i) {
     for (std::int64_t p = 0; p < s.k; ++p) a[i * s.k + p] = s.transpose_a ? x.a[p * x.lda + i] : x.a[i * x.lda + p];
   }

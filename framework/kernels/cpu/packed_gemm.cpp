@@ -6,7 +6,8 @@
 
 #include <algorithm>
 #include <cstring>
-#include <memory>
+
+#include "cohort/core/scratch.h"
 
 namespace cohort {
 namespace {
@@ -20,10 +21,7 @@ struct Panels {
   alignas(64) float a[kHeight * kDepth];
   alignas(64) float b[kCols * kDepth];
 };
-Panels& panels() {
-  thread_local const std::unique_ptr<Panels> memory(new Panels);
-  return *memory;
-}
+Scratch panels;
 
 // `kWidth` lines of an operand, interleaved: to[p * kWidth + i] = line i at depth p. Missing lines are zeros.
 // Lines lie side by side (`step` is the distance along the depth) ...
@@ -110,7 +108,7 @@ bool PackedGemm::available() { return true; }
 
 void PackedGemm::run(const GemmShape& shape, std::int64_t rows, std::int64_t cols, const float* a, std::int64_t lda,
                      const float* b, std::int64_t ldb, float* c, std::int64_t ldc) {
-  Panels& memory = panels();
+  Panels& memory = *panels.get<Panels>(1);
   // Equal parts, so that the last is not a sliver.
   const std::int64_t depth_parts = (shape.k + kDepth - 1) / kDepth;
   const std::int64_t depth_step = (shape.k + depth_parts - 1) / depth_parts;

@@ -1,7 +1,7 @@
 #include <algorithm>
-#include <vector>
 
 #include "cohort/core/kernel.h"
+#include "cohort/core/scratch.h"
 #include "cohort/core/thread_pool.h"
 #include "cohort/kernels/cpu/softmax_rows.h"
 #include "cohort/kernels/cpu/visit.h"
@@ -22,6 +22,8 @@ void log_softmax_row(const C* x, C* y, std::int64_t count) {
   for (std::int64_t j = 0; j < count; ++j) y[j] = (x[j] - max) - log_sum;
 }
 
+Scratch row_and_result;
+
 // Rows along an axis: contiguous when it is the last, else `inner` elements apart.
 template <class T, class RowFunction>
 KernelFn along_axis(const KernelSpec& spec, RowFunction row_function) {
@@ -41,9 +43,7 @@ KernelFn along_axis(const KernelSpec& spec, RowFunction row_function) {
           return;
         }
       }
-      thread_local std::vector<C> scratch;
-      if (static_cast<std::int64_t>(scratch.size()) < 2 * count) scratch.resize(static_cast<std::size_t>(2 * count));
-      C *from = scratch.data(), *to = from + count;
+      C *from = row_and_result.get<C>(2 * count), *to = from + count;
       for (std::int64_t r = begin; r < end; ++r) {
         const std::int64_t start = r / inner * count * inner + r % inner;
         for (std::int64_t j = 0; j < count; ++j) from[j] = C(x[start + j * inner]);

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <numeric>
-#include <vector>
 
 #include "cohort/core/kernel.h"
+#include "cohort/core/scratch.h"
 #include "cohort/core/thread_pool.h"
 
 namespace cohort {
@@ -18,12 +18,12 @@ bool larger_first(T a, T b) {
   return a > b || (b != b && a == a);
 }
 
-// Position memory that each thread keeps between calls.
+Scratch positions;
+
 std::int32_t* positions_for(std::int64_t count) {
-  thread_local std::vector<std::int32_t> positions;
-  if (static_cast<std::int64_t>(positions.size()) < count) positions.resize(static_cast<std::size_t>(count));
-  std::iota(positions.data(), positions.data() + count, 0);
-  return positions.data();
+  auto* order = positions.get<std::int32_t>(count);
+  std::iota(order, order + count, 0);
+  return order;
 }
 
 std::int64_t grain_for(std::int64_t row) { return std::max<std::int64_t>(1, 2048 / std::max<std::int64_t>(1, row)); }
