@@ -1,15 +1,19 @@
 #include "programs/cohort/server_command.h"
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 
+#include "cohort/core/error.h"
 #include "cohort/distribute/cluster/simple_cluster_resolver.h"
 #include "cohort/distribute/cluster/tf_config.h"
 #include "cohort/distribute/cluster/tf_config_cluster_resolver.h"
 #include "cohort/distribute/server.h"
+#include "programs/cohort/stop_on_signal.h"
 
 namespace cohort::programs {
 namespace {
@@ -18,22 +22,48 @@ struct ServerArguments {
   std::optional<std::string> job;
   std::optional<std::int64_t> task;
   std::string cluster;
+  std::string address;
   std::string transport = "auto";
 };
 
-int serve(const ServerArguments& arguments) {
-  distribute::ServerOptions options{.transport = arguments.transport};
-  std::unique_ptr<distribute::Server> server;
-  if (arguments.cluster.empty()) {
-    server = std::make_unique<distribute::Server>(
-        distribute::TFConfigClusterResolver({.task_type = arguments.job, .task_id = arguments.task}), options);
-  } else {
-    options.job_name = arguments.job.value_or("");
-    options.task_index = arguments.task;
-    server = std::make_unique<distribute::Server>(distribute::parse_cluster_spec(arguments.cluster, "cohort server"),
-                                                  options);
+// The cluster with one task put at another address, or added.
+distribute::ClusterSpec with_address(const distribute::ClusterSpec& spec, const std::string& job, std::int64_t task,
+                                     const std::string& address) {
+  std::map<std::string, distribute::ClusterSpec::Tasks> jobs;
+  for (const std::string& name : spec.jobs())
+    for (const std::int64_t index : spec.task_indices(name)) jobs[name][index] = spec.task_address(name, index);
+  jobs[job][task] = address;
+  return distribute::ClusterSpec(std::move(jobs));
+}
+
+distribute::SimpleClusterResolver resolve(const ServerArguments& arguments) {
+  distribute::ClusterSpec spec;
+  std::string job = arguments.job.value_or("");
+  std::int64_t task = arguments.task.value_or(0);
+  if (!arguments.cluster.empty()) {
+    spec = distribute::parse_cluster_spec(arguments.cluster, "--cluster");
+  } else if (arguments.address.empty() || job.empty()) {
+    const distribute::TFConfigClusterResolver environment({.task_type = arguments.job, .task_id = arguments.task});
+    spec = environment.cluster_spec();
+    job = environment.task_type();
+    task = environment.task_id();
   }
+  if (!arguments.address.empty() && !job.empty()) spec = with_address(spec, job, task, arguments.address);
+  if (job.empty() || spec.empty()) {
+    throw invalid_argument("cohort server", "it must be known which task of which cluster to serve",
+                           {{"job", "'" + job + "'"}, {"cluster", spec}},
+                           "Set TF_CONFIG, or say --job, --task and --cluster or --address.");
+  }
+  return distribute::SimpleClusterResolver(spec, {.task_type = job, .task_id = task});
+}
+
+int serve(const ServerArguments& arguments) {
+  const distribute::SimpleClusterResolver resolver = resolve(arguments);
+  std::unique_ptr<distribute::Server> server;  // outlives the thread that may stop it
+  StopOnSignal signals;
+  server = std::make_unique<distribute::Server>(resolver, distribute::ServerOptions{.transport = arguments.transport});
   std::cout << "serving at " << server->target() << std::endl;
+  signals.watch([&server] { server->stop(); });
   return server->join();
 }
 
@@ -46,6 +76,8 @@ void add_server_command(CLI::App& app, int& exit_code) {
   command->add_option("--task", arguments->task, "index of the task in its job");
   command->add_option("--cluster", arguments->cluster, R"(addresses: {"worker": ["host:port"], "ps": ["host:port"]})")
       ->type_name("JSON");
+  command->add_option("--address", arguments->address, "where to listen, instead of the cluster's")
+      ->type_name("HOST:PORT");
   command->add_option("--transport", arguments->transport, "how it reaches other tasks")
       ->check(CLI::IsMember({"auto", "grpc"}));
   command->footer("What it runs are graphs that the program sends: it needs none of the program's code.");

@@ -133,14 +133,15 @@ TEST_F(Launch, ASecondSignalReachesAll) {
     trap 'count=$((count + 1)); echo $count > $folder/$task.count' INT
     trap 'exit 0' TERM
     touch $folder/$task.ready
-    until [ $task = chief:0 ] && [ $count = 2 ] && [ -e $folder/worker:0.count ]; do sleep 0.05; done)");
+    until [ $task = chief:0 ] && [ $count = 2 ] && [ -e $folder/worker:0.count ]; do sleep 0.05; done
+    exit 6)");
   ASSERT_TRUE(
       becomes_true([&] { return exists("chief:0.ready") && exists("worker:0.ready") && exists("ps:0.ready"); }));
   command->signal(SIGINT);
   ASSERT_TRUE(becomes_true([&] { return content("chief:0.count") == "1\n"; }));
   EXPECT_FALSE(exists("worker:0.count"));
   command->signal(SIGINT);
-  EXPECT_EQ(command->wait(), 0);
+  EXPECT_EQ(command->wait(), 6);
   EXPECT_EQ(content("worker:0.count"), "1\n");
 }
 
