@@ -39,13 +39,16 @@ std::int64_t sum_on_cluster() {
   std::vector<dist::RemoteValue> seen;
   for (int i = 0; i < 5; ++i) seen.push_back(coordinator.schedule(add, {numbers}));
   coordinator.join();
-  for (const dist::RemoteValue& value : seen) std::cout << ch::Tensor(value.fetch()) << "\n";
+  for (const dist::RemoteValue& value : seen) {
+    std::cout << "a worker took " << ch::Tensor(value.fetch()).item<std::int64_t>() << "\n";
+  }
   return total.value().item<std::int64_t>();
 }
 
 }  // namespace
 
 int main() {
-  std::cout << "here: " << sum_here() << "\n";
-  std::cout << "on three workers: " << sum_on_cluster() << "\n";
+  const std::int64_t here = sum_here(), on_cluster = sum_on_cluster();
+  std::cout << "here: " << here << "\n"
+            << "on three workers: " << on_cluster << "\n";
 }
