@@ -59,12 +59,11 @@ distribute::SimpleClusterResolver resolve(const ServerArguments& arguments) {
 
 int serve(const ServerArguments& arguments) {
   const distribute::SimpleClusterResolver resolver = resolve(arguments);
-  std::unique_ptr<distribute::Server> server;  // outlives the thread that may stop it
-  StopOnSignal signals;
-  server = std::make_unique<distribute::Server>(resolver, distribute::ServerOptions{.transport = arguments.transport});
-  std::cout << "serving at " << server->target() << std::endl;
-  signals.watch([&server] { server->stop(); });
-  return server->join();
+  distribute::Server server(resolver, {.transport = arguments.transport});
+  const StopOnSignal signals([&server] { server.stop(); });
+  // Said when a signal no longer kills.
+  std::cout << "serving at " << server.target() << std::endl;
+  return server.join();
 }
 
 }  // namespace
