@@ -11,6 +11,9 @@ set(COHORT_SANITIZED_TESTS core ops kernels graph autodiff variables data model 
 # Folders that tools/test --quick leaves out.
 set(COHORT_SLOW_TESTS faults install)
 set(special_folders support golden contract house install interop fuzz)
+if(NOT COHORT_EXAMPLES)
+  list(APPEND special_folders examples)
+endif()
 
 set(test_environment
     "TSAN_OPTIONS=suppressions=${tests}/support/tsan_suppressions.txt:halt_on_error=1:second_deadlock_stack=1"
@@ -63,9 +66,14 @@ foreach(folder ${test_folders})
   endif()
 endforeach()
 
-# The tests of the programs run them.
-if(TARGET programs_test AND TARGET cohort_command)
-  add_dependencies(programs_test cohort_command)
+# The tests of the programs and the examples run them.
+foreach(name programs_test examples_test)
+  if(TARGET ${name} AND TARGET cohort_command)
+    add_dependencies(${name} cohort_command)
+  endif()
+endforeach()
+if(TARGET examples_test)
+  add_dependencies(examples_test ${COHORT_EXAMPLE_TARGETS})
 endif()
 
 # golden: the program that compares with data from the real Keras.

@@ -1,42 +1,14 @@
 #pragma once
 
-#include <signal.h>
-#include <sys/types.h>
-
-#include <chrono>
-#include <filesystem>
-#include <functional>
-#include <optional>
-#include <string>
-#include <vector>
+#include "tests/support/started_program.h"
 
 namespace cohort::test {
 
-// build/bin/cohort, running with the given arguments; what it prints goes to files in a folder.
-class StartedCommand {
+// build/bin/cohort, running with the given arguments.
+class StartedCommand : public StartedProgram {
  public:
-  StartedCommand(const std::vector<std::string>& arguments, const std::filesystem::path& folder);
-  ~StartedCommand();
-  StartedCommand(const StartedCommand&) = delete;
-
-  void signal(int number) const { ::kill(id_, number); }
-  // Its exit code, 128 + number for a signal; nothing when it runs longer than that.
-  std::optional<int> wait(std::chrono::seconds longest = std::chrono::seconds(20));
-  std::string output() const;
-  std::string errors() const;
-
- private:
-  pid_t id_ = -1;
-  std::filesystem::path folder_;
-  std::optional<int> exit_code_;
+  StartedCommand(const std::vector<std::string>& arguments, const std::filesystem::path& folder)
+      : StartedProgram("cohort", {.arguments = arguments}, folder) {}
 };
-
-// Asks again and again; false when the answer stays no for that long.
-bool becomes_true(const std::function<bool()>& question, std::chrono::seconds longest = std::chrono::seconds(10));
-// No such process, or a dead one that nobody has collected.
-bool is_gone(pid_t process);
-std::string content_of(const std::filesystem::path& file);
-// Without the ends of lines, sorted.
-std::vector<std::string> sorted_lines(const std::string& text);
 
 }  // namespace cohort::test

@@ -1,21 +1,18 @@
-#include "tests/programs/started_command.h"
+#include "tests/support/started_program.h"
 
 #include <fcntl.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <fstream>
 #include <sstream>
 #include <thread>
 
 namespace cohort::test {
 namespace {
-
-std::string command_path() {
-  // This is build/bin/tests/programs_test.
-  return (std::filesystem::read_symlink("/proc/self/exe").parent_path().parent_path() / "cohort").string();
-}
 
 void redirect(const std::string& file, int stream) {
   const int opened = ::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
@@ -25,32 +22,41 @@ void redirect(const std::string& file, int stream) {
 
 }  // namespace
 
-StartedCommand::StartedCommand(const std::vector<std::string>& arguments, const std::filesystem::path& folder)
+std::filesystem::path program_path(const std::string& name) {
+  // This is build/bin/tests/programs_test, or another one beside it.
+  return std::filesystem::read_symlink("/proc/self/exe").parent_path().parent_path() / name;
+}
+
+StartedProgram::StartedProgram(const std::string& program, const StartedProgramOptions& options,
+                               const std::filesystem::path& folder)
     : folder_(folder) {
-  std::vector<std::string> texts = {command_path()};
-  texts.insert(texts.end(), arguments.begin(), arguments.end());
+  std::vector<std::string> texts = {program_path(program).string()};
+  texts.insert(texts.end(), options.arguments.begin(), options.arguments.end());
   std::vector<char*> pointers;
   for (std::string& text : texts) pointers.push_back(text.data());
   pointers.push_back(nullptr);
   const std::string output = folder_ / "output", errors = folder_ / "errors";
   id_ = ::fork();
   if (id_ == 0) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     // Shells start what runs in the background with some signals ignored.
     for (const int number : {SIGINT, SIGQUIT, SIGTERM}) ::signal(number, SIG_DFL);
     redirect(output, STDOUT_FILENO);
     redirect(errors, STDERR_FILENO);
+    for (const auto& [name, value] : options.environment) ::setenv(name.c_str(), value.c_str(), 1);
+    if (::chdir(folder_.c_str()) != 0) ::_exit(125);
     ::execv(pointers[0], pointers.data());
     ::_exit(126);
   }
 }
 
-StartedCommand::~StartedCommand() {
+StartedProgram::~StartedProgram() {
   if (exit_code_) return;
   signal(SIGKILL);
   wait();
 }
 
-std::optional<int> StartedCommand::wait(std::chrono::seconds longest) {
+std::optional<int> StartedProgram::wait(std::chrono::seconds longest) {
   becomes_true(
       [&] {
         int status = 0;
@@ -62,8 +68,8 @@ std::optional<int> StartedCommand::wait(std::chrono::seconds longest) {
   return exit_code_;
 }
 
-std::string StartedCommand::output() const { return content_of(folder_ / "output"); }
-std::string StartedCommand::errors() const { return content_of(folder_ / "errors"); }
+std::string StartedProgram::output() const { return content_of(folder_ / "output"); }
+std::string StartedProgram::errors() const { return content_of(folder_ / "errors"); }
 
 bool becomes_true(const std::function<bool()>& question, std::chrono::seconds longest) {
   const auto deadline = std::chrono::steady_clock::now() + longest;

@@ -1,0 +1,114 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "cohort/distribute/cluster/local_cluster_spec.h"
+#include "cohort/distribute/cluster/tf_config.h"
+#include "tests/support/paths.h"
+#include "tests/support/started_program.h"
+
+namespace cohort {
+namespace {
+
+using namespace std::chrono_literals;
+using test::StartedProgram;
+using test::StartedProgramOptions;
+using testing::ContainsRegex;
+using testing::HasSubstr;
+
+// Tasks with folders of their own, so that each one's output is kept apart.
+class ClusterExamples : public testing::Test {
+ protected:
+  std::unique_ptr<StartedProgram> start(const std::string& program, const StartedProgramOptions& options = {},
+                                        const std::string& task = "chief") {
+    std::filesystem::create_directory(folder_.path() / task);
+    return std::make_unique<StartedProgram>(program, options, folder_.path() / task);
+  }
+
+  // Every task as a process: the servers as `serve` starts them, then the chief.
+  template <class Serve>
+  void train_in_processes(const distribute::ClusterSpec& spec, const Serve& serve, const StartedProgramOptions& leads) {
+    std::vector<std::unique_ptr<StartedProgram>> servers;
+    for (const std::string job : {"ps", "worker"}) {
+      for (const std::int64_t index : spec.task_indices(job)) servers.push_back(serve(job, index));
+    }
+    const auto chief = start("examples/cluster_custom_loop", leads);
+    EXPECT_EQ(chief->wait(60s), 0) << chief->errors();
+    expect_trained(chief->output());
+    // The chief tells the others that the job has ended.
+    for (const auto& server : servers) EXPECT_EQ(server->wait(5s), 0) << server->errors();
+  }
+
+  static void expect_trained(const std::string& output) {
+    EXPECT_THAT(output, HasSubstr("Finished epoch 3, accuracy is 1.000000."));
+    EXPECT_THAT(output, HasSubstr("Final loss is "));
+  }
+
+  test::TemporaryFolder folder_;
+};
+
+TEST_F(ClusterExamples, FitsOnAClusterInOneProcess) {
+  const auto program = start("examples/cluster_in_process");
+  EXPECT_EQ(program->wait(60s), 0) << program->errors();
+  for (int epoch = 1; epoch <= 5; ++epoch) {
+    EXPECT_THAT(program->output(), HasSubstr("Epoch " + std::to_string(epoch) + "/5\n"));
+  }
+  EXPECT_THAT(program->output(), ContainsRegex("20/20 [^\n]* loss: [0-9.]+"));
+}
+
+TEST_F(ClusterExamples, SeeEveryElementOnceOnAnyNumberOfWorkers) {
+  const auto program = start("examples/cluster_iterator");
+  EXPECT_EQ(program->wait(60s), 0) << program->errors();
+  EXPECT_THAT(program->output(), HasSubstr("here: 15\n"));
+  EXPECT_THAT(program->output(), HasSubstr("on three workers: 15\n"));
+}
+
+TEST_F(ClusterExamples, RunACustomLoopInOneProcess) {
+  const auto program = start("examples/cluster_custom_loop", {.environment = {{"TF_CONFIG", ""}}});
+  EXPECT_EQ(program->wait(60s), 0) << program->errors();
+  expect_trained(program->output());
+}
+
+TEST_F(ClusterExamples, RunACustomLoopThroughCohortLaunch) {
+  const std::string example = test::program_path("examples/cluster_custom_loop");
+  const auto program = start("cohort", {.arguments = {"launch", "--workers", "3", "--ps", "2", "--", example}});
+  EXPECT_EQ(program->wait(60s), 0) << program->errors();
+  EXPECT_THAT(program->output(), HasSubstr("chief:0 | Finished epoch 3, accuracy is 1.000000.\n"));
+}
+
+TEST_F(ClusterExamples, RunACustomLoopAsProcessesThatTfConfigNames) {
+  const auto spec = distribute::local_cluster_spec({{"worker", 3}, {"ps", 2}, {"chief", 1}});
+  const auto named = [&](const std::string& job, std::int64_t index) {
+    return StartedProgramOptions{.environment = {{"TF_CONFIG", distribute::to_tf_config(spec, job, index)}}};
+  };
+  const auto serve = [&](const std::string& job, std::int64_t index) {
+    return start("examples/cluster_custom_loop", named(job, index), distribute::task_name(job, index));
+  };
+  train_in_processes(spec, serve, named("chief", 0));
+}
+
+TEST_F(ClusterExamples, RunACustomLoopAsProcessesNamedByArguments) {
+  const auto spec = distribute::local_cluster_spec({{"worker", 2}, {"ps", 1}, {"chief", 1}});
+  const auto named = [&](const std::string& job, std::int64_t index) {
+    return StartedProgramOptions{.arguments = {"--task_type", job, "--task_index", std::to_string(index)},
+                                 .environment = {{"TF_CONFIG", R"({"cluster": )" + spec.as_text() + "}"}}};
+  };
+  const auto serve = [&](const std::string& job, std::int64_t index) {
+    return start("examples/cluster_custom_loop", named(job, index), distribute::task_name(job, index));
+  };
+  train_in_processes(spec, serve, named("chief", 0));
+}
+
+TEST_F(ClusterExamples, AreServedByCohortServerWhichKnowsNothingOfThem) {
+  const auto spec = distribute::local_cluster_spec({{"worker", 2}, {"ps", 2}, {"chief", 1}});
+  const auto serve = [&](const std::string& job, std::int64_t index) {
+    return start("cohort",
+                 {.arguments = {"server", "--cluster", spec.as_text(), "--job", job, "--task", std::to_string(index)}},
+                 distribute::task_name(job, index));
+  };
+  train_in_processes(spec, serve, {.environment = {{"TF_CONFIG", distribute::to_tf_config(spec, "chief", 0)}}});
+}
+
+}  // namespace
+}  // namespace cohort
