@@ -101,11 +101,10 @@ void Cluster::wait_for_tasks() {
     }
     const auto now = Clock::now();
     if (now - started >= options_.start_timeout) {
-      throw Error(
-          ErrorCode::Unavailable, kWho, "every task of the cluster must answer within start_timeout",
-          {{"start_timeout", std::to_string(static_cast<double>(options_.start_timeout.count()) / 1000.0) + " s"},
-           {"tasks", table}},
-          "Start the missing tasks, or correct their addresses.");
+      throw Error(ErrorCode::Unavailable, kWho, "every task of the cluster must answer within start_timeout",
+                  {{"start_timeout in seconds", static_cast<double>(options_.start_timeout.count()) / 1000.0},
+                   {"tasks", table}},
+                  "Start the missing tasks, or correct their addresses.");
     }
     if (now - last_table >= kBetweenTables) {
       log::info(std::string(kWho) + ": " + table + ".");
@@ -137,6 +136,8 @@ std::shared_ptr<rpc::Connection> Cluster::connect_worker(int index) const {
 void Cluster::call_locked(Server& server, rpc::Message& request, rpc::Message& reply) {
   request.head.job = job_;
   request.head.incarnation = job_;
+  // Counted in the order they are sent: the server takes a smaller number for a repeat.
+  if (request.head.method == rpc::Method::RunGraph) request.head.closure = ++server.runs;
   server.stream->call(request, reply);
   if (request.head.flags & kWrites) server.version = std::max(server.version, reply.head.version);
 }

@@ -61,6 +61,7 @@ class Cluster {
     std::unique_ptr<rpc::ReliableStream> stream;
     SentConstants constants;
     std::uint64_t version = 0;
+    std::uint64_t runs = 0;  // graphs of the chief's own so far
   };
   void call_locked(Server& server, rpc::Message& request, rpc::Message& reply);
   std::shared_ptr<rpc::Connection> greet(const rpc::Peer& peer, const rpc::TransportOptions& transport) const;

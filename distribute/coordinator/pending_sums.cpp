@@ -14,6 +14,7 @@ void PendingSums::collect(const std::vector<Variable>& variables, const Tensors&
 }
 
 void PendingSums::apply() {
+  std::lock_guard one_at_a_time(applying_mutex_);
   {
     std::lock_guard lock(mutex_);
     applying_.swap(pending_);

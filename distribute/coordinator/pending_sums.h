@@ -19,7 +19,9 @@ class PendingSums {
 
  private:
   std::mutex mutex_;
-  std::vector<std::pair<Variable, Tensor>> pending_, applying_;
+  std::vector<std::pair<Variable, Tensor>> pending_;   // guarded by mutex_
+  std::mutex applying_mutex_;                          // several of the user's threads may come at once
+  std::vector<std::pair<Variable, Tensor>> applying_;  // guarded by applying_mutex_
 };
 
 }  // namespace cohort::distribute

@@ -42,7 +42,6 @@ Tensors RemoteOwner::run(const OpDef& op, const Tensors& inputs, const Attribute
   meta.set_writes(op.writes_resources());
   meta.set_seed(random.seed);
   request.head.method = rpc::Method::RunGraph;
-  request.head.closure = cluster_->next_number();
   if (op.writes_resources()) request.head.flags = kWrites;
   // Copies of one variable change together; any of them may be read.
   const bool everywhere = server == RemoteVariable::kEveryServer && op.writes_resources();
