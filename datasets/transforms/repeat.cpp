@@ -3,6 +3,9 @@
 namespace cohort::datasets {
 namespace {
 
+// Of more passes than this nobody sees the last one.
+constexpr std::int64_t kMostCounted = 4096;
+
 class RepeatIterator : public Selection<RepeatIterator> {
  public:
   // A negative count never ends.
@@ -25,10 +28,14 @@ class RepeatIterator : public Selection<RepeatIterator> {
     }
     return filled;
   }
+  // The next round begins with the same pass of the input however far this one went.
   void rewind() override {
+    const bool counted = count_ > 0 && count_ <= kMostCounted;
+    for (std::uint64_t left = counted ? static_cast<std::uint64_t>(count_) - pass_ : 1; left > 0; --left) {
+      input_->rewind();
+    }
     pass_ = 0;
     seen_ = false;
-    input_->rewind();
   }
   void save_to(StateWriter& state) const override {
     state.stage('P');

@@ -2,24 +2,25 @@
 
 #include "cohort/core/log.h"
 #include "cohort/distribute/coordinator/placed_function.h"
+#include "cohort/distribute/worker/flags.h"
 #include "cohort/distribute/worker/messages.pb.h"
 
 namespace cohort::distribute {
 
 int PipelineDatasets::add(std::vector<Dataset> pipelines) {
+  std::vector<Entry> entries;
+  for (Dataset& pipeline : pipelines) {
+    std::string beginning = pipeline.walk()->save();
+    entries.push_back({std::move(pipeline), std::move(beginning)});
+  }
   std::lock_guard lock(mutex_);
-  datasets_.push_back(std::move(pipelines));
+  datasets_.push_back(std::move(entries));
   return static_cast<int>(datasets_.size()) - 1;
 }
 
-Dataset PipelineDatasets::find(int dataset, int pipeline) const {
+PipelineDatasets::Entry PipelineDatasets::find(int dataset, int pipeline) const {
   std::lock_guard lock(mutex_);
   return datasets_.at(static_cast<std::size_t>(dataset)).at(static_cast<std::size_t>(pipeline));
-}
-
-int PipelineDatasets::pipelines(int dataset) const {
-  std::lock_guard lock(mutex_);
-  return static_cast<int>(datasets_.at(static_cast<std::size_t>(dataset)).size());
 }
 
 RemoteWorker::RemoteWorker(std::shared_ptr<Cluster> cluster, std::shared_ptr<const PipelineDatasets> datasets,
@@ -70,7 +71,9 @@ void RemoteWorker::create_pipeline(int dataset, int pipeline) {
   ConstantTable constants;
   meta.set_dataset(dataset);
   meta.set_pipeline(pipeline);
-  meta.set_chain(serialize(datasets_->find(dataset, pipeline), constants));
+  const PipelineDatasets::Entry entry = datasets_->find(dataset, pipeline);
+  meta.set_chain(serialize(entry.dataset, constants));
+  meta.set_beginning(entry.beginning);
   rpc::Message request, reply;
   request.head.method = rpc::Method::CreatePipeline;
   request.head.job = cluster_->job();
@@ -125,7 +128,18 @@ void RemoteWorker::send(const Closure& closure, std::uint64_t all_done_below) {
 }
 
 ClosureResult RemoteWorker::finish() {
-  saying_who_is_gone([this] { closures_->receive(reply_); });
+  saying_who_is_gone([this] {
+    reply_.head.flags = 0;
+    try {
+      closures_->receive(reply_);
+    } catch (const rpc::RpcError&) {
+      throw;
+    } catch (const Error& error) {
+      if (!(reply_.head.flags & kLeaving)) throw;
+      throw rpc::RpcError(ErrorCode::Unavailable, cluster_->worker(index_), reply_.head.incarnation,
+                          rpc::Method::RunClosure, {}, std::string("the worker is being stopped: ") + error.what());
+    }
+  });
   proto::ClosureResultProto from;
   if (!from.ParseFromString(reply_.meta) || from.accumulated() < 0 ||
       static_cast<std::size_t>(from.accumulated()) > reply_.parts.size()) {

@@ -15,14 +15,18 @@ namespace cohort::distribute {
 // The pipelines of all datasets that closures take elements from. Thread-safe.
 class PipelineDatasets {
  public:
+  struct Entry {
+    Dataset dataset;
+    // Where an iterator made here begins: a dataset walked before is shuffled in another order than one just made.
+    std::string beginning;
+  };
   // One dataset for each pipeline; the number by which closures name them.
   int add(std::vector<Dataset> pipelines);
-  Dataset find(int dataset, int pipeline) const;
-  int pipelines(int dataset) const;
+  Entry find(int dataset, int pipeline) const;
 
  private:
   mutable std::mutex mutex_;
-  std::vector<std::vector<Dataset>> datasets_;
+  std::vector<std::vector<Entry>> datasets_;
 };
 
 // A worker as the coordinator's thread for it uses it: tells it of functions and pipelines when they are first needed,

@@ -7,8 +7,9 @@ namespace cohort::distribute {
 
 // Made anew an iterator would shuffle in another order; put back it does not.
 void Pipeline::restart() {
-  if (!walker_) {
-    walker_ = dataset_.walk();
+  const bool is_new = !walker_;
+  if (is_new) walker_ = dataset_.walk();
+  if (is_new && beginning_.empty()) {
     beginning_ = walker_->save();
   } else {
     walker_->restore(beginning_);
@@ -19,13 +20,16 @@ void Pipeline::restart() {
 bool Pipeline::seek(const Lease& lease) {
   if (!walker_) restart();
   const bool behind = lease.rewinds < rewinds_ || (lease.rewinds == rewinds_ && lease.first < position_);
-  const bool state_helps = !lease.state.empty() && lease.state_at <= lease.first &&
-                           (behind || lease.rewinds > rewinds_ || lease.state_at > position_);
+  const bool other_pass = lease.rewinds != rewinds_;
+  const bool state_helps =
+      !lease.state.empty() && lease.state_at <= lease.first && (behind || other_pass || lease.state_at > position_);
   if (state_helps) {
     walker_->restore(lease.state);
     rewinds_ = lease.rewinds;
     position_ = lease.state_at;
-  } else if (behind) {
+  } else if (behind || other_pass) {
+    // How a pass is shuffled may depend on how far the last one went, which differs from worker to worker: all reach
+    // it from the same place.
     restart();
   }
   for (; rewinds_ < lease.rewinds; ++rewinds_) {
@@ -48,7 +52,7 @@ void Pipelines::create(const rpc::Message& request) {
   proto::CreatePipelineProto from;
   parse_meta(request, from);
   constants_.take(from.constants(), request.parts);
-  auto made = std::make_unique<Pipeline>(parse_dataset(from.chain(), constants_.table()));
+  auto made = std::make_unique<Pipeline>(parse_dataset(from.chain(), constants_.table()), from.beginning());
   std::lock_guard lock(mutex_);
   // A repeat of the message must not move a pipeline that is in use.
   pipelines_.try_emplace({from.dataset(), from.pipeline()}, std::move(made));

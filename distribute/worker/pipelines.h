@@ -16,7 +16,9 @@ namespace cohort::distribute {
 // One pipeline of a dataset as it stands on this worker. Not thread-safe.
 class Pipeline {
  public:
-  explicit Pipeline(Dataset dataset) : dataset_(std::move(dataset)) {}
+  // `beginning` is the position before the first element; empty: where a new iterator stands.
+  explicit Pipeline(Dataset dataset, std::string beginning = {})
+      : dataset_(std::move(dataset)), beginning_(std::move(beginning)) {}
   // Stands before the lease's first element; false when the pass ends before it.
   bool seek(const Lease& lease);
   // The next element's tensors; false at the end of the pass.

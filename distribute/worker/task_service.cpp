@@ -4,6 +4,7 @@
 
 #include "cohort/core/log.h"
 #include "cohort/distribute/worker/closure_runner.h"
+#include "cohort/distribute/worker/flags.h"
 #include "cohort/distribute/worker/message_parsing.h"
 #include "cohort/distribute/worker/messages.pb.h"
 #include "cohort/distribute/worker/parameter_server.h"
@@ -123,6 +124,16 @@ std::shared_ptr<TaskService::Job> TaskService::job_of(const rpc::Message& reques
   return job_;
 }
 
+void TaskService::run_closure(const rpc::Message& request, rpc::Message& reply) {
+  try {
+    job_of(request)->closures.run(request, reply);
+  } catch (...) {
+    std::lock_guard lock(mutex_);
+    if (stopped_) reply.head.flags = kLeaving;
+    throw;
+  }
+}
+
 void TaskService::handle(const rpc::Message& request, rpc::Message& reply) {
   using rpc::Method;
   reply.head = request.head;
@@ -140,7 +151,7 @@ void TaskService::handle(const rpc::Message& request, rpc::Message& reply) {
     case Method::Exchange:
       return job_of(request)->server.exchange(request, reply);
     case Method::RunClosure:
-      return job_of(request)->closures.run(request, reply);
+      return run_closure(request, reply);
     case Method::RunGraph:
       return job_of(request)->server.run_graph(request, reply);
     default:

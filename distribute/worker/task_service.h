@@ -26,6 +26,7 @@ class TaskService : public rpc::Service {
  private:
   struct Job;
   void hello(const rpc::Message& request, rpc::Message& reply);
+  void run_closure(const rpc::Message& request, rpc::Message& reply);
   std::shared_ptr<Job> job_of(const rpc::Message& request);
   std::string name() const { return job_name_ + ":" + std::to_string(task_index_); }
 

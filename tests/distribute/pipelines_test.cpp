@@ -1,0 +1,167 @@
+#include "cohort/distribute/worker/pipelines.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "cohort/datasets/sources/range.h"
+#include "cohort/distribute/worker/messages.pb.h"
+#include "tests/support/error_of.h"
+
+namespace cohort::distribute {
+namespace {
+
+using cohort::test::error_of;
+using testing::HasSubstr;
+
+constexpr int kElements = 40;
+
+// Each task has a dataset of its own, made of the same bytes.
+Dataset shuffled(bool repeated) {
+  Dataset data = datasets::range(kElements).shuffle(10, {.seed = 5});
+  if (repeated) data = data.repeat(3);
+  return parse_dataset(serialize(data.batch(2).prefetch(2)));
+}
+
+std::vector<std::int64_t> take(Pipeline& pipeline, int count) {
+  std::vector<std::int64_t> values;
+  Tensors element;
+  for (int i = 0; i < count && pipeline.next(element); ++i) {
+    for (const std::int64_t value : element.at(0).to_vector<std::int64_t>()) values.push_back(value);
+  }
+  return values;
+}
+
+std::vector<std::int64_t> take_all(DatasetIterator& walker) {
+  std::vector<std::int64_t> values;
+  Tensors element;
+  while (walker.next(element)) {
+    for (const std::int64_t value : element.at(0).to_vector<std::int64_t>()) values.push_back(value);
+  }
+  return values;
+}
+
+// As somebody sees them who walks the dataset from end to end.
+std::vector<std::vector<std::int64_t>> passes(bool repeated, std::uint64_t count) {
+  const auto walker = shuffled(repeated).walk();
+  std::vector<std::vector<std::int64_t>> result;
+  for (std::uint64_t pass = 0; pass < count; ++pass) {
+    result.push_back(take_all(*walker));
+    walker->rewind();
+  }
+  return result;
+}
+
+class PipelineSeeks : public testing::TestWithParam<bool> {};
+
+// Workers jump between stretches as they come free, with and without a position that another worker saved.
+TEST_P(PipelineSeeks, AnyStretchIsTheSameHoweverOneGetsThere) {
+  const auto expected = passes(GetParam(), 3);
+  EXPECT_NE(expected[0], expected[1]);
+  const auto batches = static_cast<std::uint64_t>(expected[0].size() / 2);
+  ASSERT_EQ(batches, static_cast<std::uint64_t>(GetParam() ? 60 : 20));
+  std::mt19937 random(3);
+  Pipeline one(shuffled(GetParam())), other(shuffled(GetParam()));
+  struct Saved {
+    std::uint64_t rewinds, at;
+    std::string state;
+  };
+  std::vector<Saved> saved;
+  for (int round = 0; round < 300; ++round) {
+    Pipeline& pipeline = random() % 2 ? one : other;
+    Lease lease{.rewinds = random() % 3, .first = random() % batches};
+    if (!saved.empty() && random() % 2) {
+      const Saved& from = saved[random() % saved.size()];
+      if (from.at <= lease.first) {
+        lease.rewinds = from.rewinds;
+        lease.state_at = from.at;
+        lease.state = from.state;
+      }
+    }
+    ASSERT_TRUE(pipeline.seek(lease));
+    const auto count = std::min<std::uint64_t>(1 + random() % 5, batches - lease.first);
+    const auto& pass = expected[lease.rewinds];
+    const std::vector<std::int64_t> wanted(pass.begin() + static_cast<std::ptrdiff_t>(2 * lease.first),
+                                           pass.begin() + static_cast<std::ptrdiff_t>(2 * (lease.first + count)));
+    ASSERT_EQ(take(pipeline, static_cast<int>(count)), wanted) << "round " << round;
+    saved.push_back({lease.rewinds, lease.first + count, pipeline.save()});
+  }
+}
+
+TEST_P(PipelineSeeks, APassThatEndsBeforeTheStretchSaysSo) {
+  const std::uint64_t batches = GetParam() ? 60 : 20;
+  Pipeline pipeline(shuffled(GetParam()));
+  EXPECT_FALSE(pipeline.seek({.first = batches + 1}));
+  EXPECT_TRUE(pipeline.seek({.first = batches}));
+  EXPECT_TRUE(take(pipeline, 1).empty());
+  EXPECT_TRUE(pipeline.seek({.first = batches - 1}));
+  EXPECT_EQ(take(pipeline, 5).size(), 2u);
+  EXPECT_TRUE(pipeline.seek({.rewinds = 1}));
+  EXPECT_EQ(take(pipeline, 1000), passes(GetParam(), 2)[1]);
+}
+
+TEST_P(PipelineSeeks, AStateThatIsNoneIsAnErrorAndDoesNoHarm) {
+  Pipeline pipeline(shuffled(GetParam()));
+  EXPECT_NE(error_of([&] { pipeline.seek({.first = 4, .state_at = 2, .state = "no state at all"}); }), "");
+  ASSERT_TRUE(pipeline.seek({.first = 3}));
+  const auto pass = passes(GetParam(), 1)[0];
+  EXPECT_EQ(take(pipeline, 2), std::vector<std::int64_t>(pass.begin() + 6, pass.begin() + 10));
+}
+
+// A dataset that was walked before is shuffled in another order the next time, here as on the chief.
+TEST_P(PipelineSeeks, BeginsWhereTheChiefsIteratorDoes) {
+  const Dataset chief = shuffled(GetParam());
+  chief.walk();
+  const auto second = chief.walk();
+  Pipeline pipeline(shuffled(GetParam()), second->save());
+  for (std::uint64_t pass = 0; pass < 2; ++pass) {
+    const std::vector<std::int64_t> expected = take_all(*second);
+    second->rewind();
+    EXPECT_NE(expected, passes(GetParam(), 2)[pass]);
+    ASSERT_TRUE(pipeline.seek({.rewinds = pass}));
+    EXPECT_EQ(take(pipeline, 1000), expected);
+  }
+  ASSERT_TRUE(pipeline.seek({.rewinds = 0}));
+  EXPECT_NE(take(pipeline, 1000), passes(GetParam(), 1)[0]);
+}
+
+INSTANTIATE_TEST_SUITE_P(OnceOrRepeated, PipelineSeeks, testing::Bool());
+
+// A dataset without an end, of which passes are left half way.
+TEST(Pipelines, AgreeOnEveryPassHoweverFarTheyWentInTheLastOne) {
+  const Dataset endless = datasets::range(10).shuffle(10, {.seed = 1}).repeat();
+  Pipeline one(parse_dataset(serialize(endless))), other(parse_dataset(serialize(endless)));
+  for (std::uint64_t pass = 0; pass < 3; ++pass) {
+    ASSERT_TRUE(one.seek({.rewinds = pass, .first = 3}));
+    take(one, 30);
+    ASSERT_TRUE(one.seek({.rewinds = pass + 1}));
+    ASSERT_TRUE(other.seek({.rewinds = pass + 1}));
+    EXPECT_EQ(take(one, 15), take(other, 15)) << pass;
+  }
+}
+
+TEST(Pipelines, AreMadeOnceAndFound) {
+  ConstantStore constants;
+  Pipelines pipelines(constants);
+  EXPECT_THAT(error_of([&] { pipelines.find(0, 0); }), HasSubstr("NotFound"));
+  rpc::Message request;
+  request.head.method = rpc::Method::CreatePipeline;
+  proto::CreatePipelineProto meta;
+  meta.set_dataset(2);
+  meta.set_pipeline(1);
+  meta.set_chain(serialize(datasets::range(9)));
+  request.meta = meta.SerializeAsString();
+  pipelines.create(request);
+  Pipeline& made = pipelines.find(2, 1);
+  ASSERT_TRUE(made.seek({.first = 4}));
+  pipelines.create(request);  // the message came twice
+  EXPECT_EQ(&pipelines.find(2, 1), &made);
+  EXPECT_EQ(take(made, 2), (std::vector<std::int64_t>{4, 5}));
+  EXPECT_THAT(error_of([&] { pipelines.find(1, 2); }), HasSubstr("dataset=1, pipeline=2"));
+  request.meta = "\xff\xff\xff";
+  EXPECT_THAT(error_of([&] { pipelines.create(request); }), HasSubstr("DataLoss"));
+}
+
+}  // namespace
+}  // namespace cohort::distribute

@@ -1,0 +1,155 @@
+#include "cohort/distribute/server.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <future>
+
+#include "cohort/cohort.h"
+#include "cohort/distribute/cluster/local_cluster_spec.h"
+#include "tests/distribute/quickly.h"
+
+namespace cohort::distribute {
+namespace {
+
+using namespace std::chrono_literals;
+using cohort::test::error_of;
+using cohort::test::error_within;
+using testing::AllOf;
+using testing::AnyOf;
+using testing::HasSubstr;
+
+TEST(Server, ATakenPortIsAnError) {
+  const ClusterSpec spec = local_cluster_spec({{"ps", 1}});
+  const Server first(spec);
+  EXPECT_THAT(error_within(1s, [&] { Server second(spec); }),
+              AllOf(HasSubstr("ps:0"), HasSubstr(spec.task_address("ps", 0))));
+}
+
+TEST(Server, PortZeroIsAFreeOne) {
+  const auto first = Server::create_local_server(), second = Server::create_local_server();
+  EXPECT_THAT(first->target(), HasSubstr("grpc://127.0.0.1:"));
+  EXPECT_NE(first->target(), second->target());
+  EXPECT_NE(first->target(), "grpc://127.0.0.1:0");
+}
+
+TEST(Server, ListensToThisMachineOnly) {
+  EXPECT_THAT(error_within(1s,
+                           [] {
+                             Server server(ClusterSpec({{"ps", {"0.0.0.0:0"}}}));
+                           }),
+              AllOf(HasSubstr("InvalidArgument ps:0"), HasSubstr("loopback"), HasSubstr("address=0.0.0.0:0")));
+}
+
+TEST(Server, IsATaskOfItsCluster) {
+  const ClusterSpec spec = local_cluster_spec({{"worker", 2}, {"ps", 1}});
+  EXPECT_THAT(error_of([&] { Server server(spec); }), HasSubstr("Give job_name"));
+  EXPECT_THAT(error_of([&] { Server server(spec, {.job_name = "worker"}); }), HasSubstr("Give task_index"));
+  EXPECT_THAT(error_of([&] { Server server(spec, {.job_name = "worker", .task_index = 2}); }),
+              HasSubstr("task=worker:2"));
+  EXPECT_THAT(error_of([&] { Server server(spec, {.job_name = "master", .task_index = 0}); }), HasSubstr("job=master"));
+  EXPECT_THAT(error_of([&] { Server server(spec, {.job_name = "ps", .protocol = "http"}); }),
+              HasSubstr("protocol=http"));
+  EXPECT_THAT(error_of([&] { Server server(spec, {.job_name = "ps", .transport = "pigeon"}); }),
+              HasSubstr("transport=pigeon"));
+}
+
+TEST(Server, JoinReturnsOnStop) {
+  const auto server = Server::create_local_server();
+  auto joined = std::async(std::launch::async, [&] { return server->join(); });
+  EXPECT_EQ(joined.wait_for(50ms), std::future_status::timeout);
+  server->stop();
+  ASSERT_EQ(joined.wait_for(2s), std::future_status::ready);
+  EXPECT_EQ(joined.get(), 0);
+  server->stop();  // once more changes nothing
+}
+
+class ServersInUse : public testing::TestWithParam<const char*> {
+ protected:
+  ServersInUse() : spec_(local_cluster_spec({{"worker", 2}, {"ps", 1}})) {
+    for (const auto& [job, index] : {std::pair("ps", 0), std::pair("worker", 0), std::pair("worker", 1)}) {
+      servers_.push_back(std::make_unique<Server>(
+          spec_, ServerOptions{.job_name = job, .task_index = index, .transport = GetParam()}));
+    }
+  }
+  ParameterServerStrategy lead() const {
+    return ParameterServerStrategy(SimpleClusterResolver(spec_), {.transport = GetParam()});
+  }
+  Server& ps() { return *servers_[0]; }
+  Server& worker(std::size_t index) { return *servers_[1 + index]; }
+
+  const ClusterSpec spec_;
+  std::vector<std::unique_ptr<Server>> servers_;
+};
+
+TEST_P(ServersInUse, JoinReturnsWhenTheJobEnds) {
+  std::vector<std::future<int>> joined;
+  for (const auto& server : servers_) {
+    joined.push_back(std::async(std::launch::async, [&server] { return server->join(); }));
+  }
+  {
+    const ParameterServerStrategy strategy = lead();
+    for (auto& each : joined) EXPECT_EQ(each.wait_for(20ms), std::future_status::timeout);
+  }
+  for (auto& each : joined) {
+    ASSERT_EQ(each.wait_for(2s), std::future_status::ready);
+    EXPECT_EQ(each.get(), 0);
+  }
+}
+
+// Work that is under way when a worker is stopped goes to the other one, and is done once.
+TEST_P(ServersInUse, AStoppedWorkerLeavesItsWorkToOthers) {
+  const ParameterServerStrategy strategy = lead();
+  auto scope = strategy.scope();
+  Variable sum(Tensor::scalar(0.0));
+  ClusterCoordinator coordinator(strategy);
+  const Function add = function([&](const Tensor& x) { sum.assign_add(x); });
+  for (int i = 0; i < 300; ++i) {
+    coordinator.schedule(add, {Tensor::scalar(1.0)});
+    if (i == 100) {
+      const auto start = std::chrono::steady_clock::now();
+      worker(0).stop();
+      EXPECT_LT(std::chrono::steady_clock::now() - start, 2s);
+    }
+  }
+  coordinator.join();
+  EXPECT_EQ(read_now(sum).item<float>(), 300.0f);
+}
+
+TEST_P(ServersInUse, AStepUnderWayOnAStoppedWorkerIsRunElsewhere) {
+  const ParameterServerStrategy strategy = lead();
+  auto scope = strategy.scope();
+  Sequential model({layers::Dense(1, {.kernel_initializer = "zeros"})});
+  model.compile({.optimizer = optimizers::SGD(1.0), .loss = "mse", .steps_per_execution = 50});
+  auto stopped = std::async(std::launch::async, [&] {
+    std::this_thread::sleep_for(100ms);
+    worker(1).stop();
+  });
+  const Tensor x = Tensor::full({64, 1}, 0.0);
+  model.fit(datasets::from_tensor_slices(x, x).repeat().batch(8), {.epochs = 1, .verbose = 0, .steps_per_epoch = 5000});
+  stopped.get();
+  EXPECT_EQ(read_now(model.optimizer()->iterations()).item<std::int64_t>(), 5000);
+}
+
+TEST_P(ServersInUse, AStoppedParameterServerIsNamed) {
+  const ParameterServerStrategy strategy = lead();
+  auto scope = strategy.scope();
+  Variable sum(Tensor::scalar(0.0));
+  ClusterCoordinator coordinator(strategy);
+  const Function add = function([&](const Tensor& x) { sum.assign_add(x); });
+  coordinator.schedule(add, {Tensor::scalar(1.0)});
+  coordinator.join();
+  ps().stop();
+  EXPECT_THAT(error_within(6s,
+                           [&] {
+                             coordinator.schedule(add, {Tensor::scalar(1.0)});
+                             coordinator.join();
+                           }),
+              AllOf(HasSubstr("Unavailable"), HasSubstr("ps:0")));
+  EXPECT_THAT(error_within(6s, [&] { read_now(sum); }), AllOf(HasSubstr("Unavailable ps:0")));
+}
+
+INSTANTIATE_TEST_SUITE_P(Transports, ServersInUse, testing::Values("auto", "grpc"));
+
+}  // namespace
+}  // namespace cohort::distribute
