@@ -55,6 +55,9 @@ Server::Server(const ClusterSpec& cluster, ServerOptions options) {
   if (options.protocol != "grpc") {
     throw invalid_argument(kWho, "the protocol 'grpc' is expected", {{"protocol", options.protocol}});
   }
+  if (options.transport != "auto" && options.transport != "grpc") {
+    throw invalid_argument(kWho, "the transport 'auto' or 'grpc' is expected", {{"transport", options.transport}});
+  }
   body_ = std::make_unique<Body>(cluster, options, task_of(cluster, options));
   if (options.start) start();
 }

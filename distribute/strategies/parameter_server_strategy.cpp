@@ -32,6 +32,9 @@ std::shared_ptr<ClusterRuntime> reach_cluster(const ClusterResolver& resolver,
     throw invalid_argument(kWho, "the placement 'bytes' or 'round_robin' is expected",
                            {{"placement", options.placement}});
   }
+  if (options.transport != "auto" && options.transport != "grpc") {
+    throw invalid_argument(kWho, "the transport 'auto' or 'grpc' is expected", {{"transport", options.transport}});
+  }
   if (!(options.start_timeout > 0.0)) {
     throw invalid_argument(kWho, "a start_timeout above 0 is expected", {{"start_timeout", options.start_timeout}});
   }

@@ -93,7 +93,8 @@ std::shared_ptr<VariableBody> ParameterServerVariables::create(const InitialValu
   }
   const Shape& shape = initial.spec().shape;
   if (partitioner_ && shape.rank() > 0 && !options.colocate_with) {
-    const std::vector<std::int64_t> rows = partition_sizes(partitioner_, shape, initial.spec().dtype);
+    const std::vector<std::int64_t> rows =
+        partition_sizes(partitioner_, shape, initial.spec().dtype, options.path.empty() ? options.name : options.path);
     if (rows.size() > 1) {
       std::vector<Variable> parts;
       std::int64_t next = 0;

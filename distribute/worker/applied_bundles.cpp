@@ -5,12 +5,10 @@
 namespace cohort::distribute {
 namespace {
 
-// Far above what a closure holds: a message that asks for more is not believed.
-constexpr std::uint64_t kMostSteps = 1 << 20;
 constexpr std::uint32_t kMostRounds = 64;
 
 std::size_t position(std::uint64_t step, std::uint32_t round) {
-  if (step >= kMostSteps || round >= kMostRounds) {
+  if (step >= AppliedBundles::kMostSteps || round >= kMostRounds) {
     throw invalid_argument("Server", "a closure has at most 2^20 steps of 64 rounds",
                            {{"step", step}, {"round", round}});
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cohort/distribute/worker/applied_bundles.h"
 #include "cohort/distribute/worker/flags.h"
 #include "cohort/distribute/worker/message_parsing.h"
 #include "cohort/distribute/worker/messages.pb.h"
@@ -94,6 +95,10 @@ void ClosureRunner::run_closure(const rpc::Message& request, rpc::Message& reply
   run.head = request.head;
   run.device = &default_device();
   parse_meta(request, run.closure);
+  if (static_cast<std::uint64_t>(run.closure.steps()) > AppliedBundles::kMostSteps) {
+    throw invalid_argument(kWho, "a closure has at most 2^20 steps", {{"steps", run.closure.steps()}},
+                           "Ask for fewer steps_per_execution.");
+  }
   run.random = {.seed = run.closure.seed(), .epoch = run.closure.epoch(), .step = run.closure.step()};
 
   using Kind = WorkerFunction::Input::Kind;

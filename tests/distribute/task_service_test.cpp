@@ -1,0 +1,234 @@
+#include "cohort/distribute/worker/task_service.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "cohort/cohort.h"
+#include "cohort/distribute/rpc/handling.h"
+#include "cohort/distribute/worker/messages.pb.h"
+#include "tests/distribute/watched_cluster.h"
+#include "tests/support/error_of.h"
+
+namespace cohort::distribute::test {
+namespace {
+
+using cohort::test::error_of;
+using rpc::Method;
+using testing::AllOf;
+using testing::HasSubstr;
+
+constexpr std::uint64_t kJob = 99;
+
+proto::HelloProto hello_to(const std::string& job_name, std::int64_t index) {
+  proto::HelloProto hello;
+  hello.set_protocol(rpc::kProtocolVersion);
+  hello.set_job_name(job_name);
+  hello.set_task_index(index);
+  hello.set_from("chief");
+  return hello;
+}
+
+class OneTask : public testing::Test {
+ protected:
+  std::string error_of_message(Method method, const std::string& meta, std::uint64_t job = kJob, Tensors parts = {}) {
+    rpc::Message request;
+    request.head.method = method;
+    request.head.job = job;
+    request.meta = meta;
+    request.parts = std::move(parts);
+    return error_of([&] { task_.handle(request, reply_); });
+  }
+  std::string error_of_hello(const proto::HelloProto& hello, std::uint64_t job = kJob) {
+    return error_of_message(Method::Hello, hello.SerializeAsString(), job);
+  }
+
+  TaskService task_{ClusterSpec({{"ps", {"127.0.0.1:4"}}, {"worker", {"127.0.0.1:5"}}}), "worker", 0, {}};
+  rpc::Message reply_;
+};
+
+TEST_F(OneTask, TellsCallersThatMeanAnotherOne) {
+  proto::HelloProto newer = hello_to("worker", 0);
+  newer.set_protocol(rpc::kProtocolVersion + 1);
+  EXPECT_THAT(error_of_hello(newer), AllOf(HasSubstr("FailedPrecondition worker:0"), HasSubstr("the same protocol"),
+                                           HasSubstr("Run the same version of Cohort everywhere")));
+  EXPECT_THAT(error_of_hello(hello_to("worker", 1)), HasSubstr("asked for=worker:1"));
+  EXPECT_THAT(error_of_hello(hello_to("ps", 0)), HasSubstr("asked for=ps:0"));
+  proto::HelloProto elsewhere = hello_to("worker", 0);
+  elsewhere.add_cluster()->set_name("ps");
+  elsewhere.mutable_cluster(0)->add_tasks()->set_address("127.0.0.1:7");
+  EXPECT_THAT(error_of_hello(elsewhere),
+              AllOf(HasSubstr("the same parameter servers"), HasSubstr("[127.0.0.1:7]"), HasSubstr("[127.0.0.1:4]")));
+  elsewhere.mutable_cluster(0)->mutable_tasks(0)->set_address("no address");
+  EXPECT_THAT(error_of_hello(elsewhere), HasSubstr("InvalidArgument"));
+  EXPECT_THAT(error_of_message(Method::Hello, "\x01"), HasSubstr("DataLoss"));
+  EXPECT_EQ(error_of_hello(hello_to("worker", 0)), "");
+}
+
+TEST_F(OneTask, ServesOnlyTheChiefThatCameLast) {
+  EXPECT_THAT(error_of_message(Method::Cancel, ""), HasSubstr("Unavailable worker:0"));
+  EXPECT_EQ(error_of_hello(hello_to("worker", 0)), "");
+  EXPECT_EQ(error_of_message(Method::Cancel, ""), "");
+  EXPECT_EQ(error_of_hello(hello_to("worker", 0), kJob + 1), "");
+  EXPECT_THAT(error_of_message(Method::Cancel, ""), AllOf(HasSubstr("Aborted worker:0"), HasSubstr("Another chief")));
+  EXPECT_EQ(error_of_message(Method::EndJob, "", kJob + 1), "");
+  task_.wait();
+  EXPECT_THAT(error_of_message(Method::Cancel, "", kJob + 1), HasSubstr("Unavailable"));
+}
+
+TEST_F(OneTask, RefusesMethodsItDoesNotKnow) {
+  EXPECT_EQ(error_of_hello(hello_to("worker", 0)), "");
+  for (const int method : {0, 12, 255, 65535}) {
+    EXPECT_THAT(error_of_message(static_cast<Method>(method), ""),
+                AllOf(HasSubstr("Unimplemented worker:0"), HasSubstr("method=" + std::to_string(method))));
+  }
+}
+
+TEST_F(OneTask, RefusesMessagesThatAreNone) {
+  EXPECT_EQ(error_of_hello(hello_to("worker", 0)), "");
+  for (const Method method : {Method::CreateVariable, Method::RegisterServer, Method::RegisterWorker,
+                              Method::CreatePipeline, Method::RunGraph}) {
+    EXPECT_THAT(error_of_message(method, "\xff\xff\xff\xff"), HasSubstr("DataLoss")) << rpc::to_string(method);
+  }
+  for (const Method method : {Method::CreateVariable, Method::RegisterWorker, Method::CreatePipeline}) {
+    EXPECT_NE(error_of_message(method, ""), "") << rpc::to_string(method);
+  }
+  EXPECT_THAT(error_of_message(Method::RunClosure, ""), HasSubstr("NotFound"));
+  EXPECT_THAT(error_of_message(Method::Exchange, ""), HasSubstr("NotFound"));
+}
+
+// A variable is made only of a value that was made: no memory is taken on a stranger's word.
+TEST_F(OneTask, DoesNotBelieveHugeShapes) {
+  EXPECT_EQ(error_of_hello(hello_to("worker", 0)), "");
+  proto::RegisterWorkerProto meta;
+  meta.add_stages();
+  proto::InputProto& input = *meta.add_inputs();
+  input.set_kind(proto::InputProto::ACCUMULATOR);
+  input.mutable_spec()->set_dtype(static_cast<int>(DType::Float32));
+  for (int axis = 0; axis < 3; ++axis) input.mutable_spec()->mutable_shape()->add_sizes(std::int64_t{1} << 40);
+  EXPECT_NE(error_of_message(Method::RegisterWorker, meta.SerializeAsString()), "");
+  meta.mutable_inputs(0)->set_kind(proto::InputProto::REPLICA);
+  EXPECT_NE(error_of_message(Method::RegisterWorker, meta.SerializeAsString()), "");
+}
+
+// Trains a little on a cluster of these tasks.
+double train(const WatchedCluster& cluster) {
+  set_random_seed(4);
+  const ParameterServerStrategy strategy(cluster.resolver());
+  auto scope = strategy.scope();
+  Sequential model({layers::Dense(3), layers::Dropout(0.5), layers::Dense(2)});
+  model.compile({.optimizer = "adam", .loss = "mse", .metrics = {"mae"}, .steps_per_execution = 2});
+  const Tensor x = Tensor::full({32, 4}, 0.5), y = Tensor::full({32, 2}, 1.0);
+  return model
+      .fit(datasets::from_tensor_slices(x, y).shuffle(8, {.seed = 2}).batch(4), {.epochs = 2, .verbose = 0})["loss"]
+      .back();
+}
+
+class Mutator {
+ public:
+  explicit Mutator(std::uint32_t seed) : random_(seed) {}
+
+  void mutate(rpc::Message& message) {
+    switch (below(8)) {
+      case 0:
+        return mutate_head(message.head);
+      case 1:
+        return mutate_parts(message.parts);
+      default:
+        for (std::size_t changes = 1 + below(4); changes > 0; --changes) mutate_bytes(message.meta);
+    }
+  }
+
+ private:
+  std::size_t below(std::size_t limit) { return random_() % limit; }
+
+  void mutate_bytes(std::string& bytes) {
+    if (bytes.empty()) return bytes.push_back(static_cast<char>(random_()));
+    const std::size_t at = below(bytes.size());
+    switch (below(5)) {
+      case 0:
+        bytes[at] = static_cast<char>(random_());
+        break;
+      case 1:
+        bytes[at] = static_cast<char>(bytes[at] ^ (1 << below(8)));
+        break;
+      case 2:
+        bytes.erase(at, 1 + below(4));
+        break;
+      case 3:
+        bytes.insert(at, 1 + below(4), static_cast<char>(random_()));
+        break;
+      default:
+        bytes.insert(at, bytes.substr(below(bytes.size()), 1 + below(30)));
+    }
+  }
+  void mutate_head(rpc::Head& head) {
+    std::uint64_t* fields[] = {&head.function, &head.step, &head.version, &head.incarnation, &head.sequence};
+    if (below(3) == 0) head.flags = static_cast<std::uint16_t>(random_());
+    if (below(3) == 0) head.round = static_cast<std::uint32_t>(random_());
+    *fields[below(5)] = below(2) ? below(9) : random_();
+  }
+  void mutate_parts(Tensors& parts) {
+    if (parts.empty() || below(4) == 0) {
+      parts.push_back(Tensor::full({static_cast<std::int64_t>(below(4))}, 1.0, below(2) ? DType::Int64 : DType::Bool));
+    } else if (below(3) == 0) {
+      parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(below(parts.size())));
+    } else {
+      std::swap(parts[below(parts.size())], parts[below(parts.size())]);
+      Tensor& part = parts[below(parts.size())];
+      if (part.num_elements() > 1) part = part.view({part.num_elements()}).rows(0, part.num_elements() - 1);
+    }
+  }
+
+  std::mt19937_64 random_;
+};
+
+// Real messages of a training, damaged, sent to the tasks that once took them: each is answered, and the tasks serve
+// the next chief as if nothing had been.
+TEST(DamagedMessages, AreAnsweredAndDoNoHarm) {
+  WatchedCluster cluster({{"worker", 1}, {"ps", 2}});
+  const double expected = train(cluster);
+  cluster.keep_requests();
+  train(cluster);
+  const std::vector<Seen> recorded = cluster.take_seen();
+  std::map<std::string, std::unique_ptr<rpc::Stream>> tasks;
+  for (const std::string& job : cluster.spec().jobs()) {
+    for (const std::int64_t index : cluster.spec().task_indices(job)) {
+      const std::string name = job + ":" + std::to_string(index);
+      tasks[name] = rpc::connect({name, cluster.spec().task_address(job, index)})->open();
+    }
+  }
+  Mutator mutator(1);
+  std::mt19937 random(2);
+  int answered = 0, refused = 0;
+  rpc::Message reply;
+  const auto send = [&](const Seen& seen, const rpc::Message& request) {
+    try {
+      tasks.at(seen.task)->call(request, reply);
+      ++answered;
+    } catch (const Error&) {
+      ++refused;
+    }
+  };
+  for (int round = 0; round < 40; ++round) {
+    // Each message of the job as it was, and sometimes damaged before that.
+    for (const Seen& seen : recorded) {
+      if (seen.request.meta.empty() && seen.method != Method::Exchange) continue;
+      if (seen.method == Method::EndJob) continue;
+      if (seen.method != Method::Hello && random() % 2) {
+        rpc::Message damaged = copy_of(seen.request);
+        mutator.mutate(damaged);
+        send(seen, damaged);
+      }
+      send(seen, seen.request);
+    }
+  }
+  EXPECT_GT(answered, 1000);
+  EXPECT_GT(refused, 500);
+  cluster.take_seen();
+  EXPECT_EQ(train(cluster), expected);
+}
+
+}  // namespace
+}  // namespace cohort::distribute::test
