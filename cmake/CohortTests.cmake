@@ -92,20 +92,25 @@ file(GLOB sources CONFIGURE_DEPENDS ${tests}/interop/*.cpp)
 cohort_program(interop tests interop ${sources})
 
 # contract: users' programs that must compile as they stand; only those named program_* link.
+# The design's own programs run too; they write logs and checkpoints where they are.
+function(cohort_contract_test name)
+  set(scratch ${PROJECT_BINARY_DIR}/contract/${name})
+  file(MAKE_DIRECTORY ${scratch})
+  # Behind cmake -E env an uncaught exception is a plain failure, so that its message can be looked at.
+  cohort_add_test(contract_${name} contract ${CMAKE_COMMAND} -E env ${ARGN})
+  # A machine without Fashion-MNIST cannot run program 1; its error says so.
+  set_tests_properties(contract_${name} PROPERTIES WORKING_DIRECTORY ${scratch}
+                       SKIP_REGULAR_EXPRESSION "Install the package dataset-fashion-mnist")
+endfunction()
+
 file(GLOB sources CONFIGURE_DEPENDS ${tests}/contract/*.cpp)
 foreach(source ${sources})
   get_filename_component(name ${source} NAME_WE)
   if(name MATCHES "^program_")
     add_executable(contract_${name} ${source})
-    # The design's own programs run too; they write logs and checkpoints where they are.
-    if(name MATCHES "^program_[0-9]+$")
-      set(scratch ${PROJECT_BINARY_DIR}/contract/${name})
-      file(MAKE_DIRECTORY ${scratch})
-      # Behind cmake -E env an uncaught exception is a plain failure, so that its message can be looked at.
-      cohort_add_test(contract_${name} contract ${CMAKE_COMMAND} -E env $<TARGET_FILE:contract_${name}>)
-      # A machine without Fashion-MNIST cannot run program 1; its error says so.
-      set_tests_properties(contract_${name} PROPERTIES WORKING_DIRECTORY ${scratch}
-                           SKIP_REGULAR_EXPRESSION "Install the package dataset-fashion-mnist")
+    # Program 3 cannot run by itself: it is one task of a cluster.
+    if(name MATCHES "^program_[0-9]+$" AND NOT name STREQUAL program_3)
+      cohort_contract_test(${name} $<TARGET_FILE:contract_${name}>)
     endif()
   else()
     add_library(contract_${name} OBJECT ${source})
@@ -113,6 +118,22 @@ foreach(source ${sources})
   target_link_libraries(contract_${name} PRIVATE cohort cohort_flags)
   set_target_properties(contract_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin/contract)
 endforeach()
+
+# Programs for clusters run as every task of one, and as the chief of one whose other tasks are `cohort server`.
+if(TARGET cohort_command)
+  foreach(name program_3 program_4)
+    set(launch $<TARGET_FILE:cohort_command> launch --workers 2 --ps 2 --)
+    add_dependencies(contract_${name} cohort_command)
+    cohort_contract_test(${name}_launched ${launch} $<TARGET_FILE:contract_${name}>)
+    cohort_contract_test(${name}_on_servers ${launch} ${tests}/contract/chief_or_server.sh
+                         $<TARGET_FILE:cohort_command> $<TARGET_FILE:contract_${name}>)
+  endforeach()
+endif()
+add_executable(contract_program_3_in_process ${tests}/contract/program_3.cpp $<TARGET_OBJECTS:contract_local_tasks>)
+target_link_libraries(contract_program_3_in_process PRIVATE cohort cohort_flags)
+set_target_properties(contract_program_3_in_process PROPERTIES
+                      RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin/contract)
+cohort_contract_test(program_3_in_process $<TARGET_FILE:contract_program_3_in_process>)
 
 # One test of models hands a step to a process of its own.
 if(TARGET model_test AND TARGET contract_program_graph_runner)
