@@ -120,7 +120,9 @@ bool MessageWriter::next(grpc::ByteBuffer& chunk) {
   header.total = total_;
   std::uint32_t crc = crc32c_extend(0, reinterpret_cast<const char*>(&header) + wire::kUnsummedHeader,
                                     sizeof header - wire::kUnsummedHeader);
+  // A rest that is not worth a chunk of its own goes with the last one.
   std::size_t room = wire::kChunkBytes - sizeof header;
+  if (total_ - sent_ <= room + wire::kChunkBytes / 4) room = total_ - sent_;
   slices_.clear();
   // The header is at the start of the first slice, which it shares with packed bytes where those come first.
   std::size_t header_room = sizeof header;
