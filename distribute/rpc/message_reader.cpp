@@ -35,8 +35,6 @@ std::uint64_t checked_elements(const Shape& shape) {
   return empty ? 0 : nonzero;
 }
 
-constexpr std::size_t kCopiedAtOnce = std::size_t{16} << 10;
-
 }  // namespace
 
 void MessageReader::begin_chunk(std::size_t bytes) {
@@ -56,14 +54,7 @@ void MessageReader::take(const char* bytes, std::size_t count) {
     check_header();
   }
   chunk_taken_ += count;
-  while (count > 0) {
-    // Copy and sum go hand in hand over pieces that stay in the nearest cache.
-    const std::size_t part = std::min(count, kCopiedAtOnce);
-    crc_ = crc32c_extend(crc_, bytes, part);
-    take_payload(bytes, part);
-    bytes += part;
-    count -= part;
-  }
+  take_payload(bytes, count);
 }
 
 void MessageReader::check_header() {
@@ -110,9 +101,11 @@ void MessageReader::take_payload(const char* bytes, std::size_t count) {
       part = std::min<std::uint64_t>(count, meta_end_ - position_);
       message_.meta.append(bytes, part);
     } else {
-      part = count;
-      std::memcpy(static_cast<char*>(data_->data()) + (position_ - meta_end_), bytes, part);
+      crc_ = crc32c_copy(crc_, static_cast<char*>(data_->data()) + (position_ - meta_end_), bytes, count);
+      position_ += count;
+      return;
     }
+    crc_ = crc32c_extend(crc_, bytes, part);
     const std::uint64_t before = position_;
     position_ += part;
     bytes += part;

@@ -47,6 +47,8 @@ COHORT_CRC_TARGET inline std::uint32_t append_word(std::uint32_t rest, std::uint
 }
 #endif
 
+const bool kHasInstruction = has_instruction();
+
 inline std::uint64_t word_at(const unsigned char* bytes) {
   std::uint64_t word;
   std::memcpy(&word, bytes, sizeof word);
@@ -82,44 +84,47 @@ class ZeroLane {
   std::array<std::array<std::uint32_t, 256>, 4> tables_;
 };
 
+constexpr std::size_t kLong = 2048, kShort = 128;
+
 // The instruction takes a few cycles but a new one can start in each: three lanes side by side keep it busy.
-COHORT_CRC_TARGET std::uint32_t append_lanes(std::uint32_t rest, const unsigned char*& bytes, std::size_t& count,
-                                             std::size_t lane, const ZeroLane& zeros) {
+template <bool kCopy>
+COHORT_CRC_TARGET std::uint32_t append_lanes(std::uint32_t rest, unsigned char*& target, const unsigned char*& bytes,
+                                             std::size_t& count, std::size_t lane, const ZeroLane& zeros) {
   while (count >= 3 * lane) {
     std::uint32_t second = 0, third = 0;
     for (std::size_t i = 0; i < lane; i += 8) {
-      rest = append_word(rest, word_at(bytes + i));
-      second = append_word(second, word_at(bytes + lane + i));
-      third = append_word(third, word_at(bytes + 2 * lane + i));
+      const std::uint64_t words[] = {word_at(bytes + i), word_at(bytes + lane + i), word_at(bytes + 2 * lane + i)};
+      rest = append_word(rest, words[0]);
+      second = append_word(second, words[1]);
+      third = append_word(third, words[2]);
+      if constexpr (kCopy) {
+        for (std::size_t k = 0; k < 3; ++k) std::memcpy(target + k * lane + i, &words[k], 8);
+      }
     }
     rest = zeros(zeros(rest) ^ second) ^ third;
+    if constexpr (kCopy) target += 3 * lane;
     bytes += 3 * lane;
     count -= 3 * lane;
   }
   return rest;
 }
 
-COHORT_CRC_TARGET std::uint32_t extend_by_instruction(std::uint32_t before, const void* data, std::size_t count) {
-  constexpr std::size_t kLong = 2048, kShort = 128;
+template <bool kCopy>
+COHORT_CRC_TARGET std::uint32_t sum_by_instruction(std::uint32_t before, void* to, const void* from,
+                                                   std::size_t count) {
   static const ZeroLane long_zeros(kLong), short_zeros(kShort);
-  const auto* bytes = static_cast<const unsigned char*>(data);
+  auto* target = static_cast<unsigned char*>(to);
+  const auto* bytes = static_cast<const unsigned char*>(from);
   std::uint32_t rest = ~before;
-  rest = append_lanes(rest, bytes, count, kLong, long_zeros);
-  rest = append_lanes(rest, bytes, count, kShort, short_zeros);
+  rest = append_lanes<kCopy>(rest, target, bytes, count, kLong, long_zeros);
+  rest = append_lanes<kCopy>(rest, target, bytes, count, kShort, short_zeros);
+  if (kCopy && count > 0) std::memcpy(target, bytes, count);
   for (; count >= 8; bytes += 8, count -= 8) rest = append_word(rest, word_at(bytes));
   for (; count > 0; ++bytes, --count) rest = append_byte(rest, *bytes);
   return ~rest;
 }
 
 #endif
-
-using Extend = std::uint32_t (*)(std::uint32_t, const void*, std::size_t);
-Extend choose() {
-#ifdef COHORT_CRC_TARGET
-  if (has_instruction()) return extend_by_instruction;
-#endif
-  return crc32c_extend_portable;
-}
 
 }  // namespace
 
@@ -131,8 +136,18 @@ std::uint32_t crc32c_extend_portable(std::uint32_t before, const void* data, std
 }
 
 std::uint32_t crc32c_extend(std::uint32_t before, const void* bytes, std::size_t count) {
-  static const Extend extend = choose();
-  return extend(before, bytes, count);
+#ifdef COHORT_CRC_TARGET
+  if (kHasInstruction) return sum_by_instruction<false>(before, nullptr, bytes, count);
+#endif
+  return crc32c_extend_portable(before, bytes, count);
+}
+
+std::uint32_t crc32c_copy(std::uint32_t before, void* target, const void* bytes, std::size_t count) {
+#ifdef COHORT_CRC_TARGET
+  if (kHasInstruction) return sum_by_instruction<true>(before, target, bytes, count);
+#endif
+  if (count > 0) std::memcpy(target, bytes, count);
+  return crc32c_extend_portable(before, bytes, count);
 }
 
 std::uint32_t crc32c(std::string_view bytes) { return crc32c_extend(0, bytes.data(), bytes.size()); }

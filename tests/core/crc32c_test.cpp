@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 #include <string>
 
@@ -23,6 +24,10 @@ TEST(Crc32c, TheInstructionAndTheTableAgreeWhateverLengthAndAlignment) {
       EXPECT_EQ(crc32c_extend(17, bytes.data() + start, length),
                 crc32c_extend_portable(17, bytes.data() + start, length))
           << length << " bytes from " << start;
+      std::string copy(length + 1, 'x');
+      EXPECT_EQ(crc32c_copy(17, copy.data(), bytes.data() + start, length),
+                crc32c_extend_portable(17, bytes.data() + start, length));
+      EXPECT_EQ(copy, bytes.substr(start, length) + "x");
     }
   }
 }
