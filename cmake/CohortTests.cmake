@@ -66,8 +66,8 @@ foreach(folder ${test_folders})
   endif()
 endforeach()
 
-# The tests of the programs and the examples run them.
-foreach(name programs_test examples_test)
+# These tests run programs.
+foreach(name programs_test examples_test faults_test)
   if(TARGET ${name} AND TARGET cohort_command)
     add_dependencies(${name} cohort_command)
   endif()

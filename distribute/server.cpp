@@ -41,7 +41,7 @@ class Server::Body {
  public:
   Body(const ClusterSpec& cluster, const ServerOptions& options, const std::pair<std::string, std::int64_t>& task)
       : name(task.first + ":" + std::to_string(task.second)),
-        address(cluster.task_address(task.first, task.second)),
+        address(options.address.empty() ? cluster.task_address(task.first, task.second) : options.address),
         service(cluster, task.first, task.second, {.transport = options.transport}) {}
 
   const std::string name;

@@ -15,6 +15,8 @@ struct ServerOptions {
   bool start = true;
   // How this task reaches others: "auto" (in process where it can), "grpc".
   std::string transport = "auto";
+  // Where it listens when others reach it by another address than that, through a forwarded port.
+  std::string address = {};
 };
 
 // One task of a cluster: serves graphs to whoever leads the job. Several may live in one process. Thread-safe.

@@ -4,8 +4,8 @@
 
 namespace cohort::distribute {
 
-ClusterRuntime::ClusterRuntime(ClusterSpec spec, ClusterOptions options)
-    : cluster_(std::make_shared<Cluster>(std::move(spec), std::move(options))) {}
+ClusterRuntime::ClusterRuntime(ClusterSpec spec, ClusterOptions options, CoordinatorOptions coordinator)
+    : cluster_(std::make_shared<Cluster>(std::move(spec), std::move(options))), coordinator_options_(coordinator) {}
 
 // Closures end before the tasks are told that the job has.
 ClusterRuntime::~ClusterRuntime() { coordinator_.reset(); }
@@ -17,9 +17,10 @@ Coordinator& ClusterRuntime::coordinator() {
     for (int worker = 0; worker < cluster_->num_workers(); ++worker) {
       links.push_back(std::make_shared<RemoteWorker>(cluster_, datasets_, worker));
     }
-    coordinator_ = std::make_unique<Coordinator>(std::move(links), [](const Closure& closure, std::size_t index) {
+    const auto pulls = [](const Closure& closure, std::size_t index) {
       return static_cast<std::int64_t>(closure.function->pulls_of(static_cast<int>(index)));
-    });
+    };
+    coordinator_ = std::make_unique<Coordinator>(std::move(links), pulls, coordinator_options_);
   }
   return *coordinator_;
 }

@@ -16,7 +16,7 @@ namespace cohort::distribute {
 // All that a parameter-server strategy holds of its cluster, shared by its runners and coordinators. Thread-safe.
 class ClusterRuntime {
  public:
-  ClusterRuntime(ClusterSpec spec, ClusterOptions options);
+  ClusterRuntime(ClusterSpec spec, ClusterOptions options, CoordinatorOptions coordinator = {});
   ~ClusterRuntime();
 
   const std::shared_ptr<Cluster>& cluster() const { return cluster_; }
@@ -33,6 +33,7 @@ class ClusterRuntime {
     std::shared_ptr<const PlacedFunction> function;
   };
   std::shared_ptr<Cluster> cluster_;
+  const CoordinatorOptions coordinator_options_;
   std::shared_ptr<PipelineDatasets> datasets_ = std::make_shared<PipelineDatasets>();
   std::mutex mutex_;  // guards what follows
   std::unordered_map<const Graph*, Known> functions_;

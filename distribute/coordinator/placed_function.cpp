@@ -152,7 +152,7 @@ void PlacedFunction::describe_for_workers(const Cluster& cluster, const std::vec
   worker_part_ = meta.SerializeAsString();
 }
 
-void PlacedFunction::register_on(rpc::Stream& stream, std::uint64_t job, SentConstants& sent) const {
+void PlacedFunction::register_on(rpc::RepeatingStream& stream, std::uint64_t job, SentConstants& sent) const {
   rpc::Message request, reply;
   request.head.method = rpc::Method::RegisterWorker;
   request.head.function = handle_;

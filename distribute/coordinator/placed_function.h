@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cohort/distribute/coordinator/cluster.h"
+#include "cohort/distribute/rpc/repeating_stream.h"
 #include "cohort/graph/graph.h"
 #include "cohort/graph/partition.h"
 #include "cohort/variables/variable.h"
@@ -34,7 +35,7 @@ class PlacedFunction {
   const PartitionedGraph& parts() const { return parts_; }
   int num_outputs() const { return static_cast<int>(parts_.outputs.size()); }
   // The worker's part, to be sent with `attach`.
-  void register_on(rpc::Stream& stream, std::uint64_t job, SentConstants& sent) const;
+  void register_on(rpc::RepeatingStream& stream, std::uint64_t job, SentConstants& sent) const;
 
  private:
   void register_on_servers(Cluster& cluster, const std::vector<PlacedInput>& inputs);

@@ -59,8 +59,8 @@ bool RemoteWorker::reconnect() {
   constants_.clear();
   functions_.clear();
   pipelines_.clear();
-  calls_ = connection_->open();
-  closures_ = connection_->open();
+  calls_ = std::make_unique<rpc::RepeatingStream>(connection_->open());
+  closures_ = std::make_unique<rpc::RepeatingStream>(connection_->open());
   std::lock_guard lock(mutex_);
   cancel_connection_ = connection_;
   return true;

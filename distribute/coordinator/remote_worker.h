@@ -9,6 +9,7 @@
 #include "cohort/data/dataset.h"
 #include "cohort/distribute/coordinator/closure.h"
 #include "cohort/distribute/coordinator/cluster.h"
+#include "cohort/distribute/rpc/repeating_stream.h"
 
 namespace cohort::distribute {
 
@@ -51,8 +52,8 @@ class RemoteWorker : public WorkerLink {
   std::shared_ptr<const PipelineDatasets> datasets_;
   const int index_;
   std::shared_ptr<rpc::Connection> connection_;
-  std::unique_ptr<rpc::Stream> calls_;     // registrations
-  std::unique_ptr<rpc::Stream> closures_;  // several under way
+  std::unique_ptr<rpc::RepeatingStream> calls_;     // registrations
+  std::unique_ptr<rpc::RepeatingStream> closures_;  // several under way
   SentConstants constants_;
   std::set<std::uint64_t> functions_;
   std::set<std::pair<int, int>> pipelines_;

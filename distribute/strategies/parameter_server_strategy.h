@@ -24,10 +24,13 @@ class ParameterServerStrategy : public StrategyHandle {
   // Reaches every task of the cluster, or throws naming those that do not answer.
   explicit ParameterServerStrategy(const ClusterResolver& resolver, ParameterServerStrategyOptions options = {});
 
+  // On a cluster that was reached before; the options that say how to reach one do not count.
+  explicit ParameterServerStrategy(std::shared_ptr<ClusterRuntime> runtime,
+                                   ParameterServerStrategyOptions options = {});
+
   const std::shared_ptr<ClusterRuntime>& runtime() const { return runtime_; }
 
  private:
-  explicit ParameterServerStrategy(std::shared_ptr<ClusterRuntime> runtime, ParameterServerStrategyOptions options);
   std::shared_ptr<ClusterRuntime> runtime_;
 };
 

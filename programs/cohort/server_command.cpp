@@ -26,7 +26,7 @@ struct ServerArguments {
   std::string transport = "auto";
 };
 
-// The cluster with one task put at another address, or added.
+// The cluster with one task more.
 distribute::ClusterSpec with_address(const distribute::ClusterSpec& spec, const std::string& job, std::int64_t task,
                                      const std::string& address) {
   std::map<std::string, distribute::ClusterSpec::Tasks> jobs;
@@ -48,7 +48,9 @@ distribute::SimpleClusterResolver resolve(const ServerArguments& arguments) {
     job = environment.task_type();
     task = environment.task_id();
   }
-  if (!arguments.address.empty() && !job.empty()) spec = with_address(spec, job, task, arguments.address);
+  if (!arguments.address.empty() && !job.empty() && !spec.has_task(job, task)) {
+    spec = with_address(spec, job, task, arguments.address);
+  }
   if (job.empty() || spec.empty()) {
     throw invalid_argument("cohort server", "it must be known which task of which cluster to serve",
                            {{"job", "'" + job + "'"}, {"cluster", spec}},
@@ -59,7 +61,7 @@ distribute::SimpleClusterResolver resolve(const ServerArguments& arguments) {
 
 int serve(const ServerArguments& arguments) {
   const distribute::SimpleClusterResolver resolver = resolve(arguments);
-  distribute::Server server(resolver, {.transport = arguments.transport});
+  distribute::Server server(resolver, {.transport = arguments.transport, .address = arguments.address});
   const StopOnSignal signals([&server] { server.stop(); });
   // Said when a signal no longer kills.
   std::cout << "serving at " << server.target() << std::endl;
@@ -75,7 +77,7 @@ void add_server_command(CLI::App& app, int& exit_code) {
   command->add_option("--task", arguments->task, "index of the task in its job");
   command->add_option("--cluster", arguments->cluster, R"(addresses: {"worker": ["host:port"], "ps": ["host:port"]})")
       ->type_name("JSON");
-  command->add_option("--address", arguments->address, "where to listen, instead of the cluster's")
+  command->add_option("--address", arguments->address, "where to listen, if others reach it by another")
       ->type_name("HOST:PORT");
   command->add_option("--transport", arguments->transport, "how it reaches other tasks")
       ->check(CLI::IsMember({"auto", "grpc"}));

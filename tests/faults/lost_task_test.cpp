@@ -1,0 +1,152 @@
+// Tasks that go for good, that stand still for a while, and that come back.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <future>
+#include <thread>
+
+#include "tests/faults/summing.h"
+#include "tests/support/deadline.h"
+#include "tests/support/error_of.h"
+#include "tests/support/process_cluster.h"
+
+namespace cohort::test {
+namespace {
+
+using namespace std::chrono_literals;
+using distribute::ClusterRuntime;
+using distribute::ParameterServerStrategy;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::StartsWith;
+using Clock = std::chrono::steady_clock;
+
+ParameterServerStrategy strategy_of(ProcessCluster& cluster, std::chrono::milliseconds worker_timeout = 60s) {
+  distribute::CoordinatorOptions coordinator;
+  coordinator.dispatch.worker_timeout = worker_timeout;
+  return ParameterServerStrategy(
+      std::make_shared<ClusterRuntime>(cluster.spec(), distribute::ClusterOptions{}, coordinator));
+}
+
+// Far more than can be done before a test ends.
+constexpr std::int64_t kEndless = 1'000'000;
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+template <class Train>
+void expect_to_name_the_lost_server(const Train& train) {
+  const Deadline deadline(60s);
+  ProcessCluster cluster(2, 2);
+  auto training = std::async(std::launch::async, [&] {
+    ParameterServerStrategy strategy = strategy_of(cluster);
+    return std::pair(error_of([&] { train(strategy); }), Clock::now());
+  });
+  std::this_thread::sleep_for(1500ms);
+  const auto killed = Clock::now();
+  cluster.server(1).kill();
+  const auto [error, thrown] = training.get();
+  EXPECT_THAT(error, AllOf(StartsWith("Unavailable"), HasSubstr("ps:1")));
+  EXPECT_LT(std::chrono::duration<double>(thrown - killed).count(), 6.0);
+  EXPECT_LT(seconds_since(killed), 10.0);
+}
+
+TEST(LostServer, FitNamesIt) {
+  expect_to_name_the_lost_server([](const auto& strategy) { fit_sums(strategy, kEndless); });
+}
+
+TEST(LostServer, ScheduleOrJoinNamesIt) {
+  expect_to_name_the_lost_server([](const auto& strategy) { schedule_sums(strategy, kEndless); });
+}
+
+// It has lost its variables, so that it answers again is no help.
+TEST(LostServer, ItIsLostAlsoWhenItIsStartedAgain) {
+  const Deadline deadline(60s);
+  ProcessCluster cluster(2, 2);
+  auto training = std::async(std::launch::async, [&] {
+    ParameterServerStrategy strategy = strategy_of(cluster);
+    return error_of([&] { fit_sums(strategy, kEndless); });
+  });
+  std::this_thread::sleep_for(1500ms);
+  cluster.server(0).kill();
+  cluster.server(0).start();
+  EXPECT_THAT(training.get(), AllOf(StartsWith("Unavailable"), HasSubstr("ps:0")));
+}
+
+// The chief takes it for dead and gives its work to others; what it sends when it wakes up has been counted.
+TEST(PausedWorker, LatePushesChangeNothing) {
+  const Deadline deadline(90s);
+  ProcessCluster cluster(2, 2);
+  std::promise<void> woken;
+  auto training = std::async(std::launch::async, [&] {
+    ParameterServerStrategy strategy = strategy_of(cluster);
+    auto scope = strategy.scope();
+    SummingModel model;
+    std::vector<Sums> sums;
+    model.fit(numbers(20000), {.verbose = 0});
+    sums.push_back(sums_of(model));
+    woken.get_future().wait();
+    sums.push_back(sums_of(model));
+    model.fit(numbers(600), {.verbose = 0});
+    sums.push_back(sums_of(model));
+    return sums;
+  });
+  std::this_thread::sleep_for(800ms);
+  cluster.worker(0).pause();
+  std::this_thread::sleep_for(8s);
+  cluster.worker(0).go_on();
+  std::this_thread::sleep_for(1s);
+  woken.set_value();
+  const std::vector<Sums> sums = training.get();
+  EXPECT_EQ(sums[0], expected_sums(20000));
+  EXPECT_EQ(sums[1], sums[0]);
+  const Sums more = expected_sums(600);
+  EXPECT_EQ(sums[2].weights[0], sums[0].weights[0] + more.weights[0]);
+  EXPECT_EQ(sums[2].weights[1], sums[0].weights[1] + more.weights[1]);
+  EXPECT_EQ(sums[2].iterations, 20600);
+}
+
+TEST(LostWorkers, AllOfThemAreNamedAfterTheTimeout) {
+  const Deadline deadline(60s);
+  ProcessCluster cluster(2, 1);
+  auto training = std::async(std::launch::async, [&] {
+    ParameterServerStrategy strategy = strategy_of(cluster, 2s);
+    return error_of([&] { fit_sums(strategy, kEndless); });
+  });
+  std::this_thread::sleep_for(1s);
+  const auto killed = Clock::now();
+  cluster.worker(0).kill();
+  cluster.worker(1).kill();
+  EXPECT_THAT(training.get(), AllOf(StartsWith("Unavailable"), HasSubstr("worker:0"), HasSubstr("worker:1")));
+  EXPECT_GT(seconds_since(killed), 2.0);
+  EXPECT_LT(seconds_since(killed), 8.0);
+}
+
+// After an error the strategy serves again, as soon as there is somebody to work.
+TEST(LostWorkers, OneThatIsBackTakesPartAgain) {
+  const Deadline deadline(60s);
+  ProcessCluster cluster(1, 2);
+  std::promise<void> failed, back;
+  auto training = std::async(std::launch::async, [&] {
+    ParameterServerStrategy strategy = strategy_of(cluster, 1s);
+    fit_sums(strategy, 50);
+    const std::string error = error_of([&] {
+      failed.set_value();
+      fit_sums(strategy, kEndless);
+    });
+    back.get_future().wait();
+    return std::pair(error, fit_sums(strategy, 200));
+  });
+  failed.get_future().wait();
+  std::this_thread::sleep_for(300ms);
+  cluster.worker(0).kill();
+  std::this_thread::sleep_for(3s);
+  cluster.worker(0).start();
+  back.set_value();
+  const auto [error, sums] = training.get();
+  EXPECT_THAT(error, AllOf(StartsWith("Unavailable"), HasSubstr("worker:0")));
+  EXPECT_EQ(sums, expected_sums(200));
+}
+
+}  // namespace
+}  // namespace cohort::test

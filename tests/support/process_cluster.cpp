@@ -1,0 +1,33 @@
+#include "tests/support/process_cluster.h"
+
+#include <map>
+
+#include "tests/support/free_ports.h"
+
+namespace cohort::test {
+
+ProcessCluster::ProcessCluster(int workers, int servers, std::size_t payload)
+    : addresses_(free_addresses(static_cast<std::size_t>(workers + servers))) {
+  std::map<std::string, std::vector<std::string>> jobs;
+  const auto first_server = addresses_.begin() + workers;
+  jobs["worker"] = {addresses_.begin(), first_server};
+  jobs["ps"] = {first_server, addresses_.end()};
+  if (payload > 0) {
+    for (std::string& address : jobs["ps"]) {
+      proxies_.push_back(std::make_unique<TcpProxy>(address, payload));
+      address = proxies_.back()->address();
+      addresses_.push_back(address);
+    }
+  }
+  spec_ = distribute::ClusterSpec(jobs);
+  const auto start = [&](const std::string& job, int index, const std::string& address) {
+    return std::make_unique<ServerProcess>(job, index, spec_.as_text(), address,
+                                           logs_.file(job + std::to_string(index)));
+  };
+  for (int i = 0; i < servers; ++i) {
+    servers_.push_back(start("ps", i, addresses_[static_cast<std::size_t>(workers + i)]));
+  }
+  for (int i = 0; i < workers; ++i) workers_.push_back(start("worker", i, ""));
+}
+
+}  // namespace cohort::test
