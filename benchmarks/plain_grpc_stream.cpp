@@ -23,10 +23,14 @@ struct Order {
 
 void release_nothing(void*) {}
 
-// A message over memory that stays, with an order in front.
-grpc::ByteBuffer message(const Order& order, std::vector<char>& memory, std::size_t bytes) {
+// As much as is ever moved at once: every message is sent from memory of its own, as a tensor's would be.
+constexpr std::size_t kMemory = std::size_t{256} << 20;
+
+// Message `index` over memory that stays, with an order in front.
+grpc::ByteBuffer message(const Order& order, std::vector<char>& memory, std::size_t index, std::size_t bytes) {
+  char* start = memory.data() + index * kMessage % kMemory;
   const grpc::Slice slices[] = {grpc::Slice(&order, sizeof order),
-                                grpc::Slice(memory.data(), bytes - sizeof order, release_nothing, nullptr)};
+                                grpc::Slice(start, bytes - sizeof order, release_nothing, nullptr)};
   return grpc::ByteBuffer(slices, 2);
 }
 
@@ -43,7 +47,7 @@ class PlainService : public grpc::Service {
 
  private:
   static grpc::Status serve(ServerStream* stream) {
-    std::vector<char> memory(kMessage, 1);
+    std::vector<char> memory(kMemory, 1);
     grpc::ByteBuffer request;
     std::vector<grpc::Slice> slices;
     while (stream->Read(&request)) {
@@ -55,7 +59,7 @@ class PlainService : public grpc::Service {
         std::memcpy(reinterpret_cast<char*>(&order) + got, slices[i].begin(), part);
         got += part;
       }
-      for (std::uint32_t i = 0; i < order.answers; ++i) stream->Write(message({}, memory, order.bytes));
+      for (std::uint32_t i = 0; i < order.answers; ++i) stream->Write(message({}, memory, i, order.bytes));
     }
     return grpc::Status::OK;
   }
@@ -96,7 +100,7 @@ class PlainClient::Body {
   }
   void exchange(std::size_t messages, std::size_t bytes, const Order& last) {
     for (std::size_t i = 0; i < messages; ++i) {
-      const bool ok = stream_->Write(message(i + 1 == messages ? last : Order{}, memory_, bytes));
+      const bool ok = stream_->Write(message(i + 1 == messages ? last : Order{}, memory_, i, bytes));
       if (!ok) throw std::runtime_error("plain gRPC stream: a message could not be written");
     }
     grpc::ByteBuffer answer;
@@ -106,7 +110,7 @@ class PlainClient::Body {
   }
 
  private:
-  std::vector<char> memory_ = std::vector<char>(kMessage, 1);
+  std::vector<char> memory_ = std::vector<char>(kMemory, 1);
   std::shared_ptr<grpc::Channel> channel_;
   grpc::internal::RpcMethod method_;
   grpc::ClientContext context_;
