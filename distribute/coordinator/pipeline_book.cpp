@@ -88,6 +88,19 @@ void PipelineBook::lease(Closure& closure, int worker, std::uint64_t all_done_be
   }
 }
 
+Lease PipelineBook::reserve(int dataset, std::int64_t elements) {
+  std::lock_guard lock(mutex_);
+  Entry& of = entry(dataset);
+  if (of.pipelines.size() != 1) {
+    throw internal_error("PipelineBook", "elements have one order in a dataset of one pipeline only",
+                         {{"pipelines", of.pipelines.size()}});
+  }
+  Pipeline& pipeline = of.pipelines.front();
+  Lease lease{.dataset = dataset, .rewinds = of.rewinds, .first = pipeline.next};
+  pipeline.next += std::min(static_cast<std::uint64_t>(elements), pipeline.left());
+  return lease;
+}
+
 void PipelineBook::grant(Closure& closure, int worker, const std::vector<std::int64_t>& pulls) {
   std::vector<Lease> leases;
   auto steps = static_cast<std::uint64_t>(closure.steps);

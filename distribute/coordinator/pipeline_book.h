@@ -27,6 +27,9 @@ class PipelineBook {
   // not stand at them. A worker has its own pipeline where there are several, and another's once that is used up.
   // Throws OutOfRange when no pipeline has elements for a step. Closures below `all_done_below` have ended.
   void lease(Closure& closure, int worker, std::uint64_t all_done_below);
+  // For a closure whose elements must be the next ones, whichever worker is first to take one: the lease of the next
+  // elements of a dataset's only pipeline.
+  Lease reserve(int dataset, std::int64_t elements);
   // Takes note of a result. True when the closure ran no step because its pipeline had ended, which nobody knew: its
   // leases are gone and it may be leased again.
   bool returned(Closure& closure, int worker, const ClosureResult& result);

@@ -123,6 +123,8 @@ void ParameterServerRunner::schedule(std::int64_t first_step, std::int64_t steps
     shared_->under_way.insert(first_step);
   }
   const bool keep_outputs = program_->kind() == Program::Kind::Predict;
+  // Workers take closures at their own pace; which outputs belong to which step is settled here.
+  if (keep_outputs) closure.leases = {runtime_->coordinator().pipelines().reserve(dataset_, steps)};
   closure.done = [shared = shared_, sums = sums_, function = function_, first_step, steps,
                   keep_outputs](ClosureResult& result) {
     sums->collect(function->accumulators(), result.accumulated);

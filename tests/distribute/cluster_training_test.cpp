@@ -100,6 +100,22 @@ TEST_P(ClusterTraining, EvaluateAndPredictAreThoseOfALocalModel) {
   }
 }
 
+// Many small executions, which workers take at their own pace.
+TEST_P(ClusterTraining, OutputsComeInTheOrderOfTheirInputs) {
+  const ParameterServerStrategy strategy = lead(cluster_);
+  auto scope = strategy.scope();
+  Sequential model({layers::Rescaling(2.0)});
+  std::vector<float> numbers(1000), doubled;
+  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<float>(i);
+  for (const float number : numbers) doubled.push_back(2.0f * number);
+  const Dataset data = datasets::from_tensor_slices(Tensor::of(numbers, {1000, 1})).batch(3);
+  for (int round = 0; round < 3; ++round) {
+    EXPECT_EQ(model.predict(data, {.verbose = 0}).to_vector<float>(), doubled);
+    EXPECT_EQ(model.predict(data.repeat(), {.verbose = 0, .steps = 100}).to_vector<float>(),
+              std::vector<float>(doubled.begin(), doubled.begin() + 300));
+  }
+}
+
 TEST_P(ClusterTraining, ShardsOfUnequalLengthAreAllTrainedOn) {
   const ParameterServerStrategy strategy = lead(cluster_);
   auto scope = strategy.scope();

@@ -48,6 +48,20 @@ TEST(PipelineBook, OnePipelineIsSharedInTheOrderOfDispatch) {
   EXPECT_EQ(next_lease(book, data, 1, 5), At(0, 25));
 }
 
+TEST(PipelineBook, ElementsMayBeReservedInOrder) {
+  PipelineBook book(2, one_per_step);
+  const int data = book.add({25});
+  Closure first = closure_of(1, {data}, 10), second = closure_of(2, {data}, 10), third = closure_of(3, {data}, 10);
+  for (Closure* closure : {&first, &second, &third}) closure->leases = {book.reserve(data, closure->steps)};
+  book.lease(third, 1, 1);
+  book.lease(second, 0, 1);
+  book.lease(first, 1, 1);
+  EXPECT_EQ(first.leases[0].first, 0u);
+  EXPECT_EQ(second.leases[0].first, 10u);
+  EXPECT_EQ(third.leases[0].first, 20u);
+  EXPECT_EQ(book.position(data).at(0).first, 25u);
+}
+
 TEST(PipelineBook, EveryWorkerHasItsOwnPipeline) {
   PipelineBook book(3, one_per_step);
   const int data = book.add({kInfiniteCardinality, kInfiniteCardinality, kUnknownCardinality});
