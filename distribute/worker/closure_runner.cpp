@@ -70,6 +70,11 @@ void ClosureRunner::cancel(std::uint64_t closure) {
   }
 }
 
+void ClosureRunner::stop_if_cancelled(std::uint64_t closure) const {
+  if (cancelled_up_to_.load(std::memory_order_relaxed) < closure) return;
+  throw Error(ErrorCode::Cancelled, kWho, "a closure was cancelled", {{"closure", closure}});
+}
+
 void ClosureRunner::run(const rpc::Message& request, rpc::Message& reply) {
   std::lock_guard lock(mutex_);
   const auto known = std::find_if(finished_.begin(), finished_.end(),
@@ -132,6 +137,8 @@ void ClosureRunner::run_closure(const rpc::Message& request, rpc::Message& reply
                              {{"leases", run.pipelines.size()}, {"iterator", iterator}});
     }
   }
+  // Asking a server that is lost takes its time.
+  stop_if_cancelled(request.head.closure);
   refresh_replicas(function, run);
 
   proto::ClosureResultProto result;
@@ -139,9 +146,7 @@ void ClosureRunner::run_closure(const rpc::Message& request, rpc::Message& reply
   Tensors outputs;
   std::int64_t done = 0;
   for (; done < run.closure.steps() && !ended; ++done) {
-    if (cancelled_up_to_.load(std::memory_order_relaxed) >= request.head.closure) {
-      throw Error(ErrorCode::Cancelled, kWho, "a closure was cancelled", {{"closure", request.head.closure}});
-    }
+    stop_if_cancelled(request.head.closure);
     run.head.step = static_cast<std::uint64_t>(done);
     run.random.step = run.closure.step() + static_cast<std::uint64_t>(done);
     if (!take_elements(function, run)) {
@@ -241,31 +246,48 @@ void ClosureRunner::run_stage(WorkerFunction& function, std::size_t index, Run& 
 }
 
 void ClosureRunner::run_exchanges(WorkerFunction& function, std::size_t round, Run& run) {
-  for (WorkerFunction::Exchange& exchange : function.rounds[round]) {
-    rpc::Message& request = exchange.request;
-    request.head = run.head;
-    request.head.method = rpc::Method::Exchange;
-    request.head.job = job_;
-    request.head.incarnation = incarnation_;
-    request.head.round = static_cast<std::uint32_t>(round);
-    for (std::size_t i = 0; i < exchange.sent.size(); ++i) {
-      const int source = exchange.sent[i];
-      request.parts[i] = (source >= 0 ? function.bound[static_cast<std::size_t>(source)]
-                                      : function.values[static_cast<std::size_t>(~source)])
-                             .to_host();
+  std::vector<WorkerFunction::Exchange>& exchanges = function.rounds[round];
+  std::size_t sent = 0, received = 0;
+  try {
+    for (; sent < exchanges.size(); ++sent) send(function, round, exchanges[sent], run);
+    while (received < exchanges.size()) receive(function, exchanges[received++], run);
+  } catch (...) {
+    // The others were asked too: their answers must not meet the next question.
+    for (; received < sent; ++received) {
+      try {
+        servers_.to(exchanges[received].server).receive(exchanges[received].reply);
+      } catch (const Error&) {
+      }
     }
-    servers_.to(exchange.server).send(request);
+    throw;
   }
-  for (WorkerFunction::Exchange& exchange : function.rounds[round]) {
-    servers_.to(exchange.server).receive(exchange.reply);
-    const std::size_t expected = exchange.returned.size() + exchange.fresh.size();
-    if (exchange.reply.parts.size() != expected) {
-      throw internal_error(kWho, "an exchange must bring what the function expects",
-                           {{"values", exchange.reply.parts.size()}, {"expected", expected}});
-    }
-    for (std::size_t i = 0; i < exchange.returned.size(); ++i) {
-      function.values[static_cast<std::size_t>(exchange.returned[i])] = exchange.reply.parts[i].to(*run.device);
-    }
+}
+
+void ClosureRunner::send(WorkerFunction& function, std::size_t round, WorkerFunction::Exchange& exchange, Run& run) {
+  rpc::Message& request = exchange.request;
+  request.head = run.head;
+  request.head.method = rpc::Method::Exchange;
+  request.head.job = job_;
+  request.head.incarnation = incarnation_;
+  request.head.round = static_cast<std::uint32_t>(round);
+  for (std::size_t i = 0; i < exchange.sent.size(); ++i) {
+    const int source = exchange.sent[i];
+    request.parts[i] = (source >= 0 ? function.bound[static_cast<std::size_t>(source)]
+                                    : function.values[static_cast<std::size_t>(~source)])
+                           .to_host();
+  }
+  servers_.to(exchange.server).send(request);
+}
+
+void ClosureRunner::receive(WorkerFunction& function, WorkerFunction::Exchange& exchange, Run& run) {
+  servers_.to(exchange.server).receive(exchange.reply);
+  const std::size_t expected = exchange.returned.size() + exchange.fresh.size();
+  if (exchange.reply.parts.size() != expected) {
+    throw internal_error(kWho, "an exchange must bring what the function expects",
+                         {{"values", exchange.reply.parts.size()}, {"expected", expected}});
+  }
+  for (std::size_t i = 0; i < exchange.returned.size(); ++i) {
+    function.values[static_cast<std::size_t>(exchange.returned[i])] = exchange.reply.parts[i].to(*run.device);
   }
 }
 

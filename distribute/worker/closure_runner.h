@@ -36,6 +36,9 @@ class ClosureRunner {
   void run_step(WorkerFunction& function, Run& run);
   void run_stage(WorkerFunction& function, std::size_t stage, Run& run);
   void run_exchanges(WorkerFunction& function, std::size_t round, Run& run);
+  void send(WorkerFunction& function, std::size_t round, WorkerFunction::Exchange& exchange, Run& run);
+  void receive(WorkerFunction& function, WorkerFunction::Exchange& exchange, Run& run);
+  void stop_if_cancelled(std::uint64_t closure) const;
   static void install(const std::vector<std::shared_ptr<Replica>>& replicas, const rpc::Message& reply,
                       std::size_t first_part);
 

@@ -211,7 +211,7 @@ TEST(DamagedMessages, AreAnsweredAndDoNoHarm) {
       ++refused;
     }
   };
-  for (int round = 0; round < 40; ++round) {
+  for (int round = 0; round < 60; ++round) {
     // Each message of the job as it was, and sometimes damaged before that.
     for (const Seen& seen : recorded) {
       if (seen.request.meta.empty() && seen.method != Method::Exchange) continue;

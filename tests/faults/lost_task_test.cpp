@@ -83,7 +83,7 @@ TEST(PausedWorker, LatePushesChangeNothing) {
     auto scope = strategy.scope();
     SummingModel model;
     std::vector<Sums> sums;
-    model.fit(numbers(20000), {.verbose = 0});
+    model.fit(numbers(8000), {.verbose = 0});
     sums.push_back(sums_of(model));
     woken.get_future().wait();
     sums.push_back(sums_of(model));
@@ -98,12 +98,12 @@ TEST(PausedWorker, LatePushesChangeNothing) {
   std::this_thread::sleep_for(1s);
   woken.set_value();
   const std::vector<Sums> sums = training.get();
-  EXPECT_EQ(sums[0], expected_sums(20000));
+  EXPECT_EQ(sums[0], expected_sums(8000));
   EXPECT_EQ(sums[1], sums[0]);
   const Sums more = expected_sums(600);
   EXPECT_EQ(sums[2].weights[0], sums[0].weights[0] + more.weights[0]);
   EXPECT_EQ(sums[2].weights[1], sums[0].weights[1] + more.weights[1]);
-  EXPECT_EQ(sums[2].iterations, 20600);
+  EXPECT_EQ(sums[2].iterations, 8600);
 }
 
 TEST(LostWorkers, AllOfThemAreNamedAfterTheTimeout) {

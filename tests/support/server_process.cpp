@@ -87,6 +87,7 @@ void ServerProcess::pause() const { signal(SIGSTOP); }
 void ServerProcess::go_on() const { signal(SIGCONT); }
 
 bool ServerProcess::ends_well(int seconds) {
+  if (id_ <= 0) return false;
   int status = 0;
   for (int tries = 0; id_ > 0 && tries < 100 * seconds; ++tries) {
     if (::waitpid(id_, &status, WNOHANG) == id_) {

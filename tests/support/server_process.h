@@ -25,7 +25,7 @@ class ServerProcess {
   // It stands still, as a machine that is overloaded or cut off does.
   void pause() const;
   void go_on() const;
-  // Whether it ends by itself within that time, with exit code 0.
+  // Whether it runs and ends by itself within that time, with exit code 0.
   bool ends_well(int seconds);
   // All that was printed so far, by all that ran here.
   std::string output() const;
