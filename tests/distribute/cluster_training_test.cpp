@@ -1,6 +1,7 @@
 // fit, evaluate and predict on a cluster beside the same without one.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 
@@ -37,8 +38,8 @@ class ClusterTraining : public testing::TestWithParam<const char*> {
     return ParameterServerStrategy(cluster.resolver(), {.transport = GetParam()});
   }
   std::string folder(const std::string& name) const {
-    const auto path = std::filesystem::path(testing::TempDir()) / ("cluster_training_" + name + "_" + GetParam());
-    std::filesystem::remove_all(path);
+    const auto path = std::filesystem::path(testing::TempDir()) /
+                      ("cluster_training_" + name + "_" + GetParam() + "_" + std::to_string(::getpid()));
     std::filesystem::create_directories(path);
     return path.string();
   }
@@ -209,6 +210,7 @@ TEST_P(ClusterTraining, CallbacksRunOnTheChief) {
     EXPECT_EQ(opened->predict(inputs, {.verbose = 0}).to_vector<float>(), predicted) << name;
     EXPECT_EQ(read_now(opened->optimizer()->iterations()).item<std::int64_t>(), 12);
   }
+  std::filesystem::remove_all(where);
 }
 
 TEST_P(ClusterTraining, StoppingEarlyLeavesNothingUnderWay) {
