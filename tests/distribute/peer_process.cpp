@@ -63,6 +63,10 @@ PeerProcess::~PeerProcess() {
   waitpid(pid_, nullptr, 0);
 }
 
-void PeerProcess::signal(int number) const { ::kill(pid_, number); }
+void PeerProcess::signal(int number) const {
+  kill(pid_, number);
+  // Its threads run on for a moment otherwise.
+  if (number == SIGSTOP) waitpid(pid_, nullptr, WUNTRACED);
+}
 
 }  // namespace cohort::distribute::rpc::test
