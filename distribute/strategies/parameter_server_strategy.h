@@ -12,7 +12,8 @@ class ClusterRuntime;
 
 struct ParameterServerStrategyOptions {
   Partitioner variable_partitioner = {};  // none: variables stay whole
-  // Which ps a variable goes to: the one that holds the fewest bytes ("bytes"), or the next one ("round_robin").
+  // Which ps a variable goes to: the one that holds the fewest bytes ("bytes"; small ones stay together, 64 KiB at a
+  // time), or the next one ("round_robin").
   std::string placement = "bytes";
   double start_timeout = 60.0;     // seconds that tasks may take to come up
   std::string transport = "auto";  // "auto": in process where a task is a server of this process; else "grpc"

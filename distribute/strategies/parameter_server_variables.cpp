@@ -12,6 +12,8 @@ namespace cohort::distribute {
 namespace {
 
 constexpr const char* kWho = "ParameterServerStrategy";
+// A step costs a round trip for each ps it meets, which is worth more than balance below this many bytes.
+constexpr std::int64_t kTogether = 64 << 10;
 
 std::int64_t bytes_of(const TensorSpec& spec) {
   return spec.shape.num_elements() * static_cast<std::int64_t>(size_of(spec.dtype));
@@ -56,7 +58,8 @@ int ParameterServerVariables::choose_server(const InitialValue& initial, const V
   } else if (round_robin_) {
     server = next_server_++ % servers;
   } else {
-    server = static_cast<int>(std::min_element(bytes_.begin(), bytes_.end()) - bytes_.begin());
+    const auto fewer = [](std::int64_t a, std::int64_t b) { return a / kTogether < b / kTogether; };
+    server = static_cast<int>(std::min_element(bytes_.begin(), bytes_.end(), fewer) - bytes_.begin());
   }
   bytes_[static_cast<std::size_t>(server)] += bytes_of(initial.spec());
   return server;

@@ -26,8 +26,9 @@ struct Training {
 };
 
 // What a trained epoch sends, once every task knows the function and the data.
-std::vector<Seen> seen_in_training(WatchedCluster& cluster, const Training& training, const char* transport) {
-  const ParameterServerStrategy strategy(cluster.resolver(), {.transport = transport});
+std::vector<Seen> seen_in_training(WatchedCluster& cluster, const Training& training, const char* transport,
+                                   const char* placement = "round_robin") {
+  const ParameterServerStrategy strategy(cluster.resolver(), {.placement = placement, .transport = transport});
   auto scope = strategy.scope();
   Sequential model({layers::Dense(training.units)});
   model.compile(
@@ -81,6 +82,16 @@ TEST_P(Traffic, ADenseStepIsOneRoundTripForEachParameterServer) {
   }
   EXPECT_EQ(counts.size(), 3u);
   EXPECT_EQ(others, 0);
+}
+
+// A round trip is worth more than a few balanced bytes.
+TEST_P(Traffic, SmallVariablesShareAServerAndLargeOnesAreSpread) {
+  for (const auto& [units, servers] : {std::pair(10, 1), std::pair(4000, 2)}) {
+    WatchedCluster cluster({{"worker", 1}, {"ps", 2}}, GetParam());
+    const Training training{.units = units, .steps_per_execution = 2, .executions = 2};
+    const auto counts = counted(seen_in_training(cluster, training, GetParam(), "bytes"));
+    EXPECT_EQ(counts.contains({"ps:0", Method::Exchange}) + counts.contains({"ps:1", Method::Exchange}), servers);
+  }
 }
 
 // A parameter server that holds nothing of the function hears nothing of it.
