@@ -4,7 +4,7 @@ namespace cohort::distribute {
 namespace {
 
 // A server that is gone for longer is lost, and its variables with it.
-constexpr std::chrono::milliseconds kGiveUpAfter{2000};
+constexpr std::chrono::milliseconds kGiveUpAfter{1000};
 
 }  // namespace
 

@@ -52,8 +52,10 @@ TEST_P(FaultyTransport, EveryElementCountsOnce) {
   auto counts = std::make_shared<rpc::FaultCounts>();
   const rpc::TransportOptions faulty{.wrap = rpc::fault_transport(faults, counts)};
   FaultyCluster cluster(3, 2, where.workers ? faulty : rpc::TransportOptions{});
-  ParameterServerStrategy strategy(std::make_shared<ClusterRuntime>(
-      cluster.spec(), ClusterOptions{.transport = where.chief ? faulty : rpc::TransportOptions{}}));
+  ParameterServerStrategy strategy(
+      std::make_shared<ClusterRuntime>(cluster.spec(),
+                                       ClusterOptions{.transport = where.chief ? faulty : rpc::TransportOptions{}}),
+      kOnBothServers);
   EXPECT_EQ(fit_sums(strategy, 500, 2), expected_sums(500, 2));
   EXPECT_EQ(schedule_sums(strategy, 200), expected_sums(200));
   EXPECT_GT(counts->dropped_requests, 0);

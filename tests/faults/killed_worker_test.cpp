@@ -51,7 +51,7 @@ bool goes_on(const Training& training) { return training.wait_for(0s) == std::fu
 template <class Train>
 Training start_training(ProcessCluster& cluster, Train train) {
   return std::async(std::launch::async, [&cluster, train] {
-    distribute::ParameterServerStrategy strategy{distribute::SimpleClusterResolver(cluster.spec())};
+    distribute::ParameterServerStrategy strategy(distribute::SimpleClusterResolver(cluster.spec()), kOnBothServers);
     return train(strategy);
   });
 }

@@ -26,7 +26,7 @@ ParameterServerStrategy strategy_of(ProcessCluster& cluster, std::chrono::millis
   distribute::CoordinatorOptions coordinator;
   coordinator.dispatch.worker_timeout = worker_timeout;
   return ParameterServerStrategy(
-      std::make_shared<ClusterRuntime>(cluster.spec(), distribute::ClusterOptions{}, coordinator));
+      std::make_shared<ClusterRuntime>(cluster.spec(), distribute::ClusterOptions{}, coordinator), kOnBothServers);
 }
 
 // Far more than can be done before a test ends.

@@ -31,7 +31,7 @@ bool falls_to(const char* folder, std::ptrdiff_t number) {
 std::vector<std::string> run_a_job(bool kill_a_worker) {
   ProcessCluster cluster(2, 2);
   {
-    distribute::ParameterServerStrategy strategy{distribute::SimpleClusterResolver(cluster.spec())};
+    distribute::ParameterServerStrategy strategy(distribute::SimpleClusterResolver(cluster.spec()), kOnBothServers);
     EXPECT_EQ(fit_sums(strategy, 200), expected_sums(200));
     if (kill_a_worker) {
       cluster.worker(1).kill();

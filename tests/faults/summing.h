@@ -39,6 +39,9 @@ struct Sums {
 Sums expected_sums(std::int64_t count, int epochs = 1);
 Sums sums_of(Model& model);
 
+// Its two weights lie on two servers, so that a step has a moment between them.
+inline const distribute::ParameterServerStrategyOptions kOnBothServers{.placement = "round_robin"};
+
 // fit on a cluster: all elements once an epoch.
 Sums fit_sums(const distribute::ParameterServerStrategy& strategy, std::int64_t count, int epochs = 1);
 // The same in a loop of one's own: one closure for each element.
