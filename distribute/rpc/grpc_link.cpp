@@ -82,13 +82,12 @@ void GrpcLink::connect() {
   call_->StartCall(&kStarted);
   const auto milliseconds = static_cast<std::uint32_t>(heartbeat_.count());
   const grpc::Slice interval(&milliseconds, sizeof milliseconds);
-  grpc::Status status;
   bool asked = false, finishing = false;
   while (true) {
     void* tag = nullptr;
     bool ok = false;
     if (queue_.AsyncNext(&tag, &ok, deadline) != grpc::CompletionQueue::GOT_EVENT) throw refuse("no answer");
-    if (tag == &kFinished) throw refuse(plain_reason(status));
+    if (tag == &kFinished) throw refuse(plain_reason(status_));
     if (tag == &kBeat && ok) break;
     if (ok && tag == &kStarted) {
       call_->Write(grpc::ByteBuffer(&interval, 1), &kAsked);
@@ -96,7 +95,7 @@ void GrpcLink::connect() {
       asked = true;
     } else if (!ok && !finishing && (tag == &kBeat || !asked)) {
       finishing = true;
-      call_->Finish(&status, &kFinished);
+      call_->Finish(&status_, &kFinished);
     }
   }
   heard();

@@ -65,6 +65,7 @@ class GrpcLink {
   grpc::CompletionQueue queue_;
   std::unique_ptr<Call> call_;
   grpc::ByteBuffer beat_;
+  grpc::Status status_;  // written whenever the call ends, perhaps after connect() has given up
   std::thread watcher_;
 };
 
