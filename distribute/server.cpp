@@ -40,7 +40,7 @@ ServerOptions named(const ClusterResolver& resolver, ServerOptions options) {
 class Server::Body {
  public:
   Body(const ClusterSpec& cluster, const ServerOptions& options, const std::pair<std::string, std::int64_t>& task)
-      : name(task.first + ":" + std::to_string(task.second)),
+      : name(task_name(task.first, task.second)),
         address(options.address.empty() ? cluster.task_address(task.first, task.second) : options.address),
         service(cluster, task.first, task.second, {.transport = options.transport}) {}
 

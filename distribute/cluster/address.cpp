@@ -1,5 +1,7 @@
 #include "cohort/distribute/cluster/address.h"
 
+#include <arpa/inet.h>
+
 #include <algorithm>
 #include <charconv>
 
@@ -15,6 +17,11 @@ bool is_name_character(char c) {
 // Hexadecimal groups, perhaps a dotted tail and a zone ("fe80::1%eth0").
 bool is_ipv6_character(char c) { return is_name_character(c) || c == ':' || c == '%'; }
 
+std::string join(const std::string& host, int port) {
+  const bool ipv6 = host.find(':') != std::string::npos;
+  return (ipv6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
+}
+
 bool parse_port(std::string_view text, int& port) {
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), port);
   // from_chars takes a minus sign, a port has none.
@@ -23,9 +30,16 @@ bool parse_port(std::string_view text, int& port) {
 
 }  // namespace
 
-std::string Address::to_string() const {
-  const bool ipv6 = host.find(':') != std::string::npos;
-  return (ipv6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
+std::string Address::to_string() const { return join(host, port); }
+
+std::string Address::numeric() const { return join(host == "localhost" ? "127.0.0.1" : host, port); }
+
+bool Address::is_loopback() const {
+  if (host == "localhost") return true;
+  in_addr v4{};
+  if (inet_pton(AF_INET, host.c_str(), &v4) == 1) return (ntohl(v4.s_addr) >> 24) == 127;
+  in6_addr v6{};
+  return inet_pton(AF_INET6, host.c_str(), &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
 }
 
 Address parse_address(std::string_view text, std::string_view who) {

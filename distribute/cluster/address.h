@@ -12,6 +12,10 @@ struct Address {
 
   // "host:port", an IPv6 host in brackets.
   std::string to_string() const;
+  // With "localhost" as the number it stands for: what sockets are opened for and servers of this process found by.
+  std::string numeric() const;
+  // 127.x.y.z, ::1 and "localhost": nobody else's machine can reach it.
+  bool is_loopback() const;
   friend bool operator==(const Address&, const Address&) = default;
 };
 

@@ -1,9 +1,9 @@
 #include "cohort/distribute/coordinator/cluster.h"
 
-#include <random>
 #include <thread>
 
 #include "cohort/core/log.h"
+#include "cohort/distribute/cluster/roles.h"
 #include "cohort/distribute/worker/flags.h"
 #include "cohort/distribute/worker/messages.pb.h"
 
@@ -14,26 +14,17 @@ using Clock = std::chrono::steady_clock;
 constexpr const char* kWho = "ParameterServerStrategy";
 constexpr std::chrono::milliseconds kBetweenTries{50}, kBetweenTables{2000}, kGiveUpAfter{5000};
 
-std::uint64_t random_number() {
-  std::random_device entropy;
-  return (std::uint64_t{entropy()} << 32 | entropy()) | 1;
-}
-
-std::vector<rpc::Peer> peers_of(const ClusterSpec& spec, const std::string& job) {
-  std::vector<rpc::Peer> peers;
-  for (std::int64_t index : spec.task_indices(job)) {
-    peers.push_back({job + ":" + std::to_string(index), spec.task_address(job, index)});
-  }
-  return peers;
-}
-
 }  // namespace
 
 Cluster::Cluster(ClusterSpec spec, ClusterOptions options)
-    : spec_(std::move(spec)), options_(std::move(options)), job_(random_number()), workers_(peers_of(spec_, "worker")) {
-  for (const rpc::Peer& peer : peers_of(spec_, "ps")) {
-    servers_.push_back(std::make_unique<Server>());
-    servers_.back()->peer = peer;
+    : spec_(std::move(spec)), options_(std::move(options)), job_(rpc::new_identity()) {
+  for (const ClusterTask& task : serving_tasks(spec_)) {
+    if (task.job == kWorker) {
+      workers_.push_back({task.name(), task.address});
+    } else {
+      servers_.push_back(std::make_unique<Server>());
+      servers_.back()->peer = {task.name(), task.address};
+    }
   }
   wait_for_tasks();
   for (const auto& server : servers_) {
@@ -139,15 +130,12 @@ void Cluster::call_locked(Server& server, rpc::Message& request, rpc::Message& r
   // Counted in the order they are sent: the server takes a smaller number for a repeat.
   if (request.head.method == rpc::Method::RunGraph) request.head.closure = ++server.runs;
   server.stream->call(request, reply);
-  if (request.head.flags & kWrites) server.version = std::max(server.version, reply.head.version);
+  if ((request.head.flags & kWrites) && reply.head.version > server.version) server.version = reply.head.version;
 }
 
 std::vector<std::uint64_t> Cluster::versions() const {
   std::vector<std::uint64_t> versions;
-  for (const auto& server : servers_) {
-    std::lock_guard lock(server->mutex);
-    versions.push_back(server->version);
-  }
+  for (const auto& server : servers_) versions.push_back(server->version);
   return versions;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -23,6 +24,8 @@ struct ClusterOptions {
 // The chief's ways to the tasks of its cluster. Thread-safe.
 class Cluster {
  public:
+  static constexpr int kEveryServer = -1;
+
   // Says hello to every worker and ps; throws Unavailable with a table of those that do not answer in time, and at once
   // when one of them is not who it should be.
   Cluster(ClusterSpec spec, ClusterOptions options);
@@ -30,22 +33,23 @@ class Cluster {
   ~Cluster();
   Cluster(const Cluster&) = delete;
 
-  const ClusterSpec& spec() const { return spec_; }
   std::uint64_t job() const { return job_; }
   int num_workers() const { return static_cast<int>(workers_.size()); }
   int num_servers() const { return static_cast<int>(servers_.size()); }
   const rpc::Peer& worker(int index) const { return workers_[static_cast<std::size_t>(index)]; }
   const rpc::Peer& server(int index) const { return servers_[static_cast<std::size_t>(index)]->peer; }
-  const rpc::TransportOptions& transport() const { return options_.transport; }
 
-  // One call to a ps. Constants that the request's graphs name and the ps lacks come along through `attach`.
+  // One call to a ps, or to all of them one after the other (`reply` is then the last one's). Constants that the
+  // request's graphs name and a ps lacks come along.
   template <class Proto>
-  void call_server(int index, rpc::Message& request, Proto& meta, const ConstantTable& constants, rpc::Message& reply) {
-    Server& server = *servers_[static_cast<std::size_t>(index)];
-    std::lock_guard lock(server.mutex);
-    server.constants.attach(constants, *meta.mutable_constants(), request);
-    request.meta = meta.SerializeAsString();
-    call_locked(server, request, reply);
+  void call(int server, const rpc::Message& request, const Proto& meta, const ConstantTable& constants,
+            rpc::Message& reply) {
+    const bool all = server == kEveryServer;
+    for (int index = all ? 0 : server; index < (all ? num_servers() : server + 1); ++index) {
+      rpc::Message own = request;
+      Proto own_meta = meta;
+      call_one(index, own, own_meta, constants, reply);
+    }
   }
   // Of each ps's variables after the chief's last write.
   std::vector<std::uint64_t> versions() const;
@@ -57,12 +61,20 @@ class Cluster {
  private:
   struct Server {
     rpc::Peer peer;
-    mutable std::mutex mutex;  // guards what follows
+    std::atomic<std::uint64_t> version{0};  // written under the mutex, read by those who schedule
+    std::mutex mutex;                       // guards what follows
     std::unique_ptr<rpc::ReliableStream> stream;
     SentConstants constants;
-    std::uint64_t version = 0;
     std::uint64_t runs = 0;  // graphs of the chief's own so far
   };
+  template <class Proto>
+  void call_one(int index, rpc::Message& request, Proto& meta, const ConstantTable& constants, rpc::Message& reply) {
+    Server& server = *servers_[static_cast<std::size_t>(index)];
+    std::lock_guard lock(server.mutex);
+    server.constants.attach(constants, *meta.mutable_constants(), request);
+    request.meta = meta.SerializeAsString();
+    call_locked(server, request, reply);
+  }
   void call_locked(Server& server, rpc::Message& request, rpc::Message& reply);
   std::shared_ptr<rpc::Connection> greet(const rpc::Peer& peer, const rpc::TransportOptions& transport) const;
   void wait_for_tasks();

@@ -24,9 +24,4 @@ void PendingSums::apply() {
   applying_.clear();
 }
 
-void PendingSums::clear() {
-  std::lock_guard lock(mutex_);
-  pending_.clear();
-}
-
 }  // namespace cohort::distribute

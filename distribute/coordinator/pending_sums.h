@@ -14,8 +14,6 @@ class PendingSums {
  public:
   void collect(const std::vector<Variable>& variables, const Tensors& added);
   void apply();
-  // Forgets what was collected.
-  void clear();
 
  private:
   std::mutex mutex_;

@@ -9,11 +9,6 @@
 namespace cohort::distribute {
 namespace {
 
-void write_spec(const TensorSpec& spec, proto::SpecProto& out) {
-  out.set_dtype(static_cast<int>(spec.dtype));
-  write_shape(spec.shape, *out.mutable_shape());
-}
-
 // A variable of the chief's own may only be added to: what each closure adds is summed when its result is accepted.
 bool accumulates(const VariableBody& variable) {
   return variable.options().synchronization == Synchronization::OnRead &&
@@ -79,7 +74,7 @@ void PlacedFunction::register_on_servers(Cluster& cluster, const std::vector<Pla
     rpc::Message request, reply;
     request.head.method = rpc::Method::RegisterServer;
     request.head.function = handle_;
-    cluster.call_server(server, request, meta, constants, reply);
+    cluster.call(server, request, meta, constants, reply);
   }
 }
 
@@ -100,7 +95,6 @@ void PlacedFunction::describe_for_workers(const Cluster& cluster, const std::vec
       out.mutable_sent()->Add(exchange.sent.begin(), exchange.sent.end());
       out.mutable_returned()->Add(exchange.returned.begin(), exchange.returned.end());
       out.mutable_fresh()->Add(exchange.fresh.begin(), exchange.fresh.end());
-      out.set_writes(exchange.writes);
     }
   }
   for (std::size_t i = 0; i < inputs.size(); ++i) {

@@ -44,14 +44,8 @@ Tensors RemoteOwner::run(const OpDef& op, const Tensors& inputs, const Attribute
   request.head.method = rpc::Method::RunGraph;
   if (op.writes_resources()) request.head.flags = kWrites;
   // Copies of one variable change together; any of them may be read.
-  const bool everywhere = server == RemoteVariable::kEveryServer && op.writes_resources();
-  const int first = server == RemoteVariable::kEveryServer ? 0 : server,
-            last = everywhere ? cluster_->num_servers() - 1 : first;
-  for (int target = first; target <= last; ++target) {
-    rpc::Message copy = request;
-    proto::RunGraphProto copy_meta = meta;
-    cluster_->call_server(target, copy, copy_meta, constants, reply);
-  }
+  if (server == RemoteVariable::kEveryServer && !op.writes_resources()) server = 0;
+  cluster_->call(server, request, meta, constants, reply);
   return reply.parts;
 }
 

@@ -22,7 +22,7 @@ class RemoteOwner : public ResourceOwner {
 // A variable that lies on a ps, or on every ps as a copy of its own.
 class RemoteVariable : public VariableBody {
  public:
-  static constexpr int kEveryServer = -1;
+  static constexpr int kEveryServer = Cluster::kEveryServer;
 
   // `name` is the variable's name in the cluster.
   RemoteVariable(std::shared_ptr<RemoteOwner> owner, std::string name, int server, const TensorSpec& spec,

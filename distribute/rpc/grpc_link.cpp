@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "cohort/distribute/rpc/address.h"
+#include "cohort/distribute/cluster/address.h"
 #include "cohort/distribute/rpc/grpc_settings.h"
 #include "cohort/distribute/rpc/grpc_stream.h"
 
@@ -15,7 +15,7 @@ using SystemClock = std::chrono::system_clock;
 // Tags of the heartbeat's operations.
 char kStarted, kAsked, kBeat, kFinished;
 
-std::string target(const Peer& peer) { return Address::parse(peer.address, peer.task).numeric(); }
+std::string target(const Peer& peer) { return parse_address(peer.address, peer.task).numeric(); }
 
 }  // namespace
 

@@ -3,7 +3,7 @@
 #include <memory>
 #include <string>
 
-#include "cohort/distribute/rpc/address.h"
+#include "cohort/distribute/cluster/address.h"
 #include "cohort/distribute/rpc/transport.h"
 
 namespace cohort::distribute::rpc {

@@ -1,6 +1,6 @@
 #include <mutex>
 
-#include "cohort/distribute/rpc/address.h"
+#include "cohort/distribute/cluster/address.h"
 #include "cohort/distribute/rpc/grpc_server.h"
 #include "cohort/distribute/rpc/in_process.h"
 #include "cohort/distribute/rpc/transport.h"
@@ -9,7 +9,7 @@ namespace cohort::distribute::rpc {
 namespace {
 
 Address loopback(const std::string& text, const std::string& task) {
-  Address address = Address::parse(text, task);
+  Address address = parse_address(text, task);
   if (!address.is_loopback()) {
     throw invalid_argument(task,
                            "a server listens on loopback addresses only: beyond them it would need security that is "

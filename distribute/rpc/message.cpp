@@ -1,5 +1,7 @@
 #include "cohort/distribute/rpc/message.h"
 
+#include <random>
+
 namespace cohort::distribute::rpc {
 
 const char* to_string(Method method) {
@@ -28,6 +30,11 @@ const char* to_string(Method method) {
       return "EndJob";
   }
   return "an unknown method";
+}
+
+std::uint64_t new_identity() {
+  std::random_device entropy;
+  return (std::uint64_t{entropy()} << 32 | entropy()) | 1;
 }
 
 }  // namespace cohort::distribute::rpc

@@ -25,6 +25,9 @@ enum class Method : std::uint16_t {
 };
 const char* to_string(Method method);
 
+// A random number that is never 0, for jobs and incarnations.
+std::uint64_t new_identity();
+
 // The fixed part of every message. A reply repeats its request's method and sequence.
 struct Head {
   Method method = Method::Echo;

@@ -2,7 +2,7 @@
 
 #include <cstdio>
 
-#include "cohort/distribute/rpc/address.h"
+#include "cohort/distribute/cluster/address.h"
 #include "cohort/distribute/rpc/grpc_connection.h"
 #include "cohort/distribute/rpc/in_process.h"
 
@@ -16,7 +16,7 @@ std::string seconds(std::chrono::nanoseconds elapsed) {
 }
 
 std::shared_ptr<Connection> connect_unwrapped(const Peer& peer, const TransportOptions& options) {
-  const Address address = Address::parse(peer.address, peer.task);
+  const Address address = parse_address(peer.address, peer.task);
   if (options.transport == "grpc") return connect_grpc(peer, options);
   if (options.transport != "auto" && options.transport != "in_process") {
     throw invalid_argument(peer.task, "the transport is auto, in_process or grpc", {{"transport", options.transport}});

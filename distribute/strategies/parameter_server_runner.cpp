@@ -47,7 +47,7 @@ ParameterServerRunner::ParameterServerRunner(std::shared_ptr<ClusterRuntime> run
                            {{"cardinality", cardinality_ == kInfiniteCardinality ? "infinite" : "unknown"}},
                            "Give steps_per_epoch (validation_steps, steps).");
   }
-  random_.seed = options_.fit == 0 ? global_seed() : hash_combine(global_seed(), options_.fit);
+  random_.seed = options_.seed();
 }
 
 ParameterServerRunner::~ParameterServerRunner() {

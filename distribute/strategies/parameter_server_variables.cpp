@@ -29,11 +29,6 @@ ParameterServerVariables::ParameterServerVariables(std::shared_ptr<Cluster> clus
       round_robin_(round_robin),
       bytes_(static_cast<std::size_t>(cluster_->num_servers())) {}
 
-std::vector<std::int64_t> ParameterServerVariables::load() const {
-  std::lock_guard lock(mutex_);
-  return bytes_;
-}
-
 // The order in which a program makes its variables is part of what it is, so the name finds the variable again.
 std::string ParameterServerVariables::next_name(const std::string& name) {
   std::lock_guard lock(mutex_);
@@ -71,18 +66,12 @@ std::shared_ptr<VariableBody> ParameterServerVariables::create_on(int server, co
   ConstantTable constants;
   proto::CreateVariableProto meta;
   meta.set_name(name);
-  meta.mutable_spec()->set_dtype(static_cast<int>(initial.spec().dtype));
-  write_shape(initial.spec().shape, *meta.mutable_spec()->mutable_shape());
+  write_spec(initial.spec(), *meta.mutable_spec());
   meta.set_initial(serialize(initial.graph(), constants));
-  const bool everywhere = server == RemoteVariable::kEveryServer;
-  const int first = everywhere ? 0 : server, last = everywhere ? cluster_->num_servers() - 1 : server;
-  for (int target = first; target <= last; ++target) {
-    rpc::Message request, reply;
-    request.head.method = rpc::Method::CreateVariable;
-    request.head.flags = kWrites;
-    proto::CreateVariableProto own = meta;
-    cluster_->call_server(target, request, own, constants, reply);
-  }
+  rpc::Message request, reply;
+  request.head.method = rpc::Method::CreateVariable;
+  request.head.flags = kWrites;
+  cluster_->call(server, request, meta, constants, reply);
   return std::make_shared<RemoteVariable>(owner_, name, server, initial.spec(), options);
 }
 

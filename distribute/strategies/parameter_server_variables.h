@@ -18,9 +18,6 @@ class ParameterServerVariables : public VariableCreator {
   ParameterServerVariables(std::shared_ptr<Cluster> cluster, Partitioner partitioner, bool round_robin);
   std::shared_ptr<VariableBody> create(const InitialValue& initial, const VariableOptions& options) override;
 
-  // Bytes of variables on each ps.
-  std::vector<std::int64_t> load() const;
-
  private:
   std::shared_ptr<VariableBody> create_on(int server, const InitialValue& initial, const VariableOptions& options);
   int choose_server(const InitialValue& initial, const VariableOptions& options);
@@ -30,7 +27,7 @@ class ParameterServerVariables : public VariableCreator {
   const std::shared_ptr<RemoteOwner> owner_;
   const Partitioner partitioner_;
   const bool round_robin_;
-  mutable std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards what follows
   std::uint64_t made_ = 0;
   int next_server_ = 0;
   std::vector<std::int64_t> bytes_;

@@ -5,14 +5,12 @@
 namespace cohort::distribute {
 namespace {
 
-constexpr std::uint32_t kMostRounds = 64;
-
 std::size_t position(std::uint64_t step, std::uint32_t round) {
-  if (step >= AppliedBundles::kMostSteps || round >= kMostRounds) {
+  if (step >= AppliedBundles::kMostSteps || round >= AppliedBundles::kMostRounds) {
     throw invalid_argument("Server", "a closure has at most 2^20 steps of 64 rounds",
                            {{"step", step}, {"round", round}});
   }
-  return static_cast<std::size_t>(step * kMostRounds + round);
+  return static_cast<std::size_t>(step * AppliedBundles::kMostRounds + round);
 }
 
 }  // namespace

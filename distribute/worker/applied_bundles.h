@@ -11,6 +11,7 @@ class AppliedBundles {
  public:
   // Far above what a closure holds: a message that asks for more is not believed.
   static constexpr std::uint64_t kMostSteps = 1 << 20;
+  static constexpr std::uint32_t kMostRounds = 64;
 
   // Notes a bundle; false when it was there already, or when its closure has finished.
   bool insert(std::uint64_t closure, std::uint64_t step, std::uint32_t round);

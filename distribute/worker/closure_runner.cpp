@@ -154,11 +154,7 @@ void ClosureRunner::run_closure(const rpc::Message& request, rpc::Message& reply
       break;
     }
     run_step(function, run);
-    for (int source : function.outputs) {
-      const Tensor& value = source >= 0 ? function.bound[static_cast<std::size_t>(source)]
-                                        : function.values[static_cast<std::size_t>(~source)];
-      outputs.push_back(value.to_host());
-    }
+    for (int source : function.outputs) outputs.push_back(function.at(source).to_host());
   }
   for (const WorkerFunction::Input& input : function.inputs) {
     if (input.kind == Kind::Accumulator) reply.parts.push_back(read_now(input.accumulator));
@@ -171,6 +167,14 @@ void ClosureRunner::run_closure(const rpc::Message& request, rpc::Message& reply
   reply.meta = result.SerializeAsString();
 }
 
+rpc::Head ClosureRunner::exchange_head(const Run& run) const {
+  rpc::Head head = run.head;
+  head.method = rpc::Method::Exchange;
+  head.job = job_;
+  head.incarnation = incarnation_;
+  return head;
+}
+
 // A replica that came with the reply to this worker's last push will do, unless the chief has written since.
 void ClosureRunner::refresh_replicas(WorkerFunction& function, Run& run) {
   for (const WorkerFunction::Pulled& pulled : function.pulled) {
@@ -180,10 +184,7 @@ void ClosureRunner::refresh_replicas(WorkerFunction& function, Run& run) {
         pulled.server < run.closure.versions_size() ? run.closure.versions(pulled.server) : std::uint64_t{0};
     if (pulled.pushed && oldest > 0 && oldest >= wanted) continue;
     rpc::Message request, reply;
-    request.head = run.head;
-    request.head.method = rpc::Method::Exchange;
-    request.head.job = job_;
-    request.head.incarnation = incarnation_;
+    request.head = exchange_head(run);
     request.head.flags = kPull;
     request.head.version = oldest;
     servers_.to(pulled.server).call(request, reply);
@@ -234,11 +235,7 @@ void ClosureRunner::run_stage(WorkerFunction& function, std::size_t index, Run& 
   WorkerFunction::Stage& stage = function.stages[index];
   // A stage without results still has effects, on accumulators.
   if (stage.executables->graph()->nodes.empty()) return;
-  for (std::size_t i = 0; i < stage.inputs.size(); ++i) {
-    const int source = stage.inputs[i];
-    stage.bound[i] = source >= 0 ? function.bound[static_cast<std::size_t>(source)]
-                                 : function.values[static_cast<std::size_t>(~source)];
-  }
+  for (std::size_t i = 0; i < stage.inputs.size(); ++i) stage.bound[i] = function.at(stage.inputs[i]);
   stage.executables->run(stage.bound, stage.results, run.random, *run.device);
   for (std::size_t i = 0; i < stage.outputs.size(); ++i) {
     function.values[static_cast<std::size_t>(stage.outputs[i])] = std::move(stage.results[i]);
@@ -265,17 +262,9 @@ void ClosureRunner::run_exchanges(WorkerFunction& function, std::size_t round, R
 
 void ClosureRunner::send(WorkerFunction& function, std::size_t round, WorkerFunction::Exchange& exchange, Run& run) {
   rpc::Message& request = exchange.request;
-  request.head = run.head;
-  request.head.method = rpc::Method::Exchange;
-  request.head.job = job_;
-  request.head.incarnation = incarnation_;
+  request.head = exchange_head(run);
   request.head.round = static_cast<std::uint32_t>(round);
-  for (std::size_t i = 0; i < exchange.sent.size(); ++i) {
-    const int source = exchange.sent[i];
-    request.parts[i] = (source >= 0 ? function.bound[static_cast<std::size_t>(source)]
-                                    : function.values[static_cast<std::size_t>(~source)])
-                           .to_host();
-  }
+  for (std::size_t i = 0; i < exchange.sent.size(); ++i) request.parts[i] = function.at(exchange.sent[i]).to_host();
   servers_.to(exchange.server).send(request);
 }
 

@@ -39,6 +39,7 @@ class ClosureRunner {
   void send(WorkerFunction& function, std::size_t round, WorkerFunction::Exchange& exchange, Run& run);
   void receive(WorkerFunction& function, WorkerFunction::Exchange& exchange, Run& run);
   void stop_if_cancelled(std::uint64_t closure) const;
+  rpc::Head exchange_head(const Run& run) const;
   static void install(const std::vector<std::shared_ptr<Replica>>& replicas, const rpc::Message& reply,
                       std::size_t first_part);
 

@@ -26,7 +26,7 @@ void ParameterServer::create_variable(const rpc::Message& request, rpc::Message&
   proto::CreateVariableProto from;
   parse_meta(request, from);
   constants_.take(from.constants(), request.parts);
-  const TensorSpec spec{read_dtype(from.spec().dtype()), read_shape(from.spec().shape())};
+  const TensorSpec spec = read_spec(from.spec());
   const auto graph = parse_graph(from.initial(), constants_.table());
   if (!graph->inputs.empty() || graph->outputs.size() != 1) {
     throw invalid_argument(kWho, "an initial value is a graph without inputs and with one output",
@@ -88,7 +88,9 @@ void ParameterServer::register_function(const rpc::Message& request, rpc::Messag
   std::lock_guard lock(mutex_);
   ServerFunction function;
   for (const proto::ServerPartProto& part : from.parts()) {
-    if (part.round() > 63) throw invalid_argument(kWho, "a function has at most 64 rounds", {{"round", part.round()}});
+    if (part.round() >= AppliedBundles::kMostRounds) {
+      throw invalid_argument(kWho, "a function has at most 64 rounds", {{"round", part.round()}});
+    }
     if (function.rounds.size() <= part.round()) function.rounds.resize(part.round() + 1);
     function.rounds[part.round()] = make_part(part.graph(), part.resources(), part.writes(), constants);
   }

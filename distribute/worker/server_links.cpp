@@ -1,5 +1,7 @@
 #include "cohort/distribute/worker/server_links.h"
 
+#include "cohort/distribute/cluster/roles.h"
+
 namespace cohort::distribute {
 namespace {
 
@@ -20,7 +22,7 @@ void ServerLinks::set_addresses(const std::vector<std::string>& addresses) {
 rpc::ReliableStream& ServerLinks::to(int server) {
   Link& link = links_.at(static_cast<std::size_t>(server));
   if (!link.stream) {
-    const rpc::Peer peer{"ps:" + std::to_string(server), link.address};
+    const rpc::Peer peer{task_name(kPs, server), link.address};
     link.stream = std::make_unique<rpc::ReliableStream>(rpc::connect(peer, options_), kGiveUpAfter);
   }
   return *link.stream;

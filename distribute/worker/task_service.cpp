@@ -1,7 +1,5 @@
 #include "cohort/distribute/worker/task_service.h"
 
-#include <random>
-
 #include "cohort/core/log.h"
 #include "cohort/distribute/worker/closure_runner.h"
 #include "cohort/distribute/worker/flags.h"
@@ -14,24 +12,12 @@
 namespace cohort::distribute {
 namespace {
 
-std::uint64_t random_number() {
-  std::random_device entropy;
-  return (std::uint64_t{entropy()} << 32 | entropy()) | 1;
-}
-
 std::string addresses_of(const ClusterSpec& cluster, const std::string& job) {
   std::string text;
   for (std::int64_t index : cluster.task_indices(job)) {
     text += (text.empty() ? "" : ", ") + cluster.task_address(job, index);
   }
   return "[" + text + "]";
-}
-
-bool has_job(const ClusterSpec& cluster, const std::string& job) {
-  for (const std::string& name : cluster.jobs()) {
-    if (name == job) return true;
-  }
-  return false;
 }
 
 }  // namespace
@@ -53,7 +39,7 @@ TaskService::TaskService(ClusterSpec cluster, std::string job_name, std::int64_t
       job_name_(std::move(job_name)),
       task_index_(task_index),
       options_(std::move(options)),
-      incarnation_(random_number()) {}
+      incarnation_(rpc::new_identity()) {}
 TaskService::~TaskService() = default;
 
 void TaskService::wait() {
@@ -81,17 +67,16 @@ void TaskService::hello(const rpc::Message& request, rpc::Message& reply) {
                               "Run the same version of Cohort everywhere.");
   }
   if (from.job_name() != job_name_ || from.task_index() != task_index_) {
-    throw failed_precondition(
-        name(), "a caller that looks for this task is expected",
-        {{"asked for", from.job_name() + ":" + std::to_string(from.task_index())}, {"from", from.from()}},
-        "Give every task the same cluster.");
+    throw failed_precondition(name(), "a caller that looks for this task is expected",
+                              {{"asked for", task_name(from.job_name(), from.task_index())}, {"from", from.from()}},
+                              "Give every task the same cluster.");
   }
   std::map<std::string, ClusterSpec::Tasks> jobs;
   for (const proto::JobProto& job : from.cluster()) {
     for (const proto::TaskProto& task : job.tasks()) jobs[job.name()][task.index()] = task.address();
   }
   // Workers may come and go; the servers hold the variables, so everyone must mean the same ones.
-  if (has_job(cluster_, "ps") && jobs.contains("ps")) {
+  if (cluster_.has_job("ps") && jobs.contains("ps")) {
     const ClusterSpec theirs(std::move(jobs));
     const std::string mine = addresses_of(cluster_, "ps"), other = addresses_of(theirs, "ps");
     if (mine != other) {

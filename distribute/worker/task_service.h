@@ -28,7 +28,7 @@ class TaskService : public rpc::Service {
   void hello(const rpc::Message& request, rpc::Message& reply);
   void run_closure(const rpc::Message& request, rpc::Message& reply);
   std::shared_ptr<Job> job_of(const rpc::Message& request);
-  std::string name() const { return job_name_ + ":" + std::to_string(task_index_); }
+  std::string name() const { return task_name(job_name_, task_index_); }
 
   const ClusterSpec cluster_;
   const std::string job_name_;

@@ -44,7 +44,7 @@ WorkerFunction::Input read_input(
   input.pull = from.pull();
   input.leaf = from.leaf();
   if (input.kind == Kind::Replica || input.kind == Kind::Accumulator) {
-    input.spec = {read_dtype(from.spec().dtype()), read_shape(from.spec().shape())};
+    input.spec = read_spec(from.spec());
     if (!input.spec.shape.fully_known()) {
       throw invalid_argument(kWho, "a variable's shape must be known", {{"variable", from.name()}});
     }
@@ -111,7 +111,6 @@ std::unique_ptr<WorkerFunction> make_worker_function(
       }
       made.sent = read_sources(exchange.sent(), inputs, slots);
       made.returned = read_slots(exchange.returned(), slots);
-      made.writes = exchange.writes();
       for (int input : exchange.fresh()) made.fresh.push_back(replica_at(input));
       made.request.parts.resize(made.sent.size());
       exchanges.push_back(std::move(made));

@@ -43,7 +43,6 @@ struct WorkerFunction {
     int server = 0;
     std::vector<int> sent, returned;
     std::vector<std::shared_ptr<Replica>> fresh;
-    bool writes = false;
     rpc::Message request, reply;
   };
   // What is read from one server.
@@ -61,6 +60,10 @@ struct WorkerFunction {
   std::vector<Pulled> pulled;
   Tensors bound;   // by input of the whole graph
   Tensors values;  // by slot
+  // What an input of the whole graph (>= 0) or a slot (~slot) holds.
+  const Tensor& at(int source) const {
+    return source >= 0 ? bound[static_cast<std::size_t>(source)] : values[static_cast<std::size_t>(~source)];
+  }
 };
 
 // Builds it from the message, with replicas from `find_replica(name, server, spec)`; every number is checked.

@@ -51,11 +51,7 @@ void write_graph(const Graph& graph, ConstantTable* constants, proto::GraphProto
       value->set_output(input.output);
     }
     for (const Attributes::Entry& entry : node.attributes) write_attribute(entry, constants, *to.add_attributes());
-    for (const TensorSpec& spec : node.outputs) {
-      auto* s = to.add_outputs();
-      s->set_dtype(static_cast<int>(spec.dtype));
-      write_shape(spec.shape, *s->mutable_shape());
-    }
+    for (const TensorSpec& spec : node.outputs) write_spec(spec, *to.add_outputs());
   }
   for (int input : graph.inputs) out.add_inputs(input);
   for (const Value& output : graph.outputs) {
@@ -157,9 +153,8 @@ std::shared_ptr<Graph> read_graph(const proto::GraphProto& from, const ConstantT
     if (added.outputs.size() != static_cast<std::size_t>(node.outputs_size()))
       throw malformed("a node has another number of outputs");
     for (std::size_t i = 0; i < added.outputs.size(); ++i) {
-      const auto& spec = node.outputs(static_cast<int>(i));
-      if (read_dtype(spec.dtype()) != added.outputs[i].dtype ||
-          !read_shape(spec.shape()).compatible(added.outputs[i].shape)) {
+      const TensorSpec claimed = read_spec(node.outputs(static_cast<int>(i)));
+      if (claimed.dtype != added.outputs[i].dtype || !claimed.shape.compatible(added.outputs[i].shape)) {
         throw malformed("node '" + node.name() + "' claims a shape its op does not give");
       }
     }
@@ -235,6 +230,13 @@ DType read_dtype(int number) {
   if (number < 0 || number >= kDTypeCount) throw malformed("an element type is unknown");
   return static_cast<DType>(number);
 }
+
+void write_spec(const TensorSpec& spec, proto::SpecProto& out) {
+  out.set_dtype(static_cast<int>(spec.dtype));
+  write_shape(spec.shape, *out.mutable_shape());
+}
+
+TensorSpec read_spec(const proto::SpecProto& from) { return {read_dtype(from.dtype()), read_shape(from.shape())}; }
 
 void write_tensor(const Tensor& tensor, proto::TensorProto& out) {
   out.set_dtype(static_cast<int>(tensor.dtype()));

@@ -10,6 +10,7 @@ namespace cohort {
 struct ConstantTable;
 namespace proto {
 class ShapeProto;
+class SpecProto;
 class TensorProto;
 class AttributeProto;
 }  // namespace proto
@@ -17,6 +18,8 @@ class AttributeProto;
 void write_shape(const Shape& shape, proto::ShapeProto& out);
 Shape read_shape(const proto::ShapeProto& from);
 DType read_dtype(int number);
+void write_spec(const TensorSpec& spec, proto::SpecProto& out);
+TensorSpec read_spec(const proto::SpecProto& from);
 void write_tensor(const Tensor& tensor, proto::TensorProto& out);
 // Checks that the bytes fit the shape before anything is allocated.
 Tensor read_tensor(const proto::TensorProto& from);

@@ -11,8 +11,7 @@ LocalRunner::LocalRunner(std::shared_ptr<Program> program, const RunnerData& dat
       dataset_(data.creator ? (*data.creator)(InputContext{}) : data.dataset),
       options_(options),
       device_(&default_device()) {
-  // The first fit draws from the global seed itself, later ones each from one of their own.
-  random_.seed = options_.fit == 0 ? global_seed() : hash_combine(global_seed(), options_.fit);
+  random_.seed = options_.seed();
 }
 
 std::optional<std::int64_t> LocalRunner::steps() const {

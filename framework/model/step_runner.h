@@ -34,6 +34,8 @@ struct RunnerOptions {
   std::int64_t steps_per_execution = 1;
   // Which of the model's fits this is, counted from 0: each draws its own random numbers.
   std::uint64_t fit = 0;
+  // The first fit draws from the global seed itself, later ones each from one of their own.
+  std::uint64_t seed() const { return fit == 0 ? global_seed() : hash_combine(global_seed(), fit); }
 };
 
 // Runs a program over data. The trainer is its only caller, from one thread.

@@ -5,7 +5,7 @@
 #include <future>
 #include <thread>
 
-#include "cohort/distribute/rpc/address.h"
+#include "cohort/distribute/cluster/address.h"
 #include "cohort/distribute/rpc/transport.h"
 #include "tests/distribute/peer_process.h"
 #include "tests/distribute/test_services.h"
@@ -21,17 +21,17 @@ bool contains(const std::exception& error, const std::string& words) {
 }
 
 TEST(Address, IsTakenApartAndJudged) {
-  EXPECT_EQ(Address::parse("localhost:80", "t").numeric(), "127.0.0.1:80");
-  EXPECT_EQ(Address::parse("[::1]:80", "t").to_string(), "[::1]:80");
-  EXPECT_EQ(Address::parse("[::1]:80", "t").host, "::1");
+  EXPECT_EQ(parse_address("localhost:80", "t").numeric(), "127.0.0.1:80");
+  EXPECT_EQ(parse_address("[::1]:80", "t").to_string(), "[::1]:80");
+  EXPECT_EQ(parse_address("[::1]:80", "t").host, "::1");
   for (const char* good : {"127.0.0.1:1", "127.8.0.1:1", "localhost:0", "[::1]:65535"}) {
-    EXPECT_TRUE(Address::parse(good, "t").is_loopback()) << good;
+    EXPECT_TRUE(parse_address(good, "t").is_loopback()) << good;
   }
   for (const char* far : {"0.0.0.0:1", "10.0.0.1:1", "example.org:1", "[::]:1", "[2001:db8::1]:1"}) {
-    EXPECT_FALSE(Address::parse(far, "t").is_loopback()) << far;
+    EXPECT_FALSE(parse_address(far, "t").is_loopback()) << far;
   }
   for (const char* bad : {"", ":", "host", "host:", ":1", "host:x", "host:70000", "host:-1", "::1:80", "[]:1"}) {
-    EXPECT_THROW(Address::parse(bad, "t"), Error) << bad;
+    EXPECT_THROW(parse_address(bad, "t"), Error) << bad;
   }
 }
 
