@@ -90,6 +90,13 @@ if(TARGET golden_check)
   target_include_directories(golden_check PRIVATE ${PROJECT_SOURCE_DIR})
   if(IS_DIRECTORY ${tests}/golden/data)
     cohort_add_test(golden golden golden_check ${tests}/golden/data)
+    # Further cases, one folder per family; ../cases/FAMILY.py is the table each was made from.
+    file(GLOB families CONFIGURE_DEPENDS LIST_DIRECTORIES true RELATIVE ${tests}/golden/data ${tests}/golden/data/*)
+    foreach(family IN LISTS families)
+      if(IS_DIRECTORY ${tests}/golden/data/${family})
+        cohort_add_test(golden_${family} golden golden_check ${tests}/golden/data/${family})
+      endif()
+    endforeach()
   endif()
 endif()
 
