@@ -8,6 +8,8 @@
 #include "cohort/layers/activation/softmax.h"
 #include "cohort/layers/convolutional/conv2d.h"
 #include "cohort/layers/core/dense.h"
+#include "cohort/layers/core/einsum_dense.h"
+#include "cohort/layers/core/embedding.h"
 #include "cohort/layers/core/identity.h"
 #include "cohort/layers/core/masking.h"
 #include "cohort/layers/merging/add.h"

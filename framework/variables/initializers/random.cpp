@@ -38,9 +38,9 @@ namespace {
 
 [[maybe_unused]] const bool registered = [] {
   Registry<Initializer>& all = Initializer::registry();
-  all.add("RandomNormal", [] { return std::make_shared<RandomNormalInitializer>(); }, {"random_normal"});
+  all.add("RandomNormal", [] { return std::make_shared<RandomNormalInitializer>(); }, {"random_normal", "normal"});
   all.add("TruncatedNormal", [] { return std::make_shared<TruncatedNormalInitializer>(); }, {"truncated_normal"});
-  all.add("RandomUniform", [] { return std::make_shared<RandomUniformInitializer>(); }, {"random_uniform"});
+  all.add("RandomUniform", [] { return std::make_shared<RandomUniformInitializer>(); }, {"random_uniform", "uniform"});
   return true;
 }();
 

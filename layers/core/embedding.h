@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "cohort/model/layer.h"
+
+namespace cohort::layers {
+
+struct EmbeddingOptions {
+  Ref<Initializer> embeddings_initializer = "uniform";
+  Ref<Regularizer> embeddings_regularizer = {};
+  Ref<Constraint> embeddings_constraint = {};
+  bool mask_zero = false;  // id 0 is padding: the layers behind it, the loss and the metrics leave it out
+  Tensor weights = {};     // (input_dim, output_dim) to start with, in place of the initializer
+  Ref<Regularizer> activity_regularizer = {};
+  std::string name = {};
+};
+
+// A row of a table for each id: integers (batch, ...) in [0, input_dim) to (batch, ..., output_dim).
+class EmbeddingLayer : public Layer {
+ public:
+  EmbeddingLayer() : EmbeddingLayer(1, 1) {}
+  explicit EmbeddingLayer(std::int64_t input_dim, std::int64_t output_dim, EmbeddingOptions options = {});
+  std::string class_name() const override { return "Embedding"; }
+  void visit_fields(FieldVisitor& visitor) override;
+  void fields_changed() override;
+  void build(const Shape& input) override;
+  Tensor call(const Tensor& input, const CallContext& context) override;
+  Element compute_mask(const Element& inputs, const Element& mask) override;
+
+ protected:
+  std::int64_t input_dim_, output_dim_;
+  EmbeddingOptions options_;
+  Variable embeddings_;
+};
+
+struct Embedding : LayerHandle<EmbeddingLayer> {
+  explicit Embedding(std::int64_t input_dim, std::int64_t output_dim, EmbeddingOptions options = {})
+      : LayerHandle<EmbeddingLayer>(std::make_shared<EmbeddingLayer>(input_dim, output_dim, std::move(options))) {}
+};
+
+}  // namespace cohort::layers
