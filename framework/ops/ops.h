@@ -14,6 +14,7 @@
 #include "cohort/ops/math.h"
 #include "cohort/ops/matmul.h"
 #include "cohort/ops/nn.h"
+#include "cohort/ops/pooling.h"
 #include "cohort/ops/random_ops.h"
 #include "cohort/ops/reduce.h"
 #include "cohort/ops/slicing.h"

@@ -1,0 +1,120 @@
+#include "cohort/kernels/cpu/element_types.h"
+#include "cohort/kernels/cpu/pooling.h"
+#include "cohort/kernels/cpu/visit.h"
+
+namespace cohort::kernels {
+
+namespace {
+
+template <class Visit>
+KernelFn visit_pool_index(DType dtype, Visit&& visit) {
+  return dtype == DType::UInt8 ? visit(std::uint8_t{}) : visit(std::int32_t{});
+}
+
+// The comparison selects, never branches, so that the channels go through vector registers.
+template <class T, class I, class Count>
+void max_of_window(const PoolPlan& plan, const PoolWindow& window, const T* image, T* y, I* index, Count count) {
+  using C = Compute<T>;
+  C best[kPoolGroup];
+  std::int32_t where[kPoolGroup];
+  std::int32_t tap = 0;
+  for_each_tap(plan, window, [&](std::int64_t offset) {
+    const T* x = image + offset;
+    if (tap == 0) {
+      for (std::int64_t c = 0; c < count; ++c) {
+        best[c] = C(x[c]);
+        where[c] = 0;
+      }
+    } else {
+      for (std::int64_t c = 0; c < count; ++c) {
+        const C value = C(x[c]);
+        where[c] = best[c] < value ? tap : where[c];
+        best[c] = best[c] < value ? value : best[c];
+      }
+    }
+    ++tap;
+  });
+  for (std::int64_t c = 0; c < count; ++c) y[c] = T(best[c]);
+  for (std::int64_t c = 0; c < count; ++c) index[c] = static_cast<I>(where[c]);
+}
+
+KernelFn make_max_pool(const KernelSpec& spec) {
+  const PoolPlan plan(spec, spec.input(0).shape);
+  return visit_floating(spec.input(0).dtype, [&]<class T>(T) -> KernelFn {
+    return visit_pool_index(spec.output(1).dtype, [&]<class I>(I) -> KernelFn {
+      return [plan](const KernelIO& io) {
+        for_pool_rows(plan, [&](std::int64_t image, std::int64_t row) {
+          const T* x = io.in<T>(0) + image * plan.image();
+          const std::int64_t first = (image * plan.rows() + row) * plan.row_outputs();
+          for_each_window(plan, row, [&](const PoolWindow& window, std::int64_t output) {
+            T* y = io.out<T>(0) + first + output;
+            I* index = io.out<I>(1) + first + output;
+            for_channel_groups(plan.channels, [&](std::int64_t c, auto count) {
+              max_of_window(plan, window, x + c, y + c, index + c, count);
+            });
+          });
+        });
+      };
+    });
+  });
+}
+
+// (dy, index, like)
+KernelFn make_max_pool_grad(const KernelSpec& spec) {
+  const PoolPlan plan(spec, spec.output(0).shape);
+  return visit_floating(spec.input(0).dtype, [&]<class T>(T) -> KernelFn {
+    return visit_pool_index(spec.input(1).dtype, [&]<class I>(I) -> KernelFn {
+      return [plan](const KernelIO& io) {
+        for_pool_rows_back(plan, io.out<T>(0), [&](std::int64_t image, std::int64_t row) {
+          T* dx = io.out<T>(0) + image * plan.image();
+          const std::int64_t first = (image * plan.rows() + row) * plan.row_outputs();
+          for_each_window(plan, row, [&](const PoolWindow& window, std::int64_t output) {
+            const T* dy = io.in<T>(0) + first + output;
+            const I* index = io.in<I>(1) + first + output;
+            std::int32_t tap = 0;
+            for_each_tap(plan, window, [&](std::int64_t offset) {
+              T* target = dx + offset;
+              for (std::int64_t c = 0; c < plan.channels; ++c) {
+                target[c] = static_cast<T>(target[c] + (index[c] == static_cast<I>(tap) ? dy[c] : T(0)));
+              }
+              ++tap;
+            });
+          });
+        });
+      };
+    });
+  });
+}
+
+// (x, index)
+KernelFn make_max_pool_select(const KernelSpec& spec) {
+  const PoolPlan plan(spec, spec.input(0).shape);
+  return visit_floating(spec.input(0).dtype, [&]<class T>(T) -> KernelFn {
+    return visit_pool_index(spec.input(1).dtype, [&]<class I>(I) -> KernelFn {
+      return [plan](const KernelIO& io) {
+        for_pool_rows(plan, [&](std::int64_t image, std::int64_t row) {
+          const T* x = io.in<T>(0) + image * plan.image();
+          const std::int64_t first = (image * plan.rows() + row) * plan.row_outputs();
+          for_each_window(plan, row, [&](const PoolWindow& window, std::int64_t output) {
+            T* y = io.out<T>(0) + first + output;
+            const I* index = io.in<I>(1) + first + output;
+            std::int32_t tap = 0;
+            for_each_tap(plan, window, [&](std::int64_t offset) {
+              for (std::int64_t c = 0; c < plan.channels; ++c) {
+                if (index[c] == static_cast<I>(tap)) y[c] = x[offset + c];
+              }
+              ++tap;
+            });
+          });
+        });
+      };
+    });
+  });
+}
+
+COHORT_KERNEL("MaxPool", kCPU, make_max_pool);
+COHORT_KERNEL("MaxPoolGrad", kCPU, make_max_pool_grad);
+COHORT_KERNEL("MaxPoolSelect", kCPU, make_max_pool_select);
+
+}  // namespace
+}  // namespace cohort::kernels

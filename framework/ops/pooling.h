@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cohort/core/tensor.h"
+
+namespace cohort::ops {
+
+struct PoolOptions {
+  std::vector<std::int64_t> strides = {};  // left out: the window's size
+  std::string padding = "valid";           // or "same"
+};
+
+// The largest element, or the mean, of each window over the axes between batch and channels: (batch, ..., channels) to
+// (batch, windows along each axis, channels). Padding counts for neither.
+Tensor max_pool(const Tensor& inputs, const std::vector<std::int64_t>& pool_size, const PoolOptions& options = {});
+Tensor average_pool(const Tensor& inputs, const std::vector<std::int64_t>& pool_size, const PoolOptions& options = {});
+
+// The same with windows chosen so that there are `output_size` of them along each axis.
+Tensor adaptive_max_pool(const Tensor& inputs, const std::vector<std::int64_t>& output_size);
+Tensor adaptive_average_pool(const Tensor& inputs, const std::vector<std::int64_t>& output_size);
+
+}  // namespace cohort::ops

@@ -1,0 +1,121 @@
+#pragma once
+
+#include <string>
+
+#include "cohort/layers/convolutional/window.h"
+#include "cohort/model/layer.h"
+
+namespace cohort::layers {
+
+struct AdaptivePoolingOptions {
+  std::string data_format = {};  // "channels_last" when left out, or "channels_first"
+  std::string name = {};
+};
+
+// Reduces windows so that `output_size` of them lie along each of 1, 2 or 3 axes, whatever the size of the input:
+// (batch, ..., channels) to (batch, output_size, channels).
+class AdaptivePoolingLayer : public Layer {
+ public:
+  AdaptivePoolingLayer(int axes, bool maximum, Window output_size, AdaptivePoolingOptions options);
+  void visit_fields(FieldVisitor& visitor) override;
+  void fields_changed() override;
+  Tensor call(const Tensor& input, const CallContext& context) override;
+
+ private:
+  int axes_;
+  bool maximum_;
+  Window output_size_;
+  AdaptivePoolingOptions options_;
+};
+
+// The mean of each window along one axis.
+class AdaptiveAveragePooling1DLayer : public AdaptivePoolingLayer {
+ public:
+  explicit AdaptiveAveragePooling1DLayer(Window output_size = 1, AdaptivePoolingOptions options = {})
+      : AdaptivePoolingLayer(1, false, std::move(output_size), std::move(options)) {
+    AdaptiveAveragePooling1DLayer::fields_changed();
+  }
+  std::string class_name() const override { return "AdaptiveAveragePooling1D"; }
+};
+struct AdaptiveAveragePooling1D : LayerHandle<AdaptiveAveragePooling1DLayer> {
+  explicit AdaptiveAveragePooling1D(Window output_size, AdaptivePoolingOptions options = {})
+      : LayerHandle<AdaptiveAveragePooling1DLayer>(
+            std::make_shared<AdaptiveAveragePooling1DLayer>(std::move(output_size), std::move(options))) {}
+};
+
+// The mean of each window along two axes.
+class AdaptiveAveragePooling2DLayer : public AdaptivePoolingLayer {
+ public:
+  explicit AdaptiveAveragePooling2DLayer(Window output_size = 1, AdaptivePoolingOptions options = {})
+      : AdaptivePoolingLayer(2, false, std::move(output_size), std::move(options)) {
+    AdaptiveAveragePooling2DLayer::fields_changed();
+  }
+  std::string class_name() const override { return "AdaptiveAveragePooling2D"; }
+};
+struct AdaptiveAveragePooling2D : LayerHandle<AdaptiveAveragePooling2DLayer> {
+  explicit AdaptiveAveragePooling2D(Window output_size, AdaptivePoolingOptions options = {})
+      : LayerHandle<AdaptiveAveragePooling2DLayer>(
+            std::make_shared<AdaptiveAveragePooling2DLayer>(std::move(output_size), std::move(options))) {}
+};
+
+// The mean of each window along three axes.
+class AdaptiveAveragePooling3DLayer : public AdaptivePoolingLayer {
+ public:
+  explicit AdaptiveAveragePooling3DLayer(Window output_size = 1, AdaptivePoolingOptions options = {})
+      : AdaptivePoolingLayer(3, false, std::move(output_size), std::move(options)) {
+    AdaptiveAveragePooling3DLayer::fields_changed();
+  }
+  std::string class_name() const override { return "AdaptiveAveragePooling3D"; }
+};
+struct AdaptiveAveragePooling3D : LayerHandle<AdaptiveAveragePooling3DLayer> {
+  explicit AdaptiveAveragePooling3D(Window output_size, AdaptivePoolingOptions options = {})
+      : LayerHandle<AdaptiveAveragePooling3DLayer>(
+            std::make_shared<AdaptiveAveragePooling3DLayer>(std::move(output_size), std::move(options))) {}
+};
+
+// The largest element of each window along one axis.
+class AdaptiveMaxPooling1DLayer : public AdaptivePoolingLayer {
+ public:
+  explicit AdaptiveMaxPooling1DLayer(Window output_size = 1, AdaptivePoolingOptions options = {})
+      : AdaptivePoolingLayer(1, true, std::move(output_size), std::move(options)) {
+    AdaptiveMaxPooling1DLayer::fields_changed();
+  }
+  std::string class_name() const override { return "AdaptiveMaxPooling1D"; }
+};
+struct AdaptiveMaxPooling1D : LayerHandle<AdaptiveMaxPooling1DLayer> {
+  explicit AdaptiveMaxPooling1D(Window output_size, AdaptivePoolingOptions options = {})
+      : LayerHandle<AdaptiveMaxPooling1DLayer>(
+            std::make_shared<AdaptiveMaxPooling1DLayer>(std::move(output_size), std::move(options))) {}
+};
+
+// The largest element of each window along two axes.
+class AdaptiveMaxPooling2DLayer : public AdaptivePoolingLayer {
+ public:
+  explicit AdaptiveMaxPooling2DLayer(Window output_size = 1, AdaptivePoolingOptions options = {})
+      : AdaptivePoolingLayer(2, true, std::move(output_size), std::move(options)) {
+    AdaptiveMaxPooling2DLayer::fields_changed();
+  }
+  std::string class_name() const override { return "AdaptiveMaxPooling2D"; }
+};
+struct AdaptiveMaxPooling2D : LayerHandle<AdaptiveMaxPooling2DLayer> {
+  explicit AdaptiveMaxPooling2D(Window output_size, AdaptivePoolingOptions options = {})
+      : LayerHandle<AdaptiveMaxPooling2DLayer>(
+            std::make_shared<AdaptiveMaxPooling2DLayer>(std::move(output_size), std::move(options))) {}
+};
+
+// The largest element of each window along three axes.
+class AdaptiveMaxPooling3DLayer : public AdaptivePoolingLayer {
+ public:
+  explicit AdaptiveMaxPooling3DLayer(Window output_size = 1, AdaptivePoolingOptions options = {})
+      : AdaptivePoolingLayer(3, true, std::move(output_size), std::move(options)) {
+    AdaptiveMaxPooling3DLayer::fields_changed();
+  }
+  std::string class_name() const override { return "AdaptiveMaxPooling3D"; }
+};
+struct AdaptiveMaxPooling3D : LayerHandle<AdaptiveMaxPooling3DLayer> {
+  explicit AdaptiveMaxPooling3D(Window output_size, AdaptivePoolingOptions options = {})
+      : LayerHandle<AdaptiveMaxPooling3DLayer>(
+            std::make_shared<AdaptiveMaxPooling3DLayer>(std::move(output_size), std::move(options))) {}
+};
+
+}  // namespace cohort::layers

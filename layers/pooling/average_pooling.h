@@ -1,0 +1,62 @@
+#pragma once
+
+#include "cohort/layers/pooling/pooling.h"
+
+namespace cohort::layers {
+
+// The mean of each window, padding left out; the classes below fix how many axes the windows have.
+class AveragePoolingLayer : public PoolingLayer {
+ public:
+  using PoolingLayer::PoolingLayer;
+
+ protected:
+  Tensor pool(const Tensor& input, const std::vector<std::int64_t>& pool_size,
+              const ops::PoolOptions& options) const override;
+};
+
+// Of (batch, steps, channels).
+class AveragePooling1DLayer : public AveragePoolingLayer {
+ public:
+  explicit AveragePooling1DLayer(Window pool_size = 2, PoolingOptions options = {})
+      : AveragePoolingLayer(1, std::move(pool_size), std::move(options)) {
+    AveragePooling1DLayer::fields_changed();
+  }
+  std::string class_name() const override { return "AveragePooling1D"; }
+};
+struct AveragePooling1D : LayerHandle<AveragePooling1DLayer> {
+  explicit AveragePooling1D(Window pool_size = 2, PoolingOptions options = {})
+      : LayerHandle<AveragePooling1DLayer>(
+            std::make_shared<AveragePooling1DLayer>(std::move(pool_size), std::move(options))) {}
+};
+
+// Of (batch, height, width, channels).
+class AveragePooling2DLayer : public AveragePoolingLayer {
+ public:
+  explicit AveragePooling2DLayer(Window pool_size = 2, PoolingOptions options = {})
+      : AveragePoolingLayer(2, std::move(pool_size), std::move(options)) {
+    AveragePooling2DLayer::fields_changed();
+  }
+  std::string class_name() const override { return "AveragePooling2D"; }
+};
+struct AveragePooling2D : LayerHandle<AveragePooling2DLayer> {
+  explicit AveragePooling2D(Window pool_size = 2, PoolingOptions options = {})
+      : LayerHandle<AveragePooling2DLayer>(
+            std::make_shared<AveragePooling2DLayer>(std::move(pool_size), std::move(options))) {}
+};
+
+// Of (batch, depth, height, width, channels).
+class AveragePooling3DLayer : public AveragePoolingLayer {
+ public:
+  explicit AveragePooling3DLayer(Window pool_size = 2, PoolingOptions options = {})
+      : AveragePoolingLayer(3, std::move(pool_size), std::move(options)) {
+    AveragePooling3DLayer::fields_changed();
+  }
+  std::string class_name() const override { return "AveragePooling3D"; }
+};
+struct AveragePooling3D : LayerHandle<AveragePooling3DLayer> {
+  explicit AveragePooling3D(Window pool_size = 2, PoolingOptions options = {})
+      : LayerHandle<AveragePooling3DLayer>(
+            std::make_shared<AveragePooling3DLayer>(std::move(pool_size), std::move(options))) {}
+};
+
+}  // namespace cohort::layers

@@ -1,0 +1,50 @@
+#include "cohort/layers/pooling/global_pooling.h"
+
+#include "cohort/layers/spatial.h"
+#include "cohort/ops/math.h"
+#include "cohort/ops/reduce.h"
+
+namespace cohort::layers {
+
+GlobalPoolingLayer::GlobalPoolingLayer(int axes, bool maximum, GlobalPoolingOptions options)
+    : axes_(axes), maximum_(maximum), options_(std::move(options)) {
+  // The only one in Keras that looks at a mask.
+  supports_masking_ = axes == 1 && !maximum;
+  if (!options_.name.empty()) set_name(options_.name);
+}
+
+void GlobalPoolingLayer::visit_fields(FieldVisitor& visitor) {
+  Layer::visit_fields(visitor);
+  visitor.field("data_format", options_.data_format);
+  visitor.field("keepdims", options_.keepdims);
+}
+
+void GlobalPoolingLayer::fields_changed() { check_data_format(*this, options_.data_format); }
+
+Tensor GlobalPoolingLayer::call(const Tensor& input, const CallContext& context) {
+  check_spatial_rank(*this, input.shape(), axes_, options_.data_format);
+  const ops::Axes axes(spatial_positions(axes_, options_.data_format));
+  if (maximum_) return ops::max(input, axes, options_.keepdims);
+  const Tensor mask = supports_masking_ && context.mask.is_leaf() ? context.mask.leaf() : Tensor();
+  if (!mask.defined()) return ops::mean(input, axes, options_.keepdims);
+  const Tensor counts =
+      ops::expand_dims(ops::cast(mask, DType::Bool), options_.data_format == "channels_first" ? 1 : 2);
+  const Tensor sum = ops::sum(ops::where(counts, input, 0.0), axes, options_.keepdims);
+  return sum / ops::sum(ops::cast(counts, input.dtype()), axes, options_.keepdims);
+}
+
+Element GlobalPoolingLayer::compute_mask(const Element&, const Element&) { return {}; }
+
+namespace {
+
+[[maybe_unused]] const bool registered[] = {
+    Layer::registry().add("GlobalAveragePooling1D", [] { return std::make_shared<GlobalAveragePooling1DLayer>(); }),
+    Layer::registry().add("GlobalAveragePooling2D", [] { return std::make_shared<GlobalAveragePooling2DLayer>(); }),
+    Layer::registry().add("GlobalAveragePooling3D", [] { return std::make_shared<GlobalAveragePooling3DLayer>(); }),
+    Layer::registry().add("GlobalMaxPooling1D", [] { return std::make_shared<GlobalMaxPooling1DLayer>(); }),
+    Layer::registry().add("GlobalMaxPooling2D", [] { return std::make_shared<GlobalMaxPooling2DLayer>(); }),
+    Layer::registry().add("GlobalMaxPooling3D", [] { return std::make_shared<GlobalMaxPooling3DLayer>(); }),
+};
+
+}  // namespace
+}  // namespace cohort::layers

@@ -1,0 +1,115 @@
+#pragma once
+
+#include <string>
+
+#include "cohort/model/layer.h"
+
+namespace cohort::layers {
+
+struct GlobalPoolingOptions {
+  std::string data_format = {};  // "channels_last" when left out, or "channels_first"
+  bool keepdims = false;
+  std::string name = {};
+};
+
+// What the layers share that reduce all of 1, 2 or 3 axes: (batch, ..., channels) to (batch, channels), or with
+// keepdims to (batch, 1, ..., channels).
+class GlobalPoolingLayer : public Layer {
+ public:
+  GlobalPoolingLayer(int axes, bool maximum, GlobalPoolingOptions options);
+  void visit_fields(FieldVisitor& visitor) override;
+  void fields_changed() override;
+  Tensor call(const Tensor& input, const CallContext& context) override;
+  Element compute_mask(const Element& inputs, const Element& mask) override;
+
+ private:
+  int axes_;
+  bool maximum_;
+  GlobalPoolingOptions options_;
+};
+
+// The mean over the steps; of the steps a mask lets count.
+class GlobalAveragePooling1DLayer : public GlobalPoolingLayer {
+ public:
+  explicit GlobalAveragePooling1DLayer(GlobalPoolingOptions options = {})
+      : GlobalPoolingLayer(1, false, std::move(options)) {
+    GlobalAveragePooling1DLayer::fields_changed();
+  }
+  std::string class_name() const override { return "GlobalAveragePooling1D"; }
+};
+struct GlobalAveragePooling1D : LayerHandle<GlobalAveragePooling1DLayer> {
+  explicit GlobalAveragePooling1D(GlobalPoolingOptions options = {})
+      : LayerHandle<GlobalAveragePooling1DLayer>(std::make_shared<GlobalAveragePooling1DLayer>(std::move(options))) {}
+};
+
+// The mean over height and width.
+class GlobalAveragePooling2DLayer : public GlobalPoolingLayer {
+ public:
+  explicit GlobalAveragePooling2DLayer(GlobalPoolingOptions options = {})
+      : GlobalPoolingLayer(2, false, std::move(options)) {
+    GlobalAveragePooling2DLayer::fields_changed();
+  }
+  std::string class_name() const override { return "GlobalAveragePooling2D"; }
+};
+struct GlobalAveragePooling2D : LayerHandle<GlobalAveragePooling2DLayer> {
+  explicit GlobalAveragePooling2D(GlobalPoolingOptions options = {})
+      : LayerHandle<GlobalAveragePooling2DLayer>(std::make_shared<GlobalAveragePooling2DLayer>(std::move(options))) {}
+};
+
+// The mean over depth, height and width.
+class GlobalAveragePooling3DLayer : public GlobalPoolingLayer {
+ public:
+  explicit GlobalAveragePooling3DLayer(GlobalPoolingOptions options = {})
+      : GlobalPoolingLayer(3, false, std::move(options)) {
+    GlobalAveragePooling3DLayer::fields_changed();
+  }
+  std::string class_name() const override { return "GlobalAveragePooling3D"; }
+};
+struct GlobalAveragePooling3D : LayerHandle<GlobalAveragePooling3DLayer> {
+  explicit GlobalAveragePooling3D(GlobalPoolingOptions options = {})
+      : LayerHandle<GlobalAveragePooling3DLayer>(std::make_shared<GlobalAveragePooling3DLayer>(std::move(options))) {}
+};
+
+// The largest element over the steps.
+class GlobalMaxPooling1DLayer : public GlobalPoolingLayer {
+ public:
+  explicit GlobalMaxPooling1DLayer(GlobalPoolingOptions options = {})
+      : GlobalPoolingLayer(1, true, std::move(options)) {
+    GlobalMaxPooling1DLayer::fields_changed();
+  }
+  std::string class_name() const override { return "GlobalMaxPooling1D"; }
+};
+struct GlobalMaxPooling1D : LayerHandle<GlobalMaxPooling1DLayer> {
+  explicit GlobalMaxPooling1D(GlobalPoolingOptions options = {})
+      : LayerHandle<GlobalMaxPooling1DLayer>(std::make_shared<GlobalMaxPooling1DLayer>(std::move(options))) {}
+};
+
+// The largest element over height and width.
+class GlobalMaxPooling2DLayer : public GlobalPoolingLayer {
+ public:
+  explicit GlobalMaxPooling2DLayer(GlobalPoolingOptions options = {})
+      : GlobalPoolingLayer(2, true, std::move(options)) {
+    GlobalMaxPooling2DLayer::fields_changed();
+  }
+  std::string class_name() const override { return "GlobalMaxPooling2D"; }
+};
+struct GlobalMaxPooling2D : LayerHandle<GlobalMaxPooling2DLayer> {
+  explicit GlobalMaxPooling2D(GlobalPoolingOptions options = {})
+      : LayerHandle<GlobalMaxPooling2DLayer>(std::make_shared<GlobalMaxPooling2DLayer>(std::move(options))) {}
+};
+
+// The largest element over depth, height and width.
+class GlobalMaxPooling3DLayer : public GlobalPoolingLayer {
+ public:
+  explicit GlobalMaxPooling3DLayer(GlobalPoolingOptions options = {})
+      : GlobalPoolingLayer(3, true, std::move(options)) {
+    GlobalMaxPooling3DLayer::fields_changed();
+  }
+  std::string class_name() const override { return "GlobalMaxPooling3D"; }
+};
+struct GlobalMaxPooling3D : LayerHandle<GlobalMaxPooling3DLayer> {
+  explicit GlobalMaxPooling3D(GlobalPoolingOptions options = {})
+      : LayerHandle<GlobalMaxPooling3DLayer>(std::make_shared<GlobalMaxPooling3DLayer>(std::move(options))) {}
+};
+
+}  // namespace cohort::layers

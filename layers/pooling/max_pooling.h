@@ -1,0 +1,59 @@
+#pragma once
+
+#include "cohort/layers/pooling/pooling.h"
+
+namespace cohort::layers {
+
+// The largest element of each window; the classes below fix how many axes the windows have.
+class MaxPoolingLayer : public PoolingLayer {
+ public:
+  using PoolingLayer::PoolingLayer;
+
+ protected:
+  Tensor pool(const Tensor& input, const std::vector<std::int64_t>& pool_size,
+              const ops::PoolOptions& options) const override;
+};
+
+// Of (batch, steps, channels).
+class MaxPooling1DLayer : public MaxPoolingLayer {
+ public:
+  explicit MaxPooling1DLayer(Window pool_size = 2, PoolingOptions options = {})
+      : MaxPoolingLayer(1, std::move(pool_size), std::move(options)) {
+    MaxPooling1DLayer::fields_changed();
+  }
+  std::string class_name() const override { return "MaxPooling1D"; }
+};
+struct MaxPooling1D : LayerHandle<MaxPooling1DLayer> {
+  explicit MaxPooling1D(Window pool_size = 2, PoolingOptions options = {})
+      : LayerHandle<MaxPooling1DLayer>(std::make_shared<MaxPooling1DLayer>(std::move(pool_size), std::move(options))) {}
+};
+
+// Of (batch, height, width, channels).
+class MaxPooling2DLayer : public MaxPoolingLayer {
+ public:
+  explicit MaxPooling2DLayer(Window pool_size = 2, PoolingOptions options = {})
+      : MaxPoolingLayer(2, std::move(pool_size), std::move(options)) {
+    MaxPooling2DLayer::fields_changed();
+  }
+  std::string class_name() const override { return "MaxPooling2D"; }
+};
+struct MaxPooling2D : LayerHandle<MaxPooling2DLayer> {
+  explicit MaxPooling2D(Window pool_size = 2, PoolingOptions options = {})
+      : LayerHandle<MaxPooling2DLayer>(std::make_shared<MaxPooling2DLayer>(std::move(pool_size), std::move(options))) {}
+};
+
+// Of (batch, depth, height, width, channels).
+class MaxPooling3DLayer : public MaxPoolingLayer {
+ public:
+  explicit MaxPooling3DLayer(Window pool_size = 2, PoolingOptions options = {})
+      : MaxPoolingLayer(3, std::move(pool_size), std::move(options)) {
+    MaxPooling3DLayer::fields_changed();
+  }
+  std::string class_name() const override { return "MaxPooling3D"; }
+};
+struct MaxPooling3D : LayerHandle<MaxPooling3DLayer> {
+  explicit MaxPooling3D(Window pool_size = 2, PoolingOptions options = {})
+      : LayerHandle<MaxPooling3DLayer>(std::make_shared<MaxPooling3DLayer>(std::move(pool_size), std::move(options))) {}
+};
+
+}  // namespace cohort::layers

@@ -1,0 +1,42 @@
+#include "cohort/layers/pooling/pooling.h"
+
+#include <optional>
+
+#include "cohort/layers/spatial.h"
+
+namespace cohort::layers {
+
+PoolingLayer::PoolingLayer(int axes, Window pool_size, PoolingOptions options)
+    : axes_(axes), pool_size_(std::move(pool_size)), options_(std::move(options)) {
+  if (!options_.name.empty()) set_name(options_.name);
+}
+
+void PoolingLayer::visit_fields(FieldVisitor& visitor) {
+  Layer::visit_fields(visitor);
+  visitor.field("pool_size", pool_size_.sizes);
+  visitor.field("padding", options_.padding);
+  std::optional<std::vector<std::int64_t>> strides = options_.strides.sizes;
+  visitor.field("strides", strides);
+  options_.strides.sizes = strides.value_or(std::vector<std::int64_t>{});
+  visitor.field("data_format", options_.data_format);
+}
+
+void PoolingLayer::fields_changed() {
+  pool_size_.standardize(class_name(), "pool_size", axes_);
+  if (options_.strides.sizes.empty()) options_.strides = pool_size_;
+  options_.strides.standardize(class_name(), "strides", axes_);
+  check_data_format(*this, options_.data_format);
+  if (options_.padding != "valid" && options_.padding != "same") {
+    throw invalid_argument(class_name(), "padding must be 'valid' or 'same'",
+                           {{"padding", "'" + options_.padding + "'"}});
+  }
+}
+
+Tensor PoolingLayer::call(const Tensor& input, const CallContext&) {
+  check_spatial_rank(*this, input.shape(), axes_, options_.data_format);
+  const Tensor pooled =
+      pool(to_channels_last(input, options_.data_format), pool_size_.sizes, {options_.strides.sizes, options_.padding});
+  return from_channels_last(pooled, options_.data_format);
+}
+
+}  // namespace cohort::layers
