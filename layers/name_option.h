@@ -2,10 +2,13 @@
 
 #include <string>
 
+#include "cohort/model/dtype_policy.h"
+
 namespace cohort::layers {
 
-// The options of a layer that has none but its name.
+// The options of a layer that has none of its own.
 struct NameOption {
+  DTypePolicy dtype = {};
   std::string name = {};
 };
 

@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "cohort/core/dispatch.h"
 #include "cohort/core/masks.h"
 
 namespace cohort {
@@ -149,6 +150,11 @@ Tensors FunctionalGraph::bind(const Element& inputs) const {
       throw invalid_argument(who_, "input '" + names[i] + "' must have shape " + symbols[i].shape().to_string(),
                              {{"shape", tensors[i].shape()}});
     }
+    if (is_floating(tensors[i].dtype()) && tensors[i].dtype() != symbols[i].dtype()) {
+      const Tensor mask = mask_of(tensors[i]);
+      tensors[i] = run_op("Cast", {tensors[i]}, {{"dtype", symbols[i].dtype()}});
+      if (mask.defined()) set_mask(tensors[i], mask);
+    }
   }
   return tensors;
 }
@@ -167,7 +173,8 @@ Element FunctionalGraph::run(const Element& inputs, const CallContext& context) 
       argument_masks.push_back(masks[static_cast<std::size_t>(slot)]);
     }
     const Symbols& like = step.call->inputs;
-    const CallContext call{.training = context.training, .mask = like.with_leaves(argument_masks)};
+    const CallContext call{
+        .training = context.training, .mask = like.with_leaves(argument_masks), .arguments = step.call->arguments};
     const Tensors results = step.call->layer->apply(like.with_leaves(arguments), call).flatten();
     for (std::size_t i = 0; i < results.size(); ++i) {
       values[static_cast<std::size_t>(step.first_output) + i] = results[i];

@@ -18,6 +18,7 @@ class InputLayer : public Layer {
   void visit_fields(FieldVisitor& visitor) override;
   std::vector<std::string> ignored_fields() const override { return {"sparse", "ragged", "optional"}; }
   void fields_changed() override;
+  bool writes_dtype_policy() const override { return false; }
 
   // With the batch as axis 0.
   const TensorSpec& spec() const { return spec_; }
@@ -26,6 +27,7 @@ class InputLayer : public Layer {
 
  private:
   TensorSpec spec_;
+  DType dtype_ = DType::Float32;
   Shape batch_shape_;
 };
 

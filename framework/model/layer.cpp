@@ -5,8 +5,10 @@
 #include "cohort/core/dispatch.h"
 #include "cohort/core/masks.h"
 #include "cohort/graph/trace.h"
+#include "cohort/model/layer_arguments.h"
 #include "cohort/model/layer_call_scope.h"
 #include "cohort/model/layer_masks.h"
+#include "cohort/variables/autocast.h"
 
 namespace cohort {
 namespace {
@@ -18,6 +20,7 @@ std::recursive_mutex& build_mutex() {
 }
 
 thread_local int call_depth = 0;
+thread_local bool call_training = false;
 // The error that already carries a layer's name, so that the layers around it leave it alone.
 thread_local std::string named_error;
 
@@ -25,10 +28,15 @@ std::string who(const Layer& layer) { return layer.class_name() + " '" + layer.n
 
 }  // namespace
 
-LayerCallScope::LayerCallScope(Layer& layer) : name_(layer.name()) {
+LayerCallScope::LayerCallScope(Layer& layer, bool training)
+    : name_(layer.name()), outer_training_(std::exchange(call_training, training)) {
   if (call_depth++ == 0) layer.clear_losses();
 }
-LayerCallScope::~LayerCallScope() { --call_depth; }
+LayerCallScope::~LayerCallScope() {
+  --call_depth;
+  call_training = outer_training_;
+}
+bool LayerCallScope::training() { return call_training; }
 
 Layer::Layer() = default;
 Layer::~Layer() = default;
@@ -36,6 +44,8 @@ Layer::~Layer() = default;
 void Layer::build_many(const std::vector<Shape>& inputs) {
   if (!inputs.empty()) build(inputs[0]);
 }
+
+void Layer::build_element(const ShapeTree& inputs) { build_many(inputs.flatten()); }
 
 Tensor Layer::call(const Tensor&, const CallContext&) {
   throw unimplemented(who(*this), "a layer must override call (call_many for several inputs)");
@@ -55,13 +65,17 @@ Element Layer::call_element(const Element& inputs, const CallContext& context) {
 Element Layer::compute_mask(const Element&, const Element& mask) { return supports_masking_ ? mask : Element(); }
 
 void Layer::ensure_built(const std::vector<Shape>& inputs) {
+  ensure_built_element(inputs.size() == 1 ? ShapeTree(inputs[0]) : ShapeTree::tuple({inputs.begin(), inputs.end()}));
+}
+
+void Layer::ensure_built_element(const ShapeTree& inputs) {
   if (built_) return;
   std::lock_guard lock(build_mutex());
   if (built_) return;
   EagerScope eager;
   const std::size_t weights = weights_.size(), sublayers = sublayers_.size(), metrics = metrics_.size();
   try {
-    build_many(inputs);
+    build_element(inputs);
   } catch (...) {
     // The next attempt makes them all again.
     const auto cut = [](auto& list, std::size_t size) {
@@ -76,28 +90,37 @@ void Layer::ensure_built(const std::vector<Shape>& inputs) {
   built_ = true;
 }
 
-Element Layer::apply(const Element& inputs, const CallContext& context) {
-  LayerCallScope scope(*this);
+// Computes in the layer's type whatever the type of its variables, and not in that of a layer around it.
+Element Layer::call_in_policy(const Element& inputs, const CallContext& context) {
+  const DType dtype = compute_dtype();
+  const AutocastScope autocast(is_floating(dtype) ? std::optional(dtype) : std::nullopt);
+  return call_element(inputs, context);
+}
+
+Element Layer::apply(const Element& given, const CallContext& given_context) {
+  LayerCallScope scope(*this, given_context.training);
   std::optional<VariableCreatorScope> variables;
   if (VariableCreator* creator = variable_creator()) variables.emplace(creator);
   try {
-    std::vector<Shape> shapes;
+    Element inputs = given;
+    CallContext context = given_context;
+    settle_arguments(*this, inputs, context);
     Tensors leaves = inputs.flatten();
+    const bool casts = casts_inputs() && is_floating(compute_dtype());
     for (Tensor& leaf : leaves) {
       if (!leaf.defined()) throw invalid_argument(who(*this), "a tensor with a value is expected as input");
-      shapes.push_back(leaf.shape());
       // Floats arrive in the layer's own type; integers are left to the layer.
-      if (is_floating(leaf.dtype()) && leaf.dtype() != dtype_) {
+      if (casts && is_floating(leaf.dtype()) && leaf.dtype() != compute_dtype()) {
         const Tensor mask = mask_of(leaf);
-        leaf = run_op("Cast", {leaf}, {{"dtype", dtype_}});
+        leaf = run_op("Cast", {leaf}, {{"dtype", compute_dtype()}});
         if (mask.defined()) set_mask(leaf, mask);
       }
     }
-    ensure_built(shapes);
-    const Element arguments = inputs.with_leaves(leaves);
-    const Element masks = input_masks(*this, arguments, context.mask);
-    Element outputs = call_element(arguments, {.training = context.training, .mask = masks});
-    mask_outputs(*this, arguments, masks, outputs);
+    inputs = inputs.with_leaves(leaves);
+    ensure_built_element(inputs.map([](const Tensor& leaf) { return leaf.shape(); }));
+    context.mask = input_masks(*this, inputs, context.mask);
+    Element outputs = call_in_policy(inputs, context);
+    mask_outputs(*this, inputs, context.mask, outputs);
     if (activity_regularizer_) {
       for (const Tensor& output : outputs.flatten()) {
         Tensor loss = (*activity_regularizer_)(output);
@@ -122,8 +145,16 @@ Element Layer::apply(const Element& inputs, const CallContext& context) {
   }
 }
 
+namespace {
+
+CallContext told(const CallOptions& options) {
+  return {options.training.value_or(LayerCallScope::training()), options.mask, options.arguments};
+}
+
+}  // namespace
+
 Tensor Layer::operator()(const Tensor& input, const CallOptions& options) {
-  const Element output = apply(input, {options.training, options.mask});
+  const Element output = apply(input, told(options));
   if (!output.is_leaf()) {
     throw failed_precondition(who(*this), "a layer of several outputs is called with apply()");
   }
@@ -131,7 +162,7 @@ Tensor Layer::operator()(const Tensor& input, const CallOptions& options) {
 }
 
 Tensor Layer::operator()(const Tensors& inputs, const CallOptions& options) {
-  const Element output = apply(Element::tuple({inputs.begin(), inputs.end()}), {options.training, options.mask});
+  const Element output = apply(Element::tuple({inputs.begin(), inputs.end()}), told(options));
   if (!output.is_leaf()) {
     throw failed_precondition(who(*this), "a layer of several outputs is called with apply()");
   }

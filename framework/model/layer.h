@@ -17,6 +17,7 @@
 #include "cohort/core/tensor.h"
 #include "cohort/data/element.h"
 #include "cohort/metrics/metric.h"
+#include "cohort/model/dtype_policy.h"
 #include "cohort/model/regularizer.h"
 #include "cohort/model/symbolic_tensor.h"
 #include "cohort/variables/constraint.h"
@@ -32,20 +33,27 @@ struct CallContext {
   // A tree like the inputs, (batch, steps) of booleans as a rule, undefined where an input has none: mask.leaf() for a
   // layer of one input, mask[1].leaf() for the second of several.
   Element mask = {};
+  // Call arguments that are not tensors, by Keras's names: {{"use_causal_mask", true}}.
+  Attributes arguments = {};
 };
 // What a caller may say: model(x, {.training = true}). Without masks, those the inputs carry are used.
 struct CallOptions {
-  bool training = false;
+  std::optional<bool> training = std::nullopt;  // none: as the layer call around this one, false outside of any
   Element mask = {};
+  Attributes arguments = {};
 };
 
+using ShapeTree = Tree<Shape>;
+struct RematMode;
+
 struct WeightOptions {
-  Ref<Initializer> initializer = {};  // none: glorot_uniform for floats, zeros otherwise
-  DType dtype = DType::Float32;
+  Ref<Initializer> initializer = {};          // none: glorot_uniform for floats, zeros otherwise
+  std::optional<DType> dtype = std::nullopt;  // none: the layer's
   bool trainable = true;
   Ref<Regularizer> regularizer = {};
   Ref<Constraint> constraint = {};
   Aggregation aggregation = Aggregation::Mean;
+  bool autocast = true;  // false: read as it is under mixed precision too (moving statistics)
 };
 
 // A step of a model: weights and a computation made of ops. A user derives, makes weights in build() and computes in
@@ -66,11 +74,17 @@ class Layer : public Configurable, public std::enable_shared_from_this<Layer> {
   // Makes the weights for inputs of this shape; called once, before the first call, outside every trace.
   virtual void build(const Shape&) {}
   virtual void build_many(const std::vector<Shape>& inputs);  // of layers with several inputs
+  virtual void build_element(const ShapeTree& inputs);        // of layers that name their arguments
   // The computation. A layer of one input overrides call, one of several overrides call_many, one that returns more
   // than a tensor overrides call_element.
   virtual Tensor call(const Tensor& input, const CallContext& context);
   virtual Tensor call_many(const Tensors& inputs, const CallContext& context);
   virtual Element call_element(const Element& inputs, const CallContext& context);
+  // The tensor arguments of call by Keras's names, in Keras's order: {"query", "value", "key", ...}. A layer that names
+  // them gets a dict of the given ones in build_element and call_element (a list argument is a tuple under its name),
+  // bare when only the first is given; context.mask is a tree like it. An argument "mask" is handed over as the first
+  // one's mask in the context.
+  virtual std::vector<std::string> argument_names() const { return {}; }
   // The masks its outputs carry, given those of its inputs (a tree like them); by default these when supports_masking,
   // else none.
   virtual Element compute_mask(const Element& inputs, const Element& mask);
@@ -80,13 +94,14 @@ class Layer : public Configurable, public std::enable_shared_from_this<Layer> {
   Tensor operator()(const Tensors& inputs, const CallOptions& options = {});
   Element apply(const Element& inputs, const CallContext& context);
   // On symbols: becomes part of a functional model. The layer must be shared (made by its handle or by make<T>).
-  SymbolicTensor operator()(const SymbolicTensor& input);
-  SymbolicTensor operator()(const std::vector<SymbolicTensor>& inputs);
-  SymbolicTensor operator()(std::initializer_list<SymbolicTensor> inputs) {
-    return (*this)(std::vector<SymbolicTensor>(inputs));
+  SymbolicTensor operator()(const SymbolicTensor& input, const CallOptions& options = {});
+  SymbolicTensor operator()(const std::vector<SymbolicTensor>& inputs, const CallOptions& options = {});
+  SymbolicTensor operator()(std::initializer_list<SymbolicTensor> inputs, const CallOptions& options = {}) {
+    return (*this)(std::vector<SymbolicTensor>(inputs), options);
   }
-  Symbols apply_symbols(const Symbols& inputs);
+  Symbols apply_symbols(const Symbols& inputs, const Attributes& arguments = {});
   // Makes the weights for inputs of these shapes unless that was done.
+  void ensure_built_element(const ShapeTree& inputs);
   void ensure_built(const std::vector<Shape>& inputs);
   // The calls on symbols so far, oldest first; input() and output() are those of the only one.
   const std::vector<std::weak_ptr<LayerCall>>& inbound_calls() const { return inbound_calls_; }
@@ -102,8 +117,14 @@ class Layer : public Configurable, public std::enable_shared_from_this<Layer> {
   bool trainable() const { return trainable_; }
   // Freezes or thaws this layer and all below it.
   void set_trainable(bool trainable);
-  DType dtype() const { return dtype_; }
+  // What it computes in and what its variables hold; dtype() is the latter.
+  const DTypePolicy& dtype_policy() const { return dtype_policy_; }
+  void set_dtype_policy(const DTypePolicy& policy) { dtype_policy_ = policy; }
+  DType compute_dtype() const { return dtype_policy_.compute_dtype(); }
+  DType dtype() const { return dtype_policy_.variable_dtype(); }
   bool supports_masking() const { return supports_masking_; }
+  // When to compute its outputs again in the backward pass rather than keep what lies between (model/remat.h).
+  void set_remat(std::shared_ptr<const RematMode> mode) { remat_ = std::move(mode); }
 
   // In Keras's order: this layer's own first, then its sub-layers'; trainable ones before the others in weights().
   Variables trainable_variables() const;
@@ -135,12 +156,16 @@ class Layer : public Configurable, public std::enable_shared_from_this<Layer> {
     Tensor operator()(const Tensors& inputs, const CallOptions& options = {}) const {
       return (*this->get())(inputs, options);
     }
-    SymbolicTensor operator()(const SymbolicTensor& input) const { return (*this->get())(input); }
-    SymbolicTensor output() const { return this->get()->output(); }
-    SymbolicTensor operator()(const std::vector<SymbolicTensor>& inputs) const { return (*this->get())(inputs); }
-    SymbolicTensor operator()(std::initializer_list<SymbolicTensor> inputs) const {
-      return (*this->get())(std::vector<SymbolicTensor>(inputs));
+    SymbolicTensor operator()(const SymbolicTensor& input, const CallOptions& options = {}) const {
+      return (*this->get())(input, options);
     }
+    SymbolicTensor operator()(const std::vector<SymbolicTensor>& inputs, const CallOptions& options = {}) const {
+      return (*this->get())(inputs, options);
+    }
+    SymbolicTensor operator()(std::initializer_list<SymbolicTensor> inputs, const CallOptions& options = {}) const {
+      return (*this->get())(std::vector<SymbolicTensor>(inputs), options);
+    }
+    SymbolicTensor output() const { return this->get()->output(); }
   };
 
  protected:
@@ -160,11 +185,18 @@ class Layer : public Configurable, public std::enable_shared_from_this<Layer> {
   void mark_built() { built_ = true; }
   // Where the weights made in its calls live, whatever scope the caller is in; nullptr: as the caller's scope says.
   virtual VariableCreator* variable_creator() const { return nullptr; }
+  // False for one that leaves floating inputs as they come: a model whose layers cast for themselves.
+  virtual bool casts_inputs() const { return true; }
   // Notes a call on symbols; the symbols of its outputs.
-  Symbols add_call(const Symbols& inputs, const ElementSpec& outputs);
+  Symbols add_call(const Symbols& inputs, const ElementSpec& outputs, const Attributes& arguments = {});
+  // Takes over the dtype policy and the name that a layer's options hold.
+  template <class Options>
+  void take_options(const Options& options) {
+    if constexpr (requires { options.dtype; }) set_dtype_policy(options.dtype);
+    if (!options.name.empty()) set_name(options.name);
+  }
   bool supports_masking_ = false;
   bool trainable_ = true;
-  DType dtype_ = DType::Float32;
   Ref<Regularizer> activity_regularizer_;
 
  private:
@@ -177,8 +209,11 @@ class Layer : public Configurable, public std::enable_shared_from_this<Layer> {
   };
   void collect_weights(std::vector<const Weight*>& weights) const;
   void collect_losses(Tensors& losses) const;
+  Element call_in_policy(const Element& inputs, const CallContext& context);
   void note_outputs(const Element& outputs);
 
+  DTypePolicy dtype_policy_;
+  std::shared_ptr<const RematMode> remat_;  // of the scope it was made in
   mutable std::string name_;
   mutable std::mutex mutex_;  // guards the name and what a call leaves behind
   std::atomic<bool> built_ = false;

@@ -11,13 +11,16 @@ class Layer;
 // call forget the penalties of the one before.
 class LayerCallScope {
  public:
-  explicit LayerCallScope(Layer& layer);
+  LayerCallScope(Layer& layer, bool training);
   ~LayerCallScope();
   LayerCallScope(const LayerCallScope&) = delete;
+  // Whether the innermost layer call of this thread is in training; false outside of any.
+  static bool training();
 
  private:
   NameScope name_;
   MaskScope masks_;
+  bool outer_training_;
 };
 
 }  // namespace cohort

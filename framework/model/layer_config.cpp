@@ -10,7 +10,9 @@ void Layer::visit_fields(FieldVisitor& visitor) {
   bool trainable = trainable_;
   visitor.field("trainable", trainable);
   if (trainable != trainable_) set_trainable(trainable);
-  visitor.field("dtype", dtype_);
+  std::string policy = dtype_policy_.name();
+  visitor.field("dtype", policy);
+  if (visitor.reads_config()) dtype_policy_ = DTypePolicy(policy);
 }
 
 }  // namespace cohort

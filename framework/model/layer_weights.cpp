@@ -12,14 +12,16 @@ Variable Layer::add_weight(const std::string& name, const Shape& shape, WeightOp
                            {{"weight", name}, {"shape", shape}}, "Give the input's last axis a size.");
   }
   Ref<Initializer> initializer = options.initializer;
-  if (!initializer) initializer = is_floating(options.dtype) ? "glorot_uniform" : "zeros";
+  const DType dtype = options.dtype.value_or(this->dtype());
+  if (!initializer) initializer = is_floating(dtype) ? "glorot_uniform" : "zeros";
   const std::string& scope = NameScope::current();
-  Variable variable(InitialValue(*initializer, shape, options.dtype),
+  Variable variable(InitialValue(*initializer, shape, dtype),
                     {.name = name,
                      .trainable = options.trainable && trainable_,
-                     .dtype = options.dtype,
+                     .dtype = dtype,
                      .aggregation = options.aggregation,
-                     .path = (scope.empty() ? this->name() : scope) + "/" + name});
+                     .path = (scope.empty() ? this->name() : scope) + "/" + name,
+                     .autocast = options.autocast});
   if (options.constraint) variable.set_constraint(options.constraint);
   weights_.push_back({name, variable, options.regularizer, options.trainable});
   own_weights_.emplace_back(name, variable);

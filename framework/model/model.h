@@ -129,6 +129,7 @@ class Model : public Layer {
  protected:
   Element forward(const Element& x, bool training);
   VariableCreator* variable_creator() const override;
+  bool casts_inputs() const override { return functional() == nullptr; }
 
  private:
   void require_compiled(const char* method) const;

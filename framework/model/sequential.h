@@ -37,6 +37,7 @@ class Sequential : public Model {
   void add_without_building(Ref<Layer> layer);
   void build_from_input();
   void build_for(const TensorSpec& input);
+  bool casts_inputs() const override { return false; }
 
   std::vector<Ref<Layer>> layers_;
   Ref<Layer> input_layer_;

@@ -45,7 +45,7 @@ SymbolicTensor InputLayer::input_symbol() {
   return add_call(Symbols(), ElementSpec(spec_)).leaf();
 }
 
-Symbols Layer::add_call(const Symbols& inputs, const ElementSpec& outputs) {
+Symbols Layer::add_call(const Symbols& inputs, const ElementSpec& outputs, const Attributes& arguments) {
   auto call = std::make_shared<LayerCall>();
   call->layer = weak_from_this().lock();
   if (!call->layer) {
@@ -54,6 +54,7 @@ Symbols Layer::add_call(const Symbols& inputs, const ElementSpec& outputs) {
   }
   call->inputs = inputs;
   call->outputs = outputs;
+  call->arguments = arguments;
   call->index = static_cast<int>(inbound_calls_.size());
   std::vector<Shape> shapes;
   std::vector<SymbolicTensor> symbols;
@@ -67,7 +68,7 @@ Symbols Layer::add_call(const Symbols& inputs, const ElementSpec& outputs) {
   return outputs.with_leaves(symbols);
 }
 
-Symbols Layer::apply_symbols(const Symbols& inputs) {
+Symbols Layer::apply_symbols(const Symbols& inputs, const Attributes& arguments) {
   Specs specs;
   for (const SymbolicTensor& symbol : inputs.flatten()) {
     if (!symbol.defined()) {
@@ -78,23 +79,37 @@ Symbols Layer::apply_symbols(const Symbols& inputs) {
   if (weak_from_this().expired()) return add_call(inputs, {});  // throws
   // The graph is thrown away: only its shapes are wanted, and the weights that came to be.
   ElementSpec outputs;
-  trace(specs, [&](const Tensors& arguments) {
-    const Element result = apply(inputs.with_leaves(arguments), {});
+  trace(specs, [&](const Tensors& leaves) {
+    const Element result = apply(inputs.with_leaves(leaves), {.arguments = arguments});
     outputs = spec_of(result);
     return result.flatten();
   });
   clear_losses();
-  return add_call(inputs, outputs);
+  return add_call(inputs, outputs, arguments);
 }
 
-SymbolicTensor Layer::operator()(const SymbolicTensor& input) {
-  const Symbols output = apply_symbols(input);
-  return output.is_leaf() ? output.leaf() : output.flatten().at(0);
+namespace {
+
+// What a call on symbols keeps of its options.
+Attributes kept(const Layer& layer, const CallOptions& options) {
+  if (!options.mask.empty()) {
+    throw invalid_argument(layer.class_name() + " '" + layer.name() + "'",
+                           "a call on symbols takes its masks from the layers before it", {},
+                           "Use a Masking layer, or a named argument of apply_symbols.");
+  }
+  Attributes arguments = options.arguments;
+  if (options.training) arguments.set("training", *options.training);
+  return arguments;
 }
 
-SymbolicTensor Layer::operator()(const std::vector<SymbolicTensor>& inputs) {
-  const Symbols output = apply_symbols(inputs);
-  return output.is_leaf() ? output.leaf() : output.flatten().at(0);
+}  // namespace
+
+SymbolicTensor Layer::operator()(const SymbolicTensor& input, const CallOptions& options) {
+  return apply_symbols(input, kept(*this, options)).flatten().at(0);
+}
+
+SymbolicTensor Layer::operator()(const std::vector<SymbolicTensor>& inputs, const CallOptions& options) {
+  return apply_symbols(inputs, kept(*this, options)).flatten().at(0);
 }
 
 namespace {

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "cohort/core/attributes.h"
 #include "cohort/core/tensor.h"
 #include "cohort/data/element.h"
 
@@ -53,7 +54,8 @@ struct LayerCall {
   std::shared_ptr<Layer> layer;
   Symbols inputs;
   ElementSpec outputs;
-  int index = 0;  // among the calls of its layer
+  Attributes arguments;  // those that are not symbols
+  int index = 0;         // among the calls of its layer
 };
 
 struct InputOptions {

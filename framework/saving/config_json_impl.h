@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "cohort/core/attributes.h"
 #include "cohort/core/config.h"
 
 // JSON values of configs, for loaders and savers inside the framework; not installed.
@@ -22,10 +23,16 @@ std::string shown(const Json& value);
 // The whole object, its short name, or null for nullptr.
 Json object_to_json(const Configurable* object);
 Json config_json(const Configurable& object);
+// Keras's dtype of a layer or model.
+Json policy_to_json(const std::string& name);
 // True for {"class_name": ..., "config": ...}.
 bool is_object_json(const Json& value);
 // The name an object's class is registered under: "Dense", "mine>Scale", "keras.src.ops.numpy>Add".
 std::string registered_name(const Json& object);
+
+// A call argument that is no tensor. Throws, naming `who`, for what no attribute can hold.
+Json attribute_to_json(const AttributeValue& value);
+AttributeValue attribute_from_json(const Json& value, std::string_view who);
 
 // Sets the fields of `object` from a config; `depth` counts the objects around it.
 void read_config(Configurable& object, const Json& config, int depth = 0);

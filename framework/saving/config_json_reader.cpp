@@ -116,19 +116,22 @@ class Reader : public FieldVisitor {
     return json.get<double>();
   }
   std::string text(const char* name, const Json& json) const {
+    if (std::string_view(name) == "dtype" && json.is_object()) return policy_name(name, json);
     if (!json.is_string()) refuse(name, "a string", json);
     return json.get<std::string>();
   }
-  // A name, or a DTypePolicy object around it.
-  DType dtype(const char* name, const Json& json) const {
-    if (json.is_string()) return dtype_from_string(json.get<std::string>());
+  std::string policy_name(const char* name, const Json& json) const {
     if (is_object_json(json) && json["class_name"] == "DTypePolicy") {
       const Json& config = json["config"];
       if (config.is_object() && config.contains("name") && config["name"].is_string()) {
-        return dtype_from_string(config["name"].get<std::string>());
+        return config["name"].get<std::string>();
       }
     }
     refuse(name, "the name of an element type or a DTypePolicy", json);
+  }
+  // A name, or a DTypePolicy object around it.
+  DType dtype(const char* name, const Json& json) const {
+    return dtype_from_string(json.is_string() ? json.get<std::string>() : policy_name(name, json));
   }
   Shape shape(const char* name, const Json& json) const {
     constexpr const char* kExpected = "a list of at most 8 sizes of 0 or more, null where unknown";

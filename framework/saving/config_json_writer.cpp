@@ -26,16 +26,13 @@ class Writer : public FieldVisitor {
   void field(const char* name, bool& value) override { config_[name] = value; }
   void field(const char* name, std::int64_t& value) override { config_[name] = value; }
   void field(const char* name, double& value) override { config_[name] = finite(name, value); }
-  void field(const char* name, std::string& value) override { config_[name] = value; }
+  void field(const char* name, std::string& value) override {
+    const bool policy = object_.writes_dtype_policy() && std::string_view(name) == "dtype";
+    config_[name] = policy ? policy_to_json(value) : Json(value);
+  }
   void field(const char* name, DType& value) override {
-    if (object_.writes_dtype_policy() && std::string_view(name) == "dtype") {
-      config_[name] = {{"module", "keras"},
-                       {"class_name", "DTypePolicy"},
-                       {"config", {{"name", to_string(value)}}},
-                       {"registered_name", nullptr}};
-    } else {
-      config_[name] = to_string(value);
-    }
+    std::string text(to_string(value));
+    field(name, text);
   }
   void field(const char* name, Shape& value) override { config_[name] = to_list(value); }
   void field(const char* name, std::vector<std::int64_t>& value) override { config_[name] = value; }
@@ -84,6 +81,11 @@ class Writer : public FieldVisitor {
 };
 
 }  // namespace
+
+Json policy_to_json(const std::string& name) {
+  return Json{
+      {"module", "keras"}, {"class_name", "DTypePolicy"}, {"config", {{"name", name}}}, {"registered_name", nullptr}};
+}
 
 Json config_json(const Configurable& object) {
   Writer writer(object);

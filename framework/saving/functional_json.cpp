@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <tuple>
@@ -68,6 +69,42 @@ Place place_from_json(const Json& value) {
     throw bad("a place in the graph is [layer, call, output]", value);
   }
   return {value[0].get<std::string>(), value[1].get<std::int64_t>(), value[2].get<std::int64_t>()};
+}
+
+// Args and kwargs of a call: the layer's named arguments in order as long as none is missing, the rest by name.
+Json call_to_json(const LayerCall& call, const CallNumbers& numbers) {
+  const auto symbol = [&](const SymbolicTensor& each) { return symbol_to_json(each, numbers); };
+  const std::vector<std::string> names = call.layer->argument_names();
+  Json args = Json::array(), kwargs = Json::object();
+  const bool named = !names.empty() && call.inputs.kind() == Symbols::Kind::Dict;
+  if (!named) args.push_back(tree_to_json(call.inputs, symbol));
+  bool in_order = true;
+  for (std::size_t i = named ? 0 : 1; i < names.size(); ++i) {
+    const Tree<SymbolicTensor>* member = named ? call.inputs.find(names[i]) : nullptr;
+    const AttributeValue* attribute = call.arguments.find(names[i]);
+    if (member == nullptr && attribute == nullptr) {
+      in_order = false;
+      continue;
+    }
+    Json value = member ? tree_to_json(*member, symbol) : attribute_to_json(*attribute);
+    if (in_order) {
+      args.push_back(std::move(value));
+    } else {
+      kwargs[names[i]] = std::move(value);
+    }
+  }
+  for (const Attributes::Entry& entry : call.arguments) {
+    if (std::find(names.begin(), names.end(), entry.name) == names.end()) {
+      kwargs[entry.name] = attribute_to_json(entry.value);
+    }
+  }
+  return Json{{"args", std::move(args)}, {"kwargs", std::move(kwargs)}};
+}
+
+bool holds_symbol(const Json& value) {
+  if (!value.is_structured()) return false;
+  if (value.is_object() && value.contains("class_name") && value["class_name"] == "__keras_tensor__") return true;
+  return std::any_of(value.begin(), value.end(), holds_symbol);
 }
 
 // The symbols made so far while a model is read.
@@ -156,22 +193,38 @@ class Reader {
 
   bool make_call(const std::string& name, std::size_t number, const Json& node) {
     if (!node.is_object() || !node.contains("args") || !node["args"].is_array()) throw bad("a call has args", node);
+    const Layer& layer = *layers_.at(name);
+    const std::vector<std::string> names = layer.argument_names();
+    const Json& args = node["args"];
+    if (args.empty() || args.size() > std::max<std::size_t>(names.size(), 1)) {
+      throw unimplemented(kWho, "a layer is called with the arguments it names",
+                          {{"layer", name}, {"args", args.size()}});
+    }
+    // Every argument under its name; those without symbols are attributes.
+    std::vector<Tree<SymbolicTensor>::Named> symbols;
+    Attributes attributes;
+    bool complete = true;
+    const auto take = [&](const std::string& key, const Json& value) {
+      // Keras notes training=False and mask=None by itself; a model sets both when it runs.
+      if (value.is_null() || ((key == "training" || key == "mask") && value == false)) return;
+      if (!holds_symbol(value)) return attributes.set(key, attribute_from_json(value, kWho));
+      std::optional<Tree<SymbolicTensor>> tree = argument(value);
+      complete = complete && tree;
+      if (tree) symbols.emplace_back(key, std::move(*tree));
+    };
+    for (std::size_t i = 0; i < args.size(); ++i) take(names.empty() ? "inputs" : names[i], args[i]);
     const Json keywords = node.contains("kwargs") ? node["kwargs"] : Json::object();
     for (const auto& [key, value] : keywords.items()) {
-      // What Keras notes by itself in every call; a model sets both when it runs.
-      const bool harmless = value.is_null() || ((key == "training" || key == "mask") && value == false);
-      if (!harmless) {
-        throw unimplemented(kWho, "no keyword arguments of layer calls are read yet",
-                            {{"layer", name}, {key, shown(value)}});
+      if (holds_symbol(value) && std::find(names.begin(), names.end(), key) == names.end()) {
+        throw unimplemented(kWho, "symbols are arguments that the layer names", {{"layer", name}, {key, shown(value)}});
       }
+      take(key, value);
     }
-    if (node["args"].size() != 1) {
-      throw unimplemented(kWho, "a layer is called with one argument",
-                          {{"layer", name}, {"args", node["args"].size()}});
-    }
-    const std::optional<Tree<SymbolicTensor>> inputs = argument(node["args"][0]);
-    if (!inputs) return false;
-    const std::vector<SymbolicTensor> outputs = layers_.at(name)->apply_symbols(Symbols(*inputs)).flatten();
+    if (!complete) return false;
+    if (symbols.empty()) throw bad("a layer is called with at least one symbol", node);
+    const bool bare = symbols.size() == 1 && (names.empty() || symbols[0].first == names[0]) && holds_symbol(args[0]);
+    const Symbols inputs(bare ? symbols[0].second : Tree<SymbolicTensor>::dict(std::move(symbols)));
+    const std::vector<SymbolicTensor> outputs = layers_.at(name)->apply_symbols(inputs, attributes).flatten();
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       symbols_[{name, static_cast<std::int64_t>(number), static_cast<std::int64_t>(i)}] = outputs[i];
     }
@@ -188,7 +241,6 @@ class Reader {
 Json functional_config_to_json(const Model& model) {
   const FunctionalGraph& graph = *model.functional();
   const CallNumbers numbers = number_calls(graph);
-  const auto symbol = [&](const SymbolicTensor& each) { return symbol_to_json(each, numbers); };
   const auto place = [&](const SymbolicTensor& each) { return history(each, numbers); };
   Json layers = Json::array();
   for (const Ref<Layer>& layer : graph.layers()) {
@@ -197,8 +249,7 @@ Json functional_config_to_json(const Model& model) {
     entry["inbound_nodes"] = Json::array();
     for (const auto& call : graph.calls()) {
       if (call->layer.get() != layer.get() || call->inputs.empty()) continue;
-      entry["inbound_nodes"].push_back(
-          Json{{"args", Json::array({tree_to_json(call->inputs, symbol)})}, {"kwargs", Json::object()}});
+      entry["inbound_nodes"].push_back(call_to_json(*call, numbers));
     }
     layers.push_back(std::move(entry));
   }

@@ -12,14 +12,6 @@ namespace {
 
 constexpr int kMaximumDepth = 32;
 
-// Keras's dtype of a whole model.
-Json policy_to_json(DType dtype) {
-  return Json{{"module", "keras"},
-              {"class_name", "DTypePolicy"},
-              {"config", {{"name", to_string(dtype)}}},
-              {"registered_name", nullptr}};
-}
-
 Json sequential_config_to_json(const Sequential& model) {
   Json layers = Json::array();
   const Shape input = model.input_shape();
@@ -32,7 +24,7 @@ Json sequential_config_to_json(const Sequential& model) {
   for (const Ref<Layer>& layer : model.layers()) layers.push_back(layer_to_json(*layer));
   Json config{{"name", model.name()},
               {"trainable", model.trainable()},
-              {"dtype", policy_to_json(model.dtype())},
+              {"dtype", policy_to_json(model.dtype_policy().name())},
               {"layers", std::move(layers)}};
   if (input.rank() > 0) config["build_input_shape"] = shape_to_json(input);
   return config;

@@ -2,6 +2,7 @@
 
 #include "cohort/core/dispatch.h"
 #include "cohort/graph/trace.h"
+#include "cohort/variables/autocast.h"
 #include "cohort/variables/shards.h"
 #include "cohort/variables/variable_body.h"
 #include "cohort/variables/variable_creator.h"
@@ -74,11 +75,23 @@ const Tensor& Variable::handle() const {
   return handle_;
 }
 
-Tensor Variable::value() const {
-  if (!sharded()) return run_op("ReadVariable", {handle_}, {{"dtype", dtype()}, {"shape", shape()}});
+namespace {
+
+Tensor read(const Variable& variable) {
+  if (!variable.sharded()) {
+    return run_op("ReadVariable", {variable.handle()}, {{"dtype", variable.dtype()}, {"shape", variable.shape()}});
+  }
   Tensors rows;
-  for (const Variable& shard : body_->parts()) rows.push_back(shard.value());
+  for (const Variable& shard : variable.body()->parts()) rows.push_back(read(shard));
   return run_op("Concat", rows, {{"axis", 0}});
+}
+
+}  // namespace
+
+Tensor Variable::value() const {
+  const std::optional<DType> autocast = current_autocast();
+  const Tensor value = read(*this);
+  return autocast && is_floating(dtype()) && body_->options().autocast ? cast(value, *autocast) : value;
 }
 
 namespace {
@@ -134,6 +147,7 @@ void write_now(const Variable& variable, const Tensor& value) {
 
 Tensor read_now(const Variable& variable) {
   EagerScope eager;
+  const AutocastScope as_it_is(std::nullopt);
   const Tensor value = variable.value();
   return value.device().host_readable() ? value.clone() : value.to_host();
 }

@@ -24,6 +24,8 @@ struct VariableOptions {
   std::shared_ptr<VariableBody> colocate_with = nullptr;
   // "sequential/dense/kernel"; left out: its name.
   std::string path = {};
+  // Layers of mixed precision read it in the type they compute in.
+  bool autocast = true;
 };
 
 }  // namespace cohort

@@ -5,7 +5,7 @@ namespace cohort::layers {
 ActivationLayer::ActivationLayer(Ref<cohort::Activation> activation, NameOption options)
     : activation_(std::move(activation)) {
   supports_masking_ = true;
-  if (!options.name.empty()) set_name(options.name);
+  take_options(options);
 }
 
 void ActivationLayer::visit_fields(FieldVisitor& visitor) {

@@ -6,7 +6,7 @@ namespace cohort::layers {
 
 ELULayer::ELULayer(ELUOptions options) : options_(std::move(options)) {
   supports_masking_ = true;
-  if (!options_.name.empty()) set_name(options_.name);
+  take_options(options_);
 }
 
 void ELULayer::visit_fields(FieldVisitor& visitor) {

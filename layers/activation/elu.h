@@ -8,6 +8,7 @@ namespace cohort::layers {
 
 struct ELUOptions {
   double alpha = 1.0;
+  DTypePolicy dtype = {};
   std::string name = {};
 };
 

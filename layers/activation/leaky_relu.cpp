@@ -6,7 +6,7 @@ namespace cohort::layers {
 
 LeakyReLULayer::LeakyReLULayer(LeakyReLUOptions options) : options_(std::move(options)) {
   supports_masking_ = true;
-  if (!options_.name.empty()) set_name(options_.name);
+  take_options(options_);
 }
 
 void LeakyReLULayer::visit_fields(FieldVisitor& visitor) {

@@ -8,6 +8,7 @@ namespace cohort::layers {
 
 struct LeakyReLUOptions {
   double negative_slope = 0.3;
+  DTypePolicy dtype = {};
   std::string name = {};
 };
 

@@ -7,7 +7,7 @@ namespace cohort::layers {
 
 PReLULayer::PReLULayer(PReLUOptions options) : options_(std::move(options)) {
   supports_masking_ = true;
-  if (!options_.name.empty()) set_name(options_.name);
+  take_options(options_);
 }
 
 void PReLULayer::visit_fields(FieldVisitor& visitor) {

@@ -14,6 +14,7 @@ struct PReLUOptions {
   Ref<Regularizer> alpha_regularizer = {};
   Ref<Constraint> alpha_constraint = {};
   std::optional<std::vector<std::int64_t>> shared_axes = std::nullopt;
+  DTypePolicy dtype = {};
   std::string name = {};
 };
 

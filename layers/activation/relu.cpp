@@ -6,7 +6,7 @@ namespace cohort::layers {
 
 ReLULayer::ReLULayer(ReLUOptions options) : options_(std::move(options)) {
   supports_masking_ = true;
-  if (!options_.name.empty()) set_name(options_.name);
+  take_options(options_);
   ReLULayer::fields_changed();
 }
 

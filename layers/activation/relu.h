@@ -11,6 +11,7 @@ struct ReLUOptions {
   std::optional<double> max_value = std::nullopt;
   double negative_slope = 0.0;
   double threshold = 0.0;
+  DTypePolicy dtype = {};
   std::string name = {};
 };
 

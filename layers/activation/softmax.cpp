@@ -8,7 +8,7 @@ namespace cohort::layers {
 
 SoftmaxLayer::SoftmaxLayer(SoftmaxOptions options) : options_(std::move(options)) {
   supports_masking_ = true;
-  if (!options_.name.empty()) set_name(options_.name);
+  take_options(options_);
 }
 
 void SoftmaxLayer::visit_fields(FieldVisitor& visitor) {

@@ -10,6 +10,7 @@ namespace cohort::layers {
 
 struct SoftmaxOptions {
   std::vector<std::int64_t> axis = {-1};
+  DTypePolicy dtype = {};
   std::string name = {};
 };
 

@@ -12,7 +12,7 @@ namespace cohort::layers {
 
 Conv2DLayer::Conv2DLayer(std::int64_t filters, Window kernel_size, Conv2DOptions options)
     : filters_(filters), kernel_size_(std::move(kernel_size)), options_(std::move(options)) {
-  if (!options_.name.empty()) set_name(options_.name);
+  take_options(options_);
   Conv2DLayer::fields_changed();
 }
 
@@ -95,7 +95,7 @@ Tensor Conv2DLayer::call(const Tensor& input, const CallContext&) {
   const bool last = options_.data_format == "channels_last";
   check_rank(*this, input.shape(), 4, last ? "(batch, height, width, channels)" : "(batch, channels, height, width)",
              "Add a Reshape layer before it.");
-  const Tensor image = ops::cast(last ? input : ops::transpose(input, {0, 2, 3, 1}), kernel_.dtype());
+  const Tensor image = ops::cast(last ? input : ops::transpose(input, {0, 2, 3, 1}), compute_dtype());
   Tensor output = convolve(image);
   if (options_.use_bias) output = output + bias_;
   if (!last) output = ops::transpose(output, {0, 3, 1, 2});

@@ -24,6 +24,7 @@ struct Conv2DOptions {
   Ref<Regularizer> activity_regularizer = {};
   Ref<Constraint> kernel_constraint = {};
   Ref<Constraint> bias_constraint = {};
+  DTypePolicy dtype = {};
   std::string name = {};
 };
 

@@ -11,7 +11,7 @@ namespace cohort::layers {
 
 DenseLayer::DenseLayer(std::int64_t units, DenseOptions options) : units_(units), options_(std::move(options)) {
   supports_masking_ = true;
-  if (!options_.name.empty()) set_name(options_.name);
+  take_options(options_);
   DenseLayer::fields_changed();
 }
 
@@ -61,7 +61,7 @@ Tensor DenseLayer::call(const Tensor& input, const CallContext&) {
                            {{"input.shape", input.shape()}});
   }
   // One large matrix product is faster than a batch of small ones.
-  Tensor rows = ops::cast(input, kernel_.dtype());
+  Tensor rows = ops::cast(input, compute_dtype());
   if (rank > 2) rows = ops::merge_axes(rows, 0, rank - 1);
   Tensor output = ops::matmul(rows, kernel_);
   if (options_.use_bias) output = output + bias_;

@@ -18,6 +18,7 @@ struct DenseOptions {
   Ref<Regularizer> activity_regularizer = {};
   Ref<Constraint> kernel_constraint = {};
   Ref<Constraint> bias_constraint = {};
+  DTypePolicy dtype = {};
   std::string name = {};
 };
 COHORT_FIELDS(DenseOptions, activation, use_bias, kernel_initializer, bias_initializer, kernel_regularizer,

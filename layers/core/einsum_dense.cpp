@@ -40,7 +40,7 @@ Ref<Initializer> with_axes(const Ref<Initializer>& initializer, const std::vecto
 
 EinsumDenseLayer::EinsumDenseLayer(std::string equation, Shape output_shape, EinsumDenseOptions options)
     : equation_(std::move(equation)), output_shape_(output_shape), options_(std::move(options)) {
-  if (!options_.name.empty()) set_name(options_.name);
+  take_options(options_);
   EinsumDenseLayer::fields_changed();
 }
 
@@ -183,7 +183,7 @@ Tensor EinsumDenseLayer::plain_product(const Tensor& input) const {
 
 Tensor EinsumDenseLayer::call(const Tensor& input, const CallContext&) {
   check_rank(*this, input.shape(), built_rank_, ("as in '" + equation_ + "' when it was built").c_str());
-  const Tensor x = ops::cast(input, kernel_.dtype());
+  const Tensor x = ops::cast(input, compute_dtype());
   Tensor output;
   if (summed_ > 0) {
     for (int i = 0; i < summed_; ++i) {

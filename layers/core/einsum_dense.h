@@ -19,6 +19,7 @@ struct EinsumDenseOptions {
   Ref<Constraint> kernel_constraint = {};
   Ref<Constraint> bias_constraint = {};
   Ref<Regularizer> activity_regularizer = {};
+  DTypePolicy dtype = {};
   std::string name = {};
 };
 

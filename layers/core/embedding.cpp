@@ -11,7 +11,7 @@ namespace cohort::layers {
 
 EmbeddingLayer::EmbeddingLayer(std::int64_t input_dim, std::int64_t output_dim, EmbeddingOptions options)
     : input_dim_(input_dim), output_dim_(output_dim), options_(std::move(options)) {
-  if (!options_.name.empty()) set_name(options_.name);
+  take_options(options_);
   EmbeddingLayer::fields_changed();
 }
 

@@ -14,6 +14,7 @@ struct EmbeddingOptions {
   bool mask_zero = false;  // id 0 is padding: the layers behind it, the loss and the metrics leave it out
   Tensor weights = {};     // (input_dim, output_dim) to start with, in place of the initializer
   Ref<Regularizer> activity_regularizer = {};
+  DTypePolicy dtype = {};
   std::string name = {};
 };
 

@@ -4,7 +4,7 @@ namespace cohort::layers {
 
 IdentityLayer::IdentityLayer(NameOption options) {
   supports_masking_ = true;
-  if (!options.name.empty()) set_name(options.name);
+  take_options(options);
 }
 
 Tensor IdentityLayer::call(const Tensor& input, const CallContext&) { return input; }

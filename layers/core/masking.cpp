@@ -9,7 +9,7 @@ namespace cohort::layers {
 
 MaskingLayer::MaskingLayer(MaskingOptions options) : options_(std::move(options)) {
   supports_masking_ = true;
-  if (!options_.name.empty()) set_name(options_.name);
+  take_options(options_);
 }
 
 void MaskingLayer::visit_fields(FieldVisitor& visitor) {

@@ -8,6 +8,7 @@ namespace cohort::layers {
 
 struct MaskingOptions {
   double mask_value = 0.0;
+  DTypePolicy dtype = {};
   std::string name = {};
 };
 

@@ -10,7 +10,7 @@ namespace cohort::layers {
 
 AddLayer::AddLayer(NameOption options) {
   supports_masking_ = true;
-  if (!options.name.empty()) set_name(options.name);
+  take_options(options);
 }
 
 Tensor AddLayer::call_many(const Tensors& inputs, const CallContext&) {

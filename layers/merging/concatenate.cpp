@@ -14,7 +14,7 @@ namespace cohort::layers {
 
 ConcatenateLayer::ConcatenateLayer(ConcatenateOptions options) : options_(std::move(options)) {
   supports_masking_ = true;
-  if (!options_.name.empty()) set_name(options_.name);
+  take_options(options_);
 }
 
 void ConcatenateLayer::visit_fields(FieldVisitor& visitor) {

@@ -9,6 +9,7 @@ namespace cohort::layers {
 
 struct ConcatenateOptions {
   int axis = -1;
+  DTypePolicy dtype = {};
   std::string name = {};
 };
 

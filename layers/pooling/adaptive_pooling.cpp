@@ -7,7 +7,7 @@ namespace cohort::layers {
 
 AdaptivePoolingLayer::AdaptivePoolingLayer(int axes, bool maximum, Window output_size, AdaptivePoolingOptions options)
     : axes_(axes), maximum_(maximum), output_size_(std::move(output_size)), options_(std::move(options)) {
-  if (!options_.name.empty()) set_name(options_.name);
+  take_options(options_);
 }
 
 void AdaptivePoolingLayer::visit_fields(FieldVisitor& visitor) {

@@ -9,6 +9,7 @@ namespace cohort::layers {
 
 struct AdaptivePoolingOptions {
   std::string data_format = {};  // "channels_last" when left out, or "channels_first"
+  DTypePolicy dtype = {};
   std::string name = {};
 };
 

@@ -10,7 +10,7 @@ GlobalPoolingLayer::GlobalPoolingLayer(int axes, bool maximum, GlobalPoolingOpti
     : axes_(axes), maximum_(maximum), options_(std::move(options)) {
   // The only one in Keras that looks at a mask.
   supports_masking_ = axes == 1 && !maximum;
-  if (!options_.name.empty()) set_name(options_.name);
+  take_options(options_);
 }
 
 void GlobalPoolingLayer::visit_fields(FieldVisitor& visitor) {

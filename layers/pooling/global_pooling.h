@@ -9,6 +9,7 @@ namespace cohort::layers {
 struct GlobalPoolingOptions {
   std::string data_format = {};  // "channels_last" when left out, or "channels_first"
   bool keepdims = false;
+  DTypePolicy dtype = {};
   std::string name = {};
 };
 

@@ -8,7 +8,7 @@ namespace cohort::layers {
 
 PoolingLayer::PoolingLayer(int axes, Window pool_size, PoolingOptions options)
     : axes_(axes), pool_size_(std::move(pool_size)), options_(std::move(options)) {
-  if (!options_.name.empty()) set_name(options_.name);
+  take_options(options_);
 }
 
 void PoolingLayer::visit_fields(FieldVisitor& visitor) {

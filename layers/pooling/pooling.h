@@ -12,6 +12,7 @@ struct PoolingOptions {
   Window strides = {};            // left out: the size of the window
   std::string padding = "valid";  // or "same"
   std::string data_format = {};   // "channels_last" when left out, or "channels_first"
+  DTypePolicy dtype = {};
   std::string name = {};
 };
 

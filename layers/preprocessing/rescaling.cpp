@@ -6,7 +6,7 @@ namespace cohort::layers {
 
 RescalingLayer::RescalingLayer(double scale, RescalingOptions options) : scale_(scale), options_(std::move(options)) {
   supports_masking_ = true;
-  if (!options_.name.empty()) set_name(options_.name);
+  take_options(options_);
 }
 
 void RescalingLayer::visit_fields(FieldVisitor& visitor) {
@@ -16,7 +16,7 @@ void RescalingLayer::visit_fields(FieldVisitor& visitor) {
 }
 
 Tensor RescalingLayer::call(const Tensor& input, const CallContext&) {
-  const Tensor scaled = ops::cast(input, dtype()) * scale_;
+  const Tensor scaled = ops::cast(input, compute_dtype()) * scale_;
   return options_.offset == 0.0 ? scaled : scaled + options_.offset;
 }
 

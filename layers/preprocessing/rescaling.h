@@ -8,6 +8,7 @@ namespace cohort::layers {
 
 struct RescalingOptions {
   double offset = 0.0;
+  DTypePolicy dtype = {};
   std::string name = {};
 };
 

@@ -27,7 +27,7 @@ Tensor noise_like(const Layer& layer, const Tensor& input, const Shape& noise_sh
 
 DropoutLayer::DropoutLayer(double rate, DropoutOptions options) : rate_(rate), options_(std::move(options)) {
   supports_masking_ = true;
-  if (!options_.name.empty()) set_name(options_.name);
+  take_options(options_);
   DropoutLayer::fields_changed();
 }
 

@@ -12,6 +12,7 @@ namespace cohort::layers {
 struct DropoutOptions {
   std::optional<Shape> noise_shape = std::nullopt;  // axes of size 1 drop together; unknown ones are the input's
   std::optional<std::int64_t> seed = std::nullopt;
+  DTypePolicy dtype = {};
   std::string name = {};
 };
 

@@ -6,7 +6,7 @@
 namespace cohort::layers {
 
 FlattenLayer::FlattenLayer(FlattenOptions options) : options_(std::move(options)) {
-  if (!options_.name.empty()) set_name(options_.name);
+  take_options(options_);
   FlattenLayer::fields_changed();
 }
 

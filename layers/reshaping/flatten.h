@@ -8,6 +8,7 @@ namespace cohort::layers {
 
 struct FlattenOptions {
   std::string data_format = {};
+  DTypePolicy dtype = {};
   std::string name = {};
 };
 

@@ -8,7 +8,7 @@
 namespace cohort::layers {
 
 PermuteLayer::PermuteLayer(std::vector<std::int64_t> dims, NameOption options) : dims_(std::move(dims)) {
-  if (!options.name.empty()) set_name(options.name);
+  take_options(options);
   PermuteLayer::fields_changed();
 }
 

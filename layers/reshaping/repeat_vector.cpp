@@ -6,9 +6,7 @@
 
 namespace cohort::layers {
 
-RepeatVectorLayer::RepeatVectorLayer(std::int64_t n, NameOption options) : n_(n) {
-  if (!options.name.empty()) set_name(options.name);
-}
+RepeatVectorLayer::RepeatVectorLayer(std::int64_t n, NameOption options) : n_(n) { take_options(options); }
 
 void RepeatVectorLayer::visit_fields(FieldVisitor& visitor) {
   Layer::visit_fields(visitor);

@@ -7,7 +7,7 @@ namespace cohort::layers {
 
 ReshapeLayer::ReshapeLayer(std::vector<std::int64_t> target_shape, NameOption options)
     : target_shape_(std::move(target_shape)) {
-  if (!options.name.empty()) set_name(options.name);
+  take_options(options);
 }
 
 void ReshapeLayer::visit_fields(FieldVisitor& visitor) {

@@ -15,10 +15,26 @@ struct Call {
   CallContext context;
 };
 
-Call given_call(Case& checked) {
+// Adds a tensor to the call's named arguments; those of a list stand together in a tuple.
+void add_named(std::vector<Element::Named>& arguments, const std::string& name, const Tensor& tensor, bool listed) {
+  if (!listed) return void(arguments.emplace_back(name, tensor));
+  std::vector<Element> list;
+  if (!arguments.empty() && arguments.back().first == name) {
+    for (std::size_t i = 0; i < arguments.back().second.size(); ++i) list.push_back(arguments.back().second[i]);
+    arguments.pop_back();
+  }
+  list.emplace_back(tensor);
+  arguments.emplace_back(name, Element::tuple(std::move(list)));
+}
+
+Call given_call(Case& checked, const Layer& layer) {
   Call call;
   call.tensors = checked.given_all("inputs");
   call.context.training = checked.integer("training") != 0;
+  const Json extra = checked.json("call");
+  for (const auto& [name, value] : extra.items()) {
+    call.context.arguments.set(name, attribute_from_json(value, "golden_check"));
+  }
   std::vector<Element> positional, all;
   bool listed = false, named = false;
   std::vector<Element::Named> by_name;
@@ -32,14 +48,18 @@ Call given_call(Case& checked) {
       positional.emplace_back(call.tensors[i]);
     } else {
       named = true;
-      by_name.emplace_back(argument, call.tensors[i]);
+      add_named(by_name, argument, call.tensors[i], checked.integer_of(numbered("inputs", i), "listed") != 0);
     }
   }
   if (named) {
-    if (!positional.empty()) by_name.emplace(by_name.begin(), "inputs", positional[0]);
+    const std::vector<std::string> names = layer.argument_names();
+    const std::string first = names.empty() ? "inputs" : names[0];
+    if (!positional.empty()) {
+      by_name.emplace(by_name.begin(), first, listed ? Element::tuple(std::move(positional)) : positional[0]);
+    }
     call.inputs = Element::dict(std::move(by_name));
-    Tensors by_input(call.inputs.size());
-    if (!masks.empty()) by_input[0] = masks[0].leaf();
+    Tensors by_input(call.inputs.flatten().size());
+    for (std::size_t i = 0; i < masks.size(); ++i) by_input[i] = masks[i].leaf();
     call.context.mask = call.inputs.with_leaves(by_input);
   } else {
     if (!masks.empty()) call.context.mask = listed ? Element::tuple(std::move(masks)) : masks[0];
@@ -89,7 +109,7 @@ void check_output_shapes(Case& checked, Layer& layer, const Call& call) {
   const auto symbol = [](const Tensor& tensor) {
     return Input(tensor.shape().slice(1), InputOptions{.dtype = tensor.dtype()});
   };
-  const Symbols results = layer.apply_symbols(Symbols(call.inputs.map(symbol)));
+  const Symbols results = layer.apply_symbols(Symbols(call.inputs.map(symbol)), call.context.arguments);
   std::size_t i = 0;
   for (const SymbolicTensor& result : results.flatten()) {
     Shape shape;
@@ -113,13 +133,8 @@ void check_weights(Case& checked, const Variables& weights) {
 
 void check_call(Case& checked) {
   const auto layer = make_object<Layer>(checked);
-  if (const Json extra = checked.json("call"); !extra.empty()) {
-    return checked.fail("golden_check cannot pass the call argument " + shown(extra));
-  }
-  Call call = given_call(checked);
-  std::vector<Shape> shapes;
-  for (const Tensor& tensor : call.inputs.flatten()) shapes.push_back(tensor.shape());
-  layer->ensure_built(shapes);
+  Call call = given_call(checked, *layer);
+  layer->ensure_built_element(call.inputs.map([](const Tensor& tensor) { return tensor.shape(); }));
   const Variables weights = layer->weights();
   check_weights(checked, weights);
   if (checked.count("weights") != static_cast<int>(weights.size())) {
