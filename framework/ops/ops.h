@@ -16,6 +16,7 @@
 #include "cohort/ops/nn.h"
 #include "cohort/ops/pooling.h"
 #include "cohort/ops/random_ops.h"
+#include "cohort/ops/recurrent.h"
 #include "cohort/ops/reduce.h"
 #include "cohort/ops/slicing.h"
 #include "cohort/ops/sorting.h"
