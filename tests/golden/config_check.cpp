@@ -40,8 +40,11 @@ bool same(const Json& seen, const Json& expected) {
     return true;
   }
   if (seen.is_object() && expected.is_object()) {
-    if (seen.size() != expected.size()) return false;
+    // Keras notes the shapes a layer inside another was built for; nobody needs them to make it again.
+    const std::size_t notes = expected.contains("build_config") && !seen.contains("build_config") ? 1 : 0;
+    if (seen.size() + notes != expected.size()) return false;
     for (const auto& [key, value] : expected.items()) {
+      if (notes > 0 && key == "build_config") continue;
       if (!seen.contains(key) || !same(seen[key], value)) return false;
     }
     return true;

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <string>
+
+#include "cohort/layers/recurrent/gru_cell.h"
+#include "cohort/layers/recurrent/units_rnn.h"
+
+namespace cohort::layers {
+
+struct GRUOptions {
+  Ref<cohort::Activation> activation = "tanh";
+  Ref<cohort::Activation> recurrent_activation = "sigmoid";
+  bool use_bias = true;
+  Ref<Initializer> kernel_initializer = "glorot_uniform";
+  Ref<Initializer> recurrent_initializer = "orthogonal";
+  Ref<Initializer> bias_initializer = "zeros";
+  Ref<Regularizer> kernel_regularizer = {};
+  Ref<Regularizer> recurrent_regularizer = {};
+  Ref<Regularizer> bias_regularizer = {};
+  Ref<Regularizer> activity_regularizer = {};
+  Ref<Constraint> kernel_constraint = {};
+  Ref<Constraint> recurrent_constraint = {};
+  Ref<Constraint> bias_constraint = {};
+  double dropout = 0.0;
+  double recurrent_dropout = 0.0;
+  std::optional<std::int64_t> seed = std::nullopt;
+  bool return_sequences = false;
+  bool return_state = false;
+  bool go_backwards = false;
+  bool stateful = false;
+  bool unroll = false;
+  bool reset_after = true;                       // the reset gate acts on h @ recurrent_kernel, else on h
+  std::optional<bool> use_cudnn = std::nullopt;  // whether one op may run all steps; none: where it can
+  bool zero_output_for_mask = false;
+  std::string name = {};
+};
+
+// Gated recurrent unit: (batch, steps, features) to (batch, units), or (batch, steps, units) with return_sequences.
+class GRULayer : public UnitsRnn {
+ public:
+  explicit GRULayer(std::int64_t units = 1, const GRUOptions& options = {});
+  std::string class_name() const override { return "GRU"; }
+
+ protected:
+  bool suits_op() const override;
+  Tensors run_op_over(const Tensor& inputs, const Tensors& initial, const Tensor& mask) const override;
+
+ private:
+  const GRUCellLayer& own_cell() const;
+};
+
+struct GRU : RnnHandle<GRULayer> {
+  explicit GRU(std::int64_t units, GRUOptions options = {})
+      : RnnHandle<GRULayer>(std::make_shared<GRULayer>(units, options)) {}
+};
+
+}  // namespace cohort::layers

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cohort/layers/recurrent/units_cell.h"
+
+namespace cohort::layers {
+
+struct GRUCellOptions {
+  Ref<cohort::Activation> activation = "tanh";
+  Ref<cohort::Activation> recurrent_activation = "sigmoid";
+  bool use_bias = true;
+  Ref<Initializer> kernel_initializer = "glorot_uniform";
+  Ref<Initializer> recurrent_initializer = "orthogonal";
+  Ref<Initializer> bias_initializer = "zeros";
+  Ref<Regularizer> kernel_regularizer = {};
+  Ref<Regularizer> recurrent_regularizer = {};
+  Ref<Regularizer> bias_regularizer = {};
+  Ref<Constraint> kernel_constraint = {};
+  Ref<Constraint> recurrent_constraint = {};
+  Ref<Constraint> bias_constraint = {};
+  double dropout = 0.0;
+  double recurrent_dropout = 0.0;
+  bool reset_after = true;  // the reset gate acts on h @ recurrent_kernel, else on h
+  std::optional<std::int64_t> seed = std::nullopt;
+  std::string name = {};
+};
+
+// A step of GRU: (batch, features) and the state h to (batch, units); gates in the order z, r, h. With reset_after the
+// bias is (2, 3 * units), one for the inputs and one for the states.
+class GRUCellLayer : public UnitsCell {
+ public:
+  GRUCellLayer() : GRUCellLayer(1, GRUCellOptions()) {}
+  GRUCellLayer(std::int64_t units, const GRUCellOptions& options)
+      : GRUCellLayer(units, units_cell_options(options, options.name), options.reset_after) {}
+  GRUCellLayer(std::int64_t units, UnitsCellOptions options, bool reset_after);
+  std::string class_name() const override { return "GRUCell"; }
+  void visit_shared_fields(FieldVisitor& visitor) override;
+  std::vector<Shape> state_shapes() const override { return {{units()}}; }
+  Step prepare(const Tensor& input, const CallContext& context) override;
+  bool reset_after() const { return reset_after_; }
+
+ protected:
+  Shape bias_shape() const override { return reset_after_ ? Shape{2, 3 * units()} : Shape{3 * units()}; }
+
+ private:
+  bool reset_after_;
+};
+
+struct GRUCell : LayerHandle<GRUCellLayer> {
+  explicit GRUCell(std::int64_t units, GRUCellOptions options = {})
+      : LayerHandle<GRUCellLayer>(std::make_shared<GRUCellLayer>(units, options)) {}
+};
+
+}  // namespace cohort::layers

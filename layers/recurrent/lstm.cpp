@@ -1,0 +1,29 @@
+#include "cohort/layers/recurrent/lstm.h"
+
+#include "cohort/ops/recurrent.h"
+
+namespace cohort::layers {
+
+LSTMLayer::LSTMLayer(std::int64_t units, const LSTMOptions& options)
+    : UnitsRnn(
+          std::make_shared<LSTMCellLayer>(units, units_cell_options(options, "lstm_cell"), options.unit_forget_bias),
+          options) {}
+
+const LSTMCellLayer& LSTMLayer::own_cell() const { return static_cast<const LSTMCellLayer&>(*cell()); }
+
+bool LSTMLayer::suits_op() const { return own_cell().options().recurrent_activation->class_name() == "sigmoid"; }
+
+Tensors LSTMLayer::run_op_over(const Tensor& inputs, const Tensors& initial, const Tensor& mask) const {
+  const LSTMCellLayer& cell = own_cell();
+  const Tensor bias = cell.options().use_bias ? cell.bias().value() : Tensor();
+  const ops::LstmStates states = ops::lstm(projected(inputs, bias), initial[0], initial[1], cell.recurrent_kernel(),
+                                           {.mask = mask, .reverse = settings().go_backwards});
+  return {states.h, states.last_h, states.last_c};
+}
+
+namespace {
+
+[[maybe_unused]] const bool registered = Layer::registry().add("LSTM", [] { return std::make_shared<LSTMLayer>(); });
+
+}  // namespace
+}  // namespace cohort::layers

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <string>
+
+#include "cohort/layers/recurrent/lstm_cell.h"
+#include "cohort/layers/recurrent/units_rnn.h"
+
+namespace cohort::layers {
+
+struct LSTMOptions {
+  Ref<cohort::Activation> activation = "tanh";
+  Ref<cohort::Activation> recurrent_activation = "sigmoid";
+  bool use_bias = true;
+  Ref<Initializer> kernel_initializer = "glorot_uniform";
+  Ref<Initializer> recurrent_initializer = "orthogonal";
+  Ref<Initializer> bias_initializer = "zeros";
+  bool unit_forget_bias = true;  // the forget gate's bias begins at 1
+  Ref<Regularizer> kernel_regularizer = {};
+  Ref<Regularizer> recurrent_regularizer = {};
+  Ref<Regularizer> bias_regularizer = {};
+  Ref<Regularizer> activity_regularizer = {};
+  Ref<Constraint> kernel_constraint = {};
+  Ref<Constraint> recurrent_constraint = {};
+  Ref<Constraint> bias_constraint = {};
+  double dropout = 0.0;
+  double recurrent_dropout = 0.0;
+  std::optional<std::int64_t> seed = std::nullopt;
+  bool return_sequences = false;
+  bool return_state = false;
+  bool go_backwards = false;
+  bool stateful = false;
+  bool unroll = false;
+  std::optional<bool> use_cudnn = std::nullopt;  // whether one op may run all steps; none: where it can
+  bool zero_output_for_mask = false;
+  std::string name = {};
+};
+
+// Long short-term memory: (batch, steps, features) to (batch, units), or (batch, steps, units) with return_sequences.
+class LSTMLayer : public UnitsRnn {
+ public:
+  explicit LSTMLayer(std::int64_t units = 1, const LSTMOptions& options = {});
+  std::string class_name() const override { return "LSTM"; }
+
+ protected:
+  bool suits_op() const override;
+  Tensors run_op_over(const Tensor& inputs, const Tensors& initial, const Tensor& mask) const override;
+
+ private:
+  const LSTMCellLayer& own_cell() const;
+};
+
+struct LSTM : RnnHandle<LSTMLayer> {
+  explicit LSTM(std::int64_t units, LSTMOptions options = {})
+      : RnnHandle<LSTMLayer>(std::make_shared<LSTMLayer>(units, options)) {}
+};
+
+}  // namespace cohort::layers

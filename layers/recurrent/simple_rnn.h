@@ -1,0 +1,56 @@
+#pragma once
+
+#include <string>
+
+#include "cohort/layers/recurrent/simple_rnn_cell.h"
+#include "cohort/layers/recurrent/units_rnn.h"
+
+namespace cohort::layers {
+
+struct SimpleRNNOptions {
+  Ref<cohort::Activation> activation = "tanh";
+  bool use_bias = true;
+  Ref<Initializer> kernel_initializer = "glorot_uniform";
+  Ref<Initializer> recurrent_initializer = "orthogonal";
+  Ref<Initializer> bias_initializer = "zeros";
+  Ref<Regularizer> kernel_regularizer = {};
+  Ref<Regularizer> recurrent_regularizer = {};
+  Ref<Regularizer> bias_regularizer = {};
+  Ref<Regularizer> activity_regularizer = {};
+  Ref<Constraint> kernel_constraint = {};
+  Ref<Constraint> recurrent_constraint = {};
+  Ref<Constraint> bias_constraint = {};
+  double dropout = 0.0;
+  double recurrent_dropout = 0.0;
+  bool return_sequences = false;
+  bool return_state = false;
+  bool go_backwards = false;
+  bool stateful = false;
+  bool unroll = false;
+  std::optional<std::int64_t> seed = std::nullopt;
+  bool zero_output_for_mask = false;
+  std::string name = {};
+};
+
+// The plain recurrent layer: (batch, steps, features) to (batch, units), or (batch, steps, units) with
+// return_sequences.
+class SimpleRNNLayer : public UnitsRnn {
+ public:
+  explicit SimpleRNNLayer(std::int64_t units = 1, const SimpleRNNOptions& options = {});
+  std::string class_name() const override { return "SimpleRNN"; }
+
+ protected:
+  bool writes_seed() const override { return false; }
+  bool suits_op() const override;
+  Tensors run_op_over(const Tensor& inputs, const Tensors& initial, const Tensor& mask) const override;
+
+ private:
+  const SimpleRNNCellLayer& own_cell() const;
+};
+
+struct SimpleRNN : RnnHandle<SimpleRNNLayer> {
+  explicit SimpleRNN(std::int64_t units, SimpleRNNOptions options = {})
+      : RnnHandle<SimpleRNNLayer>(std::make_shared<SimpleRNNLayer>(units, options)) {}
+};
+
+}  // namespace cohort::layers

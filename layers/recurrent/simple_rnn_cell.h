@@ -1,0 +1,52 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cohort/layers/recurrent/units_cell.h"
+
+namespace cohort::layers {
+
+struct SimpleRNNCellOptions {
+  Ref<cohort::Activation> activation = "tanh";
+  bool use_bias = true;
+  Ref<Initializer> kernel_initializer = "glorot_uniform";
+  Ref<Initializer> recurrent_initializer = "orthogonal";
+  Ref<Initializer> bias_initializer = "zeros";
+  Ref<Regularizer> kernel_regularizer = {};
+  Ref<Regularizer> recurrent_regularizer = {};
+  Ref<Regularizer> bias_regularizer = {};
+  Ref<Constraint> kernel_constraint = {};
+  Ref<Constraint> recurrent_constraint = {};
+  Ref<Constraint> bias_constraint = {};
+  double dropout = 0.0;
+  double recurrent_dropout = 0.0;
+  std::optional<std::int64_t> seed = std::nullopt;
+  std::string name = {};
+};
+
+// A step of SimpleRNN: h' = activation(x @ kernel + h @ recurrent_kernel + bias), (batch, features) to (batch, units).
+class SimpleRNNCellLayer : public UnitsCell {
+ public:
+  SimpleRNNCellLayer() : SimpleRNNCellLayer(1, SimpleRNNCellOptions()) {}
+  SimpleRNNCellLayer(std::int64_t units, const SimpleRNNCellOptions& options)
+      : SimpleRNNCellLayer(units, units_cell_options(options, options.name)) {}
+  SimpleRNNCellLayer(std::int64_t units, UnitsCellOptions options) : UnitsCell(units, 1, std::move(options)) {
+    SimpleRNNCellLayer::fields_changed();
+  }
+  std::string class_name() const override { return "SimpleRNNCell"; }
+  std::vector<Shape> state_shapes() const override { return {{units()}}; }
+  Step prepare(const Tensor& input, const CallContext& context) override;
+
+ protected:
+  bool has_recurrent_activation() const override { return false; }
+  int dropout_count() const override { return 1; }
+  bool drops(double rate) const override { return rate > 0.0; }
+};
+
+struct SimpleRNNCell : LayerHandle<SimpleRNNCellLayer> {
+  explicit SimpleRNNCell(std::int64_t units, SimpleRNNCellOptions options = {})
+      : LayerHandle<SimpleRNNCellLayer>(std::make_shared<SimpleRNNCellLayer>(units, options)) {}
+};
+
+}  // namespace cohort::layers

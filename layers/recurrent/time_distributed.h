@@ -1,0 +1,31 @@
+#pragma once
+
+#include <string>
+
+#include "cohort/layers/name_option.h"
+#include "cohort/model/layer.h"
+
+namespace cohort::layers {
+
+// Applies a layer to every step: (batch, steps, ...) to (batch, steps, ...).
+class TimeDistributedLayer : public Layer {
+ public:
+  TimeDistributedLayer() { supports_masking_ = true; }
+  explicit TimeDistributedLayer(Ref<Layer> layer, const NameOption& options = {});
+  std::string class_name() const override { return "TimeDistributed"; }
+  void visit_fields(FieldVisitor& visitor) override;
+  void fields_changed() override;
+  void build(const Shape& input) override;
+  Tensor call(const Tensor& input, const CallContext& context) override;
+
+ private:
+  Tensor call_step(const Tensor& input, const Tensor& mask, bool training);
+  Ref<Layer> layer_;
+};
+
+struct TimeDistributed : LayerHandle<TimeDistributedLayer> {
+  explicit TimeDistributed(Ref<Layer> layer, NameOption options = {})
+      : LayerHandle<TimeDistributedLayer>(std::make_shared<TimeDistributedLayer>(std::move(layer), options)) {}
+};
+
+}  // namespace cohort::layers

@@ -1,0 +1,81 @@
+#include "cohort/layers/recurrent/units_cell.h"
+
+#include <algorithm>
+
+#include "cohort/layers/layer_checks.h"
+
+namespace cohort::layers {
+
+UnitsCell::UnitsCell(std::int64_t units, int gates, UnitsCellOptions options)
+    : units_(units), gates_(gates), options_(std::move(options)) {
+  if (!options_.name.empty()) set_name(options_.name);
+}
+
+void UnitsCell::visit_fields(FieldVisitor& visitor) {
+  Layer::visit_fields(visitor);
+  visit_shared_fields(visitor);
+  visit_seed(visitor);
+}
+
+void UnitsCell::visit_shared_fields(FieldVisitor& visitor) {
+  visitor.field("units", units_);
+  visitor.field("activation", options_.activation);
+  if (has_recurrent_activation()) visitor.field("recurrent_activation", options_.recurrent_activation);
+  visitor.field("use_bias", options_.use_bias);
+  visitor.field("kernel_initializer", options_.kernel_initializer);
+  visitor.field("recurrent_initializer", options_.recurrent_initializer);
+  visitor.field("bias_initializer", options_.bias_initializer);
+  visitor.field("kernel_regularizer", options_.kernel_regularizer);
+  visitor.field("recurrent_regularizer", options_.recurrent_regularizer);
+  visitor.field("bias_regularizer", options_.bias_regularizer);
+  visitor.field("kernel_constraint", options_.kernel_constraint);
+  visitor.field("recurrent_constraint", options_.recurrent_constraint);
+  visitor.field("bias_constraint", options_.bias_constraint);
+  visitor.field("dropout", options_.dropout);
+  visitor.field("recurrent_dropout", options_.recurrent_dropout);
+}
+
+void UnitsCell::fields_changed() {
+  if (units_ <= 0) throw invalid_argument(class_name(), "units must be positive", {{"units", units_}});
+  if (!options_.activation) options_.activation = "linear";
+  if (has_recurrent_activation() && !options_.recurrent_activation) options_.recurrent_activation = "linear";
+  options_.dropout = std::clamp(options_.dropout, 0.0, 1.0);
+  options_.recurrent_dropout = std::clamp(options_.recurrent_dropout, 0.0, 1.0);
+  factors_.set_seed(options_.seed);
+}
+
+void UnitsCell::build(const Shape& input) {
+  check_rank(*this, input, 2, "(batch, features)");
+  if (input[1] == kUnknown) {
+    throw invalid_argument(title(*this), "the last axis of the input must have a known size", {{"input.shape", input}});
+  }
+  kernel_ = add_weight("kernel", {input[1], gates_ * units_},
+                       {.initializer = options_.kernel_initializer,
+                        .dtype = dtype(),
+                        .regularizer = options_.kernel_regularizer,
+                        .constraint = options_.kernel_constraint});
+  recurrent_kernel_ = add_weight("recurrent_kernel", {units_, gates_ * units_},
+                                 {.initializer = options_.recurrent_initializer,
+                                  .dtype = dtype(),
+                                  .regularizer = options_.recurrent_regularizer,
+                                  .constraint = options_.recurrent_constraint});
+  if (!options_.use_bias) return;
+  bias_ = add_weight("bias", bias_shape(),
+                     {.initializer = bias_initializer(),
+                      .dtype = dtype(),
+                      .regularizer = options_.bias_regularizer,
+                      .constraint = options_.bias_constraint});
+}
+
+CellDropout UnitsCell::draw_dropout(const Tensor& input, bool training) {
+  CellDropout draw;
+  if (!training) return draw;
+  if (drops(options_.dropout)) draw.input = factors_.draw(input, options_.dropout, dropout_count());
+  if (drops(options_.recurrent_dropout)) {
+    const Tensor state = batch_zeros(input, {units_}, dtype());
+    draw.recurrent = factors_.draw(state, options_.recurrent_dropout, dropout_count());
+  }
+  return draw;
+}
+
+}  // namespace cohort::layers
