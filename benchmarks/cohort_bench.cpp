@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstdio>
 #include <fstream>
+#include <map>
 #include <random>
 #include <sstream>
 
@@ -65,6 +66,20 @@ Job mlp(std::mt19937& random) {
           ch::losses::SparseCategoricalCrossentropy({.from_logits = true})};
 }
 
+ch::Tensor ids(const ch::Shape& shape, int high, std::mt19937& random) {
+  return ch::ops::reshape(labels(shape.num_elements(), high, random), {shape.begin(), shape.end()});
+}
+
+Job lstm(std::mt19937& random) {
+  return {{ch::layers::Embedding(20000, 128), ch::layers::LSTM(128), ch::layers::Dense(2)},
+          ids({32 * 10, 80}, 20000, random),
+          labels(32 * 10, 2, random),
+          32,
+          ch::losses::SparseCategoricalCrossentropy({.from_logits = true})};
+}
+
+const std::map<std::string, Job (*)(std::mt19937&)> jobs = {{"dense10", dense10}, {"lstm", lstm}, {"mlp", mlp}};
+
 // When the first execution of steps was done.
 struct FirstStep : ch::Callback {
   void on_train_batch_end(std::int64_t, ch::Logs& logs) override {
@@ -77,7 +92,7 @@ struct FirstStep : ch::Callback {
 void run(const std::string& name, std::int64_t steps_per_execution, double import_s) {
   ch::set_random_seed(0);
   std::mt19937 random(0);
-  Job job = name == "dense10" ? dense10(random) : mlp(random);
+  Job job = jobs.at(name)(random);
   ch::Sequential model(job.layers);
   model.compile(
       {.optimizer = ch::optimizers::Adam(1e-3), .loss = job.loss, .steps_per_execution = steps_per_execution});
@@ -112,7 +127,7 @@ int main(int argc, char** argv) {
   std::string job, device;
   std::int64_t steps_per_execution = 10;
   int threads = 0;
-  app.add_option("--job", job, "dense10 or mlp")->required()->check(CLI::IsMember({"dense10", "mlp"}));
+  app.add_option("--job", job, "which one")->required()->check(CLI::IsMember(jobs));
   app.add_option("--steps-per-execution", steps_per_execution, "steps between two returns to the training loop");
   app.add_option("--device", device, "device to train on");
   app.add_option("--threads", threads, "threads to compute with; 0: one for each core");
