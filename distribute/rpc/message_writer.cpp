@@ -120,9 +120,11 @@ bool MessageWriter::next(grpc::ByteBuffer& chunk) {
   header.total = total_;
   std::uint32_t crc = crc32c_extend(0, reinterpret_cast<const char*>(&header) + wire::kUnsummedHeader,
                                     sizeof header - wire::kUnsummedHeader);
-  // A rest that is not worth a chunk of its own goes with the last one.
-  std::size_t room = wire::kChunkBytes - sizeof header;
-  if (total_ - sent_ <= room + wire::kChunkBytes / 4) room = total_ - sent_;
+  // A rest that is not worth a chunk of its own goes with the last one. What would fill one or two chunks goes in
+  // halves: the receiver works on the first while the second is on its way.
+  const std::size_t wanted = std::clamp<std::uint64_t>(total_ / 2, wire::kChunkBytes / 2, wire::kChunkBytes);
+  std::size_t room = wanted - sizeof header;
+  if (total_ - sent_ <= room + wanted / 4) room = total_ - sent_;
   slices_.clear();
   // The header is at the start of the first slice, which it shares with packed bytes where those come first.
   std::size_t header_room = sizeof header;

@@ -15,7 +15,7 @@ namespace cohort::distribute::rpc::wire {
 static_assert(std::endian::native == std::endian::little, "messages are little endian");
 
 inline constexpr std::uint32_t kMagic = 0x54524843;  // "CHRT"
-// What gRPC moves fastest, header included.
+// At most, header included: what gRPC moves fastest.
 inline constexpr std::size_t kChunkBytes = std::size_t{1} << 20;
 inline constexpr std::size_t kPartAlignment = 64;
 // Parts below are packed together with the rest, others are sent from where they lie.
