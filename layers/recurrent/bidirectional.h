@@ -23,6 +23,7 @@ class BidirectionalLayer : public Layer {
   void visit_fields(FieldVisitor& visitor) override;
   void fields_changed() override;
   void build(const Shape& sequences) override;
+  std::vector<std::string> argument_names() const override { return {"sequences", "initial_state", "mask"}; }
   Element call_element(const Element& inputs, const CallContext& context) override;
   Element compute_mask(const Element& inputs, const Element& mask) override;
   // Sets the states of stateful layers to zeros.

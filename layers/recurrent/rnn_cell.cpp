@@ -22,7 +22,7 @@ RnnCell::Step RnnCell::prepare(const Tensor&, const CallContext& context) {
 
 Tensors RnnCell::initial_state(const Tensor& like) const {
   Tensors states;
-  for (const Shape& shape : state_shapes()) states.push_back(batch_zeros(like, shape, dtype()));
+  for (const Shape& shape : state_shapes()) states.push_back(batch_zeros(like, shape, compute_dtype()));
   return states;
 }
 

@@ -33,8 +33,8 @@ class RnnCell : public Layer {
   // States of zeros for the batch of `like`, whose axis 0 it is.
   Tensors initial_state(const Tensor& like) const;
   // As a layer: {"inputs": x, "states": (h, c)} to (output, states...).
+  std::vector<std::string> argument_names() const override { return {"inputs", "states"}; }
   Element call_element(const Element& inputs, const CallContext& context) override;
-  void set_dtype(DType dtype) { dtype_ = dtype; }
 
   static std::shared_ptr<RnnCell> from_name(std::string_view name);
 };

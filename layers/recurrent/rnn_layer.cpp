@@ -123,7 +123,7 @@ Tensors RnnLayer::checked_initial_state(const Tensors& given, const Tensor& sequ
       throw invalid_argument(title(*this), "a state must have the shape " + expected.to_string(),
                              {{"initial_state[" + std::to_string(i) + "].shape", given[i].shape()}});
     }
-    states.push_back(ops::cast(given[i], cell_->dtype()));
+    states.push_back(ops::cast(given[i], cell_->compute_dtype()));
   }
   return states;
 }
@@ -153,16 +153,17 @@ Element RnnLayer::call_element(const Element& inputs, const CallContext& context
     // An unknown batch stays unknown.
     const Tensors zeros = batch == kUnknown ? cell_->initial_state(given.sequences) : Tensors();
     for (std::size_t i = 0; i < states_.size(); ++i) {
-      initial.push_back(zeros.empty() ? states_[i].value() : ops::reshape_like(states_[i], zeros[i]));
+      const Tensor state = ops::cast(states_[i], cell_->compute_dtype());
+      initial.push_back(zeros.empty() ? state : ops::reshape_like(state, zeros[i]));
     }
   } else {
     initial = cell_->initial_state(given.sequences);
   }
 
-  LayerCallScope scope(*cell_);
+  LayerCallScope scope(*cell_, context.training);
   std::optional<Rolled> rolled = run_fused(given.sequences, initial, given.mask, context);
   if (!rolled) rolled = run_steps(given.sequences, initial, given.mask, context);
-  for (std::size_t i = 0; i < states_.size(); ++i) states_[i].assign(rolled->states[i]);
+  for (std::size_t i = 0; i < states_.size(); ++i) states_[i].assign(ops::cast(rolled->states[i], states_[i].dtype()));
   if (!settings_.return_state) return rolled->output;
   std::vector<Element> outputs = {rolled->output};
   outputs.insert(outputs.end(), rolled->states.begin(), rolled->states.end());
@@ -190,7 +191,7 @@ RnnLayer::Rolled RnnLayer::run_steps(const Tensor& sequences, const Tensors& ini
   // Without a mask nobody needs the output before; with return_sequences nobody needs the last one by itself.
   const bool carries_output = mask.defined() || !settings_.return_sequences;
   Tensors carries = initial;
-  if (carries_output) carries.push_back(batch_zeros(sequences, cell_->output_shape(), cell_->dtype()));
+  if (carries_output) carries.push_back(batch_zeros(sequences, cell_->output_shape(), cell_->compute_dtype()));
   const auto turn = [&](const Tensors& before, const Tensors& now) {
     const Tensors states(before.begin(), before.begin() + static_cast<std::ptrdiff_t>(initial.size()));
     StepResult result = step(now[0], states);
@@ -241,7 +242,7 @@ std::shared_ptr<RnnLayer> RnnLayer::from_name(std::string_view name) {
 
 RnnOutput<Tensor> call_rnn(Layer& layer, const Tensor& sequences, const RnnCallOptions& options) {
   const Element inputs = rnn_arguments(sequences, options.initial_state);
-  CallContext context{.training = options.training};
+  CallContext context{.training = options.training.value_or(LayerCallScope::training())};
   if (options.mask.defined()) {
     Tensors masks(inputs.flatten().size());
     masks[0] = options.mask;

@@ -25,7 +25,7 @@ struct RnnSettings {
 struct RnnCallOptions {
   Tensors initial_state = {};  // one for each state; none: zeros, or where the last batch ended (stateful)
   Tensor mask = {};            // (batch, steps); none: the one the sequences carry
-  bool training = false;
+  std::optional<bool> training = std::nullopt;  // none: as the layer call around this one, false outside of any
 };
 struct RnnSymbolOptions {
   std::vector<SymbolicTensor> initial_state = {};
@@ -46,6 +46,7 @@ class RnnLayer : public Layer {
   void visit_fields(FieldVisitor& visitor) override;
   void fields_changed() override;
   void build(const Shape& sequences) override;
+  std::vector<std::string> argument_names() const override { return {"sequences", "initial_state", "mask"}; }
   Element call_element(const Element& inputs, const CallContext& context) override;
   Element compute_mask(const Element& inputs, const Element& mask) override;
 

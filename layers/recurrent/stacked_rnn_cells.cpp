@@ -56,7 +56,7 @@ RnnCell::Step StackedRNNCellsLayer::prepare(const Tensor& input, const CallConte
   Tensor below = input;
   for (const Ref<RnnCell>& cell : cells_) {
     levels.push_back({cell->prepare(below, context), static_cast<std::ptrdiff_t>(cell->state_shapes().size())});
-    below = batch_zeros(input, cell->output_shape(), cell->dtype());
+    below = batch_zeros(input, cell->output_shape(), cell->compute_dtype());
   }
   return [levels](const Tensor& x, const Tensors& states) {
     StepResult all{x, {}};

@@ -74,7 +74,7 @@ Tensor TimeDistributedLayer::call(const Tensor& input, const CallContext& contex
                              {{"mask.shape", mask.shape()}, {"input.shape", input.shape()}});
     }
   }
-  LayerCallScope scope(*layer_);
+  LayerCallScope scope(*layer_, context.training);
   const std::int64_t steps = input.shape()[1];
   if (context.training && steps != kUnknown && keeps_state(*layer_)) {
     Tensors outputs;

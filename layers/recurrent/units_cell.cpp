@@ -72,7 +72,7 @@ CellDropout UnitsCell::draw_dropout(const Tensor& input, bool training) {
   if (!training) return draw;
   if (drops(options_.dropout)) draw.input = factors_.draw(input, options_.dropout, dropout_count());
   if (drops(options_.recurrent_dropout)) {
-    const Tensor state = batch_zeros(input, {units_}, dtype());
+    const Tensor state = batch_zeros(input, {units_}, compute_dtype());
     draw.recurrent = factors_.draw(state, options_.recurrent_dropout, dropout_count());
   }
   return draw;

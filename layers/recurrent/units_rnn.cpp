@@ -18,7 +18,7 @@ void UnitsRnn::visit_fields(FieldVisitor& visitor) {
 
 void UnitsRnn::fields_changed() {
   RnnLayer::fields_changed();
-  units_cell_->set_dtype(dtype());
+  units_cell_->set_dtype_policy(dtype_policy());
   units_cell_->fields_changed();
   activity_regularizer_ = given_activity_regularizer_;
 }
