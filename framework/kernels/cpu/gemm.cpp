@@ -177,6 +177,17 @@ void Gemm<T>::run_block(std::int64_t index, const T* a, const T* b, T* c) const 
   }
 }
 
+template <class T>
+void strided_gemm(const GemmShape& shape, const T* a, std::int64_t lda, const T* b, std::int64_t ldb, T* c,
+                  std::int64_t ldc) {
+  keep_blas_single_threaded();
+  floating_block<T>(shape, {0, shape.m, 0, shape.n}, {a, lda, b, ldb, c, ldc});
+}
+template void strided_gemm(const GemmShape&, const float*, std::int64_t, const float*, std::int64_t, float*,
+                           std::int64_t);
+template void strided_gemm(const GemmShape&, const double*, std::int64_t, const double*, std::int64_t, double*,
+                           std::int64_t);
+
 template class Gemm<float>;
 template class Gemm<double>;
 template class Gemm<Half>;

@@ -36,4 +36,9 @@ class Gemm {
   bool small_ = false;
 };
 
+// c = a * b on the calling thread, for operands whose rows lie lda, ldb and ldc apart. T: float, double; k is positive.
+template <class T>
+void strided_gemm(const GemmShape& shape, const T* a, std::int64_t lda, const T* b, std::int64_t ldb, T* c,
+                  std::int64_t ldc);
+
 }  // namespace cohort

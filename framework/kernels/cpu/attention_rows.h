@@ -1,0 +1,108 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+
+#include "cohort/core/kernel.h"
+#include "cohort/core/random.h"
+#include "cohort/kernels/cpu/softmax_rows.h"
+
+namespace cohort {
+
+// Sizes and options of an attention, and what it does to one row of scores: which keys a step sees, the softmax over
+// them, the weights that are dropped.
+struct AttentionRows {
+  std::int64_t batch, steps, heads, size, keys, key_heads, value_size;
+  double scale;
+  bool causal, zero_without_keys;
+  std::int64_t window;
+  std::uint64_t seed, threshold;  // random words below the threshold drop their weight
+  double kept;                    // what the others are multiplied with
+  std::array<std::int64_t, 4> mask_strides;
+  bool has_mask;
+
+  // Query, key and value are the inputs 0 to 2, the mask input `mask` if there is one.
+  AttentionRows(const KernelSpec& spec, int mask);
+
+  // Keys from `keys_for` on are seen by none of the steps up to `last`, and nothing else depends on them.
+  std::int64_t keys_for(std::int64_t last) const { return causal && !has_mask ? std::min(keys, last + 1) : keys; }
+
+  template <class C>
+  static constexpr C hidden = static_cast<C>(-2.372671e38);
+
+  // Scales the scores of a step and hides those of keys it does not see.
+  template <class C>
+  void mask_row(C* row, std::int64_t count, const bool* mask, std::int64_t sample, std::int64_t head,
+                std::int64_t step) const {
+    for (std::int64_t j = 0; j < count; ++j) row[j] *= static_cast<C>(scale);
+    if (mask) {
+      const bool* at = mask + sample * mask_strides[0] + head * mask_strides[1] + step * mask_strides[2];
+      for (std::int64_t j = 0; j < count; ++j) row[j] = at[j * mask_strides[3]] ? row[j] : hidden<C>;
+    }
+    if (causal && step + 1 < count) std::fill(row + step + 1, row + count, hidden<C>);
+    if (window > 0) {
+      std::fill(row, row + std::clamp<std::int64_t>(step - window + 1, 0, count), hidden<C>);
+      std::fill(row + std::min(count, step + window), row + count, hidden<C>);
+    }
+  }
+
+  // Masked scores to weights; the maximum and the scale make them anew later.
+  template <class C>
+  std::array<C, 2> softmax(C* row, std::int64_t count) const {
+    const C max = row_max(row, count);
+    for (std::int64_t j = 0; j < count; ++j) row[j] = fn::exp(row[j] - max);
+    const C factor = zero_without_keys && max <= hidden<C> ? C(0) : C(1) / row_sum(row, count);
+    for (std::int64_t j = 0; j < count; ++j) row[j] *= factor;
+    return {max, factor};
+  }
+  template <class C>
+  void weights_again(C* row, std::int64_t count, const C* max_and_factor) const {
+    const C max = max_and_factor[0], factor = max_and_factor[1];
+    for (std::int64_t j = 0; j < count; ++j) row[j] = fn::exp(row[j] - max) * factor;
+  }
+
+  // to = from with the dropped weights as zeros and the others scaled: the same choice as the op Dropout makes of
+  // (batch, heads, steps, keys).
+  template <class C>
+  void drop(const C* from, C* to, std::int64_t count, const PhiloxStream& stream, std::int64_t head,
+            std::int64_t step) const {
+    const auto first = static_cast<std::uint64_t>((head * steps + step) * keys);
+    std::array<std::uint32_t, 4> words{};
+    for (std::int64_t j = 0; j < count; ++j) {
+      const std::uint64_t at = first + static_cast<std::uint64_t>(j);
+      if (j == 0 || at % 4 == 0) words = stream.block(at / 4);
+      to[j] = words[at % 4] < threshold ? C(0) : from[j] * static_cast<C>(kept);
+    }
+  }
+  bool drops() const { return threshold > 0; }
+};
+
+inline AttentionRows::AttentionRows(const KernelSpec& spec, int mask)
+    : batch(spec.input(0).shape[0]),
+      steps(spec.input(0).shape[1]),
+      heads(spec.input(0).shape[2]),
+      size(spec.input(0).shape[3]),
+      keys(spec.input(1).shape[1]),
+      key_heads(spec.input(1).shape[2]),
+      value_size(spec.input(2).shape[3]),
+      scale(spec.attr<double>("scale")),
+      causal(spec.attr<bool>("is_causal")),
+      zero_without_keys(spec.attr<bool>("zero_without_keys")),
+      window(spec.attr<std::int64_t>("sliding_window")),
+      seed(static_cast<std::uint64_t>(spec.attr<std::int64_t>("seed"))),
+      threshold(static_cast<std::uint64_t>(std::llround(spec.attr<double>("dropout") * 4294967296.0))),
+      kept(1.0 / (1.0 - spec.attr<double>("dropout"))),
+      mask_strides{},
+      has_mask(spec.num_inputs() > mask) {
+  if (!has_mask) return;
+  const Shape& shape = spec.input(mask).shape;
+  std::int64_t stride = 1;
+  for (int i = 3; i >= 0; --i) {
+    mask_strides[static_cast<std::size_t>(i)] = shape[i] == 1 ? 0 : stride;
+    stride *= shape[i];
+  }
+}
+
+}  // namespace cohort
