@@ -47,7 +47,11 @@ std::string_view base_name(std::string_view name) {
 
 }  // namespace
 
-std::string snake_case_name(std::string_view class_name) { return snake_case(base_name(class_name)); }
+std::string snake_case_name(std::string_view class_name) {
+  // Keras offers this class under another name than its own, which it still uses in names and files.
+  if (class_name == "GroupQueryAttention") return "grouped_query_attention";
+  return snake_case(base_name(class_name));
+}
 
 void reset_layer_names() {
   std::lock_guard lock(names().mutex);

@@ -3,6 +3,7 @@
 // All ops.
 
 #include "cohort/ops/array.h"
+#include "cohort/ops/attention.h"
 #include "cohort/ops/broadcast.h"
 #include "cohort/ops/cast.h"
 #include "cohort/ops/creation.h"

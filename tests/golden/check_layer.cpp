@@ -62,6 +62,7 @@ Call given_call(Case& checked, const Layer& layer) {
     for (std::size_t i = 0; i < masks.size(); ++i) by_input[i] = masks[i].leaf();
     call.context.mask = call.inputs.with_leaves(by_input);
   } else {
+    while (listed && !masks.empty() && masks.size() < positional.size()) masks.emplace_back(Tensor());
     if (!masks.empty()) call.context.mask = listed ? Element::tuple(std::move(masks)) : masks[0];
     call.inputs = listed ? Element::tuple(std::move(positional)) : positional.at(0);
   }

@@ -1,0 +1,37 @@
+#include "cohort/layers/attention/additive_attention.h"
+
+#include "cohort/ops/math.h"
+#include "cohort/ops/reduce.h"
+
+namespace cohort::layers {
+
+AdditiveAttentionLayer::AdditiveAttentionLayer(AdditiveAttentionOptions options)
+    : AttentionLayer({.use_scale = options.use_scale,
+                      .dropout = options.dropout,
+                      .seed = options.seed,
+                      .dtype = options.dtype,
+                      .name = options.name}) {}
+
+void AdditiveAttentionLayer::visit_fields(FieldVisitor& visitor) {
+  Layer::visit_fields(visitor);
+  visitor.field("use_scale", options_.use_scale);
+  visitor.field("dropout", options_.dropout);
+  visitor.field("seed", options_.seed);
+}
+
+void AdditiveAttentionLayer::make_weights(const Shape& query) {
+  if (options_.use_scale) scale_ = add_weight("scale", {query.back()}, {.initializer = "glorot_uniform"});
+}
+
+Tensor AdditiveAttentionLayer::scores(const Tensor& query, const Tensor& key) const {
+  const Tensor shared = ops::tanh(pairs(query, key));
+  return ops::sum(scale_.defined() ? shared * scale_ : shared, -1);
+}
+
+namespace {
+
+[[maybe_unused]] const bool registered =
+    Layer::registry().add("AdditiveAttention", [] { return std::make_shared<AdditiveAttentionLayer>(); });
+
+}  // namespace
+}  // namespace cohort::layers

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "cohort/layers/attention/attention_arguments.h"
+#include "cohort/layers/attention/projected_attention.h"
+
+namespace cohort::layers {
+
+struct GroupQueryAttentionOptions {
+  double dropout = 0.0;
+  bool use_bias = true;
+  std::optional<std::int64_t> sliding_window = std::nullopt;  // a step sees keys less than this far from it
+  std::optional<bool> flash_attention = std::nullopt;         // the fused kernel is used whenever it can be
+  Ref<Initializer> kernel_initializer = "glorot_uniform";
+  Ref<Initializer> bias_initializer = "zeros";
+  Ref<Regularizer> kernel_regularizer = {};
+  Ref<Regularizer> bias_regularizer = {};
+  Ref<Regularizer> activity_regularizer = {};
+  Ref<Constraint> kernel_constraint = {};
+  Ref<Constraint> bias_constraint = {};
+  bool use_gate = false;  // multiplies what was attended to with a sigmoid of the query
+  std::optional<std::int64_t> seed = std::nullopt;
+  DTypePolicy dtype = {};
+  std::string name = {};
+};
+
+// Attention in which num_query_heads / num_key_value_heads heads of the query share one of key and value: query
+// (batch, steps, features), value and key (batch, keys, features) to (batch, steps, query features).
+class GroupQueryAttentionLayer : public ProjectedAttentionLayer {
+ public:
+  GroupQueryAttentionLayer() : GroupQueryAttentionLayer(1, 1, 1) {}
+  explicit GroupQueryAttentionLayer(std::int64_t head_dim, std::int64_t num_query_heads,
+                                    std::int64_t num_key_value_heads, GroupQueryAttentionOptions options = {});
+  std::string class_name() const override { return "GroupQueryAttention"; }
+  void visit_fields(FieldVisitor& visitor) override;
+  void fields_changed() override;
+
+ protected:
+  void build_projections(const Shape& query, const Shape& value, const Shape& key) override;
+  Tensor scores_of(const Projected& projected) const override;
+  Tensor combine(const Tensor& weights, const Projected& projected) const override;
+  std::int64_t query_size() const override { return head_dim_; }
+
+ private:
+  Tensor split_heads(const Tensor& query) const;
+  std::int64_t head_dim_, num_query_heads_, num_key_value_heads_;
+};
+
+struct GroupQueryAttention : AttentionHandle<GroupQueryAttentionLayer> {
+  explicit GroupQueryAttention(std::int64_t head_dim, std::int64_t num_query_heads, std::int64_t num_key_value_heads,
+                               GroupQueryAttentionOptions options = {})
+      : AttentionHandle(std::make_shared<GroupQueryAttentionLayer>(head_dim, num_query_heads, num_key_value_heads,
+                                                                   std::move(options))) {}
+};
+
+}  // namespace cohort::layers
