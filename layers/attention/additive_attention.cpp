@@ -5,12 +5,13 @@
 
 namespace cohort::layers {
 
-AdditiveAttentionLayer::AdditiveAttentionLayer(AdditiveAttentionOptions options)
-    : AttentionLayer({.use_scale = options.use_scale,
-                      .dropout = options.dropout,
-                      .seed = options.seed,
-                      .dtype = options.dtype,
-                      .name = options.name}) {}
+AdditiveAttentionLayer::AdditiveAttentionLayer(AdditiveAttentionOptions options) {
+  options_.use_scale = options.use_scale;
+  options_.dropout = options.dropout;
+  options_.seed = options.seed;
+  take_options(options);
+  fields_changed();
+}
 
 void AdditiveAttentionLayer::visit_fields(FieldVisitor& visitor) {
   Layer::visit_fields(visitor);
