@@ -74,6 +74,19 @@ void save(const std::string& folder) {
   graph.compile({.optimizer = ch::optimizers::SGD(0.05, {.momentum = 0.9}), .loss = "mse", .metrics = {"mae"}});
   save_with_expectations(graph, {waves({12, 5}, 0.3), waves({12, 4}, 0.9)}, waves({12, 1}, 1.1),
                          folder + "/functional");
+
+  const ch::SymbolicTensor words = ch::Input({6, 3}, {.name = "words"}), start = ch::Input({4}, {.name = "start"});
+  const auto read = ch::layers::LSTM(4, {.return_state = true})
+                        .with_states(ch::layers::Bidirectional(ch::layers::GRU(3, {.return_sequences = true}))(words));
+  const ch::SymbolicTensor written =
+      ch::layers::LSTM(4, {.return_sequences = true})(words, {.initial_state = read.states});
+  const ch::SymbolicTensor spoken = ch::layers::RNN({ch::layers::GRUCell(4), ch::layers::GRUCell(5)})(
+      ch::layers::TimeDistributed(ch::layers::Dense(3))(written));
+  const ch::SymbolicTensor last = ch::layers::SimpleRNN(4, {.dropout = 0.0})(words, {.initial_state = {start}});
+  ch::Model recurrent({words, start}, ch::layers::Dense(1)(ch::layers::Concatenate()({spoken, last})));
+  recurrent.compile({.optimizer = ch::optimizers::Adam(1e-2), .loss = "mse"});
+  save_with_expectations(recurrent, {waves({12, 6, 3}, 0.3), waves({12, 4}, 0.9)}, waves({12, 1}, 1.1),
+                         folder + "/recurrent");
 }
 
 // A model that computes in code. Its files follow the attributes' names: some sort before "layers", some after.

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from support import cohort
 
-MODELS = ["sequential", "functional"]
+MODELS = ["sequential", "functional", "recurrent"]
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +70,18 @@ def graph():
     return keras.Model(inputs, keras.layers.Dense(4, activation="softmax")(keras.layers.Activation("relu")(joined)))
 
 
-@pytest.mark.parametrize("make,shape", [(stack, (6, 2)), (graph, (5,))])
+def recurrent():
+    layers = keras.layers
+    inputs = keras.Input((6, 3))
+    both = layers.Bidirectional(layers.LSTM(4, return_sequences=True, return_state=True), merge_mode="sum")(inputs)
+    decoded = layers.LSTM(4, return_sequences=True)(both[0], initial_state=both[1:3])
+    stacked = layers.RNN([layers.LSTMCell(3), layers.LSTMCell(2), layers.GRUCell(4)], return_sequences=True)(decoded)
+    each = layers.TimeDistributed(layers.Dense(5, activation="tanh"))(stacked)
+    last = layers.GRU(4)(each, initial_state=both[3])
+    return keras.Model(inputs, layers.Dense(4, activation="softmax")(last))
+
+
+@pytest.mark.parametrize("make,shape", [(stack, (6, 2)), (graph, (5,)), (recurrent, (6, 3))])
 def test_cohort_loads_an_archive_of_keras_and_trains_on(tmp_path, make, shape):
     keras.utils.set_random_seed(5)
     random = np.random.default_rng(5)
