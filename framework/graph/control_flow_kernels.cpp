@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <memory>
+#include <mutex>
 #include <vector>
 
 #include "cohort/core/kernel.h"
@@ -42,40 +45,77 @@ void check_sizes_known(const NestedGraph& body, std::span<const TensorSpec> stat
   }
 }
 
-// Two copies of the loop's state: a turn reads one and writes the other.
-class LoopState {
+// What one run of a loop works with: two copies of its state, of which a turn reads one and writes the other, and the
+// pointers handed to its body. Frames are kept, so that a warm loop asks the heap for nothing.
+class LoopFrames {
  public:
-  explicit LoopState(std::span<const TensorSpec> specs) {
-    for (const TensorSpec& spec : specs) {
+  LoopFrames(std::span<const TensorSpec> state, std::size_t arguments, std::size_t results)
+      : arguments_(arguments), results_(results) {
+    for (const TensorSpec& spec : state) {
       bytes_.push_back(static_cast<std::size_t>(spec.shape.num_elements()) * size_of(spec.dtype));
     }
   }
-  const std::vector<std::size_t>& bytes() const { return bytes_; }
 
+  struct Frame {
+    std::vector<Owned<Buffer>> sides[2];
+    std::vector<void*> arguments, results;
+  };
   class Run {
    public:
-    Run(const LoopState& state, void* const* initial) : state_(state) {
-      for (std::size_t i = 0; i < state.bytes_.size(); ++i) {
-        for (auto* side : {&buffers_[0], &buffers_[1]}) side->push_back(Buffer::allocate(cpu(), state.bytes_[i]));
-        cpu().copy_from_host(buffers_[0][i]->data(), initial[i], state.bytes_[i]);
+    Run(LoopFrames& frames, void* const* inputs) : frames_(frames), frame_(frames.take()) {
+      std::copy_n(inputs, frame_->arguments.size(), frame_->arguments.begin());
+      for (std::size_t i = 0; i < frames.bytes_.size(); ++i) {
+        cpu().copy_from_host(current(i), inputs[i], frames.bytes_[i]);
       }
     }
-    void* current(std::size_t i) const { return buffers_[turn_][i]->data(); }
-    void* next(std::size_t i) const { return buffers_[1 - turn_][i]->data(); }
+    ~Run() { frames_.give(std::move(frame_)); }
+    Run(const Run&) = delete;
+
+    std::vector<void*>& arguments() { return frame_->arguments; }
+    std::vector<void*>& results() { return frame_->results; }
+    void* current(std::size_t i) const { return frame_->sides[turn_][i]->data(); }
+    void* next(std::size_t i) const { return frame_->sides[1 - turn_][i]->data(); }
     void flip() { turn_ = 1 - turn_; }
     void copy_out(void* const* outputs) const {
-      for (std::size_t i = 0; i < state_.bytes_.size(); ++i)
-        cpu().copy_from_host(outputs[i], current(i), state_.bytes_[i]);
+      for (std::size_t i = 0; i < frames_.bytes_.size(); ++i) {
+        cpu().copy_from_host(outputs[i], current(i), frames_.bytes_[i]);
+      }
     }
 
    private:
-    const LoopState& state_;
-    std::vector<Owned<Buffer>> buffers_[2];
+    LoopFrames& frames_;
+    std::unique_ptr<Frame> frame_;
     int turn_ = 0;
   };
 
  private:
+  std::unique_ptr<Frame> take() {
+    {
+      std::lock_guard lock(mutex_);
+      if (!free_.empty()) {
+        std::unique_ptr<Frame> frame = std::move(free_.back());
+        free_.pop_back();
+        return frame;
+      }
+      free_.reserve(++made_);
+    }
+    auto frame = std::make_unique<Frame>();
+    for (std::size_t bytes : bytes_) {
+      for (auto& side : frame->sides) side.push_back(Buffer::allocate(cpu(), bytes));
+    }
+    frame->arguments.resize(arguments_);
+    frame->results.resize(results_);
+    return frame;
+  }
+  void give(std::unique_ptr<Frame> frame) noexcept {
+    std::lock_guard lock(mutex_);
+    free_.push_back(std::move(frame));  // has room for all that were made
+  }
+
   std::vector<std::size_t> bytes_;
+  std::size_t arguments_, results_, made_ = 0;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Frame>> free_;
 };
 
 // Random ops inside a loop draw other numbers in each turn.
@@ -92,11 +132,11 @@ KernelFn make_while(const KernelSpec& spec) {
   auto condition = std::make_shared<NestedGraph>(*spec.attr<GraphPtr>("condition"), inputs);
   auto body = std::make_shared<NestedGraph>(*spec.attr<GraphPtr>("body"), inputs);
   check_sizes_known(*body, std::span(inputs).first(count), "while_loop");
-  auto state = std::make_shared<LoopState>(std::span(inputs).first(count));
+  auto frames = std::make_shared<LoopFrames>(std::span(inputs).first(count), inputs.size(), count);
   const std::int64_t limit = spec.attr<std::int64_t>("maximum_iterations");
-  return [=, total = inputs.size()](const KernelIO& io) {
-    LoopState::Run run(*state, io.inputs);
-    std::vector<void*> arguments(io.inputs, io.inputs + total), results(count);
+  return [=](const KernelIO& io) {
+    LoopFrames::Run run(*frames, io.inputs);
+    std::vector<void*>&arguments = run.arguments(), &results = run.results();
     for (std::int64_t turn = 0; limit < 0 || turn < limit; ++turn) {
       for (std::size_t i = 0; i < count; ++i) arguments[i] = run.current(i);
       bool go_on = false;
@@ -129,10 +169,11 @@ KernelFn make_scan(const KernelSpec& spec) {
   for (int i = static_cast<int>(carries); i < spec.num_outputs(); ++i) out_bytes.push_back(row_bytes(spec.output(i)));
   auto body = std::make_shared<NestedGraph>(*spec.attr<GraphPtr>("body"), inputs);
   check_sizes_known(*body, std::span<const TensorSpec>(inputs).first(carries), "scan");
-  auto state = std::make_shared<LoopState>(std::span<const TensorSpec>(inputs).first(carries));
-  return [=, total = inputs.size()](const KernelIO& io) {
-    LoopState::Run run(*state, io.inputs);
-    std::vector<void*> arguments(io.inputs, io.inputs + total), results(carries + out_bytes.size());
+  auto frames = std::make_shared<LoopFrames>(std::span<const TensorSpec>(inputs).first(carries), inputs.size(),
+                                             carries + out_bytes.size());
+  return [=](const KernelIO& io) {
+    LoopFrames::Run run(*frames, io.inputs);
+    std::vector<void*>&arguments = run.arguments(), &results = run.results();
     for (std::int64_t turn = 0; turn < steps; ++turn) {
       const auto t = static_cast<std::size_t>(reverse ? steps - 1 - turn : turn);
       for (std::size_t i = 0; i < carries; ++i) {
