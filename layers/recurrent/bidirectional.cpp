@@ -32,7 +32,7 @@ Ref<RnnLayer> copied(RnnLayer& layer, const std::string& name) {
 BidirectionalLayer::BidirectionalLayer(const Ref<RnnLayer>& layer, const BidirectionalOptions& options)
     : BidirectionalLayer() {
   merge_mode_ = options.merge_mode;
-  if (!options.name.empty()) set_name(options.name);
+  take_options(options);
   if (layer) set_layers(layer, options.backward_layer);
   BidirectionalLayer::fields_changed();
 }

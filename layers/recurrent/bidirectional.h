@@ -10,6 +10,7 @@ namespace cohort::layers {
 struct BidirectionalOptions {
   std::optional<std::string> merge_mode = "concat";  // or "sum", "mul", "ave"; none: both outputs, not merged
   Ref<RnnLayer> backward_layer = {};                 // none: like the forward one
+  DTypePolicy dtype = {};
   std::string name = {};
 };
 

@@ -32,6 +32,7 @@ struct GRUOptions {
   bool reset_after = true;                       // the reset gate acts on h @ recurrent_kernel, else on h
   std::optional<bool> use_cudnn = std::nullopt;  // whether one op may run all steps; none: where it can
   bool zero_output_for_mask = false;
+  DTypePolicy dtype = {};
   std::string name = {};
 };
 

@@ -24,6 +24,7 @@ struct GRUCellOptions {
   double recurrent_dropout = 0.0;
   bool reset_after = true;  // the reset gate acts on h @ recurrent_kernel, else on h
   std::optional<std::int64_t> seed = std::nullopt;
+  DTypePolicy dtype = {};
   std::string name = {};
 };
 

@@ -32,6 +32,7 @@ struct LSTMOptions {
   bool unroll = false;
   std::optional<bool> use_cudnn = std::nullopt;  // whether one op may run all steps; none: where it can
   bool zero_output_for_mask = false;
+  DTypePolicy dtype = {};
   std::string name = {};
 };
 

@@ -4,8 +4,8 @@
 
 namespace cohort::layers {
 
-RNNLayer::RNNLayer(Ref<RnnCell> cell, const RNNOptions& options)
-    : RnnLayer(std::move(cell), rnn_settings(options), options.name) {
+RNNLayer::RNNLayer(Ref<RnnCell> cell, const RNNOptions& options) : RnnLayer(std::move(cell), rnn_settings(options)) {
+  take_options(options);
   activity_regularizer_ = options.activity_regularizer;
   RNNLayer::fields_changed();
 }

@@ -15,13 +15,14 @@ struct RNNOptions {
   bool unroll = false;
   bool zero_output_for_mask = false;
   Ref<Regularizer> activity_regularizer = {};
+  DTypePolicy dtype = {};
   std::string name = {};
 };
 
 // Any cell, or a stack of them, over the steps of (batch, steps, ...).
 class RNNLayer : public RnnLayer {
  public:
-  RNNLayer() : RnnLayer({}, {}, {}) {}
+  RNNLayer() : RnnLayer({}, {}) {}
   explicit RNNLayer(Ref<RnnCell> cell, const RNNOptions& options = {});
   std::string class_name() const override { return "RNN"; }
   void visit_fields(FieldVisitor& visitor) override;

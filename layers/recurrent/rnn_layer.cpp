@@ -21,9 +21,8 @@ Tensor expanded(Tensor mask, const Tensor& beside) {
 
 }  // namespace
 
-RnnLayer::RnnLayer(Ref<RnnCell> cell, RnnSettings settings, const std::string& name) : settings_(settings) {
+RnnLayer::RnnLayer(Ref<RnnCell> cell, RnnSettings settings) : settings_(settings) {
   supports_masking_ = true;
-  if (!name.empty()) set_name(name);
   if (cell) set_cell(std::move(cell));
 }
 

@@ -42,7 +42,7 @@ struct RnnOutput {
 // states as they are and repeats the output before it (zeros with zero_output_for_mask).
 class RnnLayer : public Layer {
  public:
-  RnnLayer(Ref<RnnCell> cell, RnnSettings settings, const std::string& name);
+  RnnLayer(Ref<RnnCell> cell, RnnSettings settings);
   void visit_fields(FieldVisitor& visitor) override;
   void fields_changed() override;
   void build(const Shape& sequences) override;

@@ -29,6 +29,7 @@ struct SimpleRNNOptions {
   bool unroll = false;
   std::optional<std::int64_t> seed = std::nullopt;
   bool zero_output_for_mask = false;
+  DTypePolicy dtype = {};
   std::string name = {};
 };
 

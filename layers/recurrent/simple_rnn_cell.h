@@ -22,6 +22,7 @@ struct SimpleRNNCellOptions {
   double dropout = 0.0;
   double recurrent_dropout = 0.0;
   std::optional<std::int64_t> seed = std::nullopt;
+  DTypePolicy dtype = {};
   std::string name = {};
 };
 

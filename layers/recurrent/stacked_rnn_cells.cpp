@@ -8,7 +8,7 @@ namespace cohort::layers {
 
 StackedRNNCellsLayer::StackedRNNCellsLayer(std::vector<Ref<RnnCell>> cells, const NameOption& options)
     : cells_(std::move(cells)) {
-  if (!options.name.empty()) set_name(options.name);
+  take_options(options);
   StackedRNNCellsLayer::fields_changed();
 }
 

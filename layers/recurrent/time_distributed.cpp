@@ -34,7 +34,7 @@ Shape step_shape(const Layer& layer, const Shape& input) {
 
 TimeDistributedLayer::TimeDistributedLayer(Ref<Layer> layer, const NameOption& options) : TimeDistributedLayer() {
   layer_ = std::move(layer);
-  if (!options.name.empty()) set_name(options.name);
+  take_options(options);
   TimeDistributedLayer::fields_changed();
 }
 

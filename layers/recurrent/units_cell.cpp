@@ -8,7 +8,7 @@ namespace cohort::layers {
 
 UnitsCell::UnitsCell(std::int64_t units, int gates, UnitsCellOptions options)
     : units_(units), gates_(gates), options_(std::move(options)) {
-  if (!options_.name.empty()) set_name(options_.name);
+  take_options(options_);
 }
 
 void UnitsCell::visit_fields(FieldVisitor& visitor) {

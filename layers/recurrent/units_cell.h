@@ -28,6 +28,7 @@ struct UnitsCellOptions {
   double dropout = 0.0;
   double recurrent_dropout = 0.0;
   std::optional<std::int64_t> seed;
+  DTypePolicy dtype;
   std::string name;
 };
 
@@ -49,6 +50,7 @@ UnitsCellOptions units_cell_options(const Options& options, std::string name) {
                           .dropout = options.dropout,
                           .recurrent_dropout = options.recurrent_dropout,
                           .seed = options.seed,
+                          .dtype = options.dtype,
                           .name = std::move(name)};
   if constexpr (requires { options.recurrent_activation; }) shared.recurrent_activation = options.recurrent_activation;
   return shared;

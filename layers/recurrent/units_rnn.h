@@ -20,10 +20,11 @@ class UnitsRnn : public RnnLayer {
  protected:
   template <class Options>
   UnitsRnn(std::shared_ptr<UnitsCell> cell, const Options& options)
-      : RnnLayer(Ref<RnnCell>(std::shared_ptr<RnnCell>(cell)), rnn_settings(options), options.name),
+      : RnnLayer(Ref<RnnCell>(std::shared_ptr<RnnCell>(cell)), rnn_settings(options)),
         units_cell_(std::move(cell)),
         given_activity_regularizer_(options.activity_regularizer) {
     if constexpr (requires { options.use_cudnn; }) use_cudnn_ = options.use_cudnn;
+    take_options(options);
     UnitsRnn::fields_changed();
   }
   // SimpleRNN's config has no seed.

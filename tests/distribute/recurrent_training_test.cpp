@@ -1,0 +1,50 @@
+// Recurrent layers on a cluster beside the same without one.
+#include <gtest/gtest.h>
+
+#include "cohort/cohort.h"
+
+namespace cohort::distribute {
+namespace {
+
+Tensor ids(const Shape& shape, int high) {
+  std::vector<std::int32_t> values(static_cast<std::size_t>(shape.num_elements()));
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<std::int32_t>(i * 7 % 11) % high;
+  return Tensor::of(values, shape);
+}
+
+// Trains a small classifier of sequences; the layer in the middle differs.
+std::vector<std::vector<float>> trained(const std::function<Ref<Layer>()>& layer) {
+  set_random_seed(5);
+  Sequential model({layers::Embedding(10, 4, {.mask_zero = true}), layer(), layers::Dense(2)});
+  model.compile({.optimizer = "adam",
+                 .loss = losses::SparseCategoricalCrossentropy({.from_logits = true}),
+                 .steps_per_execution = 2});
+  model.fit(datasets::from_tensor_slices(ids({24, 5}, 10), ids({24}, 2)).batch(6), {.epochs = 2, .verbose = 0});
+  std::vector<std::vector<float>> values;
+  for (const Tensor& weight : model.get_weights()) values.push_back(weight.to_vector<float>());
+  return values;
+}
+
+TEST(RecurrentOnACluster, OneWorkerHasTheSameWeights) {
+  const std::function<Ref<Layer>()> kinds[] = {
+      [] { return layers::LSTM(3); },
+      [] { return layers::LSTM(3, {.use_cudnn = false}); },
+      [] { return layers::Bidirectional(layers::GRU(3, {.dropout = 0.2, .recurrent_dropout = 0.2})); },
+      [] {
+        return layers::RNN({layers::LSTMCell(2), layers::GRUCell(3)});
+      },
+  };
+  for (const auto& layer : kinds) {
+    SCOPED_TRACE(layer()->class_name());
+    const auto expected = trained(layer);
+    LocalCluster cluster({{"worker", 1}, {"ps", 2}}, {});
+    const ParameterServerStrategy strategy(cluster.resolver(), {});
+    auto scope = strategy.scope();
+    const auto got = trained(layer);
+    ASSERT_EQ(got.size(), expected.size());
+    for (std::size_t i = 0; i < got.size(); ++i) EXPECT_EQ(got[i], expected[i]) << "weight " << i;
+  }
+}
+
+}  // namespace
+}  // namespace cohort::distribute
