@@ -78,7 +78,18 @@ Job lstm(std::mt19937& random) {
           ch::losses::SparseCategoricalCrossentropy({.from_logits = true})};
 }
 
-const std::map<std::string, Job (*)(std::mt19937&)> jobs = {{"dense10", dense10}, {"lstm", lstm}, {"mlp", mlp}};
+Job small_cnn(std::mt19937& random) {
+  return {{ch::layers::Conv2D(32, 3, {.activation = "relu"}), ch::layers::MaxPooling2D(2),
+           ch::layers::Conv2D(64, 3, {.activation = "relu"}), ch::layers::MaxPooling2D(2), ch::layers::Flatten(),
+           ch::layers::Dropout(0.5), ch::layers::Dense(10)},
+          floats({128 * 10, 28, 28, 1}, random),
+          labels(128 * 10, 10, random),
+          128,
+          ch::losses::SparseCategoricalCrossentropy({.from_logits = true})};
+}
+
+const std::map<std::string, Job (*)(std::mt19937&)> jobs = {
+    {"dense10", dense10}, {"lstm", lstm}, {"mlp", mlp}, {"small_cnn", small_cnn}};
 
 // When the first execution of steps was done.
 struct FirstStep : ch::Callback {

@@ -82,7 +82,8 @@ std::shared_ptr<Executable> compile(const Graph& traced, const Specs& inputs, De
   if (options.fold) passes::fold(graph);
   if (options.cse) passes::eliminate_common_subexpressions(graph);
   if (options.layout) passes::layout(graph);
-  if (options.fuse) passes::fuse_matmuls(graph);
+  if (options.fuse) passes::mask_before_unpool(graph);
+  if (options.fuse) passes::fuse_epilogues(graph);
   passes::copy_reads_that_outlive_writes(graph);
   if (options.fuse) passes::fuse_elementwise(graph);
   if (options.schedule) passes::schedule(graph);

@@ -15,16 +15,17 @@ struct Window {
   Window(std::int64_t size) : sizes{size} {}
   Window(std::initializer_list<std::int64_t> sizes) : sizes(sizes) {}
 
-  // Repeats a single number for `rank` axes; throws unless there are that many sizes, all positive.
-  void standardize(const std::string& who, const char* name, int rank) {
+  // Repeats a single number for `rank` axes; throws unless there are that many sizes, all positive or also zero.
+  void standardize(const std::string& who, const char* name, int rank, bool allow_zero = false) {
     if (sizes.size() == 1) sizes.resize(static_cast<std::size_t>(rank), sizes[0]);
     bool fits = static_cast<int>(sizes.size()) == rank;
-    for (std::int64_t size : sizes) fits = fits && size > 0;
+    for (std::int64_t size : sizes) fits = fits && size >= (allow_zero ? 0 : 1);
     if (fits) return;
     std::string text;
     for (std::int64_t size : sizes) text += (text.empty() ? "" : ", ") + std::to_string(size);
     throw invalid_argument(who,
-                           std::string(name) + " must be a positive number or " + std::to_string(rank) + " of them",
+                           std::string(name) + " must be a " + (allow_zero ? "number from 0 on" : "positive number") +
+                               " or " + std::to_string(rank) + " of them",
                            {{name, "(" + text + ")"}});
   }
 

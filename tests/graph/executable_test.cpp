@@ -8,11 +8,13 @@
 #include "cohort/autodiff/tape.h"
 #include "cohort/graph/trace.h"
 #include "cohort/ops/array.h"
+#include "cohort/ops/conv.h"
 #include "cohort/ops/creation.h"
 #include "cohort/ops/indexing.h"
 #include "cohort/ops/joining.h"
 #include "cohort/ops/math.h"
 #include "cohort/ops/matmul.h"
+#include "cohort/ops/pooling.h"
 #include "cohort/ops/random_ops.h"
 #include "cohort/ops/reduce.h"
 #include "cohort/ops/slicing.h"
@@ -103,6 +105,27 @@ TEST(Passes, FusePutsBiasAndActivationIntoTheMatmul) {
   EXPECT_EQ(count(c.compile()->graph(), "FusedMatMul"), 1);
   EXPECT_EQ(count(c.compile()->graph(), "Relu"), 0);
   EXPECT_EQ(count(c.compile({.fuse = false})->graph(), "FusedMatMul"), 0);
+}
+
+TEST(Passes, FusePutsBiasAndActivationIntoTheConvolution) {
+  const Case c = make_case({numbers({2, 5, 5, 3}), numbers({2, 2, 3, 4}), numbers({4})},
+                           [](const Tensors& in) { return Tensors{ops::relu(ops::conv(in[0], in[1]) + in[2])}; });
+  EXPECT_EQ(op_names(c.compile()->graph()), (std::vector<std::string>{"FusedConv"}));
+  EXPECT_EQ(c.run(), c.run({.fuse = false}));
+}
+
+TEST(Passes, FuseMasksARelusGradientBeforeItIsUnpooled) {
+  for (const std::int64_t stride : {2, 1}) {
+    const Case c = make_case({numbers({2, 6, 5, 3})}, [=](const Tensors& in) {
+      GradientTape tape;
+      tape.watch(in[0]);
+      const Tensor pooled = ops::max_pool(ops::relu(in[0]), {2, 2}, {.strides = {stride, stride}});
+      return Tensors{tape.gradient(ops::sum(pooled * pooled), std::vector<Tensor>{in[0]})[0].dense()};
+    });
+    EXPECT_EQ(op_names(c.compile()->graph()).back(), "MaxPoolGrad");
+    EXPECT_NE(op_names(c.compile({.fuse = false})->graph()).back(), "MaxPoolGrad");
+    EXPECT_EQ(c.run(), c.run({.fuse = false}));
+  }
 }
 
 TEST(Passes, FuseGroupsElementwiseOps) {

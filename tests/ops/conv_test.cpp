@@ -1,42 +1,94 @@
 #include "cohort/ops/conv.h"
 
 #include "cohort/core/dispatch.h"
+#include "cohort/core/thread_pool.h"
 #include "cohort/ops/conv_window.h"
+#include "cohort/ops/math.h"
 #include "tests/support/op_check.h"
 
 namespace cohort::test {
 namespace {
 
 using namespace ops;
+using Sizes = std::vector<std::int64_t>;
+using Values = std::vector<double>;
 
 Tensor spread(const Shape& shape, unsigned seed = 1) { return spread_tensor(shape, -1, 1, float64, seed); }
 
-// A convolution computed from its definition.
-std::vector<double> plain_conv(const Tensor& x, const Tensor& kernel, const ConvOptions& options) {
-  const Shape &xs = x.shape(), &ks = kernel.shape();
-  const bool same = options.padding == "same";
-  const ConvWindow rows = conv_window(xs[1], ks[0], options.strides[0], options.dilation_rate[0], same);
-  const ConvWindow cols = conv_window(xs[2], ks[1], options.strides[1], options.dilation_rate[1], same);
-  const std::vector<double> xv = x.to_vector<double>(), kv = kernel.to_vector<double>();
-  std::vector<double> y;
-  for (std::int64_t n = 0; n < xs[0]; ++n)
-    for (std::int64_t r = 0; r < rows.outputs; ++r)
-      for (std::int64_t c = 0; c < cols.outputs; ++c)
-        for (std::int64_t f = 0; f < ks[3]; ++f) {
-          double sum = 0;
-          for (std::int64_t ky = 0; ky < ks[0]; ++ky)
-            for (std::int64_t kx = 0; kx < ks[1]; ++kx) {
-              const std::int64_t iy = rows.input_at(r, ky), ix = cols.input_at(c, kx);
-              if (iy < 0 || ix < 0) continue;
-              for (std::int64_t i = 0; i < ks[2]; ++i) {
-                sum += xv[static_cast<std::size_t>(((n * xs[1] + iy) * xs[2] + ix) * xs[3] + i)] *
-                       kv[static_cast<std::size_t>(((ky * ks[1] + kx) * ks[2] + i) * ks[3] + f)];
-              }
-            }
-          y.push_back(sum);
-        }
+std::int64_t axis_or_one(const Shape& shape, int axis, int spatial) {
+  return axis < 3 - spatial ? 1 : shape[axis - (3 - spatial)];
+}
+
+// Calls visit(x index, kernel index, y index) for every product in the definition of a convolution.
+template <class Visit>
+Shape each_product(const Shape& x, const Shape& kernel, const ConvOptions& options, const Visit& visit) {
+  const int spatial = x.rank() - 2;
+  ConvWindow windows[3];
+  Shape y = {x[0]};
+  for (int i = 0; i < 3; ++i) {
+    if (i < 3 - spatial) continue;
+    const auto at = [&](const Sizes& sizes) {
+      return sizes[sizes.size() == 1 ? 0 : static_cast<std::size_t>(i - 3 + spatial)];
+    };
+    windows[i] = padded_window(axis_or_one(x.slice(1), i, spatial), axis_or_one(kernel, i, spatial),
+                               at(options.strides), at(options.dilation_rate), options.padding);
+    y.push_back(windows[i].outputs);
+  }
+  y.push_back(kernel.back());
+  const std::int64_t channels = x.back(), filters = kernel.back(), of_group = kernel.dim(-2);
+  const std::int64_t group_filters = filters / (channels / of_group);
+  std::int64_t y_at = 0;
+  for (std::int64_t n = 0; n < x[0]; ++n)
+    for (std::int64_t o0 = 0; o0 < windows[0].outputs; ++o0)
+      for (std::int64_t o1 = 0; o1 < windows[1].outputs; ++o1)
+        for (std::int64_t o2 = 0; o2 < windows[2].outputs; ++o2)
+          for (std::int64_t f = 0; f < filters; ++f, ++y_at) {
+            std::int64_t tap = 0;
+            for (std::int64_t t0 = 0; t0 < windows[0].taps; ++t0)
+              for (std::int64_t t1 = 0; t1 < windows[1].taps; ++t1)
+                for (std::int64_t t2 = 0; t2 < windows[2].taps; ++t2, ++tap) {
+                  const std::int64_t i0 = windows[0].input_at(o0, t0), i1 = windows[1].input_at(o1, t1),
+                                     i2 = windows[2].input_at(o2, t2);
+                  if (i0 < 0 || i1 < 0 || i2 < 0) continue;
+                  const std::int64_t pixel =
+                      ((n * windows[0].inputs + i0) * windows[1].inputs + i1) * windows[2].inputs + i2;
+                  for (std::int64_t c = 0; c < of_group; ++c) {
+                    visit(static_cast<std::size_t>(pixel * channels + f / group_filters * of_group + c),
+                          static_cast<std::size_t>((tap * of_group + c) * filters + f), static_cast<std::size_t>(y_at));
+                  }
+                }
+          }
   return y;
 }
+
+struct Case {
+  Shape x, kernel;
+  ConvOptions options = {};
+};
+
+// Every number of axes, padding, strides, dilations and groups; widths that fill tiles of the kernels, that end in the
+// middle of one, and sums long enough to be taken in parts.
+std::vector<Case> cases() {
+  return {
+      {{2, 6, 7, 3}, {3, 2, 3, 4}},
+      {{2, 6, 7, 3}, {3, 2, 3, 4}, {.strides = {2, 1}, .padding = "same"}},
+      {{2, 6, 7, 3}, {3, 2, 3, 4}, {.dilation_rate = {2, 3}}},
+      {{2, 6, 7, 3}, {3, 2, 3, 4}, {.strides = {2, 3}, .padding = "same"}},
+      {{3, 9, 4}, {3, 4, 5}, {.padding = "causal", .dilation_rate = {2}}},
+      {{3, 9, 4}, {2, 4, 8}, {.strides = {2}, .padding = "causal"}},
+      {{2, 8, 6}, {3, 2, 9}, {.padding = "same"}},
+      {{1, 4, 5, 6, 2}, {2, 3, 2, 2, 3}, {.strides = {1, 2, 1}, .padding = "same"}},
+      {{2, 3, 4, 5, 4}, {2, 2, 3, 2, 10}, {.dilation_rate = {1, 2, 1}}},
+      {{2, 7, 6, 6}, {3, 3, 2, 9}, {.padding = "same"}},
+      {{2, 7, 6, 3}, {3, 3, 1, 3}, {.strides = {2}, .padding = "same"}},
+      {{2, 7, 6, 3}, {3, 2, 1, 6}, {.dilation_rate = {2}}},
+      {{3, 9, 8, 16}, {3, 3, 16, 24}},
+      {{2, 5, 5, 60}, {3, 3, 60, 8}, {.padding = "same"}},
+      {{20, 3, 3, 8}, {2, 2, 8, 17}},
+  };
+}
+// 16-bit floats round each operand; a long sum of them has nothing more to show.
+bool too_long(const Case& c, DType dtype) { return size_of(dtype) < 4 && c.kernel.num_elements() > 1000; }
 
 TEST(ConvWindow, sizes_and_padding_as_keras) {
   EXPECT_EQ(conv_window(28, 3, 1, 1, false).outputs, 26);
@@ -46,71 +98,237 @@ TEST(ConvWindow, sizes_and_padding_as_keras) {
   EXPECT_EQ(conv_window(28, 3, 2, 1, true).outputs, 14);
   EXPECT_EQ(conv_window(28, 3, 2, 1, true).before, 0);  // one row of padding goes to the end
   EXPECT_EQ(conv_window(2, 3, 1, 1, false).outputs, 0);
+  EXPECT_EQ(padded_window(10, 3, 1, 2, "causal").before, 4);
+  EXPECT_EQ(padded_window(10, 3, 3, 1, "causal").outputs, 4);
+  EXPECT_TRUE(conv_window(28, 3, 1, 1, false).inside());
+  EXPECT_FALSE(conv_window(28, 3, 2, 1, true).inside());
 }
 
-COHORT_OP_REFERENCE(Conv2D, strides_padding_dilation, kFloats) {
-  const Tensor x = spread_tensor({2, 6, 7, 3}, -1, 1, dtype);
-  const Tensor kernel = spread_tensor({3, 2, 3, 4}, -1, 1, dtype, 2);
-  for (const ConvOptions& options :
-       {ConvOptions{}, ConvOptions{.strides = {2, 1}, .padding = "same"}, ConvOptions{.dilation_rate = {2, 3}},
-        ConvOptions{.strides = {2, 3}, .padding = "same", .dilation_rate = {1, 1}}}) {
-    const Tensor y = conv2d(x, kernel, options);
+Values of(const Tensor& x) { return x.to_vector<double>(); }
+
+COHORT_OP_REFERENCE(Conv, every_option, kFloats) {
+  for (const Case& c : cases()) {
+    if (too_long(c, dtype)) continue;
+    SCOPED_TRACE(c.x.to_string() + c.kernel.to_string());
+    const Tensor x = spread_tensor(c.x, -1, 1, dtype), kernel = spread_tensor(c.kernel, -1, 1, dtype, 2);
+    const Values xs = of(x), ks = of(kernel);
+    Values ys(10000, 0.0);
+    const Shape shape = each_product(c.x, c.kernel, c.options,
+                                     [&](std::size_t i, std::size_t k, std::size_t o) { ys[o] += xs[i] * ks[k]; });
+    ys.resize(static_cast<std::size_t>(shape.num_elements()));
+    const Tensor y = conv(x, kernel, c.options);
     EXPECT_EQ(y.dtype(), dtype);
-    expect_values(y, plain_conv(x, kernel, options), 4 * tolerance(dtype));
+    EXPECT_EQ(y.shape(), shape);
+    expect_values(y, ys, 8 * tolerance(dtype));
   }
 }
-COHORT_OP_GRADIENT(Conv2D, same_and_valid) {
+COHORT_OP_GRADIENT(Conv, by_axes) {
   check_gradient(
       [](const Tensors& x) {
-        return conv2d(x[0], x[1], {.strides = {2, 1}, .padding = "same"});
+        return conv(x[0], x[1], {.strides = {2, 1}, .padding = "same"});
       },
       {spread({2, 3, 3, 2}), spread({2, 2, 2, 2}, 2)});
   check_gradient(
       [](const Tensors& x) {
-        return conv2d(x[0], x[1], {.dilation_rate = {1, 2}});
+        return conv(x[0], x[1], {.dilation_rate = {1, 2}});
       },
       {spread({2, 3, 4, 1}), spread({2, 2, 1, 2}, 2)});
+  check_gradient([](const Tensors& x) { return conv(x[0], x[1], {.padding = "causal"}); },
+                 {spread({2, 4, 4}), spread({2, 2, 4}, 2)});
+  check_gradient([](const Tensors& x) { return conv(x[0], x[1]); },
+                 {spread({2, 2, 3, 2, 1}), spread({1, 2, 2, 1, 2}, 2)});
 }
-TEST(Conv2D, says_what_is_wrong) {
+TEST(Conv, says_what_is_wrong) {
   expect_error(
       [] {
-        conv2d(spread({32, 784}), spread({3, 3, 1, 4}));
+        conv(spread({32, 784}), spread({3, 3, 1, 4}));
       },
-      {"Conv2D:", "4 axes (batch, height, width, channels)", "input.shape=(32, 784)"});
-  expect_error([] { conv2d(spread({1, 5, 5, 2}), spread({3, 3, 1, 4})); }, {"Conv2D:", "input's channels"});
-  expect_error([] { conv2d(spread({1, 2, 2, 1}), spread({3, 3, 1, 4})); }, {"Conv2D:", "must fit"});
-  expect_error([] { conv2d(spread({1, 5, 5, 1}), spread({3, 3, 1, 4}), {.padding = "full"}); }, {"padding=full"});
+      {"Conv:", "3 to 5 axes (batch, spatial axes, channels)", "input.shape=(32, 784)"});
+  expect_error([] { conv(spread({1, 5, 5, 2}), spread({3, 1, 4})); }, {"Conv:", "as many axes as the input"});
+  expect_error([] { conv(spread({1, 5, 5, 2}), spread({3, 3, 3, 4})); }, {"Conv:", "input's channels"});
+  expect_error([] { conv(spread({1, 5, 5, 2}), spread({3, 3, 1, 3})); }, {"Conv:", "divisible by groups"});
+  expect_error([] { conv(spread({1, 2, 2, 1}), spread({3, 3, 1, 4})); }, {"Conv:", "must fit"});
+  expect_error([] { conv(spread({1, 5, 5, 1}), spread({3, 3, 1, 4}), {.padding = "full"}); }, {"padding=full"});
+  expect_error([] { conv(spread({1, 5, 5, 1}), spread({3, 3, 1, 4}), {.padding = "causal"}); }, {"padding=causal"});
+  expect_error([] { conv(spread({1, 5, 5, 1}), spread({3, 3, 1, 4}), {.strides = {0}}); }, {"strides"});
+  expect_error([] { conv(spread({1, 5, 5, 1}), spread({3, 3, 1, 4}), {.data_format = "nchw"}); }, {"data_format"});
+}
+TEST(Conv, takes_channels_first) {
+  const Tensor x = spread({2, 3, 5, 4}), kernel = spread({2, 2, 3, 4}, 2);
+  const Tensor last = conv(run_op("Transpose", {x}, {{"perm", Sizes{0, 2, 3, 1}}}), kernel);
+  const Tensor first = conv(x, kernel, {.data_format = "channels_first"});
+  EXPECT_EQ(first.shape(), (Shape{2, 4, 4, 3}));
+  expect_values(run_op("Transpose", {first}, {{"perm", Sizes{0, 2, 3, 1}}}), of(last), 1e-12);
+}
+TEST(Conv, an_empty_batch_gives_an_empty_image) {
+  EXPECT_EQ(conv(spread({0, 5, 5, 2}), spread({3, 3, 2, 4})).shape(), (Shape{0, 3, 3, 4}));
 }
 
-// sum(conv(x, k) * dy) is linear in x and in k: the gradients follow from it.
-double weighted(const std::vector<double>& a, const std::vector<double>& b) {
-  double sum = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
-  return sum;
+COHORT_OP_REFERENCE(ConvGradInput, transposes_the_convolution, kFloats) {
+  for (const Case& c : cases()) {
+    if (too_long(c, dtype)) continue;
+    SCOPED_TRACE(c.x.to_string() + c.kernel.to_string());
+    const Tensor x = spread_tensor(c.x, -1, 1, dtype), kernel = spread_tensor(c.kernel, -1, 1, dtype, 2);
+    const Tensor dy = spread_tensor(conv(x, kernel, c.options).shape(), -1, 1, dtype, 3);
+    const Values ks = of(kernel), dys = of(dy);
+    Values dxs(static_cast<std::size_t>(c.x.num_elements()), 0.0);
+    each_product(c.x, c.kernel, c.options,
+                 [&](std::size_t i, std::size_t k, std::size_t o) { dxs[i] += dys[o] * ks[k]; });
+    Sizes strides = c.options.strides, dilations = c.options.dilation_rate;
+    strides.resize(static_cast<std::size_t>(c.x.rank() - 2), strides[0]);
+    dilations.resize(strides.size(), dilations[0]);
+    const Tensor dx = run_op("ConvGradInput", {dy, kernel, x},
+                             {{"strides", strides},
+                              {"dilations", dilations},
+                              {"padding", c.options.padding},
+                              {"groups", c.x.back() / c.kernel.dim(-2)}});
+    EXPECT_EQ(dx.shape(), x.shape());
+    expect_values(dx, dxs, 8 * tolerance(dtype));
+  }
 }
-COHORT_OP_REFERENCE(Conv2DGradInput, transposes_the_convolution, kFloats) {
-  const Tensor x = spread_tensor({2, 4, 5, 2}, -1, 1, dtype), kernel = spread_tensor({3, 3, 2, 2}, -1, 1, dtype, 2);
-  const Tensor dy = spread_tensor({2, 2, 3, 2}, -1, 1, dtype, 3);
-  const Tensor dx = run_op("Conv2DGradInput", {dy, kernel, x});
-  EXPECT_EQ(dx.shape(), x.shape());
-  EXPECT_NEAR(weighted(dx.to_vector<double>(), x.to_vector<double>()),
-              weighted(plain_conv(x, kernel, {}), dy.to_vector<double>()), 20 * tolerance(dtype));
-}
-COHORT_OP_GRADIENT(Conv2DGradInput, both_inputs) {
-  check_gradient([](const Tensors& x) { return run_op("Conv2DGradInput", x); },
+const Attributes kPlane = {{"strides", Sizes{1, 1}}, {"dilations", Sizes{1, 1}}};
+COHORT_OP_GRADIENT(ConvGradInput, both_inputs) {
+  check_gradient([](const Tensors& x) { return run_op("ConvGradInput", x, kPlane); },
                  {spread({2, 2, 2, 1}), spread({2, 2, 2, 1}, 2), spread({2, 3, 3, 2}, 3)});
 }
-COHORT_OP_REFERENCE(Conv2DGradKernel, sums_over_the_batch, kFloats) {
-  const Tensor x = spread_tensor({2, 4, 5, 2}, -1, 1, dtype), kernel = spread_tensor({3, 3, 2, 2}, -1, 1, dtype, 2);
-  const Tensor dy = spread_tensor({2, 2, 3, 2}, -1, 1, dtype, 3);
-  const Tensor dkernel = run_op("Conv2DGradKernel", {x, dy, kernel});
-  EXPECT_EQ(dkernel.shape(), kernel.shape());
-  EXPECT_NEAR(weighted(dkernel.to_vector<double>(), kernel.to_vector<double>()),
-              weighted(plain_conv(x, kernel, {}), dy.to_vector<double>()), 20 * tolerance(dtype));
+TEST(ConvGradInput, refuses_a_gradient_of_another_shape) {
+  expect_error(
+      [] {
+        run_op("ConvGradInput", {spread({2, 3, 2, 1}), spread({2, 2, 2, 1}), spread({2, 3, 3, 2})}, kPlane);
+      },
+      {"ConvGradInput:", "shape of the convolution", "dy.shape=(2, 3, 2, 1)"});
 }
-COHORT_OP_GRADIENT(Conv2DGradKernel, both_inputs) {
-  check_gradient([](const Tensors& x) { return run_op("Conv2DGradKernel", x); },
+
+COHORT_OP_REFERENCE(ConvGradKernel, sums_over_the_batch, kFloats) {
+  for (const Case& c : cases()) {
+    if (too_long(c, dtype)) continue;
+    SCOPED_TRACE(c.x.to_string() + c.kernel.to_string());
+    const Tensor x = spread_tensor(c.x, -1, 1, dtype), kernel = spread_tensor(c.kernel, -1, 1, dtype, 2);
+    const Tensor dy = spread_tensor(conv(x, kernel, c.options).shape(), -1, 1, dtype, 3);
+    const Values xs = of(x), dys = of(dy);
+    Values dks(static_cast<std::size_t>(c.kernel.num_elements()), 0.0);
+    each_product(c.x, c.kernel, c.options,
+                 [&](std::size_t i, std::size_t k, std::size_t o) { dks[k] += dys[o] * xs[i]; });
+    Sizes strides = c.options.strides, dilations = c.options.dilation_rate;
+    strides.resize(static_cast<std::size_t>(c.x.rank() - 2), strides[0]);
+    dilations.resize(strides.size(), dilations[0]);
+    const Tensor dkernel = run_op("ConvGradKernel", {x, dy, kernel},
+                                  {{"strides", strides},
+                                   {"dilations", dilations},
+                                   {"padding", c.options.padding},
+                                   {"groups", c.x.back() / c.kernel.dim(-2)}});
+    EXPECT_EQ(dkernel.shape(), kernel.shape());
+    expect_values(dkernel, dks, 8 * tolerance(dtype));
+  }
+}
+COHORT_OP_GRADIENT(ConvGradKernel, both_inputs) {
+  check_gradient([](const Tensors& x) { return run_op("ConvGradKernel", x, kPlane); },
                  {spread({2, 3, 3, 2}), spread({2, 2, 2, 1}, 2), spread({2, 2, 2, 1}, 3)});
+}
+TEST(ConvGradKernel, an_empty_batch_gives_zeros) {
+  const Tensor dkernel =
+      run_op("ConvGradKernel", {spread({0, 3, 3, 2}), spread({0, 2, 2, 4}), spread({2, 2, 2, 4})}, kPlane);
+  expect_values(dkernel, Values(32, 0.0), 0);
+}
+
+// A transposed convolution is the input gradient of one from the larger image, whatever its size.
+COHORT_OP_REFERENCE(ConvTranspose, sizes_and_values, kFloats) {
+  const Tensor x = spread_tensor({2, 3, 4, 3}, -1, 1, dtype), kernel = spread_tensor({3, 2, 4, 3}, -1, 1, dtype, 2);
+  const auto check = [&](const ConvTransposeOptions& options, std::int64_t height, std::int64_t width) {
+    const Tensor y = conv_transpose(x, kernel, options);
+    EXPECT_EQ(y.shape(), (Shape{2, height, width, 4}));
+    Values want(static_cast<std::size_t>(y.shape().num_elements()), 0.0);
+    const Values xs = of(x), ks = of(kernel);
+    each_product(y.shape(), kernel.shape(),
+                 {.strides = options.strides, .padding = options.padding, .dilation_rate = options.dilation_rate},
+                 [&](std::size_t i, std::size_t k, std::size_t o) { want[i] += xs[o] * ks[k]; });
+    expect_values(y, want, 8 * tolerance(dtype));
+  };
+  check({}, 5, 5);
+  check({.strides = {2}}, 7, 8);
+  check({.strides = {2, 3}, .padding = "same"}, 6, 12);
+  check({.strides = {2}, .output_padding = Sizes{1, 0}}, 8, 8);
+  check({.strides = {2}, .padding = "same", .output_padding = Sizes{0, 1}}, 5, 7);
+  check({.padding = "same", .dilation_rate = {2, 1}}, 3, 4);
+}
+COHORT_OP_GRADIENT(ConvTranspose, strided) {
+  check_gradient(
+      [](const Tensors& x) {
+        return conv_transpose(x[0], x[1], {.strides = {2, 1}, .padding = "same"});
+      },
+      {spread({2, 2, 3, 1}), spread({2, 2, 2, 1}, 2)});
+  check_gradient(
+      [](const Tensors& x) { return conv_transpose(x[0], x[1], {.strides = {2}, .output_padding = Sizes{1}}); },
+      {spread({2, 2, 2}), spread({3, 2, 2}, 2)});
+}
+TEST(ConvTranspose, says_what_is_wrong) {
+  expect_error([] { conv_transpose(spread({1, 3, 3, 2}), spread({2, 2, 4, 3})); }, {"ConvTranspose:", "channels"});
+  expect_error(
+      [] {
+        conv_transpose(spread({1, 3, 3, 2}), spread({2, 2, 4, 2}), {.padding = "same", .output_padding = Sizes{0}});
+      },
+      {"ConvTranspose:", "whose convolution has the input's shape"});
+}
+
+TEST(DepthwiseConv, has_filters_of_its_own_for_each_channel) {
+  const Tensor x = spread({2, 5, 4, 3}), kernel = spread({2, 2, 3, 2}, 2);
+  const Values xs = of(x), ks = of(kernel);
+  Values want(2 * 4 * 3 * 6, 0.0);
+  each_product({2, 5, 4, 3}, {2, 2, 1, 6}, {},
+               [&](std::size_t i, std::size_t k, std::size_t o) { want[o] += xs[i] * ks[k]; });
+  expect_values(depthwise_conv(x, kernel), want, 1e-12);
+  check_gradient([](const Tensors& t) { return depthwise_conv(t[0], t[1], {.strides = {2}}); },
+                 {spread({2, 3, 3, 2}), spread({2, 2, 2, 2}, 2)});
+  expect_error([] { depthwise_conv(spread({1, 5, 5, 2}), spread({2, 2, 3, 1})); }, {"depthwise_conv", "channels"});
+}
+
+TEST(SeparableConv, is_two_convolutions) {
+  const Tensor x = spread({2, 5, 4, 3}), kernel = spread({2, 2, 3, 2}, 2), pointwise = spread({1, 1, 6, 4}, 3);
+  expect_values(separable_conv(x, kernel, pointwise, {.padding = "same"}),
+                of(conv(depthwise_conv(x, kernel, {.padding = "same"}), pointwise)), 1e-12);
+}
+
+COHORT_OP_REFERENCE(FusedConv, same_bits_as_its_parts, kFloats) {
+  for (const Case& c : cases()) {
+    if (c.x.rank() != 4 || c.options.strides.size() != 1 || c.options.dilation_rate.size() != 1) continue;
+    const Tensor x = spread_tensor(c.x, -1, 1, dtype), kernel = spread_tensor(c.kernel, -1, 1, dtype, 2);
+    const Tensor bias = spread_tensor({c.kernel.back()}, -1, 1, dtype, 3);
+    const Tensor plain = conv(x, kernel, c.options) + bias;
+    const auto fused = [&](const char* activation) {
+      return of(run_op("FusedConv", {x, kernel, bias},
+                       {{"strides", Sizes{c.options.strides[0], c.options.strides[0]}},
+                        {"dilations", Sizes{c.options.dilation_rate[0], c.options.dilation_rate[0]}},
+                        {"padding", c.options.padding},
+                        {"groups", c.x.back() / c.kernel.dim(-2)},
+                        {"activation", activation}}));
+    };
+    EXPECT_EQ(fused(""), of(plain));
+    EXPECT_EQ(fused("Relu"), of(relu(plain)));
+    EXPECT_EQ(fused("Tanh"), of(tanh(plain)));
+  }
+}
+TEST(FusedConv, refuses_a_bias_of_another_size) {
+  expect_error(
+      [] {
+        run_op("FusedConv", {spread({1, 3, 3, 2}), spread({2, 2, 2, 4}), spread({3})}, kPlane);
+      },
+      {"FusedConv:", "bias"});
+}
+
+TEST(Conv, has_the_same_bits_on_any_number_of_threads) {
+  const Tensor x = spread_tensor({24, 9, 9, 8}, -1, 1, float32),
+               kernel = spread_tensor({3, 3, 8, 16}, -1, 1, float32, 2);
+  const Tensor dy = spread_tensor({24, 7, 7, 16}, -1, 1, float32, 3);
+  const int threads = ThreadPool::instance().threads();
+  std::vector<std::vector<Values>> results;
+  for (int count : {1, 2, 4}) {
+    ThreadPool::instance().set_threads(count);
+    results.push_back({of(conv(x, kernel)), of(run_op("ConvGradInput", {dy, kernel, x}, kPlane)),
+                       of(run_op("ConvGradKernel", {x, dy, kernel}, kPlane))});
+  }
+  ThreadPool::instance().set_threads(threads);
+  EXPECT_EQ(results[0], results[1]);
+  EXPECT_EQ(results[0], results[2]);
 }
 
 }  // namespace

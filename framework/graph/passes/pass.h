@@ -13,15 +13,17 @@ void fold(Graph& graph);
 void eliminate_common_subexpressions(Graph& graph);
 // Folds transposes into the matmuls that use them.
 void layout(Graph& graph);
-// Puts bias and activation into the matmul before them.
-void fuse_matmuls(Graph& graph);
+// Takes the gradient of a relu over pooled elements where a max pooling follows it.
+void mask_before_unpool(Graph& graph);
+// Puts bias and activation into the matmul or convolution before them.
+void fuse_epilogues(Graph& graph);
 // Groups elementwise ops of one shape into single nodes: one walk over memory instead of one per op.
 void fuse_elementwise(Graph& graph);
 // Merges the updates of single variables into one node per kind of update.
 void schedule(Graph& graph);
 
 // A variable read whose value is still needed after a write to it becomes a copy. Comes after the passes that move the
-// use of a read (fold, layout, fuse_matmuls) and before those that reorder.
+// use of a read (fold, layout, fuse_epilogues) and before those that reorder.
 void copy_reads_that_outlive_writes(Graph& graph);
 // Drops nodes that reach no output and have no effect.
 void remove_dead_nodes(Graph& graph);

@@ -1,0 +1,87 @@
+#include "cohort/core/scratch.h"
+#include "cohort/core/thread_pool.h"
+#include "cohort/kernels/cpu/conv_panels.h"
+#include "cohort/kernels/cpu/conv_panels_impl.h"
+
+namespace cohort {
+namespace {
+
+constexpr std::int64_t kPanels = 8, kBlock = kPanels * kLines;  // outputs that share a pass over the kernel
+constexpr std::int64_t kTaskWork = 1 << 20;                     // products that are worth one task
+
+Scratch kernel_memory, panel_memory, read_memory, spare_memory;
+
+// Lines of outputs, each what it reads of a group's patch from `first` on, `depth` elements long.
+void pack_patches(const ConvPlan& plan, const PatchRuns& runs, const float* channels, const ConvReads* reads,
+                  std::int64_t count, std::int64_t first, std::int64_t depth, float* panels) {
+  for (std::int64_t line = 0; line < count; line += kLines) {
+    for (std::int64_t k = first; k < first + depth;) {
+      const std::int64_t skip = k % runs.length(), size = std::min(runs.length() - skip, first + depth - k);
+      const auto taps = runs.taps(k / runs.length());
+      const float* lines[kLines];
+      for (std::int64_t i = 0; i < kLines; ++i) {
+        lines[i] = kZeros;
+        if (line + i >= count) continue;
+        const ConvReads& pixel = reads[line + i];
+        const std::int64_t at = pixel.read(taps);
+        if (at >= 0) lines[i] = channels + (pixel.image * plan.inputs() + at) * plan.channels + skip;
+      }
+      PanelKernel::pack_lines(lines, size, panels);
+      panels += size * kLines;
+      k += size;
+    }
+  }
+}
+
+}  // namespace
+
+void PanelConv::forward(const ConvPlan& plan, const float* x, const float* kernel, const float* bias,
+                        const Epilogue<float>& finish, float* y) {
+  const PatchRuns runs(plan);
+  const std::int64_t patch = plan.patch(), width = plan.group_filters(), columns = panels_of(width, kColumns);
+  const std::int64_t step = equal_step(patch, kDepth), packed_width = columns * kColumns;
+  float* packed = kernel_memory.get<float>(plan.groups * patch * packed_width);
+  parallel_for(plan.groups * columns, panels_of(kTaskWork / 16, patch), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::int64_t group = i / columns, column = i % columns * kColumns;
+      for (std::int64_t k = 0; k < patch; k += step) {
+        const std::int64_t depth = std::min(step, patch - k);
+        PanelKernel::pack_columns(kernel + k * plan.filters + group * width + column, plan.filters,
+                                  std::min(kColumns, width - column), depth,
+                                  packed + (group * patch + k) * packed_width + column * depth);
+      }
+    }
+  });
+  const std::int64_t grain = std::max<std::int64_t>(1, kTaskWork / std::max<std::int64_t>(1, patch * plan.filters));
+  parallel_for(plan.pixels(), panels_of(grain, kBlock) * kBlock, [&](std::int64_t task_begin, std::int64_t task_end) {
+    float* panels = panel_memory.get<float>(kBlock * step);
+    float* spare = spare_memory.get<float>(packed_width);
+    ConvReads* reads = read_memory.get<ConvReads>(kBlock);
+    float* rows[kBlock];
+    ConvPixel pixel(plan, task_begin);
+    for (std::int64_t begin = task_begin; begin < task_end; begin += kBlock) {
+      const std::int64_t count = std::min(kBlock, task_end - begin);
+      for (std::int64_t i = 0; i < count; ++i, pixel.next()) reads[i] = pixel;
+      for (std::int64_t group = 0; group < plan.groups; ++group) {
+        for (std::int64_t i = 0; i < kBlock; ++i) {
+          rows[i] = i < count ? y + (begin + i) * plan.filters + group * width : spare;
+        }
+        for (std::int64_t k = 0; k < patch; k += step) {
+          const std::int64_t depth = std::min(step, patch - k);
+          pack_patches(plan, runs, x + group * plan.group_channels(), reads, count, k, depth, panels);
+          const float* part = packed + (group * patch + k) * packed_width;
+          for (std::int64_t column = 0; column < width; column += kColumns) {
+            for (std::int64_t line = 0; line < count; line += kLines) {
+              multiply_tile(panels + line * depth, part + column * depth, depth, rows + line, column, k > 0,
+                            std::min(kColumns, width - column));
+            }
+          }
+        }
+      }
+      if (!finish) continue;
+      for (std::int64_t i = 0; i < count; ++i) finish(y + (begin + i) * plan.filters, bias, plan.filters);
+    }
+  });
+}
+
+}  // namespace cohort

@@ -1,0 +1,10 @@
+#include "cohort/layers/convolutional/conv1d.h"
+
+namespace cohort::layers {
+namespace {
+
+[[maybe_unused]] const bool registered =
+    Layer::registry().add("Conv1D", [] { return std::make_shared<Conv1DLayer>(); });
+
+}  // namespace
+}  // namespace cohort::layers

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include "cohort/layers/convolutional/conv.h"
+
+namespace cohort::layers {
+
+using Conv1DOptions = ConvOptions;
+
+// 1-D convolution: (batch, steps, channels) to (batch, new steps, filters).
+class Conv1DLayer : public ConvLayer {
+ public:
+  Conv1DLayer() : Conv1DLayer(1, 1) {}
+  Conv1DLayer(std::int64_t filters, Window kernel_size, Conv1DOptions options = {})
+      : ConvLayer(1, filters, std::move(kernel_size), std::move(options)) {}
+};
+
+struct Conv1D : LayerHandle<Conv1DLayer> {
+  Conv1D(std::int64_t filters, Window kernel_size, Conv1DOptions options = {})
+      : LayerHandle<Conv1DLayer>(std::make_shared<Conv1DLayer>(filters, std::move(kernel_size), std::move(options))) {}
+};
+
+}  // namespace cohort::layers

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include "cohort/layers/convolutional/conv_transpose.h"
+
+namespace cohort::layers {
+
+using Conv1DTransposeOptions = ConvTransposeOptions;
+
+// Transposed 1-D convolution: (batch, steps, channels) to (batch, new steps, filters).
+class Conv1DTransposeLayer : public ConvTransposeLayer {
+ public:
+  Conv1DTransposeLayer() : Conv1DTransposeLayer(1, 1) {}
+  Conv1DTransposeLayer(std::int64_t filters, Window kernel_size, Conv1DTransposeOptions options = {})
+      : ConvTransposeLayer(1, filters, std::move(kernel_size), std::move(options)) {}
+};
+
+struct Conv1DTranspose : LayerHandle<Conv1DTransposeLayer> {
+  Conv1DTranspose(std::int64_t filters, Window kernel_size, Conv1DTransposeOptions options = {})
+      : LayerHandle<Conv1DTransposeLayer>(
+            std::make_shared<Conv1DTransposeLayer>(filters, std::move(kernel_size), std::move(options))) {}
+};
+
+}  // namespace cohort::layers

@@ -1,0 +1,10 @@
+#include "cohort/layers/convolutional/conv3d.h"
+
+namespace cohort::layers {
+namespace {
+
+[[maybe_unused]] const bool registered =
+    Layer::registry().add("Conv3D", [] { return std::make_shared<Conv3DLayer>(); });
+
+}  // namespace
+}  // namespace cohort::layers

@@ -1,0 +1,10 @@
+#include "cohort/layers/convolutional/conv3d_transpose.h"
+
+namespace cohort::layers {
+namespace {
+
+[[maybe_unused]] const bool registered =
+    Layer::registry().add("Conv3DTranspose", [] { return std::make_shared<Conv3DTransposeLayer>(); });
+
+}  // namespace
+}  // namespace cohort::layers

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "cohort/layers/convolutional/window.h"
+#include "cohort/model/activation.h"
+#include "cohort/model/layer.h"
+
+namespace cohort::layers {
+
+struct ConvTransposeOptions {
+  Window strides = 1;
+  std::string padding = "valid";  // or "same"
+  std::optional<Window> output_padding = {};
+  std::string data_format = {};  // "channels_last" when left out, or "channels_first"
+  Window dilation_rate = 1;
+  Ref<cohort::Activation> activation = "linear";
+  bool use_bias = true;
+  Ref<Initializer> kernel_initializer = "glorot_uniform";
+  Ref<Initializer> bias_initializer = "zeros";
+  Ref<Regularizer> kernel_regularizer = {};
+  Ref<Regularizer> bias_regularizer = {};
+  Ref<Regularizer> activity_regularizer = {};
+  Ref<Constraint> kernel_constraint = {};
+  Ref<Constraint> bias_constraint = {};
+  DTypePolicy dtype = {};
+  std::string name = {};
+};
+
+// The transpose of a convolution over `rank` spatial axes, which makes an image larger: (batch, spatial axes, channels)
+// to (batch, new spatial axes, filters).
+class ConvTransposeLayer : public Layer {
+ public:
+  ConvTransposeLayer(int rank, std::int64_t filters, Window kernel_size, ConvTransposeOptions options);
+  std::string class_name() const override { return "Conv" + std::to_string(rank_) + "DTranspose"; }
+  void visit_fields(FieldVisitor& visitor) override;
+  void fields_changed() override;
+  void build(const Shape& input) override;
+  Tensor call(const Tensor& input, const CallContext& context) override;
+
+ private:
+  int rank_;
+  std::int64_t filters_;
+  Window kernel_size_;
+  ConvTransposeOptions options_;
+  Variable kernel_, bias_;
+};
+
+}  // namespace cohort::layers

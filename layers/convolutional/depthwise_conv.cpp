@@ -1,0 +1,79 @@
+#include "cohort/layers/convolutional/depthwise_conv.h"
+
+#include "cohort/layers/convolutional/conv_support.h"
+#include "cohort/layers/layer_checks.h"
+#include "cohort/layers/spatial.h"
+#include "cohort/ops/cast.h"
+#include "cohort/ops/conv.h"
+#include "cohort/ops/math.h"
+
+namespace cohort::layers {
+
+DepthwiseConvLayer::DepthwiseConvLayer(int rank, Window kernel_size, DepthwiseConvOptions options)
+    : rank_(rank), kernel_size_(std::move(kernel_size)), options_(std::move(options)) {
+  take_options(options_);
+  DepthwiseConvLayer::fields_changed();
+}
+
+void DepthwiseConvLayer::visit_fields(FieldVisitor& visitor) {
+  Layer::visit_fields(visitor);
+  visitor.field("depth_multiplier", options_.depth_multiplier);
+  visitor.field("kernel_size", kernel_size_.sizes);
+  visitor.field("strides", options_.strides.sizes);
+  visitor.field("padding", options_.padding);
+  visitor.field("data_format", options_.data_format);
+  visitor.field("dilation_rate", options_.dilation_rate.sizes);
+  visitor.field("activation", options_.activation);
+  visitor.field("use_bias", options_.use_bias);
+  visitor.field("depthwise_initializer", options_.depthwise_initializer);
+  visitor.field("bias_initializer", options_.bias_initializer);
+  visitor.field("depthwise_regularizer", options_.depthwise_regularizer);
+  visitor.field("bias_regularizer", options_.bias_regularizer);
+  visitor.field("activity_regularizer", options_.activity_regularizer);
+  visitor.field("depthwise_constraint", options_.depthwise_constraint);
+  visitor.field("bias_constraint", options_.bias_constraint);
+}
+
+void DepthwiseConvLayer::fields_changed() {
+  const std::string who = class_name();
+  standardize_conv(who, rank_, kernel_size_, options_.strides, options_.dilation_rate, options_.padding);
+  check_data_format(*this, options_.data_format);
+  if (options_.depth_multiplier <= 0) {
+    throw invalid_argument(who, "depth_multiplier must be positive", {{"depth_multiplier", options_.depth_multiplier}});
+  }
+  activity_regularizer_ = options_.activity_regularizer;
+}
+
+void DepthwiseConvLayer::build(const Shape& input) {
+  const std::int64_t channels = conv_channels(*this, input, rank_, options_.data_format);
+  check_kernel_fits(*this, input, options_.data_format, kernel_size_, options_.dilation_rate, options_.padding);
+  Shape shape(kernel_size_.sizes);
+  shape.push_back(channels);
+  shape.push_back(options_.depth_multiplier);
+  kernel_ = add_weight("kernel", shape,
+                       {.initializer = options_.depthwise_initializer,
+                        .dtype = dtype(),
+                        .regularizer = options_.depthwise_regularizer,
+                        .constraint = options_.depthwise_constraint});
+  if (options_.use_bias) {
+    bias_ = add_weight("bias", {channels * options_.depth_multiplier},
+                       {.initializer = options_.bias_initializer,
+                        .dtype = dtype(),
+                        .regularizer = options_.bias_regularizer,
+                        .constraint = options_.bias_constraint});
+  }
+}
+
+Tensor DepthwiseConvLayer::call(const Tensor& input, const CallContext&) {
+  conv_channels(*this, input.shape(), rank_, options_.data_format, kernel_.shape().dim(-2));
+  check_kernel_fits(*this, input.shape(), options_.data_format, kernel_size_, options_.dilation_rate, options_.padding);
+  const Tensor image = to_channels_last(ops::cast(input, compute_dtype()), options_.data_format);
+  Tensor output = ops::depthwise_conv(
+      image, kernel_,
+      {.strides = options_.strides.sizes, .padding = options_.padding, .dilation_rate = options_.dilation_rate.sizes});
+  if (options_.use_bias) output = output + bias_;
+  output = from_channels_last(output, options_.data_format);
+  return options_.activation ? (*options_.activation)(output) : output;
+}
+
+}  // namespace cohort::layers

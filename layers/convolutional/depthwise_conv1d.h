@@ -1,0 +1,27 @@
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include "cohort/layers/convolutional/depthwise_conv.h"
+
+namespace cohort::layers {
+
+using DepthwiseConv1DOptions = DepthwiseConvOptions;
+
+// 1-D convolution of each channel by itself: (batch, steps, channels) to (batch, new steps, channels *
+// depth_multiplier).
+class DepthwiseConv1DLayer : public DepthwiseConvLayer {
+ public:
+  DepthwiseConv1DLayer() : DepthwiseConv1DLayer(1) {}
+  explicit DepthwiseConv1DLayer(Window kernel_size, DepthwiseConv1DOptions options = {})
+      : DepthwiseConvLayer(1, std::move(kernel_size), std::move(options)) {}
+};
+
+struct DepthwiseConv1D : LayerHandle<DepthwiseConv1DLayer> {
+  explicit DepthwiseConv1D(Window kernel_size, DepthwiseConv1DOptions options = {})
+      : LayerHandle<DepthwiseConv1DLayer>(
+            std::make_shared<DepthwiseConv1DLayer>(std::move(kernel_size), std::move(options))) {}
+};
+
+}  // namespace cohort::layers

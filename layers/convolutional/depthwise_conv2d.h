@@ -1,0 +1,27 @@
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include "cohort/layers/convolutional/depthwise_conv.h"
+
+namespace cohort::layers {
+
+using DepthwiseConv2DOptions = DepthwiseConvOptions;
+
+// 2-D convolution of each channel by itself: (batch, height, width, channels) to (batch, new height, new width,
+// channels * depth_multiplier).
+class DepthwiseConv2DLayer : public DepthwiseConvLayer {
+ public:
+  DepthwiseConv2DLayer() : DepthwiseConv2DLayer(1) {}
+  explicit DepthwiseConv2DLayer(Window kernel_size, DepthwiseConv2DOptions options = {})
+      : DepthwiseConvLayer(2, std::move(kernel_size), std::move(options)) {}
+};
+
+struct DepthwiseConv2D : LayerHandle<DepthwiseConv2DLayer> {
+  explicit DepthwiseConv2D(Window kernel_size, DepthwiseConv2DOptions options = {})
+      : LayerHandle<DepthwiseConv2DLayer>(
+            std::make_shared<DepthwiseConv2DLayer>(std::move(kernel_size), std::move(options))) {}
+};
+
+}  // namespace cohort::layers

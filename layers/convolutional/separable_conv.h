@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "cohort/layers/convolutional/window.h"
+#include "cohort/model/activation.h"
+#include "cohort/model/layer.h"
+
+namespace cohort::layers {
+
+struct SeparableConvOptions {
+  Window strides = 1;
+  std::string padding = "valid";  // or "same"
+  std::string data_format = {};   // "channels_last" when left out, or "channels_first"
+  Window dilation_rate = 1;
+  std::int64_t depth_multiplier = 1;
+  Ref<cohort::Activation> activation = "linear";
+  bool use_bias = true;
+  Ref<Initializer> depthwise_initializer = "glorot_uniform";
+  Ref<Initializer> pointwise_initializer = "glorot_uniform";
+  Ref<Initializer> bias_initializer = "zeros";
+  Ref<Regularizer> depthwise_regularizer = {};
+  Ref<Regularizer> pointwise_regularizer = {};
+  Ref<Regularizer> bias_regularizer = {};
+  Ref<Regularizer> activity_regularizer = {};
+  Ref<Constraint> depthwise_constraint = {};
+  Ref<Constraint> pointwise_constraint = {};
+  Ref<Constraint> bias_constraint = {};
+  DTypePolicy dtype = {};
+  std::string name = {};
+};
+
+// Convolution of each channel by itself, over `rank` spatial axes, then across channels: (batch, spatial axes,
+// channels) to (batch, new spatial axes, filters).
+class SeparableConvLayer : public Layer {
+ public:
+  SeparableConvLayer(int rank, std::int64_t filters, Window kernel_size, SeparableConvOptions options);
+  std::string class_name() const override { return "SeparableConv" + std::to_string(rank_) + "D"; }
+  void visit_fields(FieldVisitor& visitor) override;
+  void fields_changed() override;
+  void build(const Shape& input) override;
+  Tensor call(const Tensor& input, const CallContext& context) override;
+
+ private:
+  int rank_;
+  std::int64_t filters_;
+  Window kernel_size_;
+  SeparableConvOptions options_;
+  Variable depthwise_kernel_, pointwise_kernel_, bias_;
+};
+
+}  // namespace cohort::layers
