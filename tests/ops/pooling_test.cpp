@@ -102,6 +102,19 @@ COHORT_OP_GRADIENT(MaxPool, overlapping_and_apart) {
   }
   check_gradient([](const Tensors& x) { return adaptive_max_pool(x[0], {3}); }, {spread({2, 5, 2})});
 }
+// float64 goes channel by channel, float32 by groups of channels and a rest.
+TEST(MaxPool, gradients_of_many_channels_are_those_of_single_ones) {
+  for (const WindowCase& each : kWindowCases) {
+    const Attributes window = {{"pool_size", each.size}, {"strides", each.strides}, {"padding", each.padding}};
+    const auto gradient = [&](DType dtype) {
+      const Tensor x = spread_tensor({2, 6, 7, 37}, -1, 1, dtype);
+      const Tensors y = run_op_all("MaxPool", {x}, window);
+      const Tensor dy = spread_tensor(y[0].shape(), -1, 1, dtype, 2);
+      return run_op("MaxPoolGrad", {dy, y[1], x}, window).to_vector<double>();
+    };
+    expect_values(tensor_of(gradient(float32), {2, 6, 7, 37}), gradient(float64), 1e-6);
+  }
+}
 COHORT_OP_GRADIENT(AveragePool, overlapping_and_apart) {
   for (const WindowCase& each : kWindowCases) {
     check_gradient(

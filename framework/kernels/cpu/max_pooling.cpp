@@ -1,4 +1,7 @@
+#include <array>
+
 #include "cohort/kernels/cpu/element_types.h"
+#include "cohort/kernels/cpu/max_pool_lanes.h"
 #include "cohort/kernels/cpu/pooling.h"
 #include "cohort/kernels/cpu/visit.h"
 
@@ -38,6 +41,22 @@ void max_of_window(const PoolPlan& plan, const PoolWindow& window, const T* imag
   for (std::int64_t c = 0; c < count; ++c) index[c] = static_cast<I>(where[c]);
 }
 
+// The offsets of a window's elements in the image; as many as a byte can tell apart.
+struct TapOffsets {
+  TapOffsets(const PoolPlan& plan, const PoolWindow& window) {
+    for_each_tap(plan, window, [&](std::int64_t offset) { at[static_cast<std::size_t>(taps++)] = offset; });
+  }
+  std::array<std::int64_t, 256> at;
+  int taps = 0;
+};
+
+// How many channels, counted from the first, go through MaxPoolLanes.
+template <class T, class I>
+std::int64_t lane_channels(const PoolPlan& plan) {
+  const bool lanes = std::is_same_v<T, float> && std::is_same_v<I, std::uint8_t>;
+  return lanes ? plan.channels / MaxPoolLanes::kChannels * MaxPoolLanes::kChannels : 0;
+}
+
 KernelFn make_max_pool(const KernelSpec& spec) {
   const PoolPlan plan(spec, spec.input(0).shape);
   return visit_floating(spec.input(0).dtype, [&]<class T>(T) -> KernelFn {
@@ -49,7 +68,15 @@ KernelFn make_max_pool(const KernelSpec& spec) {
           for_each_window(plan, row, [&](const PoolWindow& window, std::int64_t output) {
             T* y = io.out<T>(0) + first + output;
             I* index = io.out<I>(1) + first + output;
-            for_channel_groups(plan.channels, [&](std::int64_t c, auto count) {
+            const std::int64_t in_lanes = lane_channels<T, I>(plan);
+            if constexpr (std::is_same_v<T, float> && std::is_same_v<I, std::uint8_t>) {
+              const TapOffsets offsets(plan, window);
+              for (std::int64_t c = 0; c < in_lanes; c += MaxPoolLanes::kChannels) {
+                MaxPoolLanes::largest(x + c, offsets.at.data(), offsets.taps, y + c, index + c);
+              }
+            }
+            for_channel_groups(plan.channels - in_lanes, [&](std::int64_t rest, auto count) {
+              const std::int64_t c = in_lanes + rest;
               max_of_window(plan, window, x + c, y + c, index + c, count);
             });
           });
@@ -64,17 +91,26 @@ KernelFn make_max_pool_grad(const KernelSpec& spec) {
   const PoolPlan plan(spec, spec.output(0).shape);
   return visit_floating(spec.input(0).dtype, [&]<class T>(T) -> KernelFn {
     return visit_pool_index(spec.input(1).dtype, [&]<class I>(I) -> KernelFn {
-      return [plan](const KernelIO& io) {
+      return [plan, disjoint = plan.disjoint()](const KernelIO& io) {
         for_pool_rows_back(plan, io.out<T>(0), [&](std::int64_t image, std::int64_t row) {
           T* dx = io.out<T>(0) + image * plan.image();
           const std::int64_t first = (image * plan.rows() + row) * plan.row_outputs();
           for_each_window(plan, row, [&](const PoolWindow& window, std::int64_t output) {
             const T* dy = io.in<T>(0) + first + output;
             const I* index = io.in<I>(1) + first + output;
+            const std::int64_t in_lanes = lane_channels<T, I>(plan);
+            if constexpr (std::is_same_v<T, float> && std::is_same_v<I, std::uint8_t>) {
+              const TapOffsets offsets(plan, window);
+              for (std::int64_t c = 0; c < in_lanes; c += MaxPoolLanes::kChannels) {
+                const auto spread = disjoint ? MaxPoolLanes::spread<false> : MaxPoolLanes::spread<true>;
+                spread(dy + c, index + c, offsets.at.data(), offsets.taps, dx + c);
+              }
+            }
+            if (in_lanes == plan.channels) return;
             std::int32_t tap = 0;
             for_each_tap(plan, window, [&](std::int64_t offset) {
               T* target = dx + offset;
-              for (std::int64_t c = 0; c < plan.channels; ++c) {
+              for (std::int64_t c = in_lanes; c < plan.channels; ++c) {
                 target[c] = static_cast<T>(target[c] + (index[c] == static_cast<I>(tap) ? dy[c] : T(0)));
               }
               ++tap;

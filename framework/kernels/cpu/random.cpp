@@ -144,13 +144,15 @@ KernelFn make_dropout(const KernelSpec& spec) {
     return [=, seed = seed_of(spec)](const KernelIO& io) {
       const T* x = io.in<T>(0);
       T* y = io.out<T>(0);
-      for_each_four(
-          rows, *io.random, seed, [=](const PhiloxStream& stream, std::int64_t i, std::int64_t at, int count) {
-            const Words words = stream.block(static_cast<std::uint64_t>(i) / 4);
-            for (int j = 0; j < count; ++j) {
-              y[at + j] = words[static_cast<std::size_t>(j)] < threshold ? T(0) : static_cast<T>(x[at + j] * scale);
-            }
-          });
+      for_each_four(rows, *io.random, seed,
+                    [=](const PhiloxStream& stream, std::int64_t i, std::int64_t at, int count) {
+                      const Words words = stream.block(static_cast<std::uint64_t>(i) / 4);
+                      for (int j = 0; j < count; ++j) {
+                        // Looked up, since a branch would be guessed wrong for every other element.
+                        const T choices[] = {static_cast<T>(x[at + j] * scale), T(0)};
+                        y[at + j] = choices[words[static_cast<std::size_t>(j)] < threshold];
+                      }
+                    });
     };
   });
 }
