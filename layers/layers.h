@@ -24,6 +24,7 @@
 #include "cohort/layers/core/einsum_dense.h"
 #include "cohort/layers/core/embedding.h"
 #include "cohort/layers/core/identity.h"
+#include "cohort/layers/core/lambda.h"
 #include "cohort/layers/core/masking.h"
 #include "cohort/layers/core/reversible_embedding.h"
 #include "cohort/layers/merging/add.h"

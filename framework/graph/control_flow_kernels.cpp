@@ -194,6 +194,7 @@ KernelFn make_scan(const KernelSpec& spec) {
 }
 
 COHORT_KERNEL("Call", kCPU, make_call<kGraph>);
+COHORT_KERNEL("Remat", kCPU, make_call<kGraph>);
 COHORT_KERNEL("CustomGradient", kCPU, make_call<kForward>);
 COHORT_KERNEL("Cond", kCPU, make_cond);
 COHORT_KERNEL("While", kCPU, make_while);

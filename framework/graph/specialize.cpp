@@ -6,7 +6,8 @@ namespace cohort {
 namespace {
 
 std::shared_ptr<const Graph> called_graph(const Node& node) {
-  if (node.op->name() == "Call") return node.attributes.get<std::shared_ptr<const Graph>>("graph");
+  if (node.op->name() == "Call" || node.op->name() == "Remat")
+    return node.attributes.get<std::shared_ptr<const Graph>>("graph");
   if (node.op->name() == "CustomGradient") return node.attributes.get<std::shared_ptr<const Graph>>("forward");
   return nullptr;
 }

@@ -1,13 +1,16 @@
 #include "cohort/model/layer.h"
 
+#include <algorithm>
 #include <unordered_set>
 
+#include "cohort/autodiff/remat.h"
 #include "cohort/core/dispatch.h"
 #include "cohort/core/masks.h"
 #include "cohort/graph/trace.h"
 #include "cohort/model/layer_arguments.h"
 #include "cohort/model/layer_call_scope.h"
 #include "cohort/model/layer_masks.h"
+#include "cohort/model/remat.h"
 #include "cohort/variables/autocast.h"
 
 namespace cohort {
@@ -21,8 +24,26 @@ std::recursive_mutex& build_mutex() {
 
 thread_local int call_depth = 0;
 thread_local bool call_training = false;
+thread_local bool rematerializing = false;
+struct RematerializingScope {
+  RematerializingScope() { rematerializing = true; }
+  ~RematerializingScope() { rematerializing = false; }
+};
 // The error that already carries a layer's name, so that the layers around it leave it alone.
 thread_local std::string named_error;
+
+// Whether a layer is one of those the mode means; its size is that of an earlier call.
+bool rematerializes(const Layer& layer, const RematMode& mode) {
+  if (mode.mode == "full") return true;
+  if (mode.mode == "list_of_layers") {
+    return std::find(mode.layer_names.begin(), mode.layer_names.end(), layer.name()) != mode.layer_names.end();
+  }
+  for (Shape shape : layer.output_shapes()) {
+    if (shape.rank() > 0) shape[0] = 1;
+    if (shape.num_elements() > mode.output_size_threshold) return true;
+  }
+  return false;
+}
 
 std::string who(const Layer& layer) { return layer.class_name() + " '" + layer.name() + "'"; }
 
@@ -38,7 +59,7 @@ LayerCallScope::~LayerCallScope() {
 }
 bool LayerCallScope::training() { return call_training; }
 
-Layer::Layer() = default;
+Layer::Layer() : remat_(RematScope::current()) {}
 Layer::~Layer() = default;
 
 void Layer::build_many(const std::vector<Shape>& inputs) {
@@ -94,7 +115,41 @@ void Layer::ensure_built_element(const ShapeTree& inputs) {
 Element Layer::call_in_policy(const Element& inputs, const CallContext& context) {
   const DType dtype = compute_dtype();
   const AutocastScope autocast(is_floating(dtype) ? std::optional(dtype) : std::nullopt);
-  return call_element(inputs, context);
+  // What is inside a layer that is computed again is computed again anyhow.
+  if (!remat_ || !context.training || rematerializing || !rematerializes(*this, *remat_)) {
+    return call_element(inputs, context);
+  }
+
+  // Penalties and masks that come up inside are results, too: outside, the tensors of the trace mean nothing.
+  Element outputs;
+  std::size_t losses = 0;
+  std::vector<bool> masked;
+  const Tensors results = rematerialized(
+      [&](const Tensors& leaves) {
+        const RematerializingScope scope;
+        outputs = call_element(inputs.with_leaves(leaves), context);
+        Tensors all = outputs.flatten();
+        for (const Tensor& output : outputs.flatten()) {
+          const Tensor mask = mask_of(output);
+          masked.push_back(mask.defined());
+          if (mask.defined()) all.push_back(mask);
+        }
+        Tensors penalties;
+        collect_losses(penalties);
+        clear_losses();
+        losses = penalties.size();
+        all.insert(all.end(), penalties.begin(), penalties.end());
+        return all;
+      },
+      inputs.flatten());
+  outputs = outputs.with_leaves(results);
+  const Tensors tensors = outputs.flatten();
+  std::size_t next = tensors.size();
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    if (masked[i]) set_mask(tensors[i], results[next++]);
+  }
+  for (; losses > 0; --losses) add_loss(results[next++]);
+  return outputs;
 }
 
 Element Layer::apply(const Element& given, const CallContext& given_context) {

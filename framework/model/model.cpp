@@ -5,6 +5,7 @@
 #include "cohort/graph/trace.h"
 #include "cohort/model/compiled.h"
 #include "cohort/model/functional.h"
+#include "cohort/model/operation.h"
 #include "cohort/model/program.h"
 #include "cohort/model/strategy.h"
 #include "cohort/model/trainer.h"
@@ -13,6 +14,7 @@
 namespace cohort {
 
 Model::Model(ModelOptions options) : strategy_(current_strategy()) {
+  set_remat(nullptr);  // its layers are: all of a model computed again would save nothing
   if (!options.name.empty()) set_name(std::move(options.name));
 }
 
@@ -40,11 +42,29 @@ Element Model::call_element(const Element& inputs, const CallContext& context) {
 }
 
 std::vector<Ref<Layer>> Model::layers() const {
-  if (functional_) return functional_->layers();
   std::vector<Ref<Layer>> layers;
+  if (functional_) {  // Keras's layers are without operations
+    for (const Ref<Layer>& layer : functional_->layers()) {
+      if (!layer.as<Operation>()) layers.push_back(layer);
+    }
+    return layers;
+  }
   for (const auto& [name, layer] : sublayers()) layers.push_back(layer);
   return layers;
 }
+
+namespace {
+
+const FunctionalGraph& graph_of(const Model& model) {
+  if (const FunctionalGraph* graph = model.functional()) return *graph;
+  throw failed_precondition(model.class_name() + " '" + model.name() + "'",
+                            "only a model made from symbols has symbols to lead from and to");
+}
+
+}  // namespace
+
+Symbols Model::inputs() const { return graph_of(*this).inputs(); }
+Symbols Model::outputs() const { return graph_of(*this).outputs(); }
 
 std::vector<std::string> Model::output_names() const {
   return functional_ ? functional_->output_names() : std::vector<std::string>();

@@ -99,6 +99,9 @@ class Model : public Layer {
   Ref<Layer> get_layer(std::int64_t index) const;
   // A functional model's graph; nullptr for a model that computes in code.
   virtual const FunctionalGraph* functional() const { return functional_.get(); }
+  // The symbols it leads from and to; throws for a model that computes in code.
+  virtual Symbols inputs() const;
+  virtual Symbols outputs() const;
   // Names of the outputs: those of the layers they come from, or the dict's keys.
   virtual std::vector<std::string> output_names() const;
 

@@ -50,12 +50,38 @@ void Sequential::add_without_building(Ref<Layer> layer) {
 void Sequential::pop() {
   if (layers_.empty()) throw failed_precondition("Sequential.pop", "there must be a layer to take off");
   layers_.pop_back();
+  if (symbols_.size() > layers_.size() + 1) symbols_.pop_back();
   untrack_last_layer();
   forget_programs();
 }
 
 void Sequential::build_from_input() {
-  if (input_layer_ && !layers_.empty()) build_for(input_layer_.as<InputLayer>()->spec());
+  if (!input_layer_ || layers_.empty()) return;
+  build_for(input_layer_.as<InputLayer>()->spec());
+  ensure_symbols();  // so that its layers have an output()
+}
+
+void Sequential::ensure_symbols() const {
+  if (symbols_.empty()) {
+    if (!input_layer_ && input_shape_.rank() == 0) {
+      throw failed_precondition("Sequential '" + name() + "'", "the shape of the input must be known", {},
+                                "Begin with an Input, or build the model first.");
+    }
+    symbols_.emplace_back(input_layer_ ? input_layer_.as<InputLayer>()->input_symbol() : Input(input_shape_.slice(1)));
+  }
+  while (symbols_.size() <= layers_.size()) {
+    symbols_.push_back(layers_[symbols_.size() - 1]->apply_symbols(symbols_.back()));
+  }
+}
+
+Symbols Sequential::inputs() const {
+  ensure_symbols();
+  return symbols_.front();
+}
+
+Symbols Sequential::outputs() const {
+  ensure_symbols();
+  return symbols_.back();
 }
 
 void Sequential::build(const Shape& input) { build_for({DType::Float32, input}); }

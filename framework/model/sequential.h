@@ -30,6 +30,9 @@ class Sequential : public Model {
   std::vector<std::string> output_names() const override;
   // What stands at the stack's foot when it was given an Input.
   const Ref<Layer>& input_layer() const { return input_layer_; }
+  // The symbols of a stack that knows its input's shape, layer for layer.
+  Symbols inputs() const override;
+  Symbols outputs() const override;
   // The shape of its input, batch unknown: its Input's, else what it was built for; no axes before that.
   const Shape& input_shape() const { return input_shape_; }
 
@@ -37,11 +40,13 @@ class Sequential : public Model {
   void add_without_building(Ref<Layer> layer);
   void build_from_input();
   void build_for(const TensorSpec& input);
+  void ensure_symbols() const;
   bool casts_inputs() const override { return false; }
 
   std::vector<Ref<Layer>> layers_;
   Ref<Layer> input_layer_;
   Shape input_shape_;
+  mutable std::vector<Symbols> symbols_;  // the input's, then each layer's
 };
 
 // A shared Sequential, to be used as a layer: ch::make<ch::Sequential>({...}).

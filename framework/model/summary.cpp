@@ -135,7 +135,7 @@ std::string Model::summary_text(SummaryOptions options) const {
   }
   TextTable table(columns, width);
   const Rows rows{options, connected ? graph : nullptr, table};
-  for (const Ref<Layer>& layer : layers()) rows.add(*layer, 0);
+  for (const Ref<Layer>& layer : graph ? graph->layers() : layers()) rows.add(*layer, 0);
 
   const Size trainable = size_of(trainable_variables()), others = size_of(non_trainable_variables());
   Size total{trainable.count + others.count, trainable.bytes + others.bytes};

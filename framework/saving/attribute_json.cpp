@@ -1,13 +1,60 @@
 #include <algorithm>
 
+#include "cohort/core/dispatch.h"
 #include "cohort/core/error.h"
-#include "cohort/saving/config_json_impl.h"
+#include "cohort/saving/attribute_json_impl.h"
 
 namespace cohort {
 namespace {
 
 bool all(const Json& list, bool (Json::*is)() const noexcept) {
   return std::all_of(list.begin(), list.end(), [&](const Json& each) { return (each.*is)(); });
+}
+
+// A tensor as nested lists of its numbers.
+Json nested(const std::vector<double>& values, const Shape& shape, int axis, std::size_t& next, bool whole) {
+  if (axis == shape.rank()) {
+    const double value = values[next++];
+    return whole ? Json(static_cast<std::int64_t>(value)) : Json(value);
+  }
+  Json list = Json::array();
+  for (std::int64_t i = 0; i < shape[axis]; ++i) list.push_back(nested(values, shape, axis + 1, next, whole));
+  return list;
+}
+
+Json tensor_to_json(const Tensor& tensor) {
+  const Tensor numbers = run_op("Cast", {tensor}, {{"dtype", DType::Float64}});
+  std::size_t next = 0;
+  return Json{{"class_name", "__numpy__"},
+              {"config",
+               {{"value", nested(numbers.to_vector<double>(), tensor.shape(), 0, next, !is_floating(tensor.dtype()))},
+                {"dtype", std::string(to_string(tensor.dtype()))}}}};
+}
+
+void flatten(const Json& value, int axis, const Shape& shape, std::vector<double>& values, std::string_view who) {
+  const bool inner = axis < shape.rank();
+  if (inner ? !value.is_array() || static_cast<std::int64_t>(value.size()) != shape[axis]
+            : !value.is_number() && !value.is_boolean()) {
+    throw invalid_argument(who, "a tensor is written as lists of numbers of equal lengths", {{"value", shown(value)}});
+  }
+  if (!inner) return values.push_back(value.is_boolean() ? value.get<bool>() : value.get<double>());
+  for (const Json& each : value) flatten(each, axis + 1, shape, values, who);
+}
+
+Tensor tensor_from_json(const Json& config, std::string_view who) {
+  if (!config.is_object() || !config.contains("value") || !config.contains("dtype") || !config["dtype"].is_string()) {
+    throw invalid_argument(who, "a tensor is written with its value and dtype", {{"tensor", shown(config)}});
+  }
+  Shape shape;
+  for (const Json* value = &config["value"]; value->is_array() && shape.rank() < Shape::kMaxRank;) {
+    shape.push_back(static_cast<std::int64_t>(value->size()));
+    if (value->empty()) break;
+    value = &(*value)[0];
+  }
+  std::vector<double> values;
+  flatten(config["value"], 0, shape, values, who);
+  return run_op("Cast", {Tensor::of(values, shape)},
+                {{"dtype", dtype_from_string(config["dtype"].get<std::string>())}});
 }
 
 }  // namespace
@@ -21,9 +68,14 @@ Json attribute_to_json(const AttributeValue& value) {
         } else if constexpr (std::is_same_v<T, Shape>) {
           return held.to_vector();
         } else if constexpr (std::is_same_v<T, Tensor> || std::is_same_v<T, std::shared_ptr<const Graph>>) {
+          if constexpr (std::is_same_v<T, Tensor>) {
+            if (is_plain(held.dtype()) && !held.is_symbolic()) return tensor_to_json(held.to_host());
+          }
           throw unimplemented("to_json",
                               "call arguments of a model that is saved are numbers, strings or lists of them",
                               {{"argument", to_string(value)}});
+        } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
+          return is_index(held) ? index_to_json(held) : Json(held);
         } else {
           return held;
         }
@@ -40,6 +92,11 @@ AttributeValue attribute_from_json(const Json& value, std::string_view who) {
     if (all(value, &Json::is_number_integer)) return value.get<std::vector<std::int64_t>>();
     if (all(value, &Json::is_number)) return value.get<std::vector<double>>();
     if (all(value, &Json::is_string)) return value.get<std::vector<std::string>>();
+    if (std::all_of(value.begin(), value.end(), is_index_json)) return index_from_json(value);
+  }
+  if (value.is_object() && is_index_json(value)) return index_from_json(Json::array({value}));
+  if (is_object_json(value) && (value["class_name"] == "__numpy__" || value["class_name"] == "__tensor__")) {
+    return tensor_from_json(value["config"], who);
   }
   throw unimplemented(who, "call arguments are symbols, numbers, strings or lists of them",
                       {{"argument", shown(value)}});

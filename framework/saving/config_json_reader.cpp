@@ -160,6 +160,7 @@ class Reader : public FieldVisitor {
     return values;
   }
   std::vector<std::string> texts(const char* name, const Json& json) const {
+    if (json.is_object() && json.empty()) return {};
     if (!json.is_array()) refuse(name, "a list of strings", json);
     std::vector<std::string> values;
     for (const Json& each : json) values.push_back(text(name, each));

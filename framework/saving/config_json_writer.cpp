@@ -97,6 +97,9 @@ Json object_to_json(const Configurable* object) {
   if (!object) return nullptr;
   if (std::string name = object->short_name(); !name.empty()) return name;
   const std::string full_name = object->class_name(), module = object->module_name();
+  if (module == "builtins") {  // a function, known by its name alone
+    return Json{{"module", module}, {"class_name", "function"}, {"config", full_name}, {"registered_name", "function"}};
+  }
   const std::string name = full_name.substr(full_name.rfind('>') + 1);
   Json json;
   json["module"] = module.empty() ? Json(nullptr) : Json(module);

@@ -15,7 +15,7 @@ std::string joined(const std::vector<std::string>& names) {
 
 // What belongs to graphs, tapes and variables is tested with them.
 bool tested_elsewhere(const OpDef& op) {
-  static const std::vector<std::string> names = {"Input", "Constant", "CustomGradient", "InitialValue"};
+  static const std::vector<std::string> names = {"Input", "Constant", "CustomGradient", "InitialValue", "WaitFor"};
   return op.is_stateful() || op.reads_resources() || op.writes_resources() ||
          std::find(names.begin(), names.end(), op.name()) != names.end();
 }

@@ -43,6 +43,7 @@ COHORT_KERNEL("UnmergeAxis", kCPU, make_copy);
 COHORT_KERNEL("SplitRepeats", kCPU, make_copy);
 COHORT_KERNEL("Identity", kCPU, make_copy);
 COHORT_KERNEL("StopGradient", kCPU, make_copy);
+COHORT_KERNEL("WaitFor", kCPU, make_copy);
 COHORT_KERNEL("Transpose", kCPU, make_transpose);
 COHORT_KERNEL("ShapeOf", kCPU, make_shape_of);
 

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace cohort {
+
+// Which layers compute their outputs again in the backward pass, Keras's modes: "full" (every layer), "list_of_layers"
+// (those named), "larger_than" (those whose output has more elements than the threshold).
+struct RematMode {
+  std::string mode = "full";
+  std::int64_t output_size_threshold = 1024;
+  std::vector<std::string> layer_names = {};
+};
+
+// Layers made while it lives are rematerialised as the mode says: in training they keep no more than their inputs.
+// Thread-local, nested.
+class RematScope {
+ public:
+  explicit RematScope(RematMode mode = {});
+  ~RematScope();
+  RematScope(const RematScope&) = delete;
+  // The innermost one's mode; nullptr outside of any.
+  static std::shared_ptr<const RematMode> current();
+
+ private:
+  std::shared_ptr<const RematMode> before_;
+};
+
+}  // namespace cohort

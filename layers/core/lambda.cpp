@@ -1,0 +1,37 @@
+#include "cohort/layers/core/lambda.h"
+
+#include <optional>
+
+#include "cohort/layers/layer_checks.h"
+
+namespace cohort::layers {
+
+LambdaLayer::LambdaLayer(Ref<TensorFunction> function, NameOption options) : function_(std::move(function)) {
+  take_options(options);
+}
+
+void LambdaLayer::visit_fields(FieldVisitor& visitor) {
+  Layer::visit_fields(visitor);
+  if (!visitor.reads_config() && function_ && function_->name().empty()) {
+    throw failed_precondition(title(*this), "only a registered function can be saved", {},
+                              "Register it with COHORT_REGISTER_FUNCTION and give its name to Lambda.");
+  }
+  visitor.field("function", function_);
+  std::vector<std::string> none;  // further arguments are bound in C++
+  visitor.field("arguments", none);
+  std::optional<Shape> output_shape;  // inferred
+  if (visitor.reads_config()) visitor.field("output_shape", output_shape);
+}
+
+Element LambdaLayer::call_element(const Element& inputs, const CallContext&) {
+  if (!function_) throw failed_precondition(title(*this), "a function must be given");
+  return (*function_)(inputs.flatten());
+}
+
+namespace {
+
+[[maybe_unused]] const bool registered =
+    Layer::registry().add("Lambda", [] { return std::make_shared<LambdaLayer>(); });
+
+}  // namespace
+}  // namespace cohort::layers

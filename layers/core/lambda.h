@@ -1,0 +1,42 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "cohort/layers/name_option.h"
+#include "cohort/model/layer.h"
+#include "cohort/model/tensor_function.h"
+
+namespace cohort::layers {
+
+// A function as a layer: (batch, ...) to whatever the function makes of it. A registered one is saved by its name.
+class LambdaLayer : public Layer {
+ public:
+  LambdaLayer() = default;
+  explicit LambdaLayer(Ref<TensorFunction> function, NameOption options = {});
+  std::string class_name() const override { return "Lambda"; }
+  void visit_fields(FieldVisitor& visitor) override;
+  void build_many(const std::vector<Shape>&) override {}
+  Element call_element(const Element& inputs, const CallContext& context) override;
+
+ private:
+  Ref<TensorFunction> function_;
+};
+
+struct Lambda : LayerHandle<LambdaLayer> {
+  // Lambda("mine>swish"), of a function registered by COHORT_REGISTER_FUNCTION.
+  explicit Lambda(const char* registered_name, NameOption options = {})
+      : Lambda(Ref<TensorFunction>(registered_name), std::move(options)) {}
+  // Lambda([](const ch::Tensor& x) { return x * 2.0; }): cannot be saved.
+  template <class F>
+  requires(std::is_invocable_r_v<Tensor, F, const Tensor&>) explicit Lambda(F function, NameOption options = {})
+      : Lambda(Ref<TensorFunction>(std::make_shared<TensorFunction>(
+                   "", [function](const Tensors& inputs) { return Tensor(function(inputs.at(0))); })),
+               std::move(options)) {}
+  explicit Lambda(Ref<TensorFunction> function, NameOption options)
+      : LayerHandle<LambdaLayer>(std::make_shared<LambdaLayer>(std::move(function), std::move(options))) {}
+};
+
+}  // namespace cohort::layers
