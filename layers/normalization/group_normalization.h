@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "cohort/model/layer.h"
+
+namespace cohort::layers {
+
+struct GroupNormalizationOptions {
+  int axis = -1;  // of the channels
+  double epsilon = 1e-3;
+  bool center = true;
+  bool scale = true;
+  Ref<Initializer> beta_initializer = "zeros";
+  Ref<Initializer> gamma_initializer = "ones";
+  Ref<Regularizer> beta_regularizer = {};
+  Ref<Regularizer> gamma_regularizer = {};
+  Ref<Constraint> beta_constraint = {};
+  Ref<Constraint> gamma_constraint = {};
+  DTypePolicy dtype = {};
+  std::string name = {};
+};
+
+// Divides the channels of (batch, ..., channels) into groups and normalizes each group of each sample; -1 groups are as
+// many as there are channels (instance normalization).
+class GroupNormalizationLayer : public Layer {
+ public:
+  explicit GroupNormalizationLayer(std::int64_t groups = 32, GroupNormalizationOptions options = {});
+  std::string class_name() const override { return "GroupNormalization"; }
+  void visit_fields(FieldVisitor& visitor) override;
+  void fields_changed() override;
+  void build(const Shape& input) override;
+  Tensor call(const Tensor& input, const CallContext& context) override;
+
+ protected:
+  // Statistics are taken of the inputs as they come.
+  bool casts_inputs() const override { return false; }
+
+ private:
+  std::int64_t groups_;
+  GroupNormalizationOptions options_;
+  Variable gamma_, beta_;
+};
+
+struct GroupNormalization : LayerHandle<GroupNormalizationLayer> {
+  explicit GroupNormalization(std::int64_t groups = 32, GroupNormalizationOptions options = {})
+      : LayerHandle<GroupNormalizationLayer>(std::make_shared<GroupNormalizationLayer>(groups, std::move(options))) {}
+};
+
+}  // namespace cohort::layers

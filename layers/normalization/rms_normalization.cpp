@@ -1,0 +1,37 @@
+#include "cohort/layers/normalization/rms_normalization.h"
+
+#include "cohort/layers/normalization/normalized_axes.h"
+#include "cohort/ops/math.h"
+
+namespace cohort::layers {
+
+RMSNormalizationLayer::RMSNormalizationLayer(RMSNormalizationOptions options) : options_(std::move(options)) {
+  take_options(options_);
+}
+
+void RMSNormalizationLayer::visit_fields(FieldVisitor& visitor) {
+  Layer::visit_fields(visitor);
+  visitor.field("axis", options_.axis.values);
+  visitor.field("epsilon", options_.epsilon);
+}
+
+void RMSNormalizationLayer::build(const Shape& input) {
+  scale_ = add_weight("scale", sizes_of(normalized_axes(*this, options_.axis.values, input), input),
+                      {.initializer = "ones", .dtype = dtype()});
+}
+
+Tensor RMSNormalizationLayer::call(const Tensor& input, const CallContext&) {
+  const DType result = compute_dtype();
+  const Tensor x = ops::cast(input, promote(input.dtype(), DType::Float32));
+  const std::vector<std::int64_t> axes = normalized_axes(*this, options_.axis.values, x.shape());
+  const Tensor r = ops::rsqrt(ops::mean(ops::square(x), axes, ops::keep_dims) + options_.epsilon);
+  return ops::cast(x * r * spread_over(ops::cast(scale_, x.dtype()), axes, x.rank()), result);
+}
+
+namespace {
+
+[[maybe_unused]] const bool registered =
+    Layer::registry().add("RMSNormalization", [] { return std::make_shared<RMSNormalizationLayer>(); });
+
+}  // namespace
+}  // namespace cohort::layers
