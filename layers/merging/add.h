@@ -3,20 +3,18 @@
 #include <string>
 #include <vector>
 
-#include "cohort/layers/name_option.h"
-#include "cohort/model/layer.h"
+#include "cohort/layers/merging/merge.h"
 
 namespace cohort::layers {
 
-// The sum of its inputs, which broadcast; inputs with fewer axes get new ones after the batch.
-class AddLayer : public Layer {
+// The sum of its inputs.
+class AddLayer : public MergeLayer {
  public:
-  explicit AddLayer(NameOption options = {});
+  explicit AddLayer(NameOption options = {}) : MergeLayer(options) {}
   std::string class_name() const override { return "Add"; }
-  void build_many(const std::vector<Shape>&) override {}
-  Tensor call_many(const Tensors& inputs, const CallContext& context) override;
-  // What any input counts, when all have a mask.
-  Element compute_mask(const Element& inputs, const Element& mask) override;
+
+ protected:
+  Tensor merge(const Tensors& inputs, const Tensors& masks) const override;
 };
 
 struct Add : LayerHandle<AddLayer> {

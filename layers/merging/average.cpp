@@ -1,0 +1,19 @@
+#include "cohort/layers/merging/average.h"
+
+#include "cohort/ops/math.h"
+
+namespace cohort::layers {
+
+Tensor AverageLayer::merge(const Tensors& inputs, const Tensors&) const {
+  Tensor sum = inputs[0];
+  for (std::size_t i = 1; i < inputs.size(); ++i) sum = sum + inputs[i];
+  return sum / static_cast<double>(inputs.size());
+}
+
+namespace {
+
+[[maybe_unused]] const bool registered =
+    Layer::registry().add("Average", [] { return std::make_shared<AverageLayer>(); });
+
+}  // namespace
+}  // namespace cohort::layers

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cohort/layers/merging/merge.h"
+
+namespace cohort::layers {
+
+// The mean of its inputs.
+class AverageLayer : public MergeLayer {
+ public:
+  explicit AverageLayer(NameOption options = {}) : MergeLayer(options) {}
+  std::string class_name() const override { return "Average"; }
+
+ protected:
+  Tensor merge(const Tensors& inputs, const Tensors& masks) const override;
+};
+
+struct Average : LayerHandle<AverageLayer> {
+  explicit Average(NameOption options = {})
+      : LayerHandle<AverageLayer>(std::make_shared<AverageLayer>(std::move(options))) {}
+};
+
+}  // namespace cohort::layers

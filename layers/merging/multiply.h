@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cohort/layers/merging/merge.h"
+
+namespace cohort::layers {
+
+// The product of its inputs; what a mask leaves out counts as 1, what all leave out becomes 0.
+class MultiplyLayer : public MergeLayer {
+ public:
+  explicit MultiplyLayer(NameOption options = {}) : MergeLayer(options) {}
+  std::string class_name() const override { return "Multiply"; }
+
+ protected:
+  Tensor merge(const Tensors& inputs, const Tensors& masks) const override;
+};
+
+struct Multiply : LayerHandle<MultiplyLayer> {
+  explicit Multiply(NameOption options = {})
+      : LayerHandle<MultiplyLayer>(std::make_shared<MultiplyLayer>(std::move(options))) {}
+};
+
+}  // namespace cohort::layers
