@@ -1,0 +1,32 @@
+#include "cohort/layers/regularization/activity_regularization.h"
+
+#include "cohort/model/regularizers/l1_l2.h"
+
+namespace cohort::layers {
+
+ActivityRegularizationLayer::ActivityRegularizationLayer(ActivityRegularizationOptions options)
+    : options_(std::move(options)) {
+  supports_masking_ = true;
+  take_options(options_);
+  ActivityRegularizationLayer::fields_changed();
+}
+
+void ActivityRegularizationLayer::visit_fields(FieldVisitor& visitor) {
+  Layer::visit_fields(visitor);
+  visitor.field("l1", options_.l1);
+  visitor.field("l2", options_.l2);
+}
+
+void ActivityRegularizationLayer::fields_changed() {
+  activity_regularizer_ = regularizers::L1L2({.l1 = options_.l1, .l2 = options_.l2});
+}
+
+Tensor ActivityRegularizationLayer::call(const Tensor& input, const CallContext&) { return input; }
+
+namespace {
+
+[[maybe_unused]] const bool registered =
+    Layer::registry().add("ActivityRegularization", [] { return std::make_shared<ActivityRegularizationLayer>(); });
+
+}  // namespace
+}  // namespace cohort::layers

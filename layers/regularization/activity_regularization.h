@@ -1,0 +1,34 @@
+#pragma once
+
+#include <string>
+
+#include "cohort/model/layer.h"
+
+namespace cohort::layers {
+
+struct ActivityRegularizationOptions {
+  double l1 = 0.0;
+  double l2 = 0.0;
+  DTypePolicy dtype = {};
+  std::string name = {};
+};
+
+// Hands its input on and adds l1 * sum|x| + l2 * sum x^2, divided by the batch size, to the losses.
+class ActivityRegularizationLayer : public Layer {
+ public:
+  explicit ActivityRegularizationLayer(ActivityRegularizationOptions options = {});
+  std::string class_name() const override { return "ActivityRegularization"; }
+  void visit_fields(FieldVisitor& visitor) override;
+  void fields_changed() override;
+  Tensor call(const Tensor& input, const CallContext& context) override;
+
+ private:
+  ActivityRegularizationOptions options_;
+};
+
+struct ActivityRegularization : LayerHandle<ActivityRegularizationLayer> {
+  explicit ActivityRegularization(ActivityRegularizationOptions options = {})
+      : LayerHandle<ActivityRegularizationLayer>(std::make_shared<ActivityRegularizationLayer>(std::move(options))) {}
+};
+
+}  // namespace cohort::layers

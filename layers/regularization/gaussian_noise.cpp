@@ -1,0 +1,69 @@
+#include "cohort/layers/regularization/gaussian_noise.h"
+
+#include <cmath>
+
+#include "cohort/layers/layer_checks.h"
+#include "cohort/ops/math.h"
+#include "cohort/ops/random_ops.h"
+
+namespace cohort::layers {
+
+GaussianNoiseLayer::GaussianNoiseLayer(double stddev, GaussianOptions options)
+    : SeededLayer(options.seed), stddev_(stddev) {
+  supports_masking_ = true;
+  take_options(options);
+  check_rate(*this, "stddev", stddev_);
+}
+
+void GaussianNoiseLayer::visit_fields(FieldVisitor& visitor) {
+  Layer::visit_fields(visitor);
+  visitor.field("stddev", stddev_);
+  visit_seed(visitor);
+}
+
+void GaussianNoiseLayer::fields_changed() {
+  check_rate(*this, "stddev", stddev_);
+  choose_seed();
+}
+
+Tensor GaussianNoiseLayer::call(const Tensor& input, const CallContext& context) {
+  if (!context.training || stddev_ == 0.0) return input;
+  return input + ops::random_normal_like(input, 0.0, stddev_, next_seed());
+}
+
+GaussianDropoutLayer::GaussianDropoutLayer(double rate, GaussianOptions options)
+    : SeededLayer(options.seed), rate_(rate) {
+  supports_masking_ = true;
+  take_options(options);
+  check_rate(*this, "rate", rate_);
+}
+
+void GaussianDropoutLayer::visit_fields(FieldVisitor& visitor) {
+  Layer::visit_fields(visitor);
+  visitor.field("rate", rate_);
+  visit_seed(visitor);
+}
+
+void GaussianDropoutLayer::fields_changed() {
+  check_rate(*this, "rate", rate_);
+  choose_seed();
+}
+
+Tensor GaussianDropoutLayer::call(const Tensor& input, const CallContext& context) {
+  if (!context.training || rate_ == 0.0) return input;
+  if (rate_ == 1.0) {
+    throw invalid_argument(title(*this), "rate must be below 1 in training: the deviation grows without bound",
+                           {{"rate", rate_}});
+  }
+  return input * ops::random_normal_like(input, 1.0, std::sqrt(rate_ / (1.0 - rate_)), next_seed());
+}
+
+namespace {
+
+[[maybe_unused]] const bool registered[] = {
+    Layer::registry().add("GaussianDropout", [] { return std::make_shared<GaussianDropoutLayer>(); }),
+    Layer::registry().add("GaussianNoise", [] { return std::make_shared<GaussianNoiseLayer>(); }),
+};
+
+}  // namespace
+}  // namespace cohort::layers

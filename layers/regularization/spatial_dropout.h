@@ -1,0 +1,79 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "cohort/layers/seeded_layer.h"
+
+namespace cohort::layers {
+
+struct SpatialDropoutOptions {
+  std::string data_format = {};  // "channels_last" when left out, or "channels_first"; always last in 1D
+  std::optional<std::int64_t> seed = std::nullopt;
+  DTypePolicy dtype = {};
+  std::string name = {};
+};
+
+// In training, drops whole channels of (batch, ..., channels) with 1, 2 or 3 axes between, and scales the others by
+// 1 / (1 - rate).
+class SpatialDropoutLayer : public SeededLayer {
+ public:
+  SpatialDropoutLayer(int axes, double rate, SpatialDropoutOptions options);
+  void visit_fields(FieldVisitor& visitor) override;
+  void fields_changed() override;
+  bool writes_dtype_policy() const override { return false; }
+  Tensor call(const Tensor& input, const CallContext& context) override;
+
+ private:
+  int axes_;
+  double rate_;
+  std::string data_format_;
+};
+
+// Of (batch, steps, channels).
+class SpatialDropout1DLayer : public SpatialDropoutLayer {
+ public:
+  SpatialDropout1DLayer() : SpatialDropout1DLayer(0.5) {}
+  explicit SpatialDropout1DLayer(double rate, SpatialDropoutOptions options = {})
+      : SpatialDropoutLayer(1, rate, std::move(options)) {
+    SpatialDropout1DLayer::fields_changed();
+  }
+  std::string class_name() const override { return "SpatialDropout1D"; }
+};
+struct SpatialDropout1D : LayerHandle<SpatialDropout1DLayer> {
+  explicit SpatialDropout1D(double rate, SpatialDropoutOptions options = {})
+      : LayerHandle<SpatialDropout1DLayer>(std::make_shared<SpatialDropout1DLayer>(rate, std::move(options))) {}
+};
+
+// Of (batch, height, width, channels).
+class SpatialDropout2DLayer : public SpatialDropoutLayer {
+ public:
+  SpatialDropout2DLayer() : SpatialDropout2DLayer(0.5) {}
+  explicit SpatialDropout2DLayer(double rate, SpatialDropoutOptions options = {})
+      : SpatialDropoutLayer(2, rate, std::move(options)) {
+    SpatialDropout2DLayer::fields_changed();
+  }
+  std::string class_name() const override { return "SpatialDropout2D"; }
+};
+struct SpatialDropout2D : LayerHandle<SpatialDropout2DLayer> {
+  explicit SpatialDropout2D(double rate, SpatialDropoutOptions options = {})
+      : LayerHandle<SpatialDropout2DLayer>(std::make_shared<SpatialDropout2DLayer>(rate, std::move(options))) {}
+};
+
+// Of (batch, depth, height, width, channels).
+class SpatialDropout3DLayer : public SpatialDropoutLayer {
+ public:
+  SpatialDropout3DLayer() : SpatialDropout3DLayer(0.5) {}
+  explicit SpatialDropout3DLayer(double rate, SpatialDropoutOptions options = {})
+      : SpatialDropoutLayer(3, rate, std::move(options)) {
+    SpatialDropout3DLayer::fields_changed();
+  }
+  std::string class_name() const override { return "SpatialDropout3D"; }
+};
+struct SpatialDropout3D : LayerHandle<SpatialDropout3DLayer> {
+  explicit SpatialDropout3D(double rate, SpatialDropoutOptions options = {})
+      : LayerHandle<SpatialDropout3DLayer>(std::make_shared<SpatialDropout3DLayer>(rate, std::move(options))) {}
+};
+
+}  // namespace cohort::layers
