@@ -1,0 +1,41 @@
+#include "cohort/layers/preprocessing/random_translation.h"
+
+#include "cohort/ops/creation.h"
+#include "cohort/ops/math.h"
+
+namespace cohort::layers {
+
+RandomTranslationLayer::RandomTranslationLayer(Factor height_factor, Factor width_factor, RandomAffineOptions options)
+    : RandomAffineLayer(std::move(options)),
+      height_factor_(std::move(height_factor)),
+      width_factor_(std::move(width_factor)) {
+  RandomTranslationLayer::fields_changed();
+}
+
+void RandomTranslationLayer::visit_fields(FieldVisitor& visitor) {
+  RandomAffineLayer::visit_fields(visitor);
+  height_factor_.visit(visitor, "height_factor");
+  width_factor_.visit(visitor, "width_factor");
+}
+
+void RandomTranslationLayer::fields_changed() {
+  RandomAffineLayer::fields_changed();
+  height_factor_.ends(*this, "height_factor", -1.0);
+  width_factor_.ends(*this, "width_factor", -1.0);
+}
+
+RandomAffineLayer::Maps RandomTranslationLayer::draw_maps(const Tensor& images, double height, double width) {
+  const Factor::Ends down = height_factor_.ends(*this, "height_factor", -1.0);
+  const Factor::Ends right = width_factor_.ends(*this, "width_factor", -1.0);
+  const Tensor y = draw(images, down.low, down.high) * height, x = draw(images, right.low, right.high) * width;
+  const Tensor zero = ops::zeros_like(x), one = ops::ones_like(x);
+  return {one, zero, -x, zero, one, -y};
+}
+
+namespace {
+
+[[maybe_unused]] const bool registered =
+    Layer::registry().add("RandomTranslation", [] { return std::make_shared<RandomTranslationLayer>(); });
+
+}  // namespace
+}  // namespace cohort::layers

@@ -1,0 +1,79 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "cohort/layers/convolutional/window.h"
+#include "cohort/layers/name_option.h"
+#include "cohort/model/layer.h"
+
+namespace cohort::layers {
+
+// Repeats every step: (batch, steps, channels) to (batch, steps * size, channels).
+class UpSampling1DLayer : public Layer {
+ public:
+  explicit UpSampling1DLayer(std::int64_t size = 2, NameOption options = {});
+  std::string class_name() const override { return "UpSampling1D"; }
+  void visit_fields(FieldVisitor& visitor) override;
+  void fields_changed() override;
+  Tensor call(const Tensor& input, const CallContext& context) override;
+
+ private:
+  std::int64_t size_;
+};
+struct UpSampling1D : LayerHandle<UpSampling1DLayer> {
+  explicit UpSampling1D(std::int64_t size = 2, NameOption options = {})
+      : LayerHandle<UpSampling1DLayer>(std::make_shared<UpSampling1DLayer>(size, std::move(options))) {}
+};
+
+struct UpSampling2DOptions {
+  std::string data_format = {};           // "channels_last" when left out, or "channels_first"
+  std::string interpolation = "nearest";  // or "bilinear", "bicubic", "lanczos3", "lanczos5", "area"
+  DTypePolicy dtype = {};
+  std::string name = {};
+};
+
+// Enlarges images by whole factors: (batch, height, width, channels) to (batch, height * size[0], width * size[1],
+// channels).
+class UpSampling2DLayer : public Layer {
+ public:
+  explicit UpSampling2DLayer(Window size = 2, UpSampling2DOptions options = {});
+  std::string class_name() const override { return "UpSampling2D"; }
+  void visit_fields(FieldVisitor& visitor) override;
+  void fields_changed() override;
+  Tensor call(const Tensor& input, const CallContext& context) override;
+
+ private:
+  Window size_;
+  UpSampling2DOptions options_;
+};
+struct UpSampling2D : LayerHandle<UpSampling2DLayer> {
+  explicit UpSampling2D(Window size = 2, UpSampling2DOptions options = {})
+      : LayerHandle<UpSampling2DLayer>(std::make_shared<UpSampling2DLayer>(std::move(size), std::move(options))) {}
+};
+
+struct UpSampling3DOptions {
+  std::string data_format = {};  // "channels_last" when left out, or "channels_first"
+  DTypePolicy dtype = {};
+  std::string name = {};
+};
+
+// Repeats every element along depth, height and width of (batch, depth, height, width, channels).
+class UpSampling3DLayer : public Layer {
+ public:
+  explicit UpSampling3DLayer(Window size = 2, UpSampling3DOptions options = {});
+  std::string class_name() const override { return "UpSampling3D"; }
+  void visit_fields(FieldVisitor& visitor) override;
+  void fields_changed() override;
+  Tensor call(const Tensor& input, const CallContext& context) override;
+
+ private:
+  Window size_;
+  UpSampling3DOptions options_;
+};
+struct UpSampling3D : LayerHandle<UpSampling3DLayer> {
+  explicit UpSampling3D(Window size = 2, UpSampling3DOptions options = {})
+      : LayerHandle<UpSampling3DLayer>(std::make_shared<UpSampling3DLayer>(std::move(size), std::move(options))) {}
+};
+
+}  // namespace cohort::layers
