@@ -1,5 +1,6 @@
 #include "cohort/layers/recurrent/units_rnn.h"
 
+#include "cohort/layers/layer_checks.h"
 #include "cohort/ops/array.h"
 #include "cohort/ops/cast.h"
 #include "cohort/ops/cumulative.h"
@@ -32,10 +33,15 @@ std::optional<RnnLayer::Rolled> UnitsRnn::run_fused(const Tensor& sequences, con
                                                     const CallContext& context) {
   const UnitsCellOptions& options = units_cell_->options();
   const bool plain = sequences.dtype() == DType::Float32 || sequences.dtype() == DType::Float64;
-  if (!use_cudnn_.value_or(true) || settings().unroll || !plain || options.activation->class_name() != "tanh" ||
-      (context.training && options.recurrent_dropout > 0.0) || !suits_op()) {
-    return std::nullopt;
+  const bool possible = plain && !settings().unroll && options.activation->class_name() == "tanh" &&
+                        !(context.training && options.recurrent_dropout > 0.0) && suits_op();
+  if (use_cudnn_ == true && !possible) {
+    throw invalid_argument(title(*this),
+                           "use_cudnn = true needs the default activations, float32 or float64, no recurrent_dropout "
+                           "in training, unroll = false, and in a GRU reset_after = true",
+                           {{"use_cudnn", true}}, "Leave use_cudnn out to have it where it is possible.");
   }
+  if (!possible || use_cudnn_ == false) return std::nullopt;
   Tensor inputs = sequences;
   if (context.training && options.dropout > 0.0) {
     const CellDropout draw = units_cell_->draw_dropout(ops::take_at(sequences, 0, 1), true);

@@ -210,6 +210,11 @@ TEST(Recurrent, SaysWhatIsWrong) {
       },
       {"GRU 'gru", "(2, 2)", "initial_state[0].shape=(2, 3)"});
   expect_error([] { GRU(2)(floats({2, 3, 4}), {.mask = some_mask()}); }, {"GRU 'gru", "mask", "(3, 4)"});
+  expect_error(
+      [] {
+        GRU(2, {.reset_after = false, .use_cudnn = true})(floats({2, 3, 4}));
+      },
+      {"GRU 'gru", "use_cudnn=true", "Leave use_cudnn out"});
   expect_error([] { LSTM(2, {.return_state = true})(floats({2, 3, 4})); }, {"with_states"});
   expect_error([] { LSTM(2, {.stateful = true})(Input({3, 4})); }, {"stateful", "batch of known size"});
   expect_error([] { StackedRNNCells({}); }, {"StackedRNNCells", "at least one cell"});

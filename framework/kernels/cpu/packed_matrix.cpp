@@ -22,14 +22,17 @@ template <class T>
 constexpr bool kHasPanels = false;
 #endif
 
-// One row times one panel; the compiler makes vectors of the columns.
-template <class T>
-void row_times_panel(const T* a, const T* panel, std::int64_t k, T* c, std::int64_t width) {
-  T sums[kWidth] = {};
-  for (std::int64_t p = 0; p < k; ++p) {
-    for (std::int64_t j = 0; j < kWidth; ++j) sums[j] += a[p] * panel[p * kWidth + j];
+// `kCount` rows times one panel; the compiler makes vectors of the columns.
+template <std::int64_t kCount, class T>
+void rows_times_panel(const T* a, std::int64_t lda, const T* panel, std::int64_t k, T* c, std::int64_t ldc,
+                      std::int64_t width) {
+  T sums[kCount][kWidth] = {};
+  for (std::int64_t p = 0; p < k; ++p, panel += kWidth) {
+    for (std::int64_t i = 0; i < kCount; ++i) {
+      for (std::int64_t j = 0; j < kWidth; ++j) sums[i][j] += a[i * lda + p] * panel[j];
+    }
   }
-  std::copy_n(sums, width, c);
+  for (std::int64_t i = 0; i < kCount; ++i) std::copy_n(sums[i], width, c + i * ldc);
 }
 
 }  // namespace
@@ -80,11 +83,14 @@ void PackedMatrix<T>::multiply(const T* a, std::int64_t lda, std::int64_t rows, 
     return;
   }
 #endif
-  for (std::int64_t row = 0; row < rows; ++row) {
-    const T* panel = panels_;
-    for (std::int64_t col = 0; col < n_; col += kWidth, panel += k_ * kWidth) {
-      row_times_panel(a + row * lda, panel, k_, c + row * ldc + col, std::min(kWidth, n_ - col));
+  const T* panel = panels_;
+  for (std::int64_t col = 0; col < n_; col += kWidth, panel += k_ * kWidth) {
+    const std::int64_t width = std::min(kWidth, n_ - col);
+    std::int64_t row = 0;
+    for (; row + 4 <= rows; row += 4) {
+      rows_times_panel<4>(a + row * lda, lda, panel, k_, c + row * ldc + col, ldc, width);
     }
+    for (; row < rows; ++row) rows_times_panel<1>(a + row * lda, lda, panel, k_, c + row * ldc + col, ldc, width);
   }
 }
 
