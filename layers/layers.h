@@ -54,6 +54,7 @@
 #include "cohort/layers/preprocessing/rescaling.h"
 #include "cohort/layers/preprocessing/resizing.h"
 #include "cohort/layers/recurrent/bidirectional.h"
+#include "cohort/layers/recurrent/conv_lstm.h"
 #include "cohort/layers/recurrent/gru.h"
 #include "cohort/layers/recurrent/gru_cell.h"
 #include "cohort/layers/recurrent/lstm.h"

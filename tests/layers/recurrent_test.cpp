@@ -4,6 +4,7 @@
 #include "cohort/graph/function.h"
 #include "cohort/layers/core/dense.h"
 #include "cohort/layers/recurrent/bidirectional.h"
+#include "cohort/layers/recurrent/conv_lstm.h"
 #include "cohort/layers/recurrent/gru.h"
 #include "cohort/layers/recurrent/lstm.h"
 #include "cohort/layers/recurrent/rnn.h"
@@ -220,6 +221,27 @@ TEST(Recurrent, SaysWhatIsWrong) {
   expect_error([] { StackedRNNCells({}); }, {"StackedRNNCells", "at least one cell"});
   expect_error([] { RNN(Ref<RnnCell>()); }, {"a cell must be given"});
   expect_error([] { RNN("Dense"); }, {"a cell is expected", "cell=Dense"});
+}
+
+TEST(ConvLSTM, SaysWhatIsWrong) {
+  expect_error(
+      [] {
+        ConvLSTM2D(2, 3, {.name = "film"})(floats({1, 2, 4, 4}));
+      },
+      {"ConvLSTM2D 'film'", "5 axes", "(1, 2, 4, 4)"});
+  expect_error([] { ConvLSTM2D(2, 5)(floats({1, 2, 4, 4, 1})); }, {"ConvLSTM", "conv_lstm", "(1, 4, 4, 1)"});
+  expect_error([] { ConvLSTM1D(2, 3, {.padding = "causal"}); }, {"padding", "causal"});
+  expect_error([] { ConvLSTM1D(0, 3); }, {"filters must be positive", "filters=0"});
+  expect_error([] { ConvLSTM2D(1, 3, {.strides = 2, .dilation_rate = 2}); }, {"strides", "dilation_rate"});
+  expect_error([] { ConvLSTM1D(2, 3)(Input({4, kUnknown, 1})); }, {"known sizes"});
+}
+
+TEST(ConvLSTM, DropoutChangesTrainingAlone) {
+  const ConvLSTM1D layer(2, 3, {.dropout = 0.5, .recurrent_dropout = 0.5, .return_sequences = true});
+  const Tensor x = floats({2, 3, 5, 2});
+  const std::vector<float> calm = layer(x).to_vector<float>();
+  EXPECT_EQ(calm, layer(x).to_vector<float>());
+  EXPECT_NE(calm, layer(x, {.training = true}).to_vector<float>());
 }
 
 TEST(Bidirectional, SaysWhatIsWrong) {
