@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cohort/layers/recurrent/rnn_call.h"
 #include "cohort/layers/recurrent/rnn_cell.h"
 #include "cohort/model/layer.h"
 
@@ -19,22 +20,6 @@ struct RnnSettings {
   bool stateful = false;
   bool unroll = false;
   bool zero_output_for_mask = false;
-};
-
-// How a recurrent layer may be called beside its sequences.
-struct RnnCallOptions {
-  Tensors initial_state = {};  // one for each state; none: zeros, or where the last batch ended (stateful)
-  Tensor mask = {};            // (batch, steps); none: the one the sequences carry
-  std::optional<bool> training = std::nullopt;  // none: as the layer call around this one, false outside of any
-};
-struct RnnSymbolOptions {
-  std::vector<SymbolicTensor> initial_state = {};
-};
-// What a layer with return_state returns.
-template <class T>
-struct RnnOutput {
-  T output;
-  std::vector<T> states;
 };
 
 // Runs a cell over the steps of sequences (batch, steps, ...): to the last output (batch, ...) or, with
@@ -81,51 +66,6 @@ class RnnLayer : public Layer {
   Ref<RnnCell> cell_;
   RnnSettings settings_;
   Variables states_;
-};
-
-// The tensors of a call: bare sequences, a dict by Keras's names, or a tuple of sequences and states.
-struct RnnInputs {
-  Tensor sequences;
-  Tensors initial_state;
-  Tensor mask;
-};
-RnnInputs rnn_inputs(const Element& inputs, const Element& mask);
-// The reverse: what a recurrent layer is called with.
-template <class T>
-Tree<T> rnn_arguments(const T& sequences, const std::vector<T>& initial_state) {
-  if (initial_state.empty()) return sequences;
-  return Tree<T>::dict(
-      {{"sequences", sequences}, {"initial_state", Tree<T>::tuple({initial_state.begin(), initial_state.end()})}});
-}
-
-// Calls for handles: LSTM(8)(x, {.initial_state = {h, c}}).
-RnnOutput<Tensor> call_rnn(Layer& layer, const Tensor& sequences, const RnnCallOptions& options);
-RnnOutput<SymbolicTensor> call_rnn(Layer& layer, const SymbolicTensor& sequences, const RnnSymbolOptions& options);
-[[noreturn]] void refuse_states(const Layer& layer);
-
-template <class Body>
-struct RnnHandle : LayerHandle<Body> {
-  using LayerHandle<Body>::LayerHandle;
-  Tensor operator()(const Tensor& sequences, const RnnCallOptions& options = {}) const {
-    return only(call_rnn(*this->get(), sequences, options));
-  }
-  SymbolicTensor operator()(const SymbolicTensor& sequences, const RnnSymbolOptions& options = {}) const {
-    return only(call_rnn(*this->get(), sequences, options));
-  }
-  // For layers with return_state: the output and the states.
-  RnnOutput<Tensor> with_states(const Tensor& sequences, const RnnCallOptions& options = {}) const {
-    return call_rnn(*this->get(), sequences, options);
-  }
-  RnnOutput<SymbolicTensor> with_states(const SymbolicTensor& sequences, const RnnSymbolOptions& options = {}) const {
-    return call_rnn(*this->get(), sequences, options);
-  }
-
- private:
-  template <class T>
-  T only(const RnnOutput<T>& result) const {
-    if (!result.states.empty()) refuse_states(*this->get());
-    return result.output;
-  }
 };
 
 // The settings among a layer's options.

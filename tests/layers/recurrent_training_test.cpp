@@ -10,6 +10,7 @@
 #include "cohort/layers/recurrent/rnn.h"
 #include "cohort/layers/recurrent/simple_rnn.h"
 #include "cohort/model/local_runner.h"
+#include "cohort/model/model.h"
 #include "cohort/model/sequential.h"
 #include "cohort/optimizers/optimizers.h"
 #include "tests/support/allocations.h"
@@ -56,6 +57,27 @@ TEST(RecurrentTraining, LearnsInEveryPrecision) {
     const History history = model.fit(sequences(32, 8), {.epochs = 60, .verbose = 0});
     EXPECT_LT(history["loss"].back(), 0.25 * history["loss"].front());
   }
+}
+
+// The state of a stateful layer is a variable that the steps of fit write.
+TEST(RecurrentTraining, FitCarriesTheStateFromBatchToBatch) {
+  const SymbolicTensor x = Input({5, 3}, {.batch_size = 8});
+  const SimpleRNN layer(4, {.stateful = true});
+  Model model(x, Dense(1)(layer(x)));
+  model.compile({.optimizer = optimizers::SGD(0.0), .loss = "mse", .steps_per_execution = 2});
+  ASSERT_EQ(layer->states().size(), 1u);
+  EXPECT_EQ(model.weights().size(), 5u);  // a state is no weight
+  model.fit(sequences(32, 8), {.epochs = 1, .verbose = 0});
+  const std::vector<float> after = read_now(layer->states()[0]).to_vector<float>();
+  // The same by hand, from the same weights.
+  const SimpleRNN by_hand(4, {.stateful = true});
+  by_hand->ensure_built({{8, 5, 3}});
+  by_hand->set_weights(layer->get_weights());
+  const Tensor all = test::spread_tensor({32, 5, 3}, -1, 1, float32);
+  for (std::int64_t batch = 0; batch < 4; ++batch) by_hand(all.rows(batch * 8, 8));
+  test::expect_values(read_now(by_hand->states()[0]), std::vector<double>(after.begin(), after.end()), 1e-6);
+  layer->reset_state();
+  test::expect_values(read_now(layer->states()[0]), std::vector<double>(32, 0.0), 0);
 }
 
 TEST(RecurrentTraining, MixedPrecisionComputesInBfloat16) {

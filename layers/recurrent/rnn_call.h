@@ -1,0 +1,72 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "cohort/model/layer.h"
+
+// How recurrent layers are called: on tensors and on symbols, with states to start from and states to return.
+namespace cohort::layers {
+
+// How a recurrent layer may be called beside its sequences.
+struct RnnCallOptions {
+  Tensors initial_state = {};  // one for each state; none: zeros, or where the last batch ended (stateful)
+  Tensor mask = {};            // (batch, steps); none: the one the sequences carry
+  std::optional<bool> training = std::nullopt;  // none: as the layer call around this one, false outside of any
+};
+struct RnnSymbolOptions {
+  std::vector<SymbolicTensor> initial_state = {};
+};
+// What a layer with return_state returns.
+template <class T>
+struct RnnOutput {
+  T output;
+  std::vector<T> states;
+};
+
+// The tensors of a call: bare sequences, a dict by Keras's names, or a tuple of sequences and states.
+struct RnnInputs {
+  Tensor sequences;
+  Tensors initial_state;
+  Tensor mask;
+};
+RnnInputs rnn_inputs(const Element& inputs, const Element& mask);
+// The reverse: what a recurrent layer is called with.
+template <class T>
+Tree<T> rnn_arguments(const T& sequences, const std::vector<T>& initial_state) {
+  if (initial_state.empty()) return sequences;
+  return Tree<T>::dict(
+      {{"sequences", sequences}, {"initial_state", Tree<T>::tuple({initial_state.begin(), initial_state.end()})}});
+}
+
+// Calls for handles: LSTM(8)(x, {.initial_state = {h, c}}).
+RnnOutput<Tensor> call_rnn(Layer& layer, const Tensor& sequences, const RnnCallOptions& options);
+RnnOutput<SymbolicTensor> call_rnn(Layer& layer, const SymbolicTensor& sequences, const RnnSymbolOptions& options);
+[[noreturn]] void refuse_states(const Layer& layer);
+
+template <class Body>
+struct RnnHandle : LayerHandle<Body> {
+  using LayerHandle<Body>::LayerHandle;
+  Tensor operator()(const Tensor& sequences, const RnnCallOptions& options = {}) const {
+    return only(call_rnn(*this->get(), sequences, options));
+  }
+  SymbolicTensor operator()(const SymbolicTensor& sequences, const RnnSymbolOptions& options = {}) const {
+    return only(call_rnn(*this->get(), sequences, options));
+  }
+  // For layers with return_state: the output and the states.
+  RnnOutput<Tensor> with_states(const Tensor& sequences, const RnnCallOptions& options = {}) const {
+    return call_rnn(*this->get(), sequences, options);
+  }
+  RnnOutput<SymbolicTensor> with_states(const SymbolicTensor& sequences, const RnnSymbolOptions& options = {}) const {
+    return call_rnn(*this->get(), sequences, options);
+  }
+
+ private:
+  template <class T>
+  T only(const RnnOutput<T>& result) const {
+    if (!result.states.empty()) refuse_states(*this->get());
+    return result.output;
+  }
+};
+
+}  // namespace cohort::layers
