@@ -1,6 +1,7 @@
 #include "cohort/core/random.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <numeric>
 
@@ -133,6 +134,14 @@ KernelFn make_bernoulli(const KernelSpec& spec) {
   });
 }
 
+// The value, or zero, without a branch: it would be guessed wrong for every other element.
+template <class T>
+T kept_or_zero(T value, bool kept) {
+  using Bits = std::conditional_t<sizeof(T) == 8, std::uint64_t,
+                                  std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint16_t>>;
+  return std::bit_cast<T>(static_cast<Bits>(std::bit_cast<Bits>(value) & (Bits{0} - Bits{kept})));
+}
+
 KernelFn make_dropout(const KernelSpec& spec) {
   const Rows rows(spec.output(0).shape);
   const double rate = spec.attr<double>("rate");
@@ -144,15 +153,14 @@ KernelFn make_dropout(const KernelSpec& spec) {
     return [=, seed = seed_of(spec)](const KernelIO& io) {
       const T* x = io.in<T>(0);
       T* y = io.out<T>(0);
-      for_each_four(rows, *io.random, seed,
-                    [=](const PhiloxStream& stream, std::int64_t i, std::int64_t at, int count) {
-                      const Words words = stream.block(static_cast<std::uint64_t>(i) / 4);
-                      for (int j = 0; j < count; ++j) {
-                        // Looked up, since a branch would be guessed wrong for every other element.
-                        const T choices[] = {static_cast<T>(x[at + j] * scale), T(0)};
-                        y[at + j] = choices[words[static_cast<std::size_t>(j)] < threshold];
-                      }
-                    });
+      for_each_four(
+          rows, *io.random, seed, [=](const PhiloxStream& stream, std::int64_t i, std::int64_t at, int count) {
+            const Words words = stream.block(static_cast<std::uint64_t>(i) / 4);
+            for (int j = 0; j < count; ++j) {
+              y[at + j] =
+                  kept_or_zero(static_cast<T>(x[at + j] * scale), words[static_cast<std::size_t>(j)] >= threshold);
+            }
+          });
     };
   });
 }

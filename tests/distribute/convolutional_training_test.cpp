@@ -1,0 +1,39 @@
+// Convolutions on a cluster beside the same without one.
+#include <gtest/gtest.h>
+
+#include "cohort/cohort.h"
+
+namespace cohort::distribute {
+namespace {
+
+std::vector<std::vector<float>> trained() {
+  set_random_seed(5);
+  std::vector<float> pixels(12 * 8 * 8);
+  for (std::size_t i = 0; i < pixels.size(); ++i) pixels[i] = static_cast<float>(i * 37 % 101) / 50.0f - 1.0f;
+  std::vector<std::int32_t> labels(12);
+  for (std::size_t i = 0; i < labels.size(); ++i) labels[i] = static_cast<std::int32_t>(i % 3);
+  Sequential model({layers::Conv2D(8, 3, {.padding = "same", .activation = "relu"}), layers::MaxPooling2D(2),
+                    layers::DepthwiseConv2D(2), layers::Conv2DTranspose(4, 3, {.strides = 2}),
+                    layers::GlobalAveragePooling2D(), layers::Dropout(0.2), layers::Dense(3)});
+  model.compile({.optimizer = "adam",
+                 .loss = losses::SparseCategoricalCrossentropy({.from_logits = true}),
+                 .steps_per_execution = 2});
+  model.fit(datasets::from_tensor_slices(Tensor::of(pixels, {12, 8, 8, 1}), Tensor::of(labels, {12})).batch(6),
+            {.epochs = 2, .verbose = 0});
+  std::vector<std::vector<float>> values;
+  for (const Tensor& weight : model.get_weights()) values.push_back(weight.to_vector<float>());
+  return values;
+}
+
+TEST(ConvolutionsOnACluster, OneWorkerHasTheSameWeights) {
+  const auto expected = trained();
+  LocalCluster cluster({{"worker", 1}, {"ps", 2}}, {});
+  const ParameterServerStrategy strategy(cluster.resolver(), {});
+  auto scope = strategy.scope();
+  const auto got = trained();
+  ASSERT_EQ(got.size(), expected.size());
+  for (std::size_t i = 0; i < got.size(); ++i) EXPECT_EQ(got[i], expected[i]) << "weight " << i;
+}
+
+}  // namespace
+}  // namespace cohort::distribute
