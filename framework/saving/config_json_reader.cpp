@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "cohort/core/error.h"
+#include "cohort/core/nested_lists.h"
 #include "cohort/saving/config_json.h"
 #include "cohort/saving/config_json_impl.h"
 
@@ -14,7 +15,7 @@ constexpr int kMaxDepth = 100;
 constexpr int kMaxTextDepth = 250;
 constexpr std::size_t kShownLength = 100;
 
-class Reader : public FieldVisitor {
+class Reader : public FieldVisitor, public NestedListVisitor {
  public:
   Reader(const Configurable& object, const Json& config, int depth)
       : who_(object.class_name()), config_(config), depth_(depth) {}
@@ -29,6 +30,7 @@ class Reader : public FieldVisitor {
   void field(const char* name, std::vector<std::int64_t>& value) override { read(name, value, &Reader::integers); }
   void field(const char* name, std::vector<double>& value) override { read(name, value, &Reader::numbers); }
   void field(const char* name, std::vector<std::string>& value) override { read(name, value, &Reader::texts); }
+  void nested_field(const char* name, NestedLists& value) override { read(name, value, &Reader::lists_of_integers); }
   void field(const char* name, std::optional<bool>& value) override { read(name, value, &Reader::boolean); }
   void field(const char* name, std::optional<std::int64_t>& value) override { read(name, value, &Reader::integer); }
   void field(const char* name, std::optional<double>& value) override { read(name, value, &Reader::number); }
@@ -150,6 +152,13 @@ class Reader : public FieldVisitor {
     if (!json.is_array()) refuse(name, "a list of integers", json);
     std::vector<std::int64_t> values;
     for (const Json& each : json) values.push_back(integer(name, each));
+    return values;
+  }
+  NestedLists lists_of_integers(const char* name, const Json& json) const {
+    if (json.is_number_integer()) return {{integer(name, json)}};
+    if (!json.is_array()) refuse(name, "a list of lists of integers", json);
+    NestedLists values;
+    for (const Json& each : json) values.push_back(integers(name, each));
     return values;
   }
   std::vector<double> numbers(const char* name, const Json& json) const {

@@ -2,7 +2,10 @@
 
 #include <numeric>
 
+#include "cohort/layers/reshaping/cropping.h"
 #include "cohort/layers/reshaping/up_sampling.h"
+#include "cohort/layers/reshaping/zero_padding.h"
+#include "cohort/saving/config_json.h"
 #include "tests/support/op_check.h"
 
 namespace cohort::layers {
@@ -14,6 +17,29 @@ Tensor counting(const Shape& shape) {
   return Tensor::of(values, shape);
 }
 
+TEST(ZeroPadding, TakesANumberNumbersOrPairs) {
+  EXPECT_EQ(ZeroPadding2D(2)(counting({1, 3, 4, 1})).shape(), Shape({1, 7, 8, 1}));
+  EXPECT_EQ(ZeroPadding2D({1, 2})(counting({1, 3, 4, 1})).shape(), Shape({1, 5, 8, 1}));
+  EXPECT_EQ(ZeroPadding2D({{1, 2}, {0, 3}})(counting({1, 3, 4, 1})).shape(), Shape({1, 6, 7, 1}));
+  EXPECT_EQ(ZeroPadding3D({1, 0, {0, 2}})(counting({1, 2, 2, 2, 1})).shape(), Shape({1, 4, 2, 4, 1}));
+  test::expect_tensor(ZeroPadding1D({1, 0})(counting({1, 2, 1})), float32, {1, 3, 1}, {0, 0, 1});
+  test::expect_tensor(ZeroPadding1D(1, {.data_format = "channels_first"})(counting({1, 1, 2})), float32, {1, 1, 4},
+                      {0, 0, 1, 0});
+}
+
+TEST(ZeroPadding, ConfigsHaveAPairForEachAxis) {
+  const std::string json = config_to_json(*ZeroPadding2D({1, {0, 2}}));
+  EXPECT_NE(json.find("\"padding\":[[1,1],[0,2]]"), std::string::npos) << json;
+  EXPECT_NE(config_to_json(*Cropping1D({1, 2})).find("\"cropping\":[1,2]"), std::string::npos);
+}
+
+TEST(Cropping, CutsTheEndsOff) {
+  test::expect_tensor(Cropping1D({1, 2})(counting({1, 5, 1})), float32, {1, 2, 1}, {1, 2});
+  test::expect_tensor(Cropping2D({{1, 0}, {0, 1}})(counting({1, 2, 3, 1})), float32, {1, 1, 2, 1}, {3, 4});
+  EXPECT_EQ(Cropping3D(1, {.data_format = "channels_first"})(counting({1, 2, 3, 4, 5})).shape(),
+            Shape({1, 2, 1, 2, 3}));
+}
+
 TEST(UpSampling, RepeatsOrInterpolates) {
   test::expect_tensor(UpSampling1D(2)(counting({1, 2, 1})), float32, {1, 4, 1}, {0, 0, 1, 1});
   test::expect_tensor(UpSampling2D({1, 2})(counting({1, 1, 2, 1})), float32, {1, 1, 4, 1}, {0, 0, 1, 1});
@@ -23,6 +49,10 @@ TEST(UpSampling, RepeatsOrInterpolates) {
 }
 
 TEST(Reshaping, WrongShapesAndSizesAreErrors) {
+  test::expect_error([] { ZeroPadding2D(-1); }, {"ZeroPadding2D", "padding", "(-1, -1)"});
+  test::expect_error([] { ZeroPadding2D({1, 2, 3}); }, {"ZeroPadding2D", "2 axes"});
+  test::expect_error([] { ZeroPadding1D()(counting({2, 2})); }, {"ZeroPadding1D", "3 axes", "(2, 2)"});
+  test::expect_error([] { Cropping2D(1)(counting({1, 2, 4, 1})); }, {"Cropping2D", "leave something", "(1, 2, 4, 1)"});
   test::expect_error([] { UpSampling1D(0); }, {"UpSampling1D", "size=0"});
   test::expect_error([] { UpSampling2D(2, {.interpolation = "cubic"}); }, {"UpSampling2D", "'cubic'"});
   test::expect_error([] { UpSampling3D({1, 2}); }, {"UpSampling3D", "size", "3 of them"});

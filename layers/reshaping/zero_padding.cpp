@@ -1,0 +1,49 @@
+#include "cohort/layers/reshaping/zero_padding.h"
+
+#include "cohort/core/nested_lists.h"
+#include "cohort/layers/spatial.h"
+#include "cohort/ops/slicing.h"
+
+namespace cohort::layers {
+
+ZeroPaddingLayer::ZeroPaddingLayer(int axes, Margins padding, ZeroPaddingOptions options)
+    : axes_(axes), padding_(std::move(padding)), options_(std::move(options)) {
+  take_options(options_);
+}
+
+// One axis has a plain pair in Keras's configs, several have a pair each.
+void ZeroPaddingLayer::visit_fields(FieldVisitor& visitor) {
+  Layer::visit_fields(visitor);
+  if (axes_ == 1) {
+    visitor.field("padding", padding_.sizes[0]);
+  } else {
+    visit_nested(visitor, "padding", padding_.sizes);
+  }
+  visitor.field("data_format", options_.data_format);
+}
+
+void ZeroPaddingLayer::fields_changed() {
+  padding_.standardize(class_name(), "padding", axes_);
+  check_data_format(*this, options_.data_format);
+}
+
+Tensor ZeroPaddingLayer::call(const Tensor& input, const CallContext&) {
+  check_spatial_rank(*this, input.shape(), axes_, options_.data_format);
+  const std::vector<std::int64_t> positions = spatial_positions(axes_, options_.data_format);
+  std::vector<std::pair<std::int64_t, std::int64_t>> paddings(static_cast<std::size_t>(input.rank()), {0, 0});
+  for (std::size_t i = 0; i < positions.size(); ++i) {
+    paddings[static_cast<std::size_t>(positions[i])] = {padding_.sizes[i][0], padding_.sizes[i][1]};
+  }
+  return ops::pad(input, paddings);
+}
+
+namespace {
+
+[[maybe_unused]] const bool registered[] = {
+    Layer::registry().add("ZeroPadding1D", [] { return std::make_shared<ZeroPadding1DLayer>(); }),
+    Layer::registry().add("ZeroPadding2D", [] { return std::make_shared<ZeroPadding2DLayer>(); }),
+    Layer::registry().add("ZeroPadding3D", [] { return std::make_shared<ZeroPadding3DLayer>(); }),
+};
+
+}  // namespace
+}  // namespace cohort::layers

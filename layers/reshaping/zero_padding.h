@@ -1,0 +1,72 @@
+#pragma once
+
+#include <string>
+
+#include "cohort/layers/reshaping/margins.h"
+#include "cohort/model/layer.h"
+
+namespace cohort::layers {
+
+struct ZeroPaddingOptions {
+  std::string data_format = {};  // "channels_last" when left out, or "channels_first"
+  DTypePolicy dtype = {};
+  std::string name = {};
+};
+
+// What the layers share that put zeros around 1, 2 or 3 axes.
+class ZeroPaddingLayer : public Layer {
+ public:
+  ZeroPaddingLayer(int axes, Margins padding, ZeroPaddingOptions options);
+  void visit_fields(FieldVisitor& visitor) override;
+  void fields_changed() override;
+  Tensor call(const Tensor& input, const CallContext& context) override;
+
+ private:
+  int axes_;
+  Margins padding_;
+  ZeroPaddingOptions options_;
+};
+
+// Puts zeros around the steps of (batch, steps, channels).
+class ZeroPadding1DLayer : public ZeroPaddingLayer {
+ public:
+  explicit ZeroPadding1DLayer(Margin padding = 1, ZeroPaddingOptions options = {})
+      : ZeroPaddingLayer(1, Margins{padding}, std::move(options)) {
+    ZeroPadding1DLayer::fields_changed();
+  }
+  std::string class_name() const override { return "ZeroPadding1D"; }
+};
+struct ZeroPadding1D : LayerHandle<ZeroPadding1DLayer> {
+  explicit ZeroPadding1D(Margin padding = 1, ZeroPaddingOptions options = {})
+      : LayerHandle<ZeroPadding1DLayer>(std::make_shared<ZeroPadding1DLayer>(padding, std::move(options))) {}
+};
+
+// Puts zeros around height and width of (batch, height, width, channels).
+class ZeroPadding2DLayer : public ZeroPaddingLayer {
+ public:
+  explicit ZeroPadding2DLayer(Margins padding = 1, ZeroPaddingOptions options = {})
+      : ZeroPaddingLayer(2, std::move(padding), std::move(options)) {
+    ZeroPadding2DLayer::fields_changed();
+  }
+  std::string class_name() const override { return "ZeroPadding2D"; }
+};
+struct ZeroPadding2D : LayerHandle<ZeroPadding2DLayer> {
+  explicit ZeroPadding2D(Margins padding = 1, ZeroPaddingOptions options = {})
+      : LayerHandle<ZeroPadding2DLayer>(std::make_shared<ZeroPadding2DLayer>(std::move(padding), std::move(options))) {}
+};
+
+// Puts zeros around depth, height and width of (batch, depth, height, width, channels).
+class ZeroPadding3DLayer : public ZeroPaddingLayer {
+ public:
+  explicit ZeroPadding3DLayer(Margins padding = 1, ZeroPaddingOptions options = {})
+      : ZeroPaddingLayer(3, std::move(padding), std::move(options)) {
+    ZeroPadding3DLayer::fields_changed();
+  }
+  std::string class_name() const override { return "ZeroPadding3D"; }
+};
+struct ZeroPadding3D : LayerHandle<ZeroPadding3DLayer> {
+  explicit ZeroPadding3D(Margins padding = 1, ZeroPaddingOptions options = {})
+      : LayerHandle<ZeroPadding3DLayer>(std::make_shared<ZeroPadding3DLayer>(std::move(padding), std::move(options))) {}
+};
+
+}  // namespace cohort::layers
