@@ -1,11 +1,12 @@
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 
 #include "cohort/core/kernel.h"
 #include "cohort/core/scratch.h"
 #include "cohort/core/thread_pool.h"
 #include "cohort/kernels/cpu/element_types.h"
-#include "cohort/kernels/cpu/row_sums.h"
+#include "cohort/kernels/cpu/packed_sums.h"
 #include "cohort/kernels/cpu/visit.h"
 
 namespace cohort::kernels {
@@ -22,33 +23,93 @@ struct RowPlan {
   std::int64_t rows, width, grain;
 };
 
+// Elements in the type that is computed in: these very ones, or converted ones in `memory`.
+template <class T, class C>
+const C* as_computed(const T* values, std::int64_t count, C* memory) {
+  if constexpr (std::is_same_v<T, C>) {
+    return values;
+  } else {
+    for (std::int64_t i = 0; i < count; ++i) memory[i] = C(values[i]);
+    return memory;
+  }
+}
+
+// y = (x - mean) * r * gamma + beta, and the two statistics.
+template <class C>
+void normalize_row(const C* x, const C* gamma, const C* beta, std::int64_t width, C epsilon, C* y, C* mean, C* r) {
+  const C center = packed_sum(x, width, [](auto v) { return v; }) / static_cast<C>(width);
+  const C squares = packed_sum(x, width, [center](auto v) { return (v - center) * (v - center); });
+  const C scale = C(1) / std::sqrt(squares / static_cast<C>(width) + epsilon);
+  for (std::int64_t i = 0; i < width; ++i) y[i] = (x[i] - center) * scale * gamma[i] + beta[i];
+  *mean = center;
+  *r = scale;
+}
+
+// The sums that dx needs: of g = dy * gamma and of g * h, where h = (x - mean) * r; adds dy * h and dy to dgamma,
+// dbeta.
+template <class C>
+struct FlowSums {
+  C flow, product;
+
+  FlowSums(const C* dy, const C* x, const C* gamma, C mean, C r, std::int64_t width, C* dgamma, C* dbeta) {
+    using Sum = PackedSum<C>;
+    using Pack = typename Sum::Pack;
+    Sum flows, products;
+    std::int64_t i = 0;
+    for (; i + Sum::kStep <= width; i += Sum::kStep) {
+      Pack g[4], gh[4];
+      for (int k = 0; k < 4; ++k) {
+        const std::int64_t at = i + k * Sum::kWidth;
+        const Pack d = load_pack(dy + at), h = (load_pack(x + at) - mean) * r;
+        g[k] = d * load_pack(gamma + at);
+        gh[k] = g[k] * h;
+        store_pack<C>(load_pack(dgamma + at) + d * h, dgamma + at);
+        store_pack<C>(load_pack(dbeta + at) + d, dbeta + at);
+      }
+      flows.add(g[0], g[1], g[2], g[3]);
+      products.add(gh[0], gh[1], gh[2], gh[3]);
+    }
+    for (; i < width; ++i) {
+      const C h = (x[i] - mean) * r, g = dy[i] * gamma[i];
+      flows.add(g);
+      products.add(g * h);
+      dgamma[i] += dy[i] * h;
+      dbeta[i] += dy[i];
+    }
+    flow = flows.total() / static_cast<C>(width);
+    product = products.total() / static_cast<C>(width);
+  }
+};
+
+Scratch row_memory, gamma_memory, partial_memory;
+
 KernelFn make_layer_norm(const KernelSpec& spec) {
   const RowPlan plan(spec.input(0).shape, spec.input(1).shape);
   return visit_floating(spec.input(0).dtype, [&]<class T>(T) -> KernelFn {
     using C = Compute<T>;
     return [plan, epsilon = static_cast<C>(spec.attr<double>("epsilon"))](const KernelIO& io) {
-      const T *gamma = io.in<T>(1), *beta = io.in<T>(2);
       const std::int64_t width = plan.width;
       parallel_for(plan.rows, plan.grain, [&](std::int64_t begin, std::int64_t end) {
+        constexpr bool kConverts = !std::is_same_v<T, C>;
+        C* memory = kConverts ? row_memory.get<C>(4 * width) : nullptr;
+        const C* gamma = as_computed(io.in<T>(1), width, memory);
+        const C* beta = as_computed(io.in<T>(2), width, memory + (kConverts ? width : 0));
         for (std::int64_t row = begin; row < end; ++row) {
-          const T* x = io.in<T>(0) + row * width;
-          T* y = io.out<T>(0) + row * width;
-          const C mean = sum_in_lanes<C>(width, [=](std::int64_t i) { return C(x[i]); }) / static_cast<C>(width);
-          const C squares = sum_in_lanes<C>(width, [=](std::int64_t i) {
-            const C distance = C(x[i]) - mean;
-            return distance * distance;
-          });
-          const C r = C(1) / std::sqrt(squares / static_cast<C>(width) + epsilon);
-          for (std::int64_t i = 0; i < width; ++i) y[i] = T((C(x[i]) - mean) * r * C(gamma[i]) + C(beta[i]));
-          io.out<C>(1)[row] = mean;
-          io.out<C>(2)[row] = r;
+          const C* x = as_computed(io.in<T>(0) + row * width, width, memory + (kConverts ? 2 * width : 0));
+          T* result = io.out<T>(0) + row * width;
+          C *mean = io.out<C>(1) + row, *r = io.out<C>(2) + row;
+          if constexpr (kConverts) {
+            C* y = memory + 3 * width;
+            normalize_row(x, gamma, beta, width, epsilon, y, mean, r);
+            for (std::int64_t i = 0; i < width; ++i) result[i] = T(y[i]);
+          } else {
+            normalize_row(x, gamma, beta, width, epsilon, result, mean, r);
+          }
         }
       });
     };
   });
 }
-
-Scratch partial_sums;
 
 // (dy, x, gamma, mean, r) -> (dx, dgamma, dbeta). Each block of rows has its own sums for gamma and beta, added up in
 // order afterwards.
@@ -57,36 +118,26 @@ KernelFn make_layer_norm_grad(const KernelSpec& spec) {
   return visit_floating(spec.input(0).dtype, [&]<class T>(T) -> KernelFn {
     using C = Compute<T>;
     return [plan](const KernelIO& io) {
-      const T* gamma = io.in<T>(2);
-      const std::int64_t width = plan.width;
-      C* partial = partial_sums.get<C>(std::max<std::int64_t>(1, plan.blocks()) * 2 * width);
-      std::fill_n(partial, std::max<std::int64_t>(1, plan.blocks()) * 2 * width, C(0));
+      const std::int64_t width = plan.width, blocks = std::max<std::int64_t>(1, plan.blocks());
+      constexpr bool kConverts = !std::is_same_v<T, C>;
+      const C* gamma = as_computed(io.in<T>(2), width, kConverts ? gamma_memory.get<C>(width) : nullptr);
+      C* partial = partial_memory.get<C>(blocks * 2 * width);
+      std::fill_n(partial, blocks * 2 * width, C(0));
       parallel_for(plan.rows, plan.grain, [&](std::int64_t begin, std::int64_t end) {
-        C* __restrict dgamma = partial + begin / plan.grain * 2 * width;
-        C* __restrict dbeta = dgamma + width;
+        C* memory = kConverts ? row_memory.get<C>(2 * width) : nullptr;
+        C* dgamma = partial + begin / plan.grain * 2 * width;
         for (std::int64_t row = begin; row < end; ++row) {
-          const T* __restrict dy = io.in<T>(0) + row * width;
-          const T* __restrict x = io.in<T>(1) + row * width;
-          T* __restrict dx = io.out<T>(0) + row * width;
+          const C* dy = as_computed(io.in<T>(0) + row * width, width, memory);
+          const C* x = as_computed(io.in<T>(1) + row * width, width, memory + (kConverts ? width : 0));
           const C mean = io.in<C>(3)[row], r = io.in<C>(4)[row];
-          LaneSums<C> flows, products;
-          C *flow_lanes = flows.lanes(), *product_lanes = products.lanes();
-          for_lanes(width, [&](std::int64_t i, std::int64_t lane) {
-            const C flow = C(dy[i]), normal = (C(x[i]) - mean) * r, g = flow * C(gamma[i]);
-            flow_lanes[lane] += g;
-            product_lanes[lane] += g * normal;
-            dgamma[i] += flow * normal;
-            dbeta[i] += flow;
-          });
-          const C flow_mean = flows.total() / static_cast<C>(width);
-          const C product_mean = products.total() / static_cast<C>(width);
+          const FlowSums<C> sums(dy, x, gamma, mean, r, width, dgamma, dgamma + width);
+          T* dx = io.out<T>(0) + row * width;
           for (std::int64_t i = 0; i < width; ++i) {
-            const C normal = (C(x[i]) - mean) * r;
-            dx[i] = T(r * (C(dy[i]) * C(gamma[i]) - flow_mean - normal * product_mean));
+            dx[i] = T(r * (dy[i] * gamma[i] - sums.flow - (x[i] - mean) * r * sums.product));
           }
         }
       });
-      for (std::int64_t block = 1; block < plan.blocks(); ++block) {
+      for (std::int64_t block = 1; block < blocks; ++block) {
         const C* more = partial + block * 2 * width;
         for (std::int64_t i = 0; i < 2 * width; ++i) partial[i] += more[i];
       }
