@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <fstream>
 #include <map>
+#include <memory>
 #include <random>
 #include <sstream>
 
@@ -47,23 +48,27 @@ ch::Tensor labels(std::int64_t count, int classes, std::mt19937& random) {
 }
 
 struct Job {
-  std::vector<ch::Ref<ch::Layer>> layers;
+  std::unique_ptr<ch::Model> model;
   ch::Tensor x, y;
   std::int64_t batch;
   ch::LossArgument loss;
 };
 
+std::unique_ptr<ch::Model> sequential(std::vector<ch::Ref<ch::Layer>> layers) {
+  return std::make_unique<ch::Sequential>(std::move(layers));
+}
+
+ch::LossArgument cross_entropy() { return ch::losses::SparseCategoricalCrossentropy({.from_logits = true}); }
+
 Job dense10(std::mt19937& random) {
-  return {{ch::layers::Dense(10)}, floats({64 * 200, 10}, random), floats({64 * 200, 10}, random), 64, "mse"};
+  return {sequential({ch::layers::Dense(10)}), floats({64 * 200, 10}, random), floats({64 * 200, 10}, random), 64,
+          "mse"};
 }
 
 Job mlp(std::mt19937& random) {
-  return {{ch::layers::Dense(512, {.activation = "relu"}), ch::layers::Dense(512, {.activation = "relu"}),
-           ch::layers::Dense(10)},
-          floats({128 * 40, 784}, random),
-          labels(128 * 40, 10, random),
-          128,
-          ch::losses::SparseCategoricalCrossentropy({.from_logits = true})};
+  return {sequential({ch::layers::Dense(512, {.activation = "relu"}), ch::layers::Dense(512, {.activation = "relu"}),
+                      ch::layers::Dense(10)}),
+          floats({128 * 40, 784}, random), labels(128 * 40, 10, random), 128, cross_entropy()};
 }
 
 ch::Tensor ids(const ch::Shape& shape, int high, std::mt19937& random) {
@@ -71,25 +76,35 @@ ch::Tensor ids(const ch::Shape& shape, int high, std::mt19937& random) {
 }
 
 Job lstm(std::mt19937& random) {
-  return {{ch::layers::Embedding(20000, 128), ch::layers::LSTM(128), ch::layers::Dense(2)},
-          ids({32 * 10, 80}, 20000, random),
-          labels(32 * 10, 2, random),
-          32,
-          ch::losses::SparseCategoricalCrossentropy({.from_logits = true})};
+  return {sequential({ch::layers::Embedding(20000, 128), ch::layers::LSTM(128), ch::layers::Dense(2)}),
+          ids({32 * 10, 80}, 20000, random), labels(32 * 10, 2, random), 32, cross_entropy()};
 }
 
 Job small_cnn(std::mt19937& random) {
-  return {{ch::layers::Conv2D(32, 3, {.activation = "relu"}), ch::layers::MaxPooling2D(2),
-           ch::layers::Conv2D(64, 3, {.activation = "relu"}), ch::layers::MaxPooling2D(2), ch::layers::Flatten(),
-           ch::layers::Dropout(0.5), ch::layers::Dense(10)},
-          floats({128 * 10, 28, 28, 1}, random),
-          labels(128 * 10, 10, random),
-          128,
-          ch::losses::SparseCategoricalCrossentropy({.from_logits = true})};
+  return {sequential({ch::layers::Conv2D(32, 3, {.activation = "relu"}), ch::layers::MaxPooling2D(2),
+                      ch::layers::Conv2D(64, 3, {.activation = "relu"}), ch::layers::MaxPooling2D(2),
+                      ch::layers::Flatten(), ch::layers::Dropout(0.5), ch::layers::Dense(10)}),
+          floats({128 * 10, 28, 28, 1}, random), labels(128 * 10, 10, random), 128, cross_entropy()};
+}
+
+Job transformer(std::mt19937& random) {
+  namespace L = ch::layers;
+  constexpr int kVocabulary = 1000, kSteps = 64, kSize = 128, kHeads = 4, kBlocks = 2;
+  const ch::SymbolicTensor input = ch::Input({kSteps}, {.dtype = ch::int32});
+  ch::SymbolicTensor x = L::Embedding(kVocabulary, kSize)(input);
+  for (int block = 0; block < kBlocks; ++block) {
+    ch::SymbolicTensor h = L::LayerNormalization()(x);
+    x = L::Add()({x, L::MultiHeadAttention(kHeads, kSize / kHeads)(h, h, {.use_causal_mask = true})});
+    h = L::LayerNormalization()(x);
+    x = L::Add()({x, L::Dense(kSize)(L::Dense(4 * kSize, {.activation = "gelu"})(h))});
+  }
+  const ch::SymbolicTensor output = L::Dense(kVocabulary)(L::LayerNormalization()(x));
+  return {std::make_unique<ch::Model>(input, output), ids({16 * 10, kSteps}, kVocabulary, random),
+          ids({16 * 10, kSteps}, kVocabulary, random), 16, cross_entropy()};
 }
 
 const std::map<std::string, Job (*)(std::mt19937&)> jobs = {
-    {"dense10", dense10}, {"lstm", lstm}, {"mlp", mlp}, {"small_cnn", small_cnn}};
+    {"dense10", dense10}, {"lstm", lstm}, {"mlp", mlp}, {"small_cnn", small_cnn}, {"transformer", transformer}};
 
 // When the first execution of steps was done.
 struct FirstStep : ch::Callback {
@@ -104,7 +119,7 @@ void run(const std::string& name, std::int64_t steps_per_execution, double impor
   ch::set_random_seed(0);
   std::mt19937 random(0);
   Job job = jobs.at(name)(random);
-  ch::Sequential model(job.layers);
+  ch::Model& model = *job.model;
   model.compile(
       {.optimizer = ch::optimizers::Adam(1e-3), .loss = job.loss, .steps_per_execution = steps_per_execution});
   const auto start = Clock::now();

@@ -10,6 +10,7 @@
 #include "cohort/ops/cumulative.h"
 #include "cohort/ops/debug.h"
 #include "cohort/ops/einsum.h"
+#include "cohort/ops/gelu.h"
 #include "cohort/ops/image.h"
 #include "cohort/ops/indexing.h"
 #include "cohort/ops/joining.h"

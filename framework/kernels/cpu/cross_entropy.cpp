@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <type_traits>
 
 #include "cohort/core/kernel.h"
 #include "cohort/core/scratch.h"
@@ -11,7 +12,8 @@ namespace {
 
 Scratch two_rows;
 
-// Loops over the rows of logits, each widened to the compute type: body(row, logits, free memory of one row).
+// Loops over the rows of logits, widened to the compute type: body(row, logits, free memory of one row). A body that
+// takes them as constants reads them where they are, if it can.
 template <class T, class Body>
 void for_each_row(const T* logits, std::int64_t rows, std::int64_t classes, const Body& body) {
   using C = ComputeType<T>;
@@ -19,8 +21,12 @@ void for_each_row(const T* logits, std::int64_t rows, std::int64_t classes, cons
   parallel_for(rows, grain, [&](std::int64_t begin, std::int64_t end) {
     C *x = two_rows.get<C>(2 * classes), *free = x + classes;
     for (std::int64_t r = begin; r < end; ++r) {
-      for (std::int64_t j = 0; j < classes; ++j) x[j] = C(logits[r * classes + j]);
-      body(r, x, free);
+      if constexpr (std::is_same_v<T, C> && std::is_invocable_v<Body, std::int64_t, const C*, C*>) {
+        body(r, logits + r * classes, free);
+      } else {
+        for (std::int64_t j = 0; j < classes; ++j) x[j] = C(logits[r * classes + j]);
+        body(r, x, free);
+      }
     }
   });
 }
@@ -94,9 +100,9 @@ KernelFn sparse_gradient(std::int64_t rows, std::int64_t classes) {
     for_each_row(io.in<T>(1), rows, classes, [&](std::int64_t r, const C* x, C* e) {
       const std::int64_t label = checked_label(labels, r, classes, "SparseSoftmaxCrossEntropy");
       const C scale = C(1) / exp_row(x, e, classes).sum, dy = C(dloss[r]);
-      for (std::int64_t j = 0; j < classes; ++j) e[j] *= scale;
-      e[label] -= C(1);
-      for (std::int64_t j = 0; j < classes; ++j) dx[r * classes + j] = T(dy * e[j]);
+      T* row = dx + r * classes;
+      for (std::int64_t j = 0; j < classes; ++j) row[j] = T(dy * (e[j] * scale));
+      row[label] = T(dy * (e[label] * scale - C(1)));
     });
   };
 }

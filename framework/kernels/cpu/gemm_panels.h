@@ -56,25 +56,27 @@ inline void pack_along(const float* from, std::int64_t step, std::int64_t lines,
 #define COHORT_EACH_ROW(X) \
   X(0, upper, 0)           \
   X(1, upper, 1) X(2, upper, 2) X(3, upper, 3) X(4, lower, 0) X(5, lower, 1) X(6, lower, 2) X(7, lower, 3)
-#define COHORT_LOAD_ROW(i, vector, lane)                                     \
-  float32x4_t sum##i##0 = add ? vld1q_f32(c + i * ldc) : vdupq_n_f32(0);     \
-  float32x4_t sum##i##1 = add ? vld1q_f32(c + i * ldc + 4) : vdupq_n_f32(0); \
-  float32x4_t sum##i##2 = add ? vld1q_f32(c + i * ldc + 8) : vdupq_n_f32(0);
-#define COHORT_MULTIPLY_ROW(i, vector, lane)                \
-  sum##i##0 = vfmaq_laneq_f32(sum##i##0, b0, vector, lane); \
-  sum##i##1 = vfmaq_laneq_f32(sum##i##1, b1, vector, lane); \
-  sum##i##2 = vfmaq_laneq_f32(sum##i##2, b2, vector, lane);
-#define COHORT_STORE_ROW(i, vector, lane) \
-  vst1q_f32(c + i * ldc, sum##i##0);      \
-  vst1q_f32(c + i * ldc + 4, sum##i##1);  \
-  vst1q_f32(c + i * ldc + 8, sum##i##2);
+#define COHORT_LOAD_ROW(i, vector, lane)                                                     \
+  float32x4_t sum##i##0 = add ? vld1q_f32(c + i * ldc) : vdupq_n_f32(0);                     \
+  float32x4_t sum##i##1 = add && kVectors > 1 ? vld1q_f32(c + i * ldc + 4) : vdupq_n_f32(0); \
+  float32x4_t sum##i##2 = add && kVectors > 2 ? vld1q_f32(c + i * ldc + 8) : vdupq_n_f32(0);
+#define COHORT_MULTIPLY_ROW(i, vector, lane)                                            \
+  sum##i##0 = vfmaq_laneq_f32(sum##i##0, b0, vector, lane);                             \
+  if constexpr (kVectors > 1) sum##i##1 = vfmaq_laneq_f32(sum##i##1, b1, vector, lane); \
+  if constexpr (kVectors > 2) sum##i##2 = vfmaq_laneq_f32(sum##i##2, b2, vector, lane);
+#define COHORT_STORE_ROW(i, vector, lane)                            \
+  vst1q_f32(c + i * ldc, sum##i##0);                                 \
+  if constexpr (kVectors > 1) vst1q_f32(c + i * ldc + 4, sum##i##1); \
+  if constexpr (kVectors > 2) vst1q_f32(c + i * ldc + 8, sum##i##2);
 
-// c (8 x 12, rows ldc apart) = or += panel of a * panel of b.
+// c (8 rows ldc apart, 4 * kVectors columns: the first of the panel's 12) = or += panel of a * panel of b.
+template <int kVectors = 3>
 inline void multiply_panels(const float* a, const float* b, std::int64_t depth, float* c, std::int64_t ldc, bool add) {
   COHORT_EACH_ROW(COHORT_LOAD_ROW)
 #pragma GCC unroll 4
   for (std::int64_t p = 0; p < depth; ++p, a += kRows, b += kCols) {
-    const float32x4_t b0 = vld1q_f32(b), b1 = vld1q_f32(b + 4), b2 = vld1q_f32(b + 8);
+    const float32x4_t b0 = vld1q_f32(b);
+    [[maybe_unused]] const float32x4_t b1 = vld1q_f32(b + 4), b2 = vld1q_f32(b + 8);
     const float32x4_t upper = vld1q_f32(a), lower = vld1q_f32(a + 4);
     COHORT_EACH_ROW(COHORT_MULTIPLY_ROW)
   }
@@ -85,9 +87,11 @@ inline void multiply_panels(const float* a, const float* b, std::int64_t depth, 
 #undef COHORT_MULTIPLY_ROW
 #undef COHORT_STORE_ROW
 
-// The same at an edge, where fewer rows or columns belong to c.
+// The same at an edge, where fewer rows or columns belong to c: whole vectors are written in place, others aside.
 inline void multiply_edge(const float* a, const float* b, std::int64_t depth, float* c, std::int64_t ldc, bool add,
                           std::int64_t rows, std::int64_t cols) {
+  if (rows == kRows && cols == 8) return multiply_panels<2>(a, b, depth, c, ldc, add);
+  if (rows == kRows && cols == 4) return multiply_panels<1>(a, b, depth, c, ldc, add);
   float whole[kRows * kCols] = {};
   for (std::int64_t i = 0; add && i < rows; ++i) std::copy_n(c + i * ldc, cols, whole + i * kCols);
   multiply_panels(a, b, depth, whole, kCols, add);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <type_traits>
 
@@ -16,17 +17,26 @@ using ComputeType = std::conditional_t<std::is_same_v<T, double>, double, float>
 
 inline constexpr int kLanes = 8;  // partial results kept side by side, so that loops become vector code
 
+// The largest element; NaNs are left out (what is computed with them afterwards is NaN all the same).
 template <class C>
 C row_max(const C* x, std::int64_t count) {
-  C lanes[kLanes];
-  std::fill_n(lanes, kLanes, -std::numeric_limits<C>::infinity());
+  // Vectors as wide as a register: g++ takes comparisons of wider ones apart.
+  typedef C Vector __attribute__((vector_size(16)));
+  constexpr std::int64_t kWidth = 16 / sizeof(C);
+  Vector first = Vector{} - std::numeric_limits<C>::infinity(), second = first;
   std::int64_t j = 0;
-  for (; j + kLanes <= count; j += kLanes) {
-    for (int lane = 0; lane < kLanes; ++lane) lanes[lane] = fn::Maximum{}(x[j + lane], lanes[lane]);
+  for (; j + 2 * kWidth <= count; j += 2 * kWidth) {
+    Vector a, b;
+    std::memcpy(&a, x + j, sizeof(a));
+    std::memcpy(&b, x + j + kWidth, sizeof(b));
+    first = a > first ? a : first;
+    second = b > second ? b : second;
   }
-  for (; j < count; ++j) lanes[j % kLanes] = fn::Maximum{}(x[j], lanes[j % kLanes]);
-  for (int lane = 1; lane < kLanes; ++lane) lanes[0] = fn::Maximum{}(lanes[0], lanes[lane]);
-  return lanes[0];
+  first = second > first ? second : first;
+  C max = first[0];
+  for (int lane = 1; lane < kWidth; ++lane) max = first[lane] > max ? first[lane] : max;
+  for (; j < count; ++j) max = x[j] > max ? x[j] : max;
+  return max;
 }
 
 template <class C>

@@ -4,6 +4,7 @@
 #include "cohort/model/activations.h"
 #include "cohort/ops/creation.h"
 #include "cohort/ops/cumulative.h"
+#include "cohort/ops/gelu.h"
 #include "cohort/ops/joining.h"
 #include "cohort/ops/math.h"
 #include "cohort/ops/nn.h"
@@ -52,7 +53,7 @@ Tensor celu(const Tensor& x, double alpha) {
 }
 
 Tensor gelu(const Tensor& x, bool approximate) {
-  if (!approximate) return x * 0.5 * (ops::erf(x * (1.0 / std::numbers::sqrt2)) + 1.0);
+  if (!approximate) return ops::gelu(x);
   const double scale = std::sqrt(2.0 / std::numbers::pi);
   return x * 0.5 * (ops::tanh((x + x * x * x * 0.044715) * scale) + 1.0);
 }
