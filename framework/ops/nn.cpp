@@ -55,8 +55,8 @@ Specs per_row(const OpCall& call) { return {{call.dtype(0), call.shape(0).slice(
 Tensor cross_entropy_gradient(const Tensor& dloss, const Tensor& logits, const Tensor& labels) {
   return run_op("SoftmaxCrossEntropyGrad", {dloss, logits, labels});
 }
-Tensor sparse_cross_entropy_gradient(const Tensor& dloss, const Tensor& logits, const Tensor& labels) {
-  return run_op("SparseSoftmaxCrossEntropyGrad", {dloss, logits, labels});
+Tensor sparse_cross_entropy_gradient(const Tensor& dloss, const Tensor& probabilities, const Tensor& labels) {
+  return run_op("SparseSoftmaxCrossEntropyGrad", {dloss, probabilities, labels});
 }
 
 COHORT_OP("SoftmaxCrossEntropy")
@@ -85,29 +85,36 @@ COHORT_OP("SoftmaxCrossEntropyGrad")  // (dloss, logits, labels) -> dloss * (sof
               sum(weighted * p, -1, true) - weighted};
     });
 
-COHORT_OP("SparseSoftmaxCrossEntropy")
+COHORT_OP("SparseSoftmaxCrossEntropy")  // (logits, labels) -> loss, and the softmax, which the gradient is made of
     .inputs(2)
-    .infer([](const OpCall& call) {
+    .infer([](const OpCall& call) -> Specs {
       check_logits(call, 0);
       check_sparse_labels(call, 0, 1);
-      return per_row(call);
+      const DType wide = call.dtype(0) == DType::Float64 ? DType::Float64 : DType::Float32;
+      return {per_row(call)[0], {wide, call.shape(0)}};
     })
-    .gradient([](const OpCall& call, const Tensor& dloss) -> Tensors {
-      return {sparse_cross_entropy_gradient(dloss, call.input(0), call.input(1)), {}};
+    .gradient([](const OpCall& call, std::span<const Tensor> dy) -> Tensors {
+      const Tensor& p = call.output(1);
+      Tensor dx;
+      if (dy[0].defined()) dx = sparse_cross_entropy_gradient(dy[0], p, call.input(1));
+      if (dy[1].defined()) {
+        const Tensor from_softmax = cast(softmax_backward(p, dy[1], -1), call.dtype(0));
+        dx = dx.defined() ? dx + from_softmax : from_softmax;
+      }
+      return {dx, {}};
     });
 
-COHORT_OP("SparseSoftmaxCrossEntropyGrad")  // (dloss, logits, labels) -> dloss * (softmax - one_hot(labels))
+COHORT_OP("SparseSoftmaxCrossEntropyGrad")  // (dloss, softmax, labels) -> dloss * (softmax - one_hot(labels))
     .inputs(3)
-    .infer([](const OpCall& call) {
+    .infer([](const OpCall& call) -> Specs {
       check_logits(call, 1);
       check_sparse_labels(call, 1, 2);
-      return same_as(call.spec(1));
+      return {{call.dtype(0), call.shape(1)}};
     })
     .gradient([](const OpCall& call, const Tensor& dy) -> Tensors {
-      const Tensor &dloss = call.input(0), &logits = call.input(1), &labels = call.input(2);
-      const Tensor weighted = dy * expand_dims(dloss, -1);
-      return {sum(dy * sparse_cross_entropy_gradient(ones_like(dloss), logits, labels), -1),
-              softmax_backward(softmax(logits), weighted, -1),
+      const Tensor &dloss = call.input(0), &p = call.input(1), &labels = call.input(2);
+      return {sum(dy * sparse_cross_entropy_gradient(ones_like(dloss), p, labels), -1),
+              cast(dy * expand_dims(dloss, -1), p.dtype()),
               {}};
     });
 
@@ -119,7 +126,7 @@ Tensor softmax_cross_entropy(const Tensor& logits, const Tensor& labels) {
   return run_op("SoftmaxCrossEntropy", {logits, labels});
 }
 Tensor sparse_softmax_cross_entropy(const Tensor& logits, const Tensor& labels) {
-  return run_op("SparseSoftmaxCrossEntropy", {logits, labels});
+  return run_op_all("SparseSoftmaxCrossEntropy", {logits, labels})[0];
 }
 // Equal to -labels * log(p) - (1 - labels) * log(1 - p), without overflow and with a smooth gradient at 0.
 Tensor sigmoid_cross_entropy(const Tensor& logits, const Tensor& labels) { return softplus(logits) - logits * labels; }

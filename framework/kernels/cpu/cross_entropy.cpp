@@ -82,9 +82,13 @@ KernelFn sparse_loss(std::int64_t rows, std::int64_t classes) {
     using C = ComputeType<T>;
     const Label* labels = io.in<Label>(1);
     T* loss = io.out<T>(0);
-    for_each_row(io.in<T>(0), rows, classes, [&](std::int64_t r, const C* x, C* e) {
+    C* softmax = io.out<C>(1);
+    for_each_row(io.in<T>(0), rows, classes, [&](std::int64_t r, const C* x, C*) {
       const std::int64_t label = checked_label(labels, r, classes, "SparseSoftmaxCrossEntropy");
-      const auto [max, sum] = exp_row(x, e, classes);
+      C* p = softmax + r * classes;
+      const auto [max, sum] = exp_row(x, p, classes);
+      const C scale = C(1) / sum;
+      for (std::int64_t j = 0; j < classes; ++j) p[j] *= scale;
       loss[r] = T(fn::log(sum) - (x[label] - max));
     });
   };
@@ -92,17 +96,21 @@ KernelFn sparse_loss(std::int64_t rows, std::int64_t classes) {
 
 template <class T, class Label>
 KernelFn sparse_gradient(std::int64_t rows, std::int64_t classes) {
+  const std::int64_t grain = std::max<std::int64_t>(1, 4096 / std::max<std::int64_t>(1, classes));
   return [=](const KernelIO& io) {
     using C = ComputeType<T>;
     const T* dloss = io.in<T>(0);
+    const C* softmax = io.in<C>(1);
     const Label* labels = io.in<Label>(2);
     T* dx = io.out<T>(0);
-    for_each_row(io.in<T>(1), rows, classes, [&](std::int64_t r, const C* x, C* e) {
-      const std::int64_t label = checked_label(labels, r, classes, "SparseSoftmaxCrossEntropy");
-      const C scale = C(1) / exp_row(x, e, classes).sum, dy = C(dloss[r]);
-      T* row = dx + r * classes;
-      for (std::int64_t j = 0; j < classes; ++j) row[j] = T(dy * (e[j] * scale));
-      row[label] = T(dy * (e[label] * scale - C(1)));
+    parallel_for(rows, grain, [=](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t r = begin; r < end; ++r) {
+        const std::int64_t label = checked_label(labels, r, classes, "SparseSoftmaxCrossEntropy");
+        const C *p = softmax + r * classes, dy = C(dloss[r]);
+        T* row = dx + r * classes;
+        for (std::int64_t j = 0; j < classes; ++j) row[j] = T(dy * p[j]);
+        row[label] = T(dy * (p[label] - C(1)));
+      }
     });
   };
 }
@@ -127,7 +135,7 @@ KernelFn make_sparse_loss(const KernelSpec& spec) {
 }
 KernelFn make_sparse_gradient(const KernelSpec& spec) {
   const Shape& s = spec.input(1).shape;
-  return visit_floating(spec.input(1).dtype, [&]<class T>(T) {
+  return visit_floating(spec.input(0).dtype, [&]<class T>(T) {
     return visit_index(spec.input(2).dtype,
                        [&]<class Label>(Label) { return sparse_gradient<T, Label>(rows_of(s), classes_of(s)); });
   });
