@@ -1,4 +1,6 @@
+#include <array>
 #include <cstring>
+#include <utility>
 
 #include "cohort/core/scratch.h"
 #include "cohort/core/thread_pool.h"
@@ -30,16 +32,17 @@ struct Cut {
   std::int64_t part, parts, chunk, chunks;
 };
 
-// `size` neighbouring lines of a panel: a column of it for each source, from its element `skip` on.
-void copy_lines(const float* const* sources, std::int64_t count, std::int64_t skip, std::int64_t size, float* panel) {
-  if (size == kLines) {
-    for (std::int64_t i = 0; i < count; ++i) std::memcpy(panel + i * kLines, sources[i] + skip, kLines * sizeof(float));
-    return;
-  }
-  for (std::int64_t i = 0; i < count; ++i) {
-    for (std::int64_t j = 0; j < size; ++j) panel[i * kLines + j] = sources[i][skip + j];
-  }
+// Neighbouring lines of a panel: a column of it for each source, from its element `skip` on.
+template <std::size_t kSize>
+void copy_lines(const float* const* sources, std::int64_t count, std::int64_t skip, float* panel) {
+  for (std::int64_t i = 0; i < count; ++i) std::memcpy(panel + i * kLines, sources[i] + skip, kSize * sizeof(float));
 }
+template <std::size_t... kSizes>
+constexpr auto copies_of(std::index_sequence<kSizes...>) {
+  return std::array{&copy_lines<kSizes>...};
+}
+// By the number of lines: each is a copy of fixed size.
+constexpr auto kCopyLines = copies_of(std::make_index_sequence<kLines + 1>());
 
 // Lines of the patch from `first` to `last`: what all outputs of a block read there.
 void pack_patches(const ConvPlan& plan, const PatchRuns& runs, const float* channels, const ConvReads* reads,
@@ -54,7 +57,7 @@ void pack_patches(const ConvPlan& plan, const PatchRuns& runs, const float* chan
     }
     for (std::int64_t done = 0; done < size;) {
       const std::int64_t line = k - first + done, lane = line % kLines, copied = std::min(kLines - lane, size - done);
-      copy_lines(sources, count, done, copied, panels + (line - lane) * count + lane);
+      kCopyLines[static_cast<std::size_t>(copied)](sources, count, done, panels + (line - lane) * count + lane);
       done += copied;
     }
     k += size;

@@ -22,6 +22,14 @@ void turn(const float* line0, const float* line1, const float* line2, const floa
   vst1q_f32(to + 3 * kWidth, vreinterpretq_f32_f64(vtrn2q_f64(b, d)));
 }
 
+// Lines that begin one element after the other, as neighbours of an image with one channel do.
+bool side_by_side(const float* const* lines) {
+  for (std::int64_t i = 1; i < PanelKernel::kLines; ++i) {
+    if (lines[i] != lines[i - 1] + 1) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 bool PanelKernel::available() { return true; }
@@ -79,6 +87,10 @@ void PanelKernel::multiply_edge(const float* lines, const float* columns, std::i
 
 void PanelKernel::pack_lines(const float* const* from, std::int64_t depth, float* to) {
   std::int64_t p = 0;
+  if (side_by_side(from)) {
+    for (; p < depth; ++p) std::memcpy(to + p * kLines, from[0] + p, kLines * sizeof(float));
+    return;
+  }
   for (; p + 4 <= depth; p += 4) {
     for (std::int64_t i = 0; i < kLines; i += 4) {
       turn<kLines>(from[i] + p, from[i + 1] + p, from[i + 2] + p, from[i + 3] + p, to + p * kLines + i);

@@ -20,7 +20,7 @@ class PanelKernel {
   static void multiply_edge(const float* lines, const float* columns, std::int64_t depth, float* const* rows,
                             std::int64_t offset, bool add, std::int64_t width);
 
-  // A panel of `kWidth` lines that each run along the depth: to[p * kWidth + i] = from[i][p].
+  // A panel of lines that each run along the depth: to[p * kLines + i] = from[i][p].
   static void pack_lines(const float* const* from, std::int64_t depth, float* to);
   // A panel of `width` <= 8 columns that lie side by side, `pitch` apart along the depth; missing ones are zeros.
   static void pack_columns(const float* from, std::int64_t pitch, std::int64_t width, std::int64_t depth, float* to);
