@@ -47,13 +47,15 @@ void EmbeddingLayer::build(const Shape&) {
                            {.initializer = options_.embeddings_initializer,
                             .dtype = dtype(),
                             .regularizer = options_.embeddings_regularizer,
-                            .constraint = options_.embeddings_constraint});
+                            .constraint = options_.embeddings_constraint,
+                            .autocast = false});
   if (options_.weights.defined()) embeddings_.assign(ops::cast(options_.weights, dtype()));
 }
 
 Tensor EmbeddingLayer::call(const Tensor& input, const CallContext&) {
   const bool is_index = input.dtype() == DType::Int32 || input.dtype() == DType::Int64;
-  return ops::gather(embeddings_, is_index ? input : ops::cast(input, DType::Int32));
+  // What was picked is cast, not the whole table.
+  return ops::cast(ops::gather(embeddings_, is_index ? input : ops::cast(input, DType::Int32)), compute_dtype());
 }
 
 Element EmbeddingLayer::compute_mask(const Element& inputs, const Element&) {

@@ -31,6 +31,8 @@ class EmbeddingLayer : public Layer {
   Element compute_mask(const Element& inputs, const Element& mask) override;
 
  protected:
+  bool casts_inputs() const override { return false; }
+
   std::int64_t input_dim_, output_dim_;
   EmbeddingOptions options_;
   Variable embeddings_;

@@ -46,8 +46,8 @@ void ReversibleEmbeddingLayer::fields_changed() {
 void ReversibleEmbeddingLayer::build(const Shape& input) {
   EmbeddingLayer::build(input);
   if (tie_weights_) return;
-  reverse_embeddings_ =
-      add_weight("reverse_embeddings", {output_dim_, input_dim_}, {.initializer = options_.embeddings_initializer});
+  reverse_embeddings_ = add_weight("reverse_embeddings", {output_dim_, input_dim_},
+                                   {.initializer = options_.embeddings_initializer, .autocast = false});
 }
 
 Tensor ReversibleEmbeddingLayer::call(const Tensor& input, const CallContext& context) {
