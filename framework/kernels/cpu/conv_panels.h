@@ -7,7 +7,7 @@
 namespace cohort {
 
 // Float convolutions as matrix products whose panels are packed straight from the image: patches are never laid out in
-// memory as a whole. Where the panel kernel is built in.
+// memory as a whole. Where there is a panel kernel.
 struct PanelConv {
   static bool available() { return PanelKernel::available(); }
   static void forward(const ConvPlan& plan, const float* x, const float* kernel, const float* bias,

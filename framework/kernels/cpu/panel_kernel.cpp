@@ -1,25 +1,30 @@
 #include "cohort/kernels/cpu/panel_kernel.h"
 
-#if defined(__aarch64__)
-
-#include <arm_neon.h>
-
 #include <algorithm>
 #include <cstring>
 
 namespace cohort {
 namespace {
 
+typedef float Vector __attribute__((vector_size(16)));
+
+Vector load(const float* from) {
+  Vector value;
+  std::memcpy(&value, from, sizeof value);
+  return value;
+}
+void store(Vector value, float* to) { std::memcpy(to, &value, sizeof value); }
+
 // 4 lines of 4 elements, turned: to[p * kWidth + i] = lines[i][p].
 template <std::int64_t kWidth>
 void turn(const float* line0, const float* line1, const float* line2, const float* line3, float* to) {
-  const float32x4_t r0 = vld1q_f32(line0), r1 = vld1q_f32(line1), r2 = vld1q_f32(line2), r3 = vld1q_f32(line3);
-  const float64x2_t a = vreinterpretq_f64_f32(vtrn1q_f32(r0, r1)), b = vreinterpretq_f64_f32(vtrn2q_f32(r0, r1));
-  const float64x2_t c = vreinterpretq_f64_f32(vtrn1q_f32(r2, r3)), d = vreinterpretq_f64_f32(vtrn2q_f32(r2, r3));
-  vst1q_f32(to, vreinterpretq_f32_f64(vtrn1q_f64(a, c)));
-  vst1q_f32(to + kWidth, vreinterpretq_f32_f64(vtrn1q_f64(b, d)));
-  vst1q_f32(to + 2 * kWidth, vreinterpretq_f32_f64(vtrn2q_f64(a, c)));
-  vst1q_f32(to + 3 * kWidth, vreinterpretq_f32_f64(vtrn2q_f64(b, d)));
+  const Vector r0 = load(line0), r1 = load(line1), r2 = load(line2), r3 = load(line3);
+  const Vector a = __builtin_shufflevector(r0, r1, 0, 4, 2, 6), b = __builtin_shufflevector(r0, r1, 1, 5, 3, 7);
+  const Vector c = __builtin_shufflevector(r2, r3, 0, 4, 2, 6), d = __builtin_shufflevector(r2, r3, 1, 5, 3, 7);
+  store(__builtin_shufflevector(a, c, 0, 1, 4, 5), to);
+  store(__builtin_shufflevector(b, d, 0, 1, 4, 5), to + kWidth);
+  store(__builtin_shufflevector(a, c, 2, 3, 6, 7), to + 2 * kWidth);
+  store(__builtin_shufflevector(b, d, 2, 3, 6, 7), to + 3 * kWidth);
 }
 
 // Lines that begin one element after the other, as neighbours of an image with one channel do.
@@ -31,47 +36,6 @@ bool side_by_side(const float* const* lines) {
 }
 
 }  // namespace
-
-bool PanelKernel::available() { return true; }
-
-// The sums are named one by one: g++ keeps an array of them in memory.
-#define COHORT_EACH_LINE(X) \
-  X(0, first, 0)            \
-  X(1, first, 1)            \
-  X(2, first, 2)            \
-  X(3, first, 3)            \
-  X(4, second, 0)           \
-  X(5, second, 1) X(6, second, 2) X(7, second, 3) X(8, third, 0) X(9, third, 1) X(10, third, 2) X(11, third, 3)
-#define COHORT_CLEAR(i, vector, lane) float32x4_t sum##i##l = vdupq_n_f32(0), sum##i##h = vdupq_n_f32(0);
-#define COHORT_LOAD(i, vector, lane)       \
-  sum##i##l = vld1q_f32(rows[i] + offset); \
-  sum##i##h = vld1q_f32(rows[i] + offset + 4);
-#define COHORT_MULTIPLY(i, vector, lane)                     \
-  sum##i##l = vfmaq_laneq_f32(sum##i##l, low, vector, lane); \
-  sum##i##h = vfmaq_laneq_f32(sum##i##h, high, vector, lane);
-#define COHORT_STORE(i, vector, lane)     \
-  vst1q_f32(rows[i] + offset, sum##i##l); \
-  vst1q_f32(rows[i] + offset + 4, sum##i##h);
-
-void PanelKernel::multiply(const float* lines, const float* columns, std::int64_t depth, float* const* rows,
-                           std::int64_t offset, bool add) {
-  COHORT_EACH_LINE(COHORT_CLEAR)
-  if (add) {
-    COHORT_EACH_LINE(COHORT_LOAD)
-  }
-#pragma GCC unroll 4
-  for (std::int64_t p = 0; p < depth; ++p, lines += kLines, columns += kColumns) {
-    const float32x4_t low = vld1q_f32(columns), high = vld1q_f32(columns + 4);
-    const float32x4_t first = vld1q_f32(lines), second = vld1q_f32(lines + 4), third = vld1q_f32(lines + 8);
-    COHORT_EACH_LINE(COHORT_MULTIPLY)
-  }
-  COHORT_EACH_LINE(COHORT_STORE)
-}
-#undef COHORT_EACH_LINE
-#undef COHORT_CLEAR
-#undef COHORT_LOAD
-#undef COHORT_MULTIPLY
-#undef COHORT_STORE
 
 void PanelKernel::multiply_edge(const float* lines, const float* columns, std::int64_t depth, float* const* rows,
                                 std::int64_t offset, bool add, std::int64_t width) {
@@ -129,28 +93,3 @@ void PanelKernel::pack_columns_turned(const float* from, std::int64_t pitch, std
 }
 
 }  // namespace cohort
-
-#else
-
-#include "cohort/core/error.h"
-
-namespace cohort {
-namespace {
-
-[[noreturn]] void missing() { throw internal_error("PanelKernel", "this build has no such kernel"); }
-
-}  // namespace
-
-bool PanelKernel::available() { return false; }
-void PanelKernel::multiply(const float*, const float*, std::int64_t, float* const*, std::int64_t, bool) { missing(); }
-void PanelKernel::multiply_edge(const float*, const float*, std::int64_t, float* const*, std::int64_t, bool,
-                                std::int64_t) {
-  missing();
-}
-void PanelKernel::pack_lines(const float* const*, std::int64_t, float*) { missing(); }
-void PanelKernel::pack_columns(const float*, std::int64_t, std::int64_t, std::int64_t, float*) { missing(); }
-void PanelKernel::pack_columns_turned(const float*, std::int64_t, std::int64_t, std::int64_t, float*) { missing(); }
-
-}  // namespace cohort
-
-#endif

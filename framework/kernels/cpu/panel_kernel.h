@@ -4,13 +4,14 @@
 
 namespace cohort {
 
-// The innermost loop of float products on 64-bit ARM: a tile of 12 lines x 8 columns, whose 24 vectors of sums stay in
-// registers. Both operands are panels: for each step of the depth the elements of all lines (columns) side by side.
+// The innermost loop of float products: a tile of 12 lines x 8 columns, whose sums stay in vector registers. For 64-bit
+// ARM, and for x86 with AVX2. Both operands are panels: for each step of the depth the elements of all lines (columns)
+// side by side.
 class PanelKernel {
  public:
   static constexpr std::int64_t kLines = 12, kColumns = 8;
 
-  // Whether this build has the kernel.
+  // Whether this build and this processor have the kernel.
   static bool available();
 
   // rows[i] + offset points to the 8 sums of line i: they are set, or added to.
