@@ -49,9 +49,9 @@ class GRUCellLayer : public UnitsCell {
   bool reset_after_;
 };
 
-struct GRUCell : LayerHandle<GRUCellLayer> {
+struct GRUCell : CellHandle<GRUCellLayer> {
   explicit GRUCell(std::int64_t units, GRUCellOptions options = {})
-      : LayerHandle<GRUCellLayer>(std::make_shared<GRUCellLayer>(units, options)) {}
+      : CellHandle<GRUCellLayer>(std::make_shared<GRUCellLayer>(units, options)) {}
 };
 
 }  // namespace cohort::layers

@@ -47,9 +47,9 @@ class LSTMCellLayer : public UnitsCell {
   bool unit_forget_bias_;
 };
 
-struct LSTMCell : LayerHandle<LSTMCellLayer> {
+struct LSTMCell : CellHandle<LSTMCellLayer> {
   explicit LSTMCell(std::int64_t units, LSTMCellOptions options = {})
-      : LayerHandle<LSTMCellLayer>(std::make_shared<LSTMCellLayer>(units, options)) {}
+      : CellHandle<LSTMCellLayer>(std::make_shared<LSTMCellLayer>(units, options)) {}
 };
 
 // `inner` for all gates' biases but the forget gate's, the second of four, which begins at 1.

@@ -4,6 +4,7 @@
 
 #include "cohort/graph/trace.h"
 #include "cohort/layers/layer_checks.h"
+#include "cohort/model/layer_call_scope.h"
 #include "cohort/ops/array.h"
 #include "cohort/ops/broadcast.h"
 #include "cohort/ops/cast.h"
@@ -45,6 +46,14 @@ std::shared_ptr<RnnCell> RnnCell::from_name(std::string_view name) {
   auto cell = std::dynamic_pointer_cast<RnnCell>(Layer::from_name(name));
   if (!cell) throw invalid_argument("RNN", "a cell is expected, a class derived from RnnCell", {{"cell", name}});
   return cell;
+}
+
+StepResult call_cell(RnnCell& cell, const Tensor& input, const Tensors& states, const CallOptions& options) {
+  const Element arguments =
+      Element::dict({{"inputs", input}, {"states", Element::tuple({states.begin(), states.end()})}});
+  const Tensors outputs =
+      cell.apply(arguments, {options.training.value_or(LayerCallScope::training()), {}, options.arguments}).flatten();
+  return {outputs[0], {outputs.begin() + 1, outputs.end()}};
 }
 
 Tensor batch_zeros(const Tensor& like, const Shape& shape, DType dtype) {

@@ -39,6 +39,16 @@ class RnnCell : public Layer {
   static std::shared_ptr<RnnCell> from_name(std::string_view name);
 };
 
+StepResult call_cell(RnnCell& cell, const Tensor& input, const Tensors& states, const CallOptions& options);
+// A cell's handle takes one step: LSTMCell(8)(x, {h, c}).
+template <class Body>
+struct CellHandle : LayerHandle<Body> {
+  using LayerHandle<Body>::LayerHandle;
+  StepResult operator()(const Tensor& input, const Tensors& states, const CallOptions& options = {}) const {
+    return call_cell(*this->get(), input, states, options);
+  }
+};
+
 // Zeros of shape (batch, ...) for the batch of `like`, whose axis 0 it is.
 Tensor batch_zeros(const Tensor& like, const Shape& shape, DType dtype);
 // Builds a layer inside another, so that its weights' paths lie below the outer one's.

@@ -45,9 +45,9 @@ class SimpleRNNCellLayer : public UnitsCell {
   bool drops(double rate) const override { return rate > 0.0; }
 };
 
-struct SimpleRNNCell : LayerHandle<SimpleRNNCellLayer> {
+struct SimpleRNNCell : CellHandle<SimpleRNNCellLayer> {
   explicit SimpleRNNCell(std::int64_t units, SimpleRNNCellOptions options = {})
-      : LayerHandle<SimpleRNNCellLayer>(std::make_shared<SimpleRNNCellLayer>(units, options)) {}
+      : CellHandle<SimpleRNNCellLayer>(std::make_shared<SimpleRNNCellLayer>(units, options)) {}
 };
 
 }  // namespace cohort::layers

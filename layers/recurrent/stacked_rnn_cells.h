@@ -25,9 +25,9 @@ class StackedRNNCellsLayer : public RnnCell {
   std::vector<Ref<RnnCell>> cells_;
 };
 
-struct StackedRNNCells : LayerHandle<StackedRNNCellsLayer> {
+struct StackedRNNCells : CellHandle<StackedRNNCellsLayer> {
   explicit StackedRNNCells(std::vector<Ref<RnnCell>> cells, NameOption options = {})
-      : LayerHandle<StackedRNNCellsLayer>(std::make_shared<StackedRNNCellsLayer>(std::move(cells), options)) {}
+      : CellHandle<StackedRNNCellsLayer>(std::make_shared<StackedRNNCellsLayer>(std::move(cells), options)) {}
 };
 
 }  // namespace cohort::layers

@@ -183,6 +183,17 @@ TEST(RNN, RunsAUsersOwnCell) {
   test::expect_tensor(last(x, {.mask = test::tensor_of({1, 1, 0}, {1, 3}, boolean)}), float32, {1, 1}, {10});
 }
 
+TEST(RNN, ACellTakesOneStep) {
+  const LSTMCell cell(3);
+  const RNN layer(cell, {.return_state = true});
+  const Tensor x = floats({2, 1, 4}), h = floats({2, 3}, 2), c = floats({2, 3}, 3);
+  const StepResult step = cell(floats({2, 4}), {h, c});
+  const RnnOutput<Tensor> run = layer.with_states(x, {.initial_state = {h, c}});
+  test::expect_values(step.output, run.output.to_vector<double>(), 1e-6);
+  test::expect_values(step.states.at(1), run.states.at(1).to_vector<double>(), 1e-6);
+  expect_error([&] { cell(floats({2, 4}), {h}); }, {"LSTMCell 'lstm_cell", "states=1", "expected=2"});
+}
+
 TEST(RNN, CallsOnSymbolsTakeStates) {
   const SymbolicTensor x = Input({4, 5}), h = Input({3});
   const GRU layer(3, {.return_sequences = true, .return_state = true});

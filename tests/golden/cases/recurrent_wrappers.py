@@ -18,6 +18,10 @@ def masked(**more):
 
 LAYERS = [
     # cells
+    C("call", lambda: L.LSTMCell(3), dict(inputs=x(2, 4), states=[x(2, 3), x(2, 3)])),
+    C("call", lambda: L.GRUCell(3), dict(inputs=x(2, 4), states=[x(2, 3)])),
+    C("call_bare", lambda: L.GRUCell(3, reset_after=False), dict(inputs=x(2, 4), states=x(2, 3))),
+    C("call_bare", lambda: L.SimpleRNNCell(3, use_bias=False), dict(inputs=x(2, 4), states=x(2, 3))),
     C("one_cell", lambda: L.RNN(L.LSTMCell(3), return_sequences=True, return_state=True), x(2, 4, 3)),
     C("gru_cell_mask", lambda: L.RNN(L.GRUCell(3), return_state=True), masked(initial_state=x(4, 3))),
     C("simple_cell_backwards", lambda: L.RNN(L.SimpleRNNCell(3), go_backwards=True, return_sequences=True), masked()),
