@@ -26,7 +26,32 @@ def mlp():
     return model, x, y, 128, keras.losses.SparseCategoricalCrossentropy(from_logits=True)
 
 
-@pytest.mark.parametrize("job", [dense10, mlp])
+def transformer(vocabulary=1000, steps=64, size=128, heads=4, blocks=2):
+    ids = layers.Input((steps,), dtype="int32")
+    x = layers.Embedding(vocabulary, size)(ids)
+    for _ in range(blocks):
+        h = layers.LayerNormalization()(x)
+        x = layers.Add()([x, layers.MultiHeadAttention(heads, size // heads)(h, h, use_causal_mask=True)])
+        h = layers.LayerNormalization()(x)
+        x = layers.Add()([x, layers.Dense(size)(layers.Dense(4 * size, activation="gelu")(h))])
+    model = keras.Model(ids, layers.Dense(vocabulary)(layers.LayerNormalization()(x)))
+    x, y = random.integers(0, vocabulary, (2, 16 * 30, steps)).astype("int32")
+    return model, x, y, 16, keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+
+
+def gated_attention():
+    ids = layers.Input((6,), dtype="int32")
+    x = layers.Embedding(11, 8, mask_zero=True)(ids)
+    x = layers.MultiHeadAttention(2, 4, use_gate=True, sliding_window=3, output_shape=6)(x, x)
+    x = layers.Add()([x, layers.GroupQueryAttention(4, 4, 2, use_gate=True)(x, x, use_causal_mask=True)])
+    x = layers.Attention(use_scale=True, score_mode="concat")([x, x])
+    x = layers.AdditiveAttention()([x, x])
+    model = keras.Model(ids, layers.EinsumDense("abc,cd->abd", (None, 3), bias_axes="d")(x))
+    x, y = random.integers(0, 11, (8 * 30, 6)).astype("int32"), random.standard_normal((8 * 30, 6, 3)).astype("float32")
+    return model, x, y, 8, keras.losses.MeanSquaredError()
+
+
+@pytest.mark.parametrize("job", [dense10, mlp, transformer, gated_attention])
 def test_the_loss_curve_is_keras_s(tmp_path, job):
     keras.utils.set_random_seed(1)
     model, x, y, batch, loss = job()
