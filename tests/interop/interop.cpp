@@ -10,6 +10,7 @@
 #include "cohort/layers/layers.h"
 #include "cohort/losses/losses.h"
 #include "cohort/model/sequential.h"
+#include "cohort/model/symbolic_ops.h"
 #include "cohort/optimizers/optimizers.h"
 #include "cohort/saving/hdf5_file.h"
 #include "cohort/saving/keras_archive.h"
@@ -87,6 +88,20 @@ void save(const std::string& folder) {
   recurrent.compile({.optimizer = ch::optimizers::Adam(1e-2), .loss = "mse"});
   save_with_expectations(recurrent, {waves({12, 6, 3}, 0.3), waves({12, 4}, 0.9)}, waves({12, 1}, 1.1),
                          folder + "/recurrent");
+
+  // Operators and ops on symbols, and arguments of calls by name.
+  namespace ops = ch::ops;
+  const ch::SymbolicTensor steps = ch::Input({4, 6}, {.name = "steps"});
+  ch::SymbolicTensor x = 1.0 - (steps + 2.0) * steps / 3.0;
+  x = x * ch::Tensor::of(std::vector<float>{1, 2, 3, 4, 5, 6}, {6}) - ops::mean(x, 1, ops::keep_dims);
+  x = ch::layers::MultiHeadAttention(2, 3)(x, ops::tanh(x), {.use_causal_mask = true});
+  x = ops::concatenate({x, ops::where(steps > 0.0, steps, 0.5)}, -1);
+  x = ops::strided_slice(x, {{}, {.begin = 1}, {.begin = 0, .end = 10, .step = 2}});
+  x = ops::reshape(ops::transpose(x, {0, 2, 1}), {-1, 15});
+  x = ops::softmax(ops::clip(x, -3.0, 3.0)) + ops::relu(x);
+  ch::Model operations(steps, ch::layers::Dense(1)(x), {.name = "operations"});
+  operations.compile({.optimizer = ch::optimizers::SGD(0.05), .loss = "mse", .metrics = {"mae"}});
+  save_with_expectations(operations, {waves({12, 4, 6}, 0.3)}, waves({12, 1}, 1.1), folder + "/operations");
 }
 
 // A model that computes in code. Its files follow the attributes' names: some sort before "layers", some after.

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from support import cohort
 
-MODELS = ["sequential", "functional", "recurrent"]
+MODELS = ["sequential", "functional", "recurrent", "operations"]
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +81,18 @@ def recurrent():
     return keras.Model(inputs, layers.Dense(4, activation="softmax")(last))
 
 
-@pytest.mark.parametrize("make,shape", [(stack, (6, 2)), (graph, (5,)), (recurrent, (6, 3))])
+def expressions():
+    steps = keras.Input((4, 6))
+    x = 2.0 * (steps - 1.0) / 3.0 + np.arange(6, dtype="float32")
+    x = keras.layers.MultiHeadAttention(2, 3)(x, keras.ops.sin(x), use_causal_mask=True)
+    last, h, c = keras.layers.LSTM(3, return_state=True)(x)
+    x = keras.layers.LSTM(3, return_sequences=True)(x[:, ::-1, 1:5], initial_state=[h, c])
+    x = keras.ops.concatenate([x[:, -1], last, keras.ops.max(x, axis=1)], axis=-1)
+    x = keras.ops.expand_dims(x, 1)[..., 0, :]
+    return keras.Model(steps, keras.layers.Dense(4, activation="softmax")(keras.ops.maximum(x, -0.5) ** 2))
+
+
+@pytest.mark.parametrize("make,shape", [(expressions, (4, 6)), (stack, (6, 2)), (graph, (5,)), (recurrent, (6, 3))])
 def test_cohort_loads_an_archive_of_keras_and_trains_on(tmp_path, make, shape):
     keras.utils.set_random_seed(5)
     random = np.random.default_rng(5)

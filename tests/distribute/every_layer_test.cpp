@@ -1,0 +1,244 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+
+#include "cohort/datasets/sources/tensor_slices.h"
+#include "cohort/distribute/local_cluster.h"
+#include "cohort/distribute/strategies/parameter_server_strategy.h"
+#include "cohort/layers/core/dense.h"
+#include "cohort/layers/reshaping/flatten.h"
+#include "cohort/model/model.h"
+#include "cohort/model/symbolic_ops.h"
+#include "cohort/model/tensor_function.h"
+#include "cohort/ops/cast.h"
+#include "cohort/ops/math.h"
+#include "cohort/saving/config_json.h"
+
+// Every registered layer is part of a model that takes two steps here and two on a cluster.
+namespace cohort {
+namespace {
+
+Tensor doubled(const Tensor& x) { return x * 2.0; }
+COHORT_REGISTER_FUNCTION("every_layer", doubled);
+
+// How a class is put into a model: its config and the inputs of its call, without the batch.
+struct Row {
+  std::string config = "{}";
+  std::vector<Shape> inputs = {{4, 6}};
+  std::vector<std::string> names = {};  // of arguments; none: one input, or a list of them
+  DType dtype = DType::Float32;         // integers are drawn from 0 to 3
+  std::string left_out = {};            // why it is no layer to train
+};
+
+std::string object(const std::string& name, const std::string& config) {
+  return R"({"module":"keras.layers","class_name":")" + name + R"(","config":)" + config +
+         R"(,"registered_name":null})";
+}
+
+const std::map<std::string, Row>& table() {
+  const std::vector<Shape> line = {{6, 4}}, image = {{6, 6, 4}}, volume = {{4, 4, 4, 2}}, vector = {{6}};
+  const std::vector<Shape> two = {{4, 6}, {4, 6}}, three = {{4, 6}, {5, 6}, {5, 6}};
+  const std::string cell = object("LSTMCell", R"({"units":3})");
+  const auto with = [](std::string config, std::vector<Shape> inputs) {
+    return Row{.config = std::move(config), .inputs = std::move(inputs)};
+  };
+  const auto left_out = [](const char* why) { return Row{.left_out = why}; };
+  static const std::map<std::string, Row> rows = {
+      {"Activation", with(R"({"activation":"tanh"})", vector)},
+      {"ActivityRegularization", with(R"({"l2":0.1})", vector)},
+      {"AdaptiveAveragePooling1D", with(R"({"output_size":3})", line)},
+      {"AdaptiveAveragePooling2D", with(R"({"output_size":3})", image)},
+      {"AdaptiveAveragePooling3D", with(R"({"output_size":2})", volume)},
+      {"AdaptiveMaxPooling1D", with(R"({"output_size":3})", line)},
+      {"AdaptiveMaxPooling2D", with(R"({"output_size":3})", image)},
+      {"AdaptiveMaxPooling3D", with(R"({"output_size":2})", volume)},
+      {"Add", with("{}", two)},
+      {"AdditiveAttention", with("{}", two)},
+      {"AlphaDropout", with(R"({"rate":0.3})", vector)},
+      {"Attention", with(R"({"use_scale":true})", two)},
+      {"Average", with("{}", two)},
+      {"AveragePooling1D", with("{}", line)},
+      {"AveragePooling2D", with("{}", image)},
+      {"AveragePooling3D", with("{}", volume)},
+      {"BatchNormalization", with("{}", image)},
+      {"Bidirectional", with(R"({"layer":)" + object("LSTM", R"({"units":3})") + "}", line)},
+      {"CategoryEncoding", {.config = R"({"num_tokens":4})", .inputs = {{5}}, .dtype = DType::Int32}},
+      {"CenterCrop", with(R"({"height":4,"width":3})", image)},
+      {"Concatenate", with("{}", two)},
+      {"Conv1D", with(R"({"filters":3,"kernel_size":2})", line)},
+      {"Conv1DTranspose", with(R"({"filters":3,"kernel_size":2})", line)},
+      {"Conv2D", with(R"({"filters":3,"kernel_size":2})", image)},
+      {"Conv2DTranspose", with(R"({"filters":3,"kernel_size":2})", image)},
+      {"Conv3D", with(R"({"filters":3,"kernel_size":2})", volume)},
+      {"Conv3DTranspose", with(R"({"filters":3,"kernel_size":2})", volume)},
+      {"ConvLSTM1D", with(R"({"filters":2,"kernel_size":2})", {{3, 6, 4}})},
+      {"ConvLSTM1DCell", left_out("a cell is trained in its layer")},
+      {"ConvLSTM2D", with(R"({"filters":2,"kernel_size":2})", {{3, 5, 5, 2}})},
+      {"ConvLSTM2DCell", left_out("a cell is trained in its layer")},
+      {"ConvLSTM3D", with(R"({"filters":2,"kernel_size":2})", {{2, 4, 4, 4, 1}})},
+      {"ConvLSTM3DCell", left_out("a cell is trained in its layer")},
+      {"ConvLSTMCell", left_out("a cell is trained in its layer")},
+      {"Cropping1D", with("{}", line)},
+      {"Cropping2D", with(R"({"cropping":[[1,1],[1,0]]})", image)},
+      {"Cropping3D", with("{}", volume)},
+      {"Dense", with(R"({"units":3})", line)},
+      {"DepthwiseConv1D", with(R"({"kernel_size":2})", line)},
+      {"DepthwiseConv2D", with(R"({"kernel_size":2})", image)},
+      {"Discretization", with(R"({"bin_boundaries":[-0.2,0.0,0.2]})", vector)},
+      {"Dot", with(R"({"axes":[2,2]})", two)},
+      {"Dropout", with(R"({"rate":0.3})", vector)},
+      {"ELU", with("{}", vector)},
+      {"EinsumDense", with(R"({"equation":"abc,cd->abd","output_shape":[null,5]})", line)},
+      {"Embedding", {.config = R"({"input_dim":4,"output_dim":3})", .inputs = {{5}}, .dtype = DType::Int32}},
+      {"Flatten", with("{}", line)},
+      {"GRU", with(R"({"units":3})", line)},
+      {"GRUCell", left_out("a cell is trained in its layer")},
+      {"GaussianDropout", with(R"({"rate":0.3})", vector)},
+      {"GaussianNoise", with(R"({"stddev":0.3})", vector)},
+      {"GlobalAveragePooling1D", with("{}", line)},
+      {"GlobalAveragePooling2D", with("{}", image)},
+      {"GlobalAveragePooling3D", with("{}", volume)},
+      {"GlobalMaxPooling1D", with("{}", line)},
+      {"GlobalMaxPooling2D", with("{}", image)},
+      {"GlobalMaxPooling3D", with("{}", volume)},
+      {"GroupNormalization", with(R"({"groups":2})", image)},
+      {"GroupQueryAttention",
+       {.config = R"({"head_dim":3,"num_query_heads":4,"num_key_value_heads":2})",
+        .inputs = two,
+        .names = {"query", "value"}}},
+      {"Hashing", {.config = R"({"num_bins":3})", .inputs = {{5}}, .dtype = DType::Int32}},
+      {"Identity", with("{}", vector)},
+      {"InputLayer", left_out("stands at the head of every model")},
+      {"IntegerLookup",
+       {.config = R"({"vocabulary":[1,2,3],"output_mode":"int"})", .inputs = {{5}}, .dtype = DType::Int32}},
+      {"LSTM", with(R"({"units":3})", line)},
+      {"LSTMCell", left_out("a cell is trained in its layer")},
+      {"Lambda",
+       with(R"({"function":{"module":"builtins","class_name":"function","config":"every_layer>doubled"}})", vector)},
+      {"LayerNormalization", with("{}", line)},
+      {"LeakyReLU", with("{}", vector)},
+      {"Masking", with("{}", line)},
+      {"MaxPooling1D", with("{}", line)},
+      {"MaxPooling2D", with("{}", image)},
+      {"MaxPooling3D", with("{}", volume)},
+      {"Maximum", with("{}", two)},
+      {"Minimum", with("{}", two)},
+      {"MultiHeadAttention",
+       {.config = R"({"num_heads":2,"key_dim":3,"dropout":0.2})", .inputs = three, .names = {"query", "value", "key"}}},
+      {"Multiply", with("{}", two)},
+      {"Normalization", with(R"({"mean":0.1,"variance":2.0})", vector)},
+      {"PReLU", with("{}", vector)},
+      {"Permute", with(R"({"dims":[2,1]})", line)},
+      {"RMSNormalization", with("{}", line)},
+      {"RNN", with(R"({"cell":)" + cell + "}", line)},
+      {"RandomBrightness", with(R"({"factor":0.2,"value_range":[0,1]})", image)},
+      {"RandomContrast", with(R"({"factor":0.2})", image)},
+      {"RandomCrop", with(R"({"height":4,"width":3})", image)},
+      {"RandomFlip", with("{}", image)},
+      {"RandomRotation", with(R"({"factor":0.2})", image)},
+      {"RandomTranslation", with(R"({"height_factor":0.2,"width_factor":0.2})", image)},
+      {"RandomZoom", with(R"({"height_factor":0.2})", image)},
+      {"ReLU", with("{}", vector)},
+      {"RepeatVector", with(R"({"n":3})", vector)},
+      {"Rescaling", with(R"({"scale":0.5})", vector)},
+      {"Reshape", with(R"({"target_shape":[8,3]})", line)},
+      {"Resizing", with(R"({"height":4,"width":5})", image)},
+      {"ReversibleEmbedding", {.config = R"({"input_dim":4,"output_dim":3})", .inputs = {{5}}, .dtype = DType::Int32}},
+      {"SeparableConv1D", with(R"({"filters":3,"kernel_size":2})", line)},
+      {"SeparableConv2D", with(R"({"filters":3,"kernel_size":2})", image)},
+      {"SimpleRNN", with(R"({"units":3})", line)},
+      {"SimpleRNNCell", left_out("a cell is trained in its layer")},
+      {"Softmax", with("{}", vector)},
+      {"SpatialDropout1D", with(R"({"rate":0.3})", line)},
+      {"SpatialDropout2D", with(R"({"rate":0.3})", image)},
+      {"SpatialDropout3D", with(R"({"rate":0.3})", volume)},
+      {"SpectralNormalization", with(R"({"layer":)" + object("Dense", R"({"units":3})") + "}", vector)},
+      {"StackedRNNCells", left_out("a cell is trained in its layer")},
+      {"StringLookup", left_out("takes strings, which are no inputs of a step")},
+      {"Subtract", with("{}", two)},
+      {"TextVectorization", left_out("takes strings, which are no inputs of a step")},
+      {"TimeDistributed", with(R"({"layer":)" + object("Dense", R"({"units":3})") + "}", line)},
+      {"UnitNormalization", with("{}", vector)},
+      {"UpSampling1D", with("{}", line)},
+      {"UpSampling2D", with("{}", image)},
+      {"UpSampling3D", with("{}", volume)},
+      {"ZeroPadding1D", with("{}", line)},
+      {"ZeroPadding2D", with("{}", image)},
+      {"ZeroPadding3D", with("{}", volume)},
+  };
+  return rows;
+}
+
+// Keras's own layers: not operations, nor what tests register.
+std::vector<std::string> layer_classes() {
+  std::vector<std::string> names;
+  for (const std::string& name : Layer::registry().names()) {
+    if (name.find('>') == std::string::npos) names.push_back(name);
+  }
+  return names;
+}
+
+constexpr std::int64_t kSamples = 8;
+
+Tensor numbers(const Shape& shape, DType dtype, std::uint32_t seed) {
+  std::vector<float> values(static_cast<std::size_t>(shape.num_elements()));
+  std::uint32_t state = seed * 2654435761u + 1;
+  for (float& value : values) {
+    state = state * 1664525u + 1013904223u;
+    value = static_cast<float>(state >> 8) / 16777216.0f - 0.5f;
+    if (dtype != DType::Float32) value = static_cast<float>((state >> 8) % 4);
+  }
+  return ops::cast(Tensor::of(values, shape), dtype);
+}
+
+std::vector<double> losses_of_two_steps(const std::string& class_name, const Row& row) {
+  std::vector<SymbolicTensor> symbols;
+  std::vector<Element> data;
+  for (const Shape& shape : row.inputs) {
+    symbols.push_back(Input(shape, {.dtype = row.dtype}));
+    Shape batch = {kSamples};
+    for (const std::int64_t size : shape) batch.push_back(size);
+    data.emplace_back(numbers(batch, row.dtype, static_cast<std::uint32_t>(data.size()) + 1));
+  }
+  Symbols inputs = symbols.size() == 1 ? Symbols(symbols[0]) : Symbols(symbols);
+  if (!row.names.empty()) {
+    std::vector<Tree<SymbolicTensor>::Named> named;
+    for (std::size_t i = 0; i < symbols.size(); ++i) named.emplace_back(row.names[i], symbols[i]);
+    inputs = Symbols(Tree<SymbolicTensor>::dict(std::move(named)));
+  }
+  const std::shared_ptr<Layer> layer = Layer::registry().make(class_name);
+  from_json(*layer, row.config);
+  SymbolicTensor x = layer->apply_symbols(inputs).flatten().at(0);
+  if (x.dtype() != DType::Float32) x = ops::cast(x, DType::Float32);
+  Model model(symbols.size() == 1 ? Symbols(symbols[0]) : Symbols(symbols), layers::Dense(1)(layers::Flatten()(x)));
+  model.compile({.optimizer = "sgd", .loss = "mse"});
+  const Element given = data.size() == 1 ? data[0] : Element::tuple(data);
+  const Tensor y = numbers({kSamples, 1}, DType::Float32, 99);
+  return model.fit(datasets::from_tensor_slices(Element::tuple({given, y})).batch(kSamples / 2),
+                   {.epochs = 1, .verbose = 0})["loss"];
+}
+
+class EveryLayer : public testing::TestWithParam<std::string> {};
+
+TEST_P(EveryLayer, TrainsOnAClusterAsItDoesHere) {
+  const auto row = table().find(GetParam());
+  ASSERT_NE(row, table().end()) << "a layer without a row in the table";
+  if (!row->second.left_out.empty()) GTEST_SKIP() << row->second.left_out;
+  set_random_seed(11);
+  const std::vector<double> here = losses_of_two_steps(GetParam(), row->second);
+  const distribute::LocalCluster cluster({{"worker", 1}, {"ps", 2}});
+  const distribute::ParameterServerStrategy strategy(cluster.resolver());
+  const auto scope = strategy.scope();
+  set_random_seed(11);
+  const std::vector<double> there = losses_of_two_steps(GetParam(), row->second);
+  ASSERT_EQ(here.size(), there.size());
+  EXPECT_TRUE(std::isfinite(here[0]));
+  EXPECT_NEAR(here[0], there[0], 1e-6 * std::abs(here[0]));
+}
+
+INSTANTIATE_TEST_SUITE_P(Registry, EveryLayer, testing::ValuesIn(layer_classes()),
+                         [](const auto& info) { return info.param; });
+
+}  // namespace
+}  // namespace cohort
