@@ -31,7 +31,8 @@ ch::Ref<ch::Model> gpt(std::int64_t features, int depth) {
   ch::SymbolicTensor tokens = ch::Input({kContext}, {.dtype = ch::DType::Int32});
   // A position's number is how many tokens stand before it.
   const ch::SymbolicTensor places = ch::ops::cumsum(ch::ops::ones_like(tokens), 1) - 1;
-  ch::SymbolicTensor x = layers::Embedding(kCharacters, features)(tokens) + layers::Embedding(kContext, features)(places);
+  ch::SymbolicTensor x =
+      layers::Embedding(kCharacters, features)(tokens) + layers::Embedding(kContext, features)(places);
   for (int i = 0; i < depth; ++i) x = block(x, 4);
   return ch::make<ch::Model>(tokens, layers::Dense(kCharacters)(layers::LayerNormalization()(x)));
 }
@@ -83,12 +84,13 @@ std::string written_on(ch::Model& model, std::string text, int characters, doubl
 int main(int count, char** values) {
   const bool smoke = example::is_smoke(count, values);
   ch::set_random_seed(1);
-  const std::string text = count > 1 && !smoke ? text_of(values[1]) : repeated("the quick brown fox jumps over the lazy dog. ");
+  const std::string text =
+      count > 1 && !smoke ? text_of(values[1]) : repeated("the quick brown fox jumps over the lazy dog. ");
   const auto model = gpt(smoke ? 32 : 128, smoke ? 1 : 4);
   model->compile({.optimizer = ch::optimizers::Adam(smoke ? 1e-2 : 1e-3),
                   .loss = ch::losses::SparseCategoricalCrossentropy({.from_logits = true})});
-  const ch::History history = model->fit(stretches(text).shuffle(100000).batch(32),
-                                         {.epochs = smoke ? 30 : 10, .verbose = smoke ? 0 : 1});
+  const ch::History history =
+      model->fit(stretches(text).shuffle(100000).batch(32), {.epochs = smoke ? 30 : 10, .verbose = smoke ? 0 : 1});
   std::cout << "Loss: " << history["loss"].back() << "\n";
   std::cout << written_on(*model, "the quick ", smoke ? 20 : 200, 0.5) << "\n";
 }

@@ -46,9 +46,8 @@ int main(int count, char** values) {
   h = encoder(h, 2, 64);
   h = layers::GlobalAveragePooling1D()(h);
   ch::Model model(tokens, layers::Dense(1, {.activation = "sigmoid"})(h));
-  model.compile({.optimizer = ch::optimizers::Adam(smoke ? 3e-3 : 1e-3),
-                 .loss = "binary_crossentropy",
-                 .metrics = {"accuracy"}});
+  model.compile(
+      {.optimizer = ch::optimizers::Adam(smoke ? 3e-3 : 1e-3), .loss = "binary_crossentropy", .metrics = {"accuracy"}});
   const ch::History history =
       model.fit(x, y, {.batch_size = 32, .epochs = smoke ? 10 : 3, .verbose = smoke ? 0 : 1, .validation_split = 0.2});
   std::cout << "Validation accuracy: " << history["val_accuracy"].back() << "\n";
