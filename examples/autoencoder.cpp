@@ -27,9 +27,9 @@ int main(int count, char** values) {
   x = layers::Dense(128, {.activation = "relu"})(code);
   x = layers::Dense(28 * 28, {.activation = "sigmoid"})(x);
   ch::Model model(image, layers::Reshape({28, 28})(x));
-  model.compile({.optimizer = ch::optimizers::Adam(smoke ? 1e-2 : 1e-3), .loss = "mse"});
-  const ch::History history =
-      model.fit(pairs(train).shuffle(60000).batch(64), {.epochs = smoke ? 60 : 10, .verbose = smoke ? 0 : 1});
+  model.compile({.optimizer = ch::optimizers::Adam(1e-3), .loss = "mse"});
+  const ch::History history = model.fit(pairs(train).shuffle(60000).batch(smoke ? 8 : 64),
+                                        {.epochs = smoke ? 60 : 10, .verbose = smoke ? 0 : 1});
   std::cout << "Loss: " << history["loss"].front() << " then " << history["loss"].back() << "\n";
 
   ch::Model encoder(image, model.get_layer("code")->output());

@@ -61,7 +61,8 @@ int main(int count, char** values) {
   const std::int64_t size = smoke ? 32 : 224, images = smoke ? 2 : 32;
   const auto model = resnet50(size, 1000);
   std::cout << "Weights: " << model->count_params() << "\n";
-  model->compile({.optimizer = ch::optimizers::SGD(0.1, {.momentum = 0.9}), .loss = "sparse_categorical_crossentropy"});
+  model->compile(
+      {.optimizer = ch::optimizers::SGD(0.01, {.momentum = 0.9}), .loss = "sparse_categorical_crossentropy"});
   // Made-up images: put ImageNet here.
   const ch::Tensor x = ch::ops::random_uniform({images, size, size, 3}),
                    y = ch::ops::zeros({images, 1}, ch::DType::Int32);
