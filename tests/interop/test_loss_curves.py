@@ -51,6 +51,12 @@ def gated_attention():
     return model, x, y, 8, keras.losses.MeanSquaredError()
 
 
+def lstm():
+    model = keras.Sequential([keras.Input((80,), dtype="int32"), layers.Embedding(20000, 128), layers.LSTM(128), layers.Dense(2)])
+    x, y = random.integers(0, 20000, (32 * 20, 80)).astype("int32"), random.integers(0, 2, 32 * 20).astype("int32")
+    return model, x, y, 32, keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+
+
 def small_cnn():  # without its dropout, whose numbers differ
     model = keras.Sequential([keras.Input((28, 28, 1)), layers.Conv2D(32, 3, activation="relu"), layers.MaxPooling2D(2), layers.Conv2D(64, 3, activation="relu"),
                               layers.MaxPooling2D(2), layers.Flatten(), layers.Dense(10)])
@@ -58,7 +64,7 @@ def small_cnn():  # without its dropout, whose numbers differ
     return model, x, y, 128, keras.losses.SparseCategoricalCrossentropy(from_logits=True)
 
 
-@pytest.mark.parametrize("job", [dense10, mlp, transformer, gated_attention, small_cnn])
+@pytest.mark.parametrize("job", [dense10, mlp, transformer, gated_attention, small_cnn, lstm])
 def test_the_loss_curve_is_keras_s(tmp_path, job):
     keras.utils.set_random_seed(1)
     model, x, y, batch, loss = job()
