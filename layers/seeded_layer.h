@@ -11,9 +11,10 @@ namespace cohort::layers {
 // A layer that draws random numbers: from its seed, or from one of the process's when none is given.
 class SeededLayer : public Layer {
  protected:
-  explicit SeededLayer(std::optional<std::int64_t> seed) : given_(seed) { choose_seed(); }
-  // The "seed" of its config; to be followed by choose_seed() once fields have been read.
+  explicit SeededLayer(std::optional<std::int64_t> seed) : given_(seed) {}
+  // The "seed" of its config.
   void visit_seed(FieldVisitor& visitor) { visitor.field("seed", given_); }
+  // To be called in fields_changed.
   void choose_seed();
   // Calls differ from one another: a layer used twice draws different numbers, and so does each call of eager code. A
   // traced call keeps its seed; what varies from step to step is the run's state.

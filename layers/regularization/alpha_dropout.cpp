@@ -11,7 +11,7 @@ AlphaDropoutLayer::AlphaDropoutLayer(double rate, AlphaDropoutOptions options)
     : SeededLayer(options.seed), rate_(rate), noise_shape_(options.noise_shape) {
   supports_masking_ = true;
   take_options(options);
-  check_rate(*this, "rate", rate_);
+  AlphaDropoutLayer::fields_changed();
 }
 
 void AlphaDropoutLayer::visit_fields(FieldVisitor& visitor) {

@@ -1,11 +1,10 @@
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <string>
 
-#include "cohort/model/layer.h"
+#include "cohort/layers/seeded_layer.h"
 
 namespace cohort::layers {
 
@@ -17,7 +16,7 @@ struct DropoutOptions {
 };
 
 // In training, sets a share `rate` of the input to zero and scales the rest by 1 / (1 - rate).
-class DropoutLayer : public Layer {
+class DropoutLayer : public SeededLayer {
  public:
   DropoutLayer() : DropoutLayer(0.5) {}
   explicit DropoutLayer(double rate, DropoutOptions options = {});
@@ -27,11 +26,8 @@ class DropoutLayer : public Layer {
   Tensor call(const Tensor& input, const CallContext& context) override;
 
  private:
-  std::int64_t next_seed();
   double rate_;
-  DropoutOptions options_;
-  std::uint64_t seed_ = 0;
-  std::atomic<std::uint64_t> calls_ = 0;
+  std::optional<Shape> noise_shape_;
 };
 
 struct Dropout : LayerHandle<DropoutLayer> {

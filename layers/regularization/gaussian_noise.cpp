@@ -12,7 +12,7 @@ GaussianNoiseLayer::GaussianNoiseLayer(double stddev, GaussianOptions options)
     : SeededLayer(options.seed), stddev_(stddev) {
   supports_masking_ = true;
   take_options(options);
-  check_rate(*this, "stddev", stddev_);
+  GaussianNoiseLayer::fields_changed();
 }
 
 void GaussianNoiseLayer::visit_fields(FieldVisitor& visitor) {
@@ -35,7 +35,7 @@ GaussianDropoutLayer::GaussianDropoutLayer(double rate, GaussianOptions options)
     : SeededLayer(options.seed), rate_(rate) {
   supports_masking_ = true;
   take_options(options);
-  check_rate(*this, "rate", rate_);
+  GaussianDropoutLayer::fields_changed();
 }
 
 void GaussianDropoutLayer::visit_fields(FieldVisitor& visitor) {
