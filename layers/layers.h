@@ -39,6 +39,7 @@
 #include "cohort/layers/normalization/group_normalization.h"
 #include "cohort/layers/normalization/layer_normalization.h"
 #include "cohort/layers/normalization/rms_normalization.h"
+#include "cohort/layers/normalization/spectral_normalization.h"
 #include "cohort/layers/normalization/unit_normalization.h"
 #include "cohort/layers/pooling/adaptive_pooling.h"
 #include "cohort/layers/pooling/average_pooling.h"

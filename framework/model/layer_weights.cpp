@@ -2,6 +2,7 @@
 
 #include "cohort/graph/trace.h"
 #include "cohort/model/layer.h"
+#include "cohort/model/layer_call_scope.h"
 
 namespace cohort {
 
@@ -26,6 +27,17 @@ Variable Layer::add_weight(const std::string& name, const Shape& shape, WeightOp
   weights_.push_back({name, variable, options.regularizer, options.trainable});
   own_weights_.emplace_back(name, variable);
   return variable;
+}
+
+Variable LayerCallScope::share_weight(Layer& outer, const Layer& inner, const std::string& name) {
+  for (const Layer::Weight& weight : inner.weights_) {
+    if (weight.name != name) continue;
+    outer.weights_.push_back(weight);
+    outer.own_weights_.emplace_back(name, weight.variable);
+    return weight.variable;
+  }
+  throw not_found(outer.class_name() + " '" + outer.name() + "'", "the layer inside must have the weight",
+                  {{"weight", name}, {"layer", inner.class_name() + " '" + inner.name() + "'"}});
 }
 
 void Layer::set_trainable(bool trainable) {

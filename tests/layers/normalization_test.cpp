@@ -5,11 +5,15 @@
 
 #include "cohort/autodiff/tape.h"
 #include "cohort/graph/function.h"
+#include "cohort/layers/core/dense.h"
+#include "cohort/layers/core/identity.h"
 #include "cohort/layers/normalization/batch_normalization.h"
 #include "cohort/layers/normalization/group_normalization.h"
 #include "cohort/layers/normalization/layer_normalization.h"
 #include "cohort/layers/normalization/rms_normalization.h"
+#include "cohort/layers/normalization/spectral_normalization.h"
 #include "cohort/layers/normalization/unit_normalization.h"
+#include "cohort/model/regularizers.h"
 #include "tests/support/op_check.h"
 
 namespace cohort::layers {
@@ -76,6 +80,25 @@ TEST(Normalization, WrongShapesAndOptionsAreErrors) {
   test::expect_error([] { RMSNormalization({.axis = {2}})(counting({2, 3})); }, {"RMSNormalization", "axis=2"});
   test::expect_error([] { GroupNormalization(0); }, {"GroupNormalization", "groups=0"});
   test::expect_error([] { GroupNormalization(4)(counting({2, 6})); }, {"divide", "groups=4", "(2, 6)"});
+  test::expect_error([] { SpectralNormalization(Dense(2), 0); }, {"power_iterations=0"});
+  const SpectralNormalization nothing_inside{Identity()};
+  test::expect_error([&] { nothing_inside(counting({2, 3})); }, {"SpectralNormalization", "kernel or embeddings"});
+}
+
+TEST(SpectralNormalization, DividesTheKernelByItsLargestSingularValue) {
+  const SpectralNormalization wrapped(Dense(2, {.use_bias = false, .kernel_regularizer = regularizers::L2(1.0)}), 20);
+  wrapped->ensure_built({{1, 2}});
+  wrapped->set_weights({Tensor::of<float>({3, 0, 0, 1}, {2, 2}), Tensor::of<float>({1, 1}, {1, 2})});
+  test::expect_values(wrapped(Tensor::of<float>({1, 1}, {1, 2}), {.training = true}), {1, 1.0 / 3}, 1e-4);
+  test::expect_values(wrapped->weights()[0].value(), {1, 0, 0, 1.0 / 3}, 1e-4);
+  EXPECT_EQ(wrapped->weights().size(), 2u);
+  ASSERT_EQ(wrapped->losses().size(), 1u);
+  EXPECT_NEAR(wrapped->losses()[0].item<double>(), 1 + 1.0 / 9, 1e-3);
+}
+
+TEST(SpectralNormalization, AKernelOfZerosStays) {
+  const SpectralNormalization wrapped(Dense(2, {.use_bias = false, .kernel_initializer = "zeros"}));
+  test::expect_values(wrapped(Tensor::of<float>({1, 1}, {1, 2}), {.training = true}), {0, 0}, 0);
 }
 
 }  // namespace

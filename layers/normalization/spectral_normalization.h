@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "cohort/layers/name_option.h"
+#include "cohort/model/layer.h"
+
+namespace cohort::layers {
+
+// Wraps a layer with a kernel (or embeddings) and, in training, divides that by an estimate of its largest singular
+// value before each call; `power_iterations` make the estimate, from a vector that is kept.
+class SpectralNormalizationLayer : public Layer {
+ public:
+  SpectralNormalizationLayer() = default;
+  explicit SpectralNormalizationLayer(Ref<Layer> layer, std::int64_t power_iterations = 1, NameOption options = {});
+  std::string class_name() const override { return "SpectralNormalization"; }
+  void visit_fields(FieldVisitor& visitor) override;
+  void fields_changed() override;
+  void build(const Shape& input) override;
+  Tensor call(const Tensor& input, const CallContext& context) override;
+
+ private:
+  void normalize_kernel();
+  Ref<Layer> layer_;
+  std::int64_t power_iterations_ = 1;
+  Variable kernel_, vector_u_;
+};
+
+struct SpectralNormalization : LayerHandle<SpectralNormalizationLayer> {
+  explicit SpectralNormalization(Ref<Layer> layer, std::int64_t power_iterations = 1, NameOption options = {})
+      : LayerHandle<SpectralNormalizationLayer>(
+            std::make_shared<SpectralNormalizationLayer>(std::move(layer), power_iterations, std::move(options))) {}
+};
+
+}  // namespace cohort::layers
