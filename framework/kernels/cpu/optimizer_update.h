@@ -50,9 +50,12 @@ using UpdateReal = std::conditional_t<std::is_same_v<T, double>, double, float>;
 // One pass over memory: reads each element of the gradient, the variable and its slots, applies the rule, writes back.
 // The rule is made for this step's scalars: rule(gradient, variable, slots...).
 template <class T, int kSlots, class Rule>
-void update_piece(const Rule& rule, T* variable, const std::array<T*, kSlots>& slots, const T* gradient,
+void update_piece(const Rule& given_rule, T* variable, const std::array<T*, kSlots>& given_slots, const T* gradient,
                   std::int64_t begin, std::int64_t end) {
   using Real = UpdateReal<T>;
+  // Copies that nothing points to: as far as the compiler knows, what is written might change the originals.
+  const Rule rule = given_rule;
+  const std::array<T*, kSlots> slots = given_slots;
 #pragma GCC ivdep
   for (std::int64_t i = begin; i < end; ++i) {
     Real value = static_cast<Real>(variable[i]);
