@@ -24,7 +24,12 @@ DotLayer::DotLayer(ops::Axes axes, DotOptions options) : axes_(std::move(axes)),
 
 void DotLayer::visit_fields(FieldVisitor& visitor) {
   Layer::visit_fields(visitor);
-  visitor.field("axes", axes_.values);
+  // Keras takes a list of two or a number, not a list of one.
+  if (!visitor.reads_config() && axes_.values.size() == 1) {
+    visitor.field("axes", axes_.values[0]);
+  } else {
+    visitor.field("axes", axes_.values);
+  }
   visitor.field("normalize", options_.normalize);
 }
 

@@ -10,6 +10,7 @@
 #include "cohort/layers/merging/minimum.h"
 #include "cohort/layers/merging/multiply.h"
 #include "cohort/layers/merging/subtract.h"
+#include "cohort/saving/config_json.h"
 #include "tests/support/op_check.h"
 
 namespace cohort::layers {
@@ -48,6 +49,7 @@ TEST(Dot, SumsOverOneAxisOfEach) {
   const Tensor a = Tensor::of<float>({1, 2, 3, 4}, {1, 2, 2}), b = Tensor::of<float>({5, 6}, {1, 2});
   test::expect_tensor(Dot({2, 1})({a, b}), float32, {1, 2}, {17, 39});
   test::expect_tensor(Dot(1)({b, b}), float32, {1, 1}, {61});
+  EXPECT_NE(config_to_json(*Dot(1)).find("\"axes\":1"), std::string::npos);
   test::expect_tensor(Dot(1, {.normalize = true})({b, b}), float32, {1, 1}, {1});
 }
 
