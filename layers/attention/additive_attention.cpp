@@ -5,10 +5,10 @@
 
 namespace cohort::layers {
 
-AdditiveAttentionLayer::AdditiveAttentionLayer(AdditiveAttentionOptions options) {
+AdditiveAttentionLayer::AdditiveAttentionLayer(AdditiveAttentionOptions options)
+    : AttentionLayer({.seed = options.seed}) {
   options_.use_scale = options.use_scale;
   options_.dropout = options.dropout;
-  options_.seed = options.seed;
   take_options(options);
   fields_changed();
 }
@@ -17,7 +17,7 @@ void AdditiveAttentionLayer::visit_fields(FieldVisitor& visitor) {
   Layer::visit_fields(visitor);
   visitor.field("use_scale", options_.use_scale);
   visitor.field("dropout", options_.dropout);
-  visitor.field("seed", options_.seed);
+  visit_seed(visitor);
 }
 
 void AdditiveAttentionLayer::make_weights(const Shape& query) {

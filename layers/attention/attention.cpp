@@ -1,6 +1,5 @@
 #include "cohort/layers/attention/attention.h"
 
-#include "cohort/core/random.h"
 #include "cohort/layers/attention/attention_masks.h"
 #include "cohort/layers/layer_checks.h"
 #include "cohort/ops/array.h"
@@ -21,7 +20,7 @@ Tensor mask_at(const Element& masks, std::size_t i) {
 
 }  // namespace
 
-AttentionLayer::AttentionLayer(AttentionOptions options) : options_(std::move(options)) {
+AttentionLayer::AttentionLayer(AttentionOptions options) : SeededLayer(options.seed), options_(std::move(options)) {
   take_options(options_);
   AttentionLayer::fields_changed();
 }
@@ -31,7 +30,7 @@ void AttentionLayer::visit_fields(FieldVisitor& visitor) {
   visitor.field("use_scale", options_.use_scale);
   visitor.field("score_mode", options_.score_mode);
   visitor.field("dropout", options_.dropout);
-  visitor.field("seed", options_.seed);
+  visit_seed(visitor);
 }
 
 void AttentionLayer::fields_changed() {
@@ -39,10 +38,8 @@ void AttentionLayer::fields_changed() {
     throw invalid_argument(class_name(), "score_mode must be 'dot' or 'concat'",
                            {{"score_mode", "'" + options_.score_mode + "'"}});
   }
-  if (!(options_.dropout >= 0.0 && options_.dropout <= 1.0)) {
-    throw invalid_argument(class_name(), "dropout must lie in [0, 1]", {{"dropout", options_.dropout}});
-  }
-  seed_ = options_.seed ? static_cast<std::uint64_t>(*options_.seed) : next_op_seed();
+  check_rate(*this, "dropout", options_.dropout);
+  choose_seed();
 }
 
 void AttentionLayer::check_inputs(const std::vector<Shape>& inputs) const {
@@ -101,8 +98,7 @@ Element AttentionLayer::call_element(const Element& inputs, const CallContext& c
   }
   weights = ops::softmax(weights, -1);
   if (context.training && options_.dropout > 0.0) {
-    const auto seed = static_cast<std::int64_t>(hash_combine(seed_, calls_.fetch_add(1)) >> 1);
-    weights = ops::dropout(weights, options_.dropout, seed);
+    weights = ops::dropout(weights, options_.dropout, next_seed());
   }
   Tensor output = ops::matmul(weights, value);
   if (query_mask.defined()) output = ops::where(ops::expand_dims(query_mask, -1), output, 0.0);

@@ -1,12 +1,12 @@
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "cohort/layers/seeded_layer.h"
 #include "cohort/model/layer.h"
 
 namespace cohort::layers {
@@ -22,7 +22,7 @@ struct AttentionOptions {
 
 // Called with [query, value] or [query, value, key]: query (batch, steps, size), value (batch, keys, value size), key
 // (batch, keys, size) to (batch, steps, value size), the mean of the values weighted by softmax of the scores.
-class AttentionLayer : public Layer {
+class AttentionLayer : public SeededLayer {
  public:
   explicit AttentionLayer(AttentionOptions options = {});
   std::string class_name() const override { return "Attention"; }
@@ -42,10 +42,6 @@ class AttentionLayer : public Layer {
 
   AttentionOptions options_;
   Variable scale_, concat_score_weight_;
-
- private:
-  std::uint64_t seed_ = 0;
-  std::atomic<std::uint64_t> calls_ = 0;
 };
 
 struct Attention : LayerHandle<AttentionLayer> {

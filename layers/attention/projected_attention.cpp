@@ -2,7 +2,6 @@
 
 #include <cmath>
 
-#include "cohort/core/random.h"
 #include "cohort/graph/trace.h"
 #include "cohort/layers/attention/attention_masks.h"
 #include "cohort/layers/layer_checks.h"
@@ -58,13 +57,11 @@ void ProjectedAttentionLayer::visit_fields(FieldVisitor& visitor) {
   visitor.field("activity_regularizer", fields_.activity_regularizer);
   visitor.field("kernel_constraint", fields_.kernel_constraint);
   visitor.field("bias_constraint", fields_.bias_constraint);
-  visitor.field("seed", fields_.seed);
+  visit_seed(visitor);
 }
 
 void ProjectedAttentionLayer::fields_changed() {
-  if (!(fields_.dropout >= 0.0 && fields_.dropout <= 1.0)) {
-    throw invalid_argument(class_name(), "dropout must lie in [0, 1]", {{"dropout", fields_.dropout}});
-  }
+  check_rate(*this, "dropout", fields_.dropout);
   if (fields_.sliding_window && *fields_.sliding_window <= 0) {
     throw invalid_argument(class_name(), "sliding_window must be positive",
                            {{"sliding_window", *fields_.sliding_window}}, "Leave it out to see all keys.");
@@ -73,7 +70,7 @@ void ProjectedAttentionLayer::fields_changed() {
     throw invalid_argument(class_name(), "flash attention has no dropout", {{"dropout", fields_.dropout}},
                            "Leave flash_attention or dropout out.");
   }
-  seed_ = fields_.seed ? static_cast<std::uint64_t>(*fields_.seed) : next_op_seed();
+  choose_seed();
 }
 
 std::vector<std::string> ProjectedAttentionLayer::argument_names() const {
@@ -120,11 +117,6 @@ Ref<EinsumDenseLayer> ProjectedAttentionLayer::projection(const char* name, cons
   const NameScope scope(name);
   made->ensure_built({input});
   return made;
-}
-
-// As Dropout's: calls differ from one another, a traced call keeps its seed.
-std::int64_t ProjectedAttentionLayer::next_seed() {
-  return static_cast<std::int64_t>(hash_combine(seed_, calls_.fetch_add(1)) >> 1);
 }
 
 Element ProjectedAttentionLayer::call_element(const Element& inputs, const CallContext& context) {

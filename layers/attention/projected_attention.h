@@ -1,19 +1,19 @@
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "cohort/layers/core/einsum_dense.h"
+#include "cohort/layers/seeded_layer.h"
 #include "cohort/model/layer.h"
 
 namespace cohort::layers {
 
 // What MultiHeadAttention and GroupQueryAttention share: query, key and value are projected, each step takes the mean
 // of the values weighted by softmax(query . key / sqrt(size)), and the result is projected.
-class ProjectedAttentionLayer : public Layer {
+class ProjectedAttentionLayer : public SeededLayer {
  public:
   void visit_fields(FieldVisitor& visitor) override;
   void fields_changed() override;
@@ -32,7 +32,6 @@ class ProjectedAttentionLayer : public Layer {
     Ref<Regularizer> kernel_regularizer, bias_regularizer, activity_regularizer;
     Ref<Constraint> kernel_constraint, bias_constraint;
     bool use_gate = false;
-    std::optional<std::int64_t> seed = std::nullopt;
   };
   struct Projected {
     Tensor query, key, value;
@@ -44,7 +43,8 @@ class ProjectedAttentionLayer : public Layer {
 
   template <class Options>
   explicit ProjectedAttentionLayer(const Options& options)
-      : fields_{options.dropout,
+      : SeededLayer(options.seed),
+        fields_{options.dropout,
                 options.use_bias,
                 options.sliding_window,
                 options.flash_attention,
@@ -55,8 +55,7 @@ class ProjectedAttentionLayer : public Layer {
                 options.activity_regularizer,
                 options.kernel_constraint,
                 options.bias_constraint,
-                options.use_gate,
-                options.seed} {
+                options.use_gate} {
     supports_masking_ = true;
     take_options(options);
   }
@@ -86,9 +85,6 @@ class ProjectedAttentionLayer : public Layer {
  private:
   Tensor fused(const Projected& projected, const Weighing& weighing);
   Tensor spelled_out(const Projected& projected, const Weighing& weighing, Tensor& scores);
-  std::int64_t next_seed();
-  std::uint64_t seed_ = 0;
-  std::atomic<std::uint64_t> calls_ = 0;
 };
 
 }  // namespace cohort::layers
