@@ -2,7 +2,7 @@
 #include <limits>
 
 #include "cohort/core/error.h"
-#include "cohort/core/nested_lists.h"
+#include "cohort/core/rare_fields.h"
 #include "cohort/saving/config_json.h"
 #include "cohort/saving/config_json_impl.h"
 
@@ -15,7 +15,7 @@ constexpr int kMaxDepth = 100;
 constexpr int kMaxTextDepth = 250;
 constexpr std::size_t kShownLength = 100;
 
-class Reader : public FieldVisitor, public NestedListVisitor {
+class Reader : public FieldVisitor, public RareFieldVisitor {
  public:
   Reader(const Configurable& object, const Json& config, int depth)
       : who_(object.class_name()), config_(config), depth_(depth) {}
@@ -30,7 +30,8 @@ class Reader : public FieldVisitor, public NestedListVisitor {
   void field(const char* name, std::vector<std::int64_t>& value) override { read(name, value, &Reader::integers); }
   void field(const char* name, std::vector<double>& value) override { read(name, value, &Reader::numbers); }
   void field(const char* name, std::vector<std::string>& value) override { read(name, value, &Reader::texts); }
-  void nested_field(const char* name, NestedLists& value) override { read(name, value, &Reader::lists_of_integers); }
+  void rare_field(const char* name, NestedLists& value) override { read(name, value, &Reader::lists_of_integers); }
+  void rare_field(const char* name, std::optional<NumberDict>& value) override { read(name, value, &Reader::dict); }
   void field(const char* name, std::optional<bool>& value) override { read(name, value, &Reader::boolean); }
   void field(const char* name, std::optional<std::int64_t>& value) override { read(name, value, &Reader::integer); }
   void field(const char* name, std::optional<double>& value) override { read(name, value, &Reader::number); }
@@ -152,6 +153,14 @@ class Reader : public FieldVisitor, public NestedListVisitor {
     if (!json.is_array()) refuse(name, "a list of integers", json);
     std::vector<std::int64_t> values;
     for (const Json& each : json) values.push_back(integer(name, each));
+    return values;
+  }
+  NumberDict dict(const char* name, const Json& json) const {
+    if (!json.is_object()) refuse(name, "a dict of numbers", json);
+    NumberDict values;
+    for (const auto& [key, value] : json.items()) {
+      if (!value.is_null()) values[key] = number(name, value);
+    }
     return values;
   }
   NestedLists lists_of_integers(const char* name, const Json& json) const {

@@ -1,7 +1,7 @@
 #include <cmath>
 
 #include "cohort/core/error.h"
-#include "cohort/core/nested_lists.h"
+#include "cohort/core/rare_fields.h"
 #include "cohort/saving/config_json.h"
 #include "cohort/saving/config_json_impl.h"
 
@@ -19,7 +19,7 @@ Json to_list(const Shape& shape) {
   return list;
 }
 
-class Writer : public FieldVisitor, public NestedListVisitor {
+class Writer : public FieldVisitor, public RareFieldVisitor {
  public:
   explicit Writer(const Configurable& object) : object_(object) {}
   Json take() { return std::move(config_); }
@@ -39,7 +39,8 @@ class Writer : public FieldVisitor, public NestedListVisitor {
   void field(const char* name, std::vector<std::int64_t>& value) override { config_[name] = value; }
   void field(const char* name, std::vector<double>& value) override { config_[name] = finite(name, value); }
   void field(const char* name, std::vector<std::string>& value) override { config_[name] = value; }
-  void nested_field(const char* name, NestedLists& value) override { config_[name] = value; }
+  void rare_field(const char* name, NestedLists& value) override { config_[name] = value; }
+  void rare_field(const char* name, std::optional<NumberDict>& value) override { config_[name] = or_null(value); }
   void field(const char* name, std::optional<bool>& value) override { config_[name] = or_null(value); }
   void field(const char* name, std::optional<std::int64_t>& value) override { config_[name] = or_null(value); }
   void field(const char* name, std::optional<double>& value) override {

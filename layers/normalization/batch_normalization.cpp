@@ -1,5 +1,8 @@
 #include "cohort/layers/normalization/batch_normalization.h"
 
+#include <cmath>
+#include <vector>
+
 #include "cohort/layers/layer_checks.h"
 #include "cohort/ops/array.h"
 #include "cohort/ops/creation.h"
@@ -21,11 +24,18 @@ std::vector<std::int64_t> all_axes_but(int axis, int rank) {
   return axes;
 }
 
+// Updates by differences add up where several workers send theirs to one variable.
+void follow(Variable& moving, const Tensor& seen, double momentum) {
+  const Tensor value = moving.value();
+  moving.assign_sub((value - ops::cast(ops::stop_gradient(seen), value.dtype())) * (1.0 - momentum));
+}
+
 }  // namespace
 
 BatchNormalizationLayer::BatchNormalizationLayer(BatchNormalizationOptions options) : options_(std::move(options)) {
   supports_masking_ = true;
   take_options(options_);
+  BatchNormalizationLayer::fields_changed();
 }
 
 void BatchNormalizationLayer::visit_fields(FieldVisitor& visitor) {
@@ -44,16 +54,30 @@ void BatchNormalizationLayer::visit_fields(FieldVisitor& visitor) {
   visitor.field("beta_constraint", options_.beta_constraint);
   visitor.field("gamma_constraint", options_.gamma_constraint);
   visitor.field("synchronized", options_.synchronized);
-  visitor.field("renorm", renorm_);
-  visitor.field("renorm_clipping", renorm_clipping_);
-  visitor.field("renorm_momentum", renorm_momentum_);
+  visitor.field("renorm", options_.renorm);
+  visit_rare(visitor, "renorm_clipping", options_.renorm_clipping);
+  visitor.field("renorm_momentum", options_.renorm_momentum);
 }
 
 void BatchNormalizationLayer::fields_changed() {
-  if (renorm_) {
-    throw unimplemented(class_name(), "batch renormalization is not supported", {{"renorm", true}},
-                        "Set renorm to false.");
+  if (!options_.renorm) return;
+  if (!options_.renorm_clipping) options_.renorm_clipping.emplace();
+  const NumberDict& clipping = *options_.renorm_clipping;
+  for (const auto& [key, value] : clipping) {
+    if (key == "rmax" || key == "rmin" || (key == "dmax" && value >= 0)) continue;
+    throw invalid_argument(
+        class_name(), "renorm_clipping has the keys 'rmax', 'rmin' and 'dmax', which is not negative", {{key, value}});
   }
+  if (clipping.contains("rmax") && clipping.contains("rmin") && clipping.at("rmax") < clipping.at("rmin")) {
+    throw invalid_argument(class_name(), "rmax must not be below rmin",
+                           {{"rmax", clipping.at("rmax")}, {"rmin", clipping.at("rmin")}});
+  }
+}
+
+Variable BatchNormalizationLayer::add_statistic(const char* name, const Shape& channels,
+                                                const Ref<Initializer>& initializer) {
+  return add_weight(name, channels,
+                    {.initializer = initializer, .dtype = dtype(), .trainable = false, .autocast = false});
 }
 
 void BatchNormalizationLayer::build(const Shape& input) {
@@ -78,37 +102,66 @@ void BatchNormalizationLayer::build(const Shape& input) {
                         .constraint = options_.beta_constraint,
                         .autocast = false});
   }
-  moving_mean_ = add_weight(
-      "moving_mean", channels,
-      {.initializer = options_.moving_mean_initializer, .dtype = dtype(), .trainable = false, .autocast = false});
-  moving_variance_ = add_weight(
-      "moving_variance", channels,
-      {.initializer = options_.moving_variance_initializer, .dtype = dtype(), .trainable = false, .autocast = false});
+  moving_mean_ = add_statistic("moving_mean", channels, options_.moving_mean_initializer);
+  moving_variance_ = add_statistic("moving_variance", channels, options_.moving_variance_initializer);
+  if (!options_.renorm) return;
+  // Deviations begin as the roots of variances.
+  const auto root = [](const Variable& variable) { write_now(variable, ops::sqrt(read_now(variable))); };
+  moving_stddev_ = add_statistic("moving_stddev", channels, options_.moving_variance_initializer);
+  root(moving_stddev_);
+  renorm_mean_ = add_statistic("renorm_mean", channels, options_.moving_mean_initializer);
+  renorm_stddev_ = add_statistic("renorm_stddev", channels, options_.moving_variance_initializer);
+  root(renorm_stddev_);
 }
 
-// Updates by differences add up where several workers send theirs to one variable.
-void BatchNormalizationLayer::follow(const Tensor& mean, const Tensor& variance) {
-  const double step = 1.0 - options_.momentum;
-  const auto update = [step](Variable& moving, const Tensor& seen) {
-    const Tensor value = moving.value();
-    moving.assign_sub((value - ops::cast(ops::stop_gradient(seen), value.dtype())) * step);
-  };
-  update(moving_mean_, mean);
-  update(moving_variance_, variance);
-}
-
-Tensor BatchNormalizationLayer::normalize(const Tensor& x, const Tensor& mean, const Tensor& variance) const {
+Tensor BatchNormalizationLayer::normalize(const Tensor& x, const Statistics& statistics) const {
   const int axis = normalize_axis(options_.axis, x.rank(), "axis");
   const auto along = [&](const Tensor& vector) {
     std::vector<std::int64_t> shape(static_cast<std::size_t>(x.rank()), 1);
     shape[static_cast<std::size_t>(axis)] = -1;
     return axis == x.rank() - 1 ? vector : ops::reshape(vector, shape);
   };
-  Tensor factor = ops::rsqrt(variance + options_.epsilon);
-  if (options_.scale) factor = factor * ops::cast(gamma_, x.dtype());
-  Tensor shift = -(mean * factor);
-  if (options_.center) shift = shift + ops::cast(beta_, x.dtype());
+  Tensor factor = ops::rsqrt(statistics.variance + options_.epsilon);
+  if (statistics.gamma.defined()) factor = factor * statistics.gamma;
+  Tensor shift = -(statistics.mean * factor);
+  if (statistics.beta.defined()) shift = shift + statistics.beta;
   return x * along(factor) + along(shift);
+}
+
+BatchNormalizationLayer::Statistics BatchNormalizationLayer::moments(const Tensor& x, const Tensor& mask) const {
+  const int axis = normalize_axis(options_.axis, x.rank(), "axis");
+  const ops::Axes axes(all_axes_but(axis, x.rank()));
+  if (!mask.defined()) return {ops::mean(x, axes), ops::variance(x, axes), {}, {}};
+  const Tensor counts = ops::broadcast_like(ops::expand_dims(ops::cast(mask, DType::Bool), -1), x);
+  const Tensor weight = ops::sum(ops::cast(counts, x.dtype()), axes, ops::keep_dims) + kSmall;
+  const Tensor mean = ops::sum(ops::where(counts, x, 0.0), axes, ops::keep_dims) / weight;
+  const Tensor squares = ops::square(ops::where(counts, x - mean, 0.0));
+  return {ops::reshape(mean, {-1}), ops::sum(squares, axes) / ops::reshape(weight, {-1}), {}, {}};
+}
+
+// Corrects gamma and beta by how far the batch is from the statistics kept for this, and lets these follow it.
+void BatchNormalizationLayer::renormalize(Statistics& batch) {
+  const DType type = batch.mean.dtype();
+  const Tensor mean = ops::stop_gradient(batch.mean);
+  const Tensor stddev = ops::sqrt(ops::stop_gradient(batch.variance) + options_.epsilon);
+  const Tensor kept = ops::maximum(ops::cast(renorm_stddev_, type), std::sqrt(options_.epsilon));
+  Tensor r = stddev / kept, d = (mean - ops::cast(renorm_mean_, type)) / kept;
+  const NumberDict& clipping = *options_.renorm_clipping;
+  if (clipping.contains("rmin")) r = ops::maximum(r, clipping.at("rmin"));
+  if (clipping.contains("rmax")) r = ops::minimum(r, clipping.at("rmax"));
+  if (clipping.contains("dmax")) d = ops::clip(d, -clipping.at("dmax"), clipping.at("dmax"));
+  Tensor beta = batch.gamma.defined() ? d * batch.gamma : d;
+  if (batch.beta.defined()) beta = beta + batch.beta;
+  batch.gamma = batch.gamma.defined() ? r * batch.gamma : r;
+  batch.beta = beta;
+
+  follow(renorm_mean_, mean, options_.renorm_momentum);
+  follow(renorm_stddev_, stddev, options_.renorm_momentum);
+  follow(moving_mean_, mean, options_.momentum);
+  const Tensor moving = moving_stddev_.value();
+  const Tensor moved = moving - (moving - ops::cast(stddev, moving.dtype())) * (1.0 - options_.momentum);
+  moving_stddev_.assign(moved);
+  moving_variance_.assign(ops::relu(moved * moved - options_.epsilon));
 }
 
 Tensor BatchNormalizationLayer::call(const Tensor& input, const CallContext& context) {
@@ -128,25 +181,29 @@ Tensor BatchNormalizationLayer::call(const Tensor& input, const CallContext& con
     throw invalid_argument(title(*this), "the mask must have all axes of the input but the last",
                            {{"mask.shape", mask.shape()}, {"input.shape", x.shape()}});
   }
+  const Tensor gamma = options_.scale ? ops::cast(gamma_, x.dtype()) : Tensor();
+  const Tensor beta = options_.center ? ops::cast(beta_, x.dtype()) : Tensor();
   if (!context.training || !trainable()) {
-    return ops::cast(normalize(x, ops::cast(moving_mean_, x.dtype()), ops::cast(moving_variance_, x.dtype())), result);
+    const Tensor mean = ops::cast(moving_mean_, x.dtype()), variance = ops::cast(moving_variance_, x.dtype());
+    return ops::cast(normalize(x, {mean, variance, gamma, beta}), result);
   }
-  if (!mask.defined()) {
-    const Tensor gamma = options_.scale ? ops::cast(gamma_, x.dtype()) : ops::ones(channels, x.dtype());
-    const Tensor beta = options_.center ? ops::cast(beta_, x.dtype()) : ops::zeros(channels, x.dtype());
-    const ops::BatchNormResult batch = ops::batch_norm(x, gamma, beta, axis, options_.epsilon);
-    follow(batch.mean, batch.variance);
+  if (!mask.defined() && !options_.renorm) {
+    const ops::BatchNormResult batch =
+        ops::batch_norm(x, gamma.defined() ? gamma : ops::ones(channels, x.dtype()),
+                        beta.defined() ? beta : ops::zeros(channels, x.dtype()), axis, options_.epsilon);
+    follow(moving_mean_, batch.mean, options_.momentum);
+    follow(moving_variance_, batch.variance, options_.momentum);
     return ops::cast(batch.output, result);
   }
-  const ops::Axes axes(all_axes_but(axis, x.rank()));
-  const Tensor counts = ops::broadcast_like(ops::expand_dims(ops::cast(mask, DType::Bool), -1), x);
-  const Tensor weight = ops::sum(ops::cast(counts, x.dtype()), axes, ops::keep_dims) + kSmall;
-  const Tensor mean = ops::sum(ops::where(counts, x, 0.0), axes, ops::keep_dims) / weight;
-  const Tensor squares = ops::square(ops::where(counts, x - mean, 0.0));
-  const Tensor mean_vector = ops::reshape(mean, {-1});
-  const Tensor variance = ops::sum(squares, axes) / ops::reshape(weight, {-1});
-  follow(mean_vector, variance);
-  return ops::cast(normalize(x, mean_vector, variance), result);
+  Statistics batch = moments(x, mask);
+  batch.gamma = gamma, batch.beta = beta;
+  if (options_.renorm) {
+    renormalize(batch);
+  } else {
+    follow(moving_mean_, batch.mean, options_.momentum);
+    follow(moving_variance_, batch.variance, options_.momentum);
+  }
+  return ops::cast(normalize(x, batch), result);
 }
 
 namespace {

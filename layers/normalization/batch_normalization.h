@@ -1,10 +1,9 @@
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
-#include <vector>
 
+#include "cohort/core/rare_fields.h"
 #include "cohort/model/layer.h"
 
 namespace cohort::layers {
@@ -23,6 +22,11 @@ struct BatchNormalizationOptions {
   Ref<Regularizer> gamma_regularizer = {};
   Ref<Constraint> beta_constraint = {};
   Ref<Constraint> gamma_constraint = {};
+  // Batch renormalization: in training too, outputs are brought near what the moving statistics would give, by factors
+  // held within "rmin", "rmax" and by shifts within "dmax".
+  bool renorm = false;
+  std::optional<NumberDict> renorm_clipping = std::nullopt;
+  double renorm_momentum = 0.99;
   // Kept in configs. Statistics are those of the batch this replica sees: equal to synchronized ones where there is one
   // replica, as on one machine or on parameter-server workers, which never wait for each other.
   bool synchronized = false;
@@ -42,13 +46,17 @@ class BatchNormalizationLayer : public Layer {
   Tensor call(const Tensor& input, const CallContext& context) override;
 
  private:
-  Tensor normalize(const Tensor& x, const Tensor& mean, const Tensor& variance) const;
-  void follow(const Tensor& mean, const Tensor& variance);
+  // What x is normalized with, and scaled and shifted by afterwards; both or one of the latter may be undefined.
+  struct Statistics {
+    Tensor mean, variance, gamma, beta;
+  };
+  Tensor normalize(const Tensor& x, const Statistics& statistics) const;
+  Statistics moments(const Tensor& x, const Tensor& mask) const;
+  void renormalize(Statistics& batch);
+  Variable add_statistic(const char* name, const Shape& channels, const Ref<Initializer>& initializer);
   BatchNormalizationOptions options_;
-  bool renorm_ = false;
-  std::optional<std::vector<double>> renorm_clipping_;
-  double renorm_momentum_ = 0.99;
   Variable gamma_, beta_, moving_mean_, moving_variance_;
+  Variable moving_stddev_, renorm_mean_, renorm_stddev_;  // of batch renormalization
 };
 
 struct BatchNormalization : LayerHandle<BatchNormalizationLayer> {

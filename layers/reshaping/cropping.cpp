@@ -1,6 +1,6 @@
 #include "cohort/layers/reshaping/cropping.h"
 
-#include "cohort/core/nested_lists.h"
+#include "cohort/core/rare_fields.h"
 #include "cohort/layers/spatial.h"
 #include "cohort/ops/slicing.h"
 
@@ -17,7 +17,7 @@ void CroppingLayer::visit_fields(FieldVisitor& visitor) {
   if (axes_ == 1) {
     visitor.field("cropping", cropping_.sizes[0]);
   } else {
-    visit_nested(visitor, "cropping", cropping_.sizes);
+    visit_rare(visitor, "cropping", cropping_.sizes);
   }
   if (axes_ > 1) visitor.field("data_format", options_.data_format);
 }

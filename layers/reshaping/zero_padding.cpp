@@ -1,6 +1,6 @@
 #include "cohort/layers/reshaping/zero_padding.h"
 
-#include "cohort/core/nested_lists.h"
+#include "cohort/core/rare_fields.h"
 #include "cohort/layers/spatial.h"
 #include "cohort/ops/slicing.h"
 
@@ -17,7 +17,7 @@ void ZeroPaddingLayer::visit_fields(FieldVisitor& visitor) {
   if (axes_ == 1) {
     visitor.field("padding", padding_.sizes[0]);
   } else {
-    visit_nested(visitor, "padding", padding_.sizes);
+    visit_rare(visitor, "padding", padding_.sizes);
   }
   visitor.field("data_format", options_.data_format);
 }

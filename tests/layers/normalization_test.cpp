@@ -75,6 +75,16 @@ TEST(Normalization, WrongShapesAndOptionsAreErrors) {
         BatchNormalization()(counting({2, 3, 4}), {.training = true, .mask = Tensor::full({2}, 1, boolean)});
       },
       {"BatchNormalization", "mask", "(2,)"});
+  test::expect_error(
+      [] {
+        BatchNormalization({.renorm = true, .renorm_clipping = NumberDict{{"max", 1}}});
+      },
+      {"BatchNormalization", "'rmax'", "max=1"});
+  test::expect_error(
+      [] {
+        BatchNormalization({.renorm = true, .renorm_clipping = NumberDict{{"rmax", 1}, {"rmin", 2}}});
+      },
+      {"BatchNormalization", "below rmin", "rmin=2"});
   test::expect_error([] { LayerNormalization({.axis = 3})(counting({2, 3})); }, {"LayerNormalization", "axis=3"});
   test::expect_error([] { UnitNormalization({.axis = {-3}})(counting({2, 3})); }, {"UnitNormalization", "axis=-3"});
   test::expect_error([] { RMSNormalization({.axis = {2}})(counting({2, 3})); }, {"RMSNormalization", "axis=2"});
