@@ -1,9 +1,16 @@
 #pragma once
 
 #include "cohort/losses/binary_crossentropy.h"
+#include "cohort/losses/binary_focal_crossentropy.h"
 #include "cohort/losses/categorical_crossentropy.h"
+#include "cohort/losses/categorical_focal_crossentropy.h"
+#include "cohort/losses/categorical_generalized_cross_entropy.h"
 #include "cohort/losses/categorical_hinge.h"
+#include "cohort/losses/circle.h"
 #include "cohort/losses/cosine_similarity.h"
+#include "cohort/losses/ctc.h"
+#include "cohort/losses/dice.h"
+#include "cohort/losses/function_loss.h"
 #include "cohort/losses/hinge.h"
 #include "cohort/losses/huber.h"
 #include "cohort/losses/kl_divergence.h"
@@ -15,3 +22,4 @@
 #include "cohort/losses/poisson.h"
 #include "cohort/losses/sparse_categorical_crossentropy.h"
 #include "cohort/losses/squared_hinge.h"
+#include "cohort/losses/tversky.h"

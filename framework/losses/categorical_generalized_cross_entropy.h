@@ -1,0 +1,37 @@
+#pragma once
+
+#include "cohort/losses/loss.h"
+
+namespace cohort::losses {
+
+struct CategoricalGeneralizedCrossEntropyOptions {
+  double q = 0.5;  // in (0, 1): towards 0 like the cross-entropy, towards 1 like the absolute error
+  std::string reduction = "sum_over_batch_size";
+  std::string name = "categorical_generalized_cross_entropy";
+};
+
+// (1 - p^q) / q for the probability p of the right class, which y_true (...) names by its number; y_pred are
+// probabilities (..., classes). Noisy labels move it less than the cross-entropy.
+Tensor categorical_generalized_cross_entropy(const Tensor& y_true, const Tensor& y_pred, double q);
+
+class CategoricalGeneralizedCrossEntropyLoss : public Loss {
+ public:
+  explicit CategoricalGeneralizedCrossEntropyLoss(CategoricalGeneralizedCrossEntropyOptions options = {});
+  std::string class_name() const override { return "CategoricalGeneralizedCrossEntropy"; }
+  void visit_fields(FieldVisitor& visitor) override;
+  void fields_changed() override;
+  Tensor call(const Tensor& y_true, const Tensor& y_pred) override;
+
+ protected:
+  bool labels_are_classes() const override { return true; }
+
+ private:
+  double q_;
+};
+
+struct CategoricalGeneralizedCrossEntropy : Loss::Handle<CategoricalGeneralizedCrossEntropyLoss> {
+  explicit CategoricalGeneralizedCrossEntropy(CategoricalGeneralizedCrossEntropyOptions options = {})
+      : Handle(std::make_shared<CategoricalGeneralizedCrossEntropyLoss>(std::move(options))) {}
+};
+
+}  // namespace cohort::losses

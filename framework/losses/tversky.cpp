@@ -1,0 +1,43 @@
+#include "cohort/losses/tversky.h"
+
+#include "cohort/losses/shape_checks.h"
+#include "cohort/ops/math.h"
+
+namespace cohort::losses {
+namespace {
+
+constexpr double kEpsilon = 1e-7;  // Keras's backend.epsilon()
+
+}  // namespace
+
+Tensor tversky(const Tensor& y_true, const Tensor& y_pred, double alpha, double beta, const ops::Axes& axis) {
+  check_same_shape("tversky", y_true, y_pred);
+  const Tensor target = ops::cast(y_true, y_pred.dtype());
+  const Tensor both = ops::sum(target * y_pred, axis);
+  const Tensor missing = ops::sum((1.0 - y_pred) * target, axis), surplus = ops::sum(y_pred * (1.0 - target), axis);
+  return 1.0 - both / (both + missing * alpha + surplus * beta + kEpsilon);
+}
+
+TverskyLoss::TverskyLoss(TverskyOptions options)
+    : Loss(options.name, options.reduction), options_(std::move(options)) {}
+
+void TverskyLoss::visit_fields(FieldVisitor& visitor) {
+  Loss::visit_fields(visitor);
+  visitor.field("alpha", options_.alpha);
+  visitor.field("beta", options_.beta);
+  visitor.field("axis", options_.axis);
+}
+
+Tensor TverskyLoss::call(const Tensor& y_true, const Tensor& y_pred) {
+  const auto [labels, predictions] = squeeze_or_expand_to_same_rank(y_true, y_pred);
+  return tversky(labels, predictions, options_.alpha, options_.beta,
+                 options_.axis ? ops::Axes(*options_.axis) : ops::Axes());
+}
+
+namespace {
+
+[[maybe_unused]] const bool registered =
+    Loss::registry().add("Tversky", [] { return std::make_shared<TverskyLoss>(); }, {"tversky"});
+
+}  // namespace
+}  // namespace cohort::losses
