@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "cohort/metrics/confusion.h"
+
+namespace cohort::metrics {
+
+struct AtConstraintOptions {
+  std::int64_t num_thresholds = 200;
+  std::optional<std::int64_t> class_id = std::nullopt;
+  std::string name = {};
+  DType dtype = DType::Float32;
+};
+
+// The best of one rate over all thresholds at which another is at least a given value.
+class AtConstraintMetric : public Metric {
+ public:
+  AtConstraintMetric(double value, AtConstraintOptions options, const char* default_name, const char* value_name);
+  void visit_fields(FieldVisitor& visitor) override;
+  void fields_changed() override;
+  void update_state(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight = {}) override;
+  Tensor result() override;
+
+ protected:
+  struct Rates {
+    Tensor constrained, best;
+  };
+  virtual Rates rates(const ConfusionCounts& counts) const = 0;
+
+ private:
+  void ensure_state();
+  double value_;
+  AtConstraintOptions options_;
+  const char* value_name_;
+  ConfusionRule rule_;
+  Variable true_positives_, false_positives_, true_negatives_, false_negatives_;
+};
+
+#define COHORT_AT_CONSTRAINT(Class, value, keras_name)                           \
+  class Class##Metric : public AtConstraintMetric {                              \
+   public:                                                                       \
+    explicit Class##Metric(double value = 0.5, AtConstraintOptions options = {}) \
+        : AtConstraintMetric(value, std::move(options), keras_name, #value) {}   \
+    std::string class_name() const override { return #Class; }                   \
+                                                                                 \
+   protected:                                                                    \
+    Rates rates(const ConfusionCounts& counts) const override;                   \
+  };                                                                             \
+  struct Class : Metric::Handle<Class##Metric> {                                 \
+    explicit Class(double value, AtConstraintOptions options = {})               \
+        : Handle(std::make_shared<Class##Metric>(value, std::move(options))) {}  \
+  };
+
+COHORT_AT_CONSTRAINT(SensitivityAtSpecificity, specificity, "sensitivity_at_specificity")
+COHORT_AT_CONSTRAINT(SpecificityAtSensitivity, sensitivity, "specificity_at_sensitivity")
+COHORT_AT_CONSTRAINT(PrecisionAtRecall, recall, "precision_at_recall")
+COHORT_AT_CONSTRAINT(RecallAtPrecision, precision, "recall_at_precision")
+
+#undef COHORT_AT_CONSTRAINT
+
+}  // namespace cohort::metrics

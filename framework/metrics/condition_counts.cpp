@@ -1,0 +1,49 @@
+#include "cohort/metrics/condition_counts.h"
+
+namespace cohort::metrics {
+
+ConditionCountMetric::ConditionCountMetric(ConditionCountOptions options, const char* default_name)
+    : Metric(options.name.empty() ? default_name : options.name, options.dtype),
+      thresholds_(std::move(options.thresholds)) {
+  ConditionCountMetric::fields_changed();
+}
+
+void ConditionCountMetric::visit_fields(FieldVisitor& visitor) {
+  Metric::visit_fields(visitor);
+  visitor.field("thresholds", thresholds_);
+}
+
+void ConditionCountMetric::fields_changed() {
+  rule_.thresholds = thresholds_.value_or(std::vector<double>{0.5});
+  check_thresholds("Metric '" + name() + "'", rule_.thresholds);
+  rule_.evenly_spread = are_evenly_spread(rule_.thresholds);
+}
+
+void ConditionCountMetric::ensure_state() {
+  if (accumulator_.defined()) return;
+  accumulator_ = add_variable("accumulator", {static_cast<std::int64_t>(rule_.thresholds.size())});
+}
+
+void ConditionCountMetric::update_state(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight) {
+  ensure_state();
+  accumulator_.assign_add(pick(confusion_counts(y_true, y_pred, sample_weight, rule_, dtype())));
+}
+
+Tensor ConditionCountMetric::result() {
+  ensure_state();
+  return single_or_all(accumulator_, rule_.thresholds.size());
+}
+
+namespace {
+
+[[maybe_unused]] const bool registered[] = {
+    Metric::registry().add("TruePositives", [] { return std::make_shared<TruePositivesMetric>(); }, {"true_positives"}),
+    Metric::registry().add("FalsePositives", [] { return std::make_shared<FalsePositivesMetric>(); },
+                           {"false_positives"}),
+    Metric::registry().add("TrueNegatives", [] { return std::make_shared<TrueNegativesMetric>(); }, {"true_negatives"}),
+    Metric::registry().add("FalseNegatives", [] { return std::make_shared<FalseNegativesMetric>(); },
+                           {"false_negatives"}),
+};
+
+}  // namespace
+}  // namespace cohort::metrics

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "cohort/metrics/confusion.h"
+
+namespace cohort::metrics {
+
+struct ConditionCountOptions {
+  std::optional<std::vector<double>> thresholds = std::nullopt;  // left out: 0.5
+  std::string name = {};
+  DType dtype = DType::Float32;
+};
+
+// The weight of the samples for which a condition holds, at each threshold: a scalar for one of them. What the four
+// counts have in common.
+class ConditionCountMetric : public Metric {
+ public:
+  ConditionCountMetric(ConditionCountOptions options, const char* default_name);
+  void visit_fields(FieldVisitor& visitor) override;
+  void fields_changed() override;
+  void update_state(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight = {}) override;
+  Tensor result() override;
+
+ protected:
+  // The one of the four counts that this metric keeps.
+  virtual const Tensor& pick(const ConfusionCounts& counts) const = 0;
+
+ private:
+  void ensure_state();
+  std::optional<std::vector<double>> thresholds_;
+  ConfusionRule rule_;
+  Variable accumulator_;
+};
+
+#define COHORT_CONDITION_COUNT(Class, count, keras_name)                                      \
+  class Class##Metric : public ConditionCountMetric {                                         \
+   public:                                                                                    \
+    explicit Class##Metric(ConditionCountOptions options = {})                                \
+        : ConditionCountMetric(std::move(options), keras_name) {}                             \
+    std::string class_name() const override { return #Class; }                                \
+                                                                                              \
+   protected:                                                                                 \
+    const Tensor& pick(const ConfusionCounts& counts) const override { return counts.count; } \
+  };                                                                                          \
+  struct Class : Metric::Handle<Class##Metric> {                                              \
+    explicit Class(ConditionCountOptions options = {})                                        \
+        : Handle(std::make_shared<Class##Metric>(std::move(options))) {}                      \
+  };
+
+// Labels of 1 predicted as 1; of 0 as 1; of 0 as 0; of 1 as 0.
+COHORT_CONDITION_COUNT(TruePositives, true_positives, "true_positives")
+COHORT_CONDITION_COUNT(FalsePositives, false_positives, "false_positives")
+COHORT_CONDITION_COUNT(TrueNegatives, true_negatives, "true_negatives")
+COHORT_CONDITION_COUNT(FalseNegatives, false_negatives, "false_negatives")
+
+#undef COHORT_CONDITION_COUNT
+
+}  // namespace cohort::metrics

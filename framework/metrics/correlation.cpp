@@ -1,0 +1,70 @@
+#include "cohort/metrics/correlation.h"
+
+#include "cohort/losses/loss.h"
+#include "cohort/ops/math.h"
+#include "cohort/ops/reduce.h"
+
+namespace cohort::metrics {
+namespace {
+
+constexpr double kEpsilon = 1e-7;  // Keras's backend.epsilon()
+
+Tensor centered(const Tensor& x, int axis) { return x - ops::mean(x, axis, ops::keep_dims); }
+
+}  // namespace
+
+Tensor pearson_correlation(const Tensor& y_true, const Tensor& y_pred, int axis) {
+  const auto [labels, predictions] = squeeze_or_expand_to_same_rank(ops::cast(y_true, y_pred.dtype()), y_pred);
+  const auto standardized = [axis](const Tensor& x) {
+    const Tensor shifted = centered(x, axis);
+    return shifted / ops::standard_deviation(shifted, axis, ops::keep_dims);
+  };
+  return ops::mean(standardized(labels) * standardized(predictions), axis);
+}
+
+Tensor concordance_correlation(const Tensor& y_true, const Tensor& y_pred, int axis) {
+  const auto [labels, predictions] = squeeze_or_expand_to_same_rank(ops::cast(y_true, y_pred.dtype()), y_pred);
+  const Tensor label_mean = ops::mean(labels, axis, ops::keep_dims);
+  const Tensor mean = ops::mean(predictions, axis, ops::keep_dims);
+  const Tensor spread = ops::variance(labels - label_mean, axis, ops::keep_dims) +
+                        ops::variance(predictions - mean, axis, ops::keep_dims) + ops::square(label_mean - mean);
+  // Keras takes the mean of the predictions from both; that of the labels would give the same sum.
+  const Tensor product = (labels - mean) * (predictions - mean);
+  return ops::mean(2.0 * product / (spread + kEpsilon), axis);
+}
+
+PearsonCorrelationMetric::PearsonCorrelationMetric(CorrelationOptions options)
+    : MeanMetricWrapper(named({options.name, options.dtype}, "pearson_correlation")), axis_(options.axis) {}
+
+void PearsonCorrelationMetric::visit_fields(FieldVisitor& visitor) {
+  MeanMetricWrapper::visit_fields(visitor);
+  visitor.field("axis", axis_);
+}
+
+Tensor PearsonCorrelationMetric::values(const Tensor& y_true, const Tensor& y_pred) {
+  return pearson_correlation(y_true, ops::to_floating(y_pred), axis_);
+}
+
+ConcordanceCorrelationMetric::ConcordanceCorrelationMetric(CorrelationOptions options)
+    : MeanMetricWrapper(named({options.name, options.dtype}, "concordance_correlation")), axis_(options.axis) {}
+
+void ConcordanceCorrelationMetric::visit_fields(FieldVisitor& visitor) {
+  MeanMetricWrapper::visit_fields(visitor);
+  visitor.field("axis", axis_);
+}
+
+Tensor ConcordanceCorrelationMetric::values(const Tensor& y_true, const Tensor& y_pred) {
+  return concordance_correlation(y_true, ops::to_floating(y_pred), axis_);
+}
+
+namespace {
+
+[[maybe_unused]] const bool registered[] = {
+    Metric::registry().add("PearsonCorrelation", [] { return std::make_shared<PearsonCorrelationMetric>(); },
+                           {"pearson_correlation"}),
+    Metric::registry().add("ConcordanceCorrelation", [] { return std::make_shared<ConcordanceCorrelationMetric>(); },
+                           {"concordance_correlation"}),
+};
+
+}  // namespace
+}  // namespace cohort::metrics

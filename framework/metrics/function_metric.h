@@ -1,0 +1,29 @@
+#pragma once
+
+#include <functional>
+
+#include "cohort/metrics/mean.h"
+
+namespace cohort::metrics {
+
+// What is averaged: a figure per sample from labels and predictions.
+using MetricFunction = std::function<Tensor(const Tensor& y_true, const Tensor& y_pred)>;
+
+// The mean of what a function says, for a metric without a class of its own:
+// MeanOf([](const Tensor& y, const Tensor& p) { return ops::abs(y - p); }, {.name = "distance"}).
+class FunctionMetric : public MeanMetricWrapper {
+ public:
+  explicit FunctionMetric(MetricFunction function, MetricOptions options = {});
+  std::string class_name() const override { return "MeanMetricWrapper"; }
+  Tensor values(const Tensor& y_true, const Tensor& y_pred) override;
+
+ private:
+  MetricFunction function_;
+};
+
+struct MeanOf : Metric::Handle<FunctionMetric> {
+  explicit MeanOf(MetricFunction function, MetricOptions options = {})
+      : Handle(std::make_shared<FunctionMetric>(std::move(function), std::move(options))) {}
+};
+
+}  // namespace cohort::metrics

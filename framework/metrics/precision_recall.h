@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "cohort/metrics/confusion.h"
+
+namespace cohort::metrics {
+
+struct PrecisionRecallOptions {
+  std::optional<std::vector<double>> thresholds = std::nullopt;  // left out: 0.5, or none with top_k
+  std::optional<std::int64_t> top_k = std::nullopt;              // only the k largest predictions can be positive
+  std::optional<std::int64_t> class_id = std::nullopt;           // only this class counts
+  std::string name = {};
+  DType dtype = DType::Float32;
+};
+
+// true_positives / (true_positives + errors), at each threshold: what precision and recall have in common.
+class PrecisionRecallMetric : public Metric {
+ public:
+  PrecisionRecallMetric(PrecisionRecallOptions options, const char* default_name, const char* error_name);
+  void visit_fields(FieldVisitor& visitor) override;
+  void fields_changed() override;
+  void update_state(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight = {}) override;
+  Tensor result() override;
+
+ protected:
+  // The errors that count against the true positives.
+  virtual const Tensor& errors(const ConfusionCounts& counts) const = 0;
+
+ private:
+  void ensure_state();
+  PrecisionRecallOptions options_;
+  const char* error_name_;
+  ConfusionRule rule_;
+  Variable true_positives_, errors_;
+};
+
+// The part of the predicted positives that are right.
+class PrecisionMetric : public PrecisionRecallMetric {
+ public:
+  explicit PrecisionMetric(PrecisionRecallOptions options = {})
+      : PrecisionRecallMetric(std::move(options), "precision", "false_positives") {}
+  std::string class_name() const override { return "Precision"; }
+
+ protected:
+  const Tensor& errors(const ConfusionCounts& counts) const override { return counts.false_positives; }
+};
+
+// The part of the positive labels that are found.
+class RecallMetric : public PrecisionRecallMetric {
+ public:
+  explicit RecallMetric(PrecisionRecallOptions options = {})
+      : PrecisionRecallMetric(std::move(options), "recall", "false_negatives") {}
+  std::string class_name() const override { return "Recall"; }
+
+ protected:
+  const Tensor& errors(const ConfusionCounts& counts) const override { return counts.false_negatives; }
+};
+
+struct Precision : Metric::Handle<PrecisionMetric> {
+  explicit Precision(PrecisionRecallOptions options = {})
+      : Handle(std::make_shared<PrecisionMetric>(std::move(options))) {}
+};
+struct Recall : Metric::Handle<RecallMetric> {
+  explicit Recall(PrecisionRecallOptions options = {}) : Handle(std::make_shared<RecallMetric>(std::move(options))) {}
+};
+
+}  // namespace cohort::metrics
