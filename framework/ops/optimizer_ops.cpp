@@ -89,6 +89,18 @@ int rmsprop_slots(const OpCall& call) {
     define_update("AdadeltaUpdate", 4, {kRate}, {{"rho", 0.95}, {"epsilon", 1e-7}}),
     // (variable, momentum, gradient; learning_rate)
     define_update("LionUpdate", 3, {kRate}, {{"beta_1", 0.9}, {"beta_2", 0.99}}),
+    // (variable, accumulator, linear, gradient; learning_rate)
+    define_update("FtrlUpdate", 4, {kRate},
+                  {{"learning_rate_power", -0.5},
+                   {"l1_regularization_strength", 0.0},
+                   {"l2_regularization_strength", 0.0},
+                   {"l2_shrinkage_regularization_strength", 0.0},
+                   {"beta", 0.0}}),
+    // (variable, momentum, velocity, gradient; learning_rate, iterations)
+    define_update("LambUpdate", 4, {kRate, kIterations}, {{"beta_1", 0.9}, {"beta_2", 0.999}, {"epsilon", 1e-7}}),
+    // (variable, momentum, velocity, gradient; learning_rate, iterations)
+    define_update("ScheduleFreeAdamWUpdate", 4, {kRate, kIterations},
+                  {{"beta_1", 0.9}, {"beta_2", 0.999}, {"epsilon", 1e-8}, {"warmup_steps", 0}}),
 };
 
 }  // namespace

@@ -185,6 +185,13 @@ Variable Optimizer::add_slot(const Variable& like, const std::string& name, doub
   return part;
 }
 
+Variable Optimizer::add_slot_of_shape(const Variable& like, const Shape& shape, const std::string& name, DType dtype) {
+  state_.push_back(Variable(
+      InitialValue::constant(0.0, shape, dtype),
+      {.name = name, .trainable = false, .dtype = dtype, .colocate_with = like.body(), .path = name_ + "/" + name}));
+  return state_.back();
+}
+
 int Optimizer::position_in(const Variables& list, const Variable& variable) const {
   const auto found = std::find(list.begin(), list.end(), variable);
   if (found == list.end()) {

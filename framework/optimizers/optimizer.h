@@ -85,25 +85,28 @@ class Optimizer : public Configurable {
   // Builds for these variables unless that was done, as apply() does.
   void ensure_built(const Variables& variables);
   // Applies gradients (undefined ones are skipped) to variables; builds on first use. Increments `iterations`.
-  void apply(const Gradients& gradients, const Variables& variables);
+  virtual void apply(const Gradients& gradients, const Variables& variables);
   // Changes one variable by its gradient at the given rate: a few ops, for a built-in a single update op.
   virtual void update_step(const Gradient& gradient, const Variable& variable, const Tensor& learning_rate) = 0;
   // The loss as it enters the gradient: times the loss scale factor, which apply() takes out again.
-  Tensor scale_loss(const Tensor& loss) const;
+  virtual Tensor scale_loss(const Tensor& loss) const;
   // Ends a training: with `use_ema` the variables take their averages.
-  void finalize_variable_values(const Variables& variables);
-  // Spares these variables, and those whose name contains one of the words, weight decay. Before build().
+  virtual void finalize_variable_values(const Variables& variables);
+  // Spares these variables, and those in whose name one of the patterns (regular expressions) is found, weight decay.
+  // Before build().
   void exclude_from_weight_decay(const Variables& variables, const std::vector<std::string>& names = {});
   // True when the optimizer needs to see a variable whole (Lamb, Adafactor): such a variable may not be sharded.
   virtual bool needs_whole_variable() const { return false; }
 
   const std::string& name() const { return name_; }
-  const Variable& iterations() const { return iterations_; }
+  virtual const Variable& iterations() const { return iterations_; }
   // The rate now: the variable's value, or the schedule's at the current iteration.
-  double learning_rate() const;
-  void set_learning_rate(double value);
+  virtual double learning_rate() const;
+  virtual void set_learning_rate(double value);
+  // None: the loss is not scaled. Before the first step.
+  void set_loss_scale_factor(std::optional<double> factor) { settings_.loss_scale_factor = factor; }
   // All state in Keras's order: iterations, learning rate unless scheduled, slots.
-  const Variables& variables() const { return state_; }
+  virtual const Variables& variables() const { return state_; }
   bool built() const { return built_; }
 
   static Registry<Optimizer>& registry();
@@ -121,6 +124,8 @@ class Optimizer : public Configurable {
   // A slot shaped like `like` that lies with it, named "<path with underscores>_<name>" as Keras names it. Slots of all
   // shards of a variable count as one of variables().
   Variable add_slot(const Variable& like, const std::string& name, double initial = 0.0);
+  // A slot of another shape that lies with `like`, under this very name. Not for sharded variables.
+  Variable add_slot_of_shape(const Variable& like, const Shape& shape, const std::string& name, DType dtype);
   // The slot of a variable made in build(), by the order given there.
   int index_of(const Variable& variable) const;
   Tensor current_learning_rate() const;
@@ -130,8 +135,9 @@ class Optimizer : public Configurable {
   virtual Gradients prepare(const Gradients& gradients, const Variables& variables);
   // Called once per update, before the variables' own steps.
   virtual void begin_update() {}
-  // The decay a variable's update op has to apply itself; 0 for none. Only asked when decays_in_update().
-  double weight_decay_of(const Variable& variable) const;
+  // The weight decay of a variable; 0 for none.
+  virtual double weight_decay_of(const Variable& variable) const;
+  bool excluded_from_weight_decay(const Variable& variable) const;
   // True for built-ins, whose update ops include weight decay; else it is applied before update_step().
   virtual bool decays_in_update() const { return false; }
   // A state variable of no particular weight.
@@ -139,6 +145,7 @@ class Optimizer : public Configurable {
 
   OptimizerSettings settings_;
   LearningRate rate_;
+  std::string name_;
 
  private:
   void make_state();
@@ -152,7 +159,6 @@ class Optimizer : public Configurable {
   Gradients clip(Gradients gradients) const;
   Gradients accumulate(Gradients gradients, const Variables& variables);
 
-  std::string name_;
   Variable iterations_;
   Variable learning_rate_;
   Variables state_;

@@ -1,6 +1,7 @@
 // The half of an optimizer that works where the gradients are: what it does looks across them, not at variables.
 
 #include <algorithm>
+#include <regex>
 
 #include "cohort/ops/math.h"
 #include "cohort/ops/reduce.h"
@@ -36,18 +37,29 @@ void Optimizer::exclude_from_weight_decay(const Variables& variables, const std:
     throw failed_precondition("Optimizer '" + name() + "'",
                               "variables are excluded from weight decay before the optimizer is built");
   }
+  for (const std::string& pattern : names) {
+    try {
+      static_cast<void>(std::regex(pattern));
+    } catch (const std::regex_error& error) {
+      throw invalid_argument("Optimizer '" + name() + "'", "names to exclude must be regular expressions",
+                             {{"name", pattern}, {"error", error.what()}});
+    }
+  }
   undecayed_ = variables;
   undecayed_names_ = names;
 }
 
-double Optimizer::weight_decay_of(const Variable& variable) const {
-  if (!settings_.weight_decay) return 0.0;
+bool Optimizer::excluded_from_weight_decay(const Variable& variable) const {
   const Variable whole = whole_of(variable);
-  if (std::find(undecayed_.begin(), undecayed_.end(), variable) != undecayed_.end()) return 0.0;
-  if (std::find(undecayed_.begin(), undecayed_.end(), whole) != undecayed_.end()) return 0.0;
-  const bool named = std::any_of(undecayed_names_.begin(), undecayed_names_.end(),
-                                 [&](const std::string& word) { return whole.name().find(word) != std::string::npos; });
-  return named ? 0.0 : *settings_.weight_decay;
+  if (std::find(undecayed_.begin(), undecayed_.end(), variable) != undecayed_.end()) return true;
+  if (std::find(undecayed_.begin(), undecayed_.end(), whole) != undecayed_.end()) return true;
+  return std::any_of(undecayed_names_.begin(), undecayed_names_.end(),
+                     [&](const std::string& pattern) { return std::regex_search(whole.name(), std::regex(pattern)); });
+}
+
+double Optimizer::weight_decay_of(const Variable& variable) const {
+  if (!settings_.weight_decay || excluded_from_weight_decay(variable)) return 0.0;
+  return *settings_.weight_decay;
 }
 
 Tensor Optimizer::is_update_step() const {

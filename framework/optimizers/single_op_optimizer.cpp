@@ -15,12 +15,24 @@ void SingleOpOptimizer::build(const Variables& variables) {
 
 void SingleOpOptimizer::add_slots(const Variables& variables, std::initializer_list<const char*> names,
                                   double initial) {
+  add_slots(variables, names, std::vector<double>(names.size(), initial));
+}
+
+void SingleOpOptimizer::add_slots(const Variables& variables, std::initializer_list<const char*> names,
+                                  std::vector<double> initial) {
   std::vector<Variables> added(names.size());
   for (const Variable& variable : variables) {
-    auto slots = added.begin();
-    for (const char* name : names) (slots++)->push_back(add_slot(variable, name, initial));
+    std::size_t i = 0;
+    for (const char* name : names) {
+      added[i].push_back(add_slot(variable, name, initial[i]));
+      ++i;
+    }
   }
   slots_.insert(slots_.end(), added.begin(), added.end());
+}
+
+const Variable& SingleOpOptimizer::slot_of(const Variable& variable, std::size_t number) const {
+  return slots_[number][static_cast<std::size_t>(index_of(variable))];
 }
 
 void SingleOpOptimizer::update_step(const Gradient& gradient, const Variable& variable, const Tensor& learning_rate) {

@@ -31,6 +31,9 @@ class SingleOpOptimizer : public Optimizer {
   bool decays_in_update() const override { return true; }
   // One slot of each name for each variable. As in Keras, slots made by one call stand together variable by variable.
   void add_slots(const Variables& variables, std::initializer_list<const char*> names, double initial = 0.0);
+  void add_slots(const Variables& variables, std::initializer_list<const char*> names, std::vector<double> initial);
+  // The slot of a variable under the name that was `number` in the order of names.
+  const Variable& slot_of(const Variable& variable, std::size_t number) const;
 
  private:
   std::vector<Variables> slots_;  // of each name, in the order of the variables

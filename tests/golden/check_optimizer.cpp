@@ -1,3 +1,4 @@
+#include "cohort/optimizers/loss_scale_optimizer.h"
 #include "cohort/optimizers/optimizer.h"
 #include "tests/golden/checks.h"
 
@@ -24,9 +25,12 @@ void check_optimizer(Case& checked) {
 
   const std::int64_t steps = checked.integer("steps");
   std::vector<std::vector<double>> after(variables.size());
-  std::vector<double> rates;
+  std::vector<double> rates, scales;
   for (std::int64_t step = 0; step < steps; ++step) {
     rates.push_back(optimizer->learning_rate());
+    if (const auto* scaling = dynamic_cast<const optimizers::LossScalingOptimizer*>(optimizer.get())) {
+      scales.push_back(scaling->dynamic_scale());
+    }
     Gradients now;
     for (std::size_t i = 0; i < variables.size(); ++i) {
       now.emplace_back(gradients[i].rows(step, 1).view(variables[i].shape()).to(default_device()));
@@ -43,6 +47,7 @@ void check_optimizer(Case& checked) {
     checked.expect(numbered("after", i), after[i], shape);
   }
   checked.expect("learning_rate", rates, {steps});
+  if (checked.has("dynamic_scale")) checked.expect("dynamic_scale", scales, {steps});
 
   std::vector<Tensor> state;
   for (const Variable& variable : optimizer->variables()) {

@@ -172,7 +172,10 @@ TEST(UpdateOps, CheckTheirGroups) {
                                    {"AdamaxUpdate", 4, 2, {}},
                                    {"NadamUpdate", 4, 3, {}},
                                    {"AdadeltaUpdate", 4, 1, {}},
-                                   {"LionUpdate", 3, 1, {}}};
+                                   {"LionUpdate", 3, 1, {}},
+                                   {"FtrlUpdate", 4, 1, {}},
+                                   {"LambUpdate", 4, 2, {}},
+                                   {"ScheduleFreeAdamWUpdate", 4, 2, {}}};
   for (const Case& each : cases) {
     EXPECT_FALSE(refused(each.op, each.groups, each.attributes, each.scalars)) << each.op << " " << each.groups;
     EXPECT_TRUE(refused(each.op, each.groups + 1, each.attributes, each.scalars)) << each.op << " " << each.groups + 1;

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include "cohort/kernels/cpu/optimizer_update.h"
@@ -209,7 +210,58 @@ KernelFn make_lion(const KernelSpec& spec) {
   });
 }
 
+KernelFn make_ftrl(const KernelSpec& spec) {
+  const double decay = spec.attr<double>("weight_decay"), power = -spec.attr<double>("learning_rate_power");
+  const double l1 = spec.attr<double>("l1_regularization_strength"), beta = spec.attr<double>("beta");
+  const double l2 = spec.attr<double>("l2_regularization_strength");
+  const double shrinkage = 2.0 * spec.attr<double>("l2_shrinkage_regularization_strength");
+  return make_update_kernel<2>(spec, [=](const KernelIO& io, int shared, auto real) {
+    using Real = decltype(real);
+    const Real rate = static_cast<Real>(*io.in<float>(shared));
+    const Real l2_all = static_cast<Real>(l2) + static_cast<Real>(beta) / (Real{2} * rate);
+    const auto raised = [power = static_cast<Real>(power)](Real x) {
+      return power == static_cast<Real>(0.5) ? std::sqrt(x) : std::pow(x, power);
+    };
+    return [decay = Decay<Real>(decay, rate), rate, raised, l1 = static_cast<Real>(l1), l2_twice = Real{2} * l2_all,
+            shrinkage = static_cast<Real>(shrinkage)](Real gradient, Real& value, std::array<Real, 2>& slot) {
+      decay(value);
+      const Real before = raised(slot[0]);
+      slot[0] += gradient * gradient;
+      const Real now = raised(slot[0]);
+      slot[1] += gradient + shrinkage * value - (now - before) / rate * value;
+      const Real clipped = slot[1] < -l1 ? -l1 : slot[1] > l1 ? l1 : slot[1];
+      value = (clipped - slot[1]) / (now / rate + l2_twice);
+    };
+  });
+}
+
+KernelFn make_schedule_free_adamw(const KernelSpec& spec) {
+  const double decay = spec.attr<double>("weight_decay"), beta_1 = spec.attr<double>("beta_1");
+  const double beta_2 = spec.attr<double>("beta_2"), epsilon = spec.attr<double>("epsilon");
+  const auto warmup = spec.attr<std::int64_t>("warmup_steps");
+  return make_update_kernel<2>(spec, [=](const KernelIO& io, int shared, auto real) {
+    using Real = decltype(real);
+    const Real rate = static_cast<Real>(*io.in<float>(shared));
+    const Real step = static_cast<Real>(*io.in<std::int64_t>(shared + 1) + 1);
+    const Real beta_2_real = static_cast<Real>(beta_2);
+    Real warm = rate;
+    if (warmup > 0) warm *= std::min(step / static_cast<Real>(warmup), Real{1});
+    return [decay = Decay<Real>(decay, rate), warm, beta_1 = static_cast<Real>(beta_1), part_2 = Real{1} - beta_2_real,
+            rest = Real{1} - std::pow(beta_2_real, step), weight = Real{1} / step,
+            epsilon = static_cast<Real>(epsilon)](Real gradient, Real& value, std::array<Real, 2>& slot) {
+      decay(value);
+      slot[1] += (gradient * gradient - slot[1]) * part_2;
+      const Real average = (value - (Real{1} - beta_1) * slot[0]) / beta_1;
+      slot[0] -= warm * gradient / (std::sqrt(slot[1] / rest) + epsilon);
+      const Real moved = (Real{1} - weight) * average + weight * slot[0];
+      value = (Real{1} - beta_1) * slot[0] + beta_1 * moved;
+    };
+  });
+}
+
 COHORT_KERNEL("SGDUpdate", kCPU, make_sgd);
+COHORT_KERNEL("FtrlUpdate", kCPU, make_ftrl);
+COHORT_KERNEL("ScheduleFreeAdamWUpdate", kCPU, make_schedule_free_adamw);
 COHORT_KERNEL("NadamUpdate", kCPU, make_nadam);
 COHORT_KERNEL("AdadeltaUpdate", kCPU, make_adadelta);
 COHORT_KERNEL("LionUpdate", kCPU, make_lion);

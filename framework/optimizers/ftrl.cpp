@@ -1,0 +1,61 @@
+#include "cohort/optimizers/ftrl.h"
+
+#include <utility>
+
+namespace cohort::optimizers {
+
+FtrlOptimizer::FtrlOptimizer(LearningRate learning_rate, FtrlOptions options)
+    : SingleOpOptimizer(std::move(learning_rate), settings_of(options), options.name), options_(std::move(options)) {
+  check();
+}
+
+void FtrlOptimizer::visit_fields(FieldVisitor& visitor) {
+  Optimizer::visit_fields(visitor);
+  visitor.field("learning_rate_power", options_.learning_rate_power);
+  visitor.field("initial_accumulator_value", options_.initial_accumulator_value);
+  visitor.field("l1_regularization_strength", options_.l1_regularization_strength);
+  visitor.field("l2_regularization_strength", options_.l2_regularization_strength);
+  visitor.field("l2_shrinkage_regularization_strength", options_.l2_shrinkage_regularization_strength);
+  visitor.field("beta", options_.beta);
+}
+
+void FtrlOptimizer::fields_changed() {
+  Optimizer::fields_changed();
+  check();
+}
+
+void FtrlOptimizer::check() const {
+  if (options_.learning_rate_power > 0.0) {
+    throw invalid_argument("Ftrl", "learning_rate_power must not be above 0",
+                           {{"learning_rate_power", options_.learning_rate_power}});
+  }
+  const std::pair<const char*, double> not_negative[] = {
+      {"initial_accumulator_value", options_.initial_accumulator_value},
+      {"l1_regularization_strength", options_.l1_regularization_strength},
+      {"l2_regularization_strength", options_.l2_regularization_strength},
+      {"l2_shrinkage_regularization_strength", options_.l2_shrinkage_regularization_strength}};
+  for (const auto& [name, value] : not_negative) {
+    if (value < 0.0) throw invalid_argument("Ftrl", std::string(name) + " must not be negative", {{name, value}});
+  }
+}
+
+void FtrlOptimizer::make_slots(const Variables& variables) {
+  add_slots(variables, {"accumulator", "linear"}, {options_.initial_accumulator_value, 0.0});
+}
+
+UpdateOp FtrlOptimizer::update_op() const {
+  return {"FtrlUpdate",
+          {{"learning_rate_power", options_.learning_rate_power},
+           {"l1_regularization_strength", options_.l1_regularization_strength},
+           {"l2_regularization_strength", options_.l2_regularization_strength},
+           {"l2_shrinkage_regularization_strength", options_.l2_shrinkage_regularization_strength},
+           {"beta", options_.beta}}};
+}
+
+namespace {
+
+[[maybe_unused]] const bool registered =
+    Optimizer::registry().add("Ftrl", [] { return std::make_shared<FtrlOptimizer>(); }, {"ftrl"});
+
+}  // namespace
+}  // namespace cohort::optimizers

@@ -1,0 +1,29 @@
+#include "cohort/optimizers/lamb.h"
+
+namespace cohort::optimizers {
+
+LambOptimizer::LambOptimizer(LearningRate learning_rate, LambOptions options)
+    : SingleOpOptimizer(std::move(learning_rate), settings_of(options), options.name), options_(std::move(options)) {}
+
+void LambOptimizer::visit_fields(FieldVisitor& visitor) {
+  Optimizer::visit_fields(visitor);
+  visitor.field("beta_1", options_.beta_1);
+  visitor.field("beta_2", options_.beta_2);
+  visitor.field("epsilon", options_.epsilon);
+}
+
+void LambOptimizer::make_slots(const Variables& variables) { add_slots(variables, {"momentum", "velocity"}); }
+
+UpdateOp LambOptimizer::update_op() const {
+  return {"LambUpdate",
+          {{"beta_1", options_.beta_1}, {"beta_2", options_.beta_2}, {"epsilon", options_.epsilon}},
+          {updates_done()}};
+}
+
+namespace {
+
+[[maybe_unused]] const bool registered =
+    Optimizer::registry().add("Lamb", [] { return std::make_shared<LambOptimizer>(); }, {"lamb"});
+
+}  // namespace
+}  // namespace cohort::optimizers

@@ -1,0 +1,45 @@
+#include "cohort/optimizers/schedule_free_adamw.h"
+
+namespace cohort::optimizers {
+
+ScheduleFreeAdamWOptimizer::ScheduleFreeAdamWOptimizer(LearningRate learning_rate, ScheduleFreeAdamWOptions options)
+    : SingleOpOptimizer(std::move(learning_rate), settings_of(options), options.name), options_(std::move(options)) {}
+
+void ScheduleFreeAdamWOptimizer::visit_fields(FieldVisitor& visitor) {
+  Optimizer::visit_fields(visitor);
+  visitor.field("beta_1", options_.beta_1);
+  visitor.field("beta_2", options_.beta_2);
+  visitor.field("epsilon", options_.epsilon);
+  visitor.field("warmup_steps", options_.warmup_steps);
+}
+
+void ScheduleFreeAdamWOptimizer::make_slots(const Variables& variables) {
+  add_slots(variables, {"momentum", "velocity"});
+}
+
+void ScheduleFreeAdamWOptimizer::build(const Variables& variables) {
+  if (built()) return;
+  SingleOpOptimizer::build(variables);
+  // The iterate that is averaged starts where the variable does.
+  for (const Variable& variable : variables) {
+    for (const Variable& shard : variable.shards()) write_now(slot_of(shard, 0), read_now(shard));
+  }
+}
+
+UpdateOp ScheduleFreeAdamWOptimizer::update_op() const {
+  return {"ScheduleFreeAdamWUpdate",
+          {{"beta_1", options_.beta_1},
+           {"beta_2", options_.beta_2},
+           {"epsilon", options_.epsilon},
+           {"warmup_steps", options_.warmup_steps}},
+          {updates_done()}};
+}
+
+namespace {
+
+[[maybe_unused]] const bool registered =
+    Optimizer::registry().add("ScheduleFreeAdamW", [] { return std::make_shared<ScheduleFreeAdamWOptimizer>(); },
+                              {"schedulefreeadamw", "schedule_free_adam_w"});
+
+}  // namespace
+}  // namespace cohort::optimizers
