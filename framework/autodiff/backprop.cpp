@@ -67,6 +67,14 @@ Gradients backpropagate(const std::vector<RecordedOp>& ops, const Tensors& targe
   for (std::size_t i = ops.size(); i-- > 0;) {
     const RecordedOp& record = ops[i];
     if (!needed[i] || !record.op->is_differentiable()) continue;
+    // A read passes slices on as they are: an optimizer may treat rows one by one.
+    if (record.op->name() == "ReadVariable") {
+      const Gradient* gradient = store.find(record.outputs[0]);
+      if (gradient && gradient->is_slices()) {
+        store.add(record.inputs[0], *gradient);
+        continue;
+      }
+    }
     Tensors incoming(record.outputs.size());
     bool any = false;
     for (std::size_t k = 0; k < record.outputs.size(); ++k) {

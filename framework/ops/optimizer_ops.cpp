@@ -4,6 +4,8 @@
 // variables share. So the inputs of Adam over two variables are
 //   [var_0, var_1, momentum_0, momentum_1, velocity_0, velocity_1, gradient_0, gradient_1, learning_rate, iterations]
 // with count = 2 and groups = 4. A pass joins single updates that share their other attributes and inputs.
+// With `squares` one more group follows the gradients: their squares, where these are more than the square of the
+// gradient. As in Keras, slices of one row are squared apart and then added up.
 // The learning rate is a float32 scalar, iterations (updates done before this one) an int64 scalar.
 
 #include <utility>
@@ -27,13 +29,17 @@ Specs check_update(const OpCall& call, int wanted_groups, const Shared& shared) 
                  (call.num_inputs() - num_shared) / groups == count,
              "inputs must be groups * count values and the shared ones",
              {{"inputs", call.num_inputs()}, {"groups", groups}, {"count", count}, {"shared", num_shared}});
-  for (int i = 0; i < (groups - 1) * count; ++i) {
+  const int first_gradient = (groups - (call.attr<bool>("squares") ? 2 : 1)) * count;
+  for (int i = 0; i < first_gradient; ++i) {
     call.check(call.dtype(i) == DType::Resource, "variables and slots must come before gradients",
                {{"input", i}, {"dtype", call.dtype(i)}});
   }
-  for (int i = (groups - 1) * count; i < groups * count; ++i) {
-    call.check(is_floating(call.dtype(i)) && call.dtype(i) == call.dtype((groups - 1) * count),
+  for (int i = first_gradient; i < groups * count; ++i) {
+    call.check(is_floating(call.dtype(i)) && call.dtype(i) == call.dtype(first_gradient),
                "gradients must be floating and of one type", {{"input", i}, {"dtype", call.dtype(i)}});
+    const Shape& gradient = call.shape(first_gradient + (i - first_gradient) % count);
+    call.check(call.shape(i).compatible(gradient), "squares must have the shapes of the gradients",
+               {{"squares", call.spec(i)}, {"gradient.shape", gradient}});
   }
   for (int i = 0; i < num_shared; ++i) {
     const auto& [name, dtype] = shared[static_cast<std::size_t>(i)];
@@ -54,10 +60,12 @@ bool define_update(
     int (*optional)(const OpCall&) = [](const OpCall&) { return 0; }) {
   OpDef& op = register_op(std::move(name));
   op.inputs(groups + static_cast<int>(shared.size()), -1);
-  op.attr("count", 1).attr("groups", groups).attr("weight_decay", 0.0);
+  op.attr("count", 1).attr("groups", groups).attr("weight_decay", 0.0).attr("squares", false);
   for (const Attributes::Entry& option : options) op.attr(option.name, option.value);
   op.writes(-1)
-      .infer([=](const OpCall& call) { return check_update(call, groups + optional(call), shared); })
+      .infer([=](const OpCall& call) {
+        return check_update(call, groups + optional(call) + (call.attr<bool>("squares") ? 1 : 0), shared);
+      })
       .not_differentiable();
   return true;
 }

@@ -34,6 +34,7 @@ class AdamaxOptimizer : public SingleOpOptimizer {
  protected:
   void make_slots(const Variables& variables) override;
   UpdateOp update_op() const override;
+  bool squares_gradients() const override { return false; }
 
  private:
   AdamaxOptions options_;

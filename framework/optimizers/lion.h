@@ -33,6 +33,7 @@ class LionOptimizer : public SingleOpOptimizer {
  protected:
   void make_slots(const Variables& variables) override;
   UpdateOp update_op() const override;
+  bool squares_gradients() const override { return false; }
 
  private:
   LionOptions options_;

@@ -35,6 +35,7 @@ class SGDOptimizer : public SingleOpOptimizer {
  protected:
   void make_slots(const Variables& variables) override;
   UpdateOp update_op() const override;
+  bool squares_gradients() const override { return false; }
 
  private:
   SGDOptions options_;

@@ -2,6 +2,7 @@
 
 #include "cohort/core/dispatch.h"
 #include "cohort/ops/cast.h"
+#include "cohort/ops/math.h"
 #include "cohort/variables/shards.h"
 
 namespace cohort {
@@ -47,13 +48,20 @@ void SingleOpOptimizer::update_step(const Gradient& gradient, const Variable& va
                             {"variable", variable.path()},
                             {"variable.shape", variable.shape()}});
   }
+  const bool squares = gradient.is_slices() && squares_gradients();
+  if (squares) {
+    const IndexedSlices& slices = gradient.slices();
+    const Gradient squared(IndexedSlices{ops::square(slices.values), slices.indices, slices.like});
+    inputs.push_back(ops::cast(squared.dense(), variable.dtype()));
+  }
   inputs.push_back(ops::cast(learning_rate, DType::Float32));
   inputs.insert(inputs.end(), op.shared.begin(), op.shared.end());
 
   Attributes attributes = {{"weight_decay", weight_decay_of(variable)}};
   for (const Attributes::Entry& option : op.options) attributes.set(option.name, option.value);
   attributes.set("count", 1);
-  attributes.set("groups", static_cast<int>(slots_.size()) + 2);
+  attributes.set("groups", static_cast<int>(slots_.size()) + (squares ? 3 : 2));
+  if (squares) attributes.set("squares", true);
   run_op_all(op.name, inputs, attributes);
 }
 

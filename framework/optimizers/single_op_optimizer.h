@@ -29,6 +29,8 @@ class SingleOpOptimizer : public Optimizer {
   virtual void make_slots(const Variables& variables) = 0;
   virtual UpdateOp update_op() const = 0;
   bool decays_in_update() const override { return true; }
+  // True when the update uses squares of the gradient: slices of a row are then squared one by one, as in Keras.
+  virtual bool squares_gradients() const { return true; }
   // One slot of each name for each variable. As in Keras, slots made by one call stand together variable by variable.
   void add_slots(const Variables& variables, std::initializer_list<const char*> names, double initial = 0.0);
   void add_slots(const Variables& variables, std::initializer_list<const char*> names, std::vector<double> initial);

@@ -1,9 +1,13 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 
+#include "cohort/autodiff/tape.h"
 #include "cohort/graph/function.h"
+#include "cohort/ops/indexing.h"
 #include "cohort/ops/math.h"
+#include "cohort/ops/reduce.h"
 #include "cohort/optimizers/optimizers.h"
 #include "cohort/variables/variable_creator.h"
 #include "tests/support/op_check.h"
@@ -82,6 +86,23 @@ TEST(LossScaleOptimizer, LeavesOutStepsThatAreNotFinite) {
   EXPECT_FLOAT_EQ(optimizer->scale_loss(Tensor::scalar(2.0)).item<float>(), 16.0f);
   optimizer->set_learning_rate(0.5);
   EXPECT_FLOAT_EQ(static_cast<float>(optimizer->inner_optimizer()->learning_rate()), 0.5f);
+}
+
+// As in Keras: the accumulator of a row that two slices reach grows by 1 * 1 + 2 * 2, the row moves by their sum.
+TEST(MoreOptimizers, SquareTheSlicesOfARowApart) {
+  const Variable table(Tensor::full({3, 1}, 1.0), {.name = "table"});
+  Gradients gradients;
+  {
+    GradientTape tape;
+    const Tensor rows = ops::gather(table, Tensor::of<std::int32_t>({2, 2}, {2}));
+    gradients = tape.gradient(ops::sum(rows * Tensor::of<float>({1, 2}, {2, 1})), Variables{table});
+  }
+  ASSERT_TRUE(gradients[0].is_slices());
+  optimizers::Adagrad(1.0, {.initial_accumulator_value = 0.0, .epsilon = 0.0}).apply(gradients, {table});
+  const std::vector<float> values = read_now(table).to_vector<float>();
+  EXPECT_NEAR(values[2], 1.0f - 3.0f / std::sqrt(5.0f), 1e-6f);
+  optimizers::Lamb lamb;
+  EXPECT_NO_THROW(lamb.apply(gradients, {table}));
 }
 
 TEST(MoreOptimizers, SayWhetherTheyNeedWholeVariables) {

@@ -21,7 +21,8 @@ struct LambStep {
     return momentum / rest_1 / (std::sqrt(velocity / rest_2) + epsilon);
   }
   // Decays the variable, moves the slots, and adds up the squares of the variable and of the direction.
-  void look(T* value, T* momentum, T* velocity, const T* gradient, const UpdatePlan::Piece& piece, double* sums) const {
+  void look(T* value, T* momentum, T* velocity, const T* gradient, const T* squares, const UpdatePlan::Piece& piece,
+            double* sums) const {
     double weight_squares = 0, step_squares = 0;
     for (std::int64_t i = piece.begin; i < piece.end; ++i) {
       const Real g = static_cast<Real>(gradient[i]);
@@ -31,7 +32,7 @@ struct LambStep {
         value[i] = static_cast<T>(w);
       }
       m += (g - m) * part_1;
-      v += (g * g - v) * part_2;
+      v += ((squares ? static_cast<Real>(squares[i]) : g * g) - v) * part_2;
       momentum[i] = static_cast<T>(m);
       velocity[i] = static_cast<T>(v);
       const Real step = direction(m, v);
@@ -55,13 +56,15 @@ KernelFn make_lamb_of(const KernelSpec& spec) {
   const double decay = spec.attr<double>("weight_decay"), beta_1 = spec.attr<double>("beta_1");
   const double beta_2 = spec.attr<double>("beta_2"), epsilon = spec.attr<double>("epsilon");
   const int count = spec.attr<int>("count");
+  const bool squares = spec.attr<bool>("squares");
+  const int shared = (squares ? 5 : 4) * count;
   std::vector<std::int64_t> sizes;
   for (int v = 0; v < count; ++v) sizes.push_back(spec.input_size(3 * count + v));
   auto plan = std::make_shared<const UpdatePlan>(sizes);
   return [=](const KernelIO& io) {
-    const Real step = static_cast<Real>(*io.in<std::int64_t>(4 * count + 1) + 1);
+    const Real step = static_cast<Real>(*io.in<std::int64_t>(shared + 1) + 1);
     const LambStep<T> lamb{static_cast<Real>(decay),
-                           static_cast<Real>(*io.in<float>(4 * count)),
+                           static_cast<Real>(*io.in<float>(shared)),
                            static_cast<Real>(1.0 - beta_1),
                            static_cast<Real>(1.0 - beta_2),
                            Real{1} - std::pow(static_cast<Real>(beta_1), step),
@@ -79,7 +82,8 @@ KernelFn make_lamb_of(const KernelSpec& spec) {
     const auto look = [&](std::int64_t block) {
       each_piece(block, [&](const UpdatePlan::Piece& piece, std::size_t p) {
         lamb.look(at(0, piece.variable), at(1, piece.variable), at(2, piece.variable),
-                  io.in<T>(3 * count + piece.variable), piece, sums + 2 * p);
+                  io.in<T>(3 * count + piece.variable), squares ? io.in<T>(4 * count + piece.variable) : nullptr, piece,
+                  sums + 2 * p);
       });
     };
     const auto move = [&](std::int64_t block) {

@@ -47,11 +47,18 @@ struct UpdatePlan {
 template <class T>
 using UpdateReal = std::conditional_t<std::is_same_v<T, double>, double, float>;
 
+// An element of a gradient and its square, which slices of a row have added up apart.
+template <class Real>
+struct UpdateGradient {
+  Real value, square;
+  operator Real() const { return value; }
+};
+
 // One pass over memory: reads each element of the gradient, the variable and its slots, applies the rule, writes back.
 // The rule is made for this step's scalars: rule(gradient, variable, slots...).
-template <class T, int kSlots, class Rule>
+template <bool kSquares, class T, int kSlots, class Rule>
 void update_piece(const Rule& given_rule, T* variable, const std::array<T*, kSlots>& given_slots, const T* gradient,
-                  std::int64_t begin, std::int64_t end) {
+                  const T* squares, std::int64_t begin, std::int64_t end) {
   using Real = UpdateReal<T>;
   // Copies that nothing points to: as far as the compiler knows, what is written might change the originals.
   const Rule rule = given_rule;
@@ -61,7 +68,8 @@ void update_piece(const Rule& given_rule, T* variable, const std::array<T*, kSlo
     Real value = static_cast<Real>(variable[i]);
     std::array<Real, kSlots> slot;
     for (int s = 0; s < kSlots; ++s) slot[s] = static_cast<Real>(slots[s][i]);
-    rule(static_cast<Real>(gradient[i]), value, slot);
+    const Real slope = static_cast<Real>(gradient[i]);
+    rule(UpdateGradient<Real>{slope, kSquares ? static_cast<Real>(squares[i]) : slope * slope}, value, slot);
     for (int s = 0; s < kSlots; ++s) slots[s][i] = static_cast<T>(slot[s]);
     variable[i] = static_cast<T>(value);
   }
@@ -75,8 +83,10 @@ KernelFn make_update_kernel(const KernelSpec& spec, MakeRule make_rule) {
   std::vector<std::int64_t> sizes;
   for (int v = 0; v < count; ++v) sizes.push_back(spec.input_size(first_gradient + v));
   auto plan = std::make_shared<const UpdatePlan>(sizes);
-  return [plan, make_rule, count, first_gradient](const KernelIO& io) {
-    const auto rule = make_rule(io, first_gradient + count, UpdateReal<T>{});
+  const bool squares = spec.attr<bool>("squares");
+  const int shared = first_gradient + (squares ? 2 : 1) * count;
+  return [plan, make_rule, count, first_gradient, shared, squares](const KernelIO& io) {
+    const auto rule = make_rule(io, shared, UpdateReal<T>{});
     const auto run_block = [&](std::int64_t block) {
       const auto first = plan->first_piece[static_cast<std::size_t>(block)];
       const auto last = plan->first_piece[static_cast<std::size_t>(block) + 1];
@@ -84,8 +94,14 @@ KernelFn make_update_kernel(const KernelSpec& spec, MakeRule make_rule) {
         const UpdatePlan::Piece& piece = plan->pieces[p];
         std::array<T*, kSlots> slots;
         for (int s = 0; s < kSlots; ++s) slots[s] = static_cast<T*>(io.inputs[(1 + s) * count + piece.variable]);
-        update_piece<T, kSlots>(rule, static_cast<T*>(io.inputs[piece.variable]), slots,
-                                io.in<T>(first_gradient + piece.variable), piece.begin, piece.end);
+        T* variable = static_cast<T*>(io.inputs[piece.variable]);
+        const T* gradient = io.in<T>(first_gradient + piece.variable);
+        if (squares) {
+          update_piece<true, T, kSlots>(rule, variable, slots, gradient,
+                                        io.in<T>(first_gradient + count + piece.variable), piece.begin, piece.end);
+        } else {
+          update_piece<false, T, kSlots>(rule, variable, slots, gradient, nullptr, piece.begin, piece.end);
+        }
       }
     };
     if (plan->blocks() == 1) {

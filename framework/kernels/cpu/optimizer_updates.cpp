@@ -24,7 +24,7 @@ KernelFn make_sgd(const KernelSpec& spec) {
   return make_update_kernel<0>(spec, [decay](const KernelIO& io, int shared, auto real) {
     using Real = decltype(real);
     const Real rate = static_cast<Real>(*io.in<float>(shared));
-    return [decay = Decay<Real>(decay, rate), rate](Real gradient, Real& value, std::array<Real, 0>&) {
+    return [decay = Decay<Real>(decay, rate), rate](UpdateGradient<Real> gradient, Real& value, std::array<Real, 0>&) {
       decay(value);
       value -= gradient * rate;
     };
@@ -37,8 +37,8 @@ KernelFn make_momentum_form(const KernelSpec& spec) {
   return make_update_kernel<1>(spec, [decay, momentum](const KernelIO& io, int shared, auto real) {
     using Real = decltype(real);
     const Real rate = static_cast<Real>(*io.in<float>(shared));
-    return [decay = Decay<Real>(decay, rate), rate, momentum = static_cast<Real>(momentum)](Real gradient, Real& value,
-                                                                                            std::array<Real, 1>& slot) {
+    return [decay = Decay<Real>(decay, rate), rate, momentum = static_cast<Real>(momentum)](
+               UpdateGradient<Real> gradient, Real& value, std::array<Real, 1>& slot) {
       decay(value);
       const Real change = gradient * rate;
       slot[0] = slot[0] * momentum - change;
@@ -63,11 +63,11 @@ KernelFn make_adam_form(const KernelSpec& spec) {
     const Real power_1 = std::pow(static_cast<Real>(beta_1), step), power_2 = std::pow(static_cast<Real>(beta_2), step);
     const Real alpha = rate * std::sqrt(Real{1} - power_2) / (Real{1} - power_1);
     return [decay = Decay<Real>(decay, rate), alpha, part_1 = static_cast<Real>(1.0 - beta_1),
-            part_2 = static_cast<Real>(1.0 - beta_2),
-            epsilon = static_cast<Real>(epsilon)](Real gradient, Real& value, std::array<Real, kSlots>& slot) {
+            part_2 = static_cast<Real>(1.0 - beta_2), epsilon = static_cast<Real>(epsilon)](
+               UpdateGradient<Real> gradient, Real& value, std::array<Real, kSlots>& slot) {
       decay(value);
       slot[0] += (gradient - slot[0]) * part_1;
-      slot[1] += (gradient * gradient - slot[1]) * part_2;
+      slot[1] += (gradient.square - slot[1]) * part_2;
       Real velocity = slot[1];
       if constexpr (kAmsgrad) {
         slot[2] = slot[2] > velocity ? slot[2] : velocity;
@@ -91,10 +91,10 @@ KernelFn make_rmsprop_form(const KernelSpec& spec) {
     using Real = decltype(real);
     const Real rate = static_cast<Real>(*io.in<float>(shared));
     return [decay = Decay<Real>(decay, rate), rate, rho = static_cast<Real>(rho), part = static_cast<Real>(1.0 - rho),
-            momentum = static_cast<Real>(momentum),
-            epsilon = static_cast<Real>(epsilon)](Real gradient, Real& value, std::array<Real, kSlots>& slot) {
+            momentum = static_cast<Real>(momentum), epsilon = static_cast<Real>(epsilon)](
+               UpdateGradient<Real> gradient, Real& value, std::array<Real, kSlots>& slot) {
       decay(value);
-      slot[0] = rho * slot[0] + part * (gradient * gradient);
+      slot[0] = rho * slot[0] + part * (gradient.square);
       Real denominator = slot[0];
       if constexpr (kCentered) {
         Real& average = slot.back();
@@ -122,10 +122,10 @@ KernelFn make_adagrad(const KernelSpec& spec) {
   return make_update_kernel<1>(spec, [=](const KernelIO& io, int shared, auto real) {
     using Real = decltype(real);
     const Real rate = static_cast<Real>(*io.in<float>(shared));
-    return [decay = Decay<Real>(decay, rate), rate, epsilon = static_cast<Real>(epsilon)](Real gradient, Real& value,
-                                                                                          std::array<Real, 1>& slot) {
+    return [decay = Decay<Real>(decay, rate), rate, epsilon = static_cast<Real>(epsilon)](
+               UpdateGradient<Real> gradient, Real& value, std::array<Real, 1>& slot) {
       decay(value);
-      slot[0] += gradient * gradient;
+      slot[0] += gradient.square;
       value -= rate * gradient / std::sqrt(slot[0] + epsilon);
     };
   });
@@ -140,11 +140,11 @@ KernelFn make_adamax(const KernelSpec& spec) {
     const Real step = static_cast<Real>(*io.in<std::int64_t>(shared + 1) + 1);
     const Real rest = Real{1} - std::pow(static_cast<Real>(beta_1), step);
     return [decay = Decay<Real>(decay, rate), rate, rest, part = static_cast<Real>(1.0 - beta_1),
-            beta_2 = static_cast<Real>(beta_2),
-            epsilon = static_cast<Real>(epsilon)](Real gradient, Real& value, std::array<Real, 2>& slot) {
+            beta_2 = static_cast<Real>(beta_2), epsilon = static_cast<Real>(epsilon)](
+               UpdateGradient<Real> gradient, Real& value, std::array<Real, 2>& slot) {
       decay(value);
       slot[0] += (gradient - slot[0]) * part;
-      const Real faded = beta_2 * slot[1], size = std::abs(gradient);
+      const Real faded = beta_2 * slot[1], size = std::abs(gradient.value);
       slot[1] = faded > size ? faded : size;
       value -= rate * slot[0] / (rest * (slot[1] + epsilon));
     };
@@ -166,11 +166,11 @@ KernelFn make_nadam(const KernelSpec& spec) {
     const Real now = factor(step), next = factor(step + Real{1});
     return [decay = Decay<Real>(decay, rate), rate, now, next, left = Real{1} - product,
             left_next = Real{1} - product * next, part_1 = Real{1} - beta_1_real, part_2 = Real{1} - beta_2_real,
-            rest = Real{1} - std::pow(beta_2_real, step),
-            epsilon = static_cast<Real>(epsilon)](Real gradient, Real& value, std::array<Real, 2>& slot) {
+            rest = Real{1} - std::pow(beta_2_real, step), epsilon = static_cast<Real>(epsilon)](
+               UpdateGradient<Real> gradient, Real& value, std::array<Real, 2>& slot) {
       decay(value);
       slot[0] += (gradient - slot[0]) * part_1;
-      slot[1] += (gradient * gradient - slot[1]) * part_2;
+      slot[1] += (gradient.square - slot[1]) * part_2;
       const Real momentum = next * slot[0] / left_next + (Real{1} - now) * gradient / left;
       value -= momentum * rate / (std::sqrt(slot[1] / rest) + epsilon);
     };
@@ -183,14 +183,15 @@ KernelFn make_adadelta(const KernelSpec& spec) {
   return make_update_kernel<2>(spec, [=](const KernelIO& io, int shared, auto real) {
     using Real = decltype(real);
     const Real rate = static_cast<Real>(*io.in<float>(shared));
-    return [decay = Decay<Real>(decay, rate), rate, rho = static_cast<Real>(rho), part = static_cast<Real>(1.0 - rho),
-            epsilon = static_cast<Real>(epsilon)](Real gradient, Real& value, std::array<Real, 2>& slot) {
-      decay(value);
-      slot[0] = rho * slot[0] + part * (gradient * gradient);
-      const Real change = -(std::sqrt(slot[1] + epsilon) * gradient / std::sqrt(slot[0] + epsilon));
-      slot[1] = rho * slot[1] + part * (change * change);
-      value += rate * change;
-    };
+    return
+        [decay = Decay<Real>(decay, rate), rate, rho = static_cast<Real>(rho), part = static_cast<Real>(1.0 - rho),
+         epsilon = static_cast<Real>(epsilon)](UpdateGradient<Real> gradient, Real& value, std::array<Real, 2>& slot) {
+          decay(value);
+          slot[0] = rho * slot[0] + part * (gradient.square);
+          const Real change = -(std::sqrt(slot[1] + epsilon) * gradient / std::sqrt(slot[0] + epsilon));
+          slot[1] = rho * slot[1] + part * (change * change);
+          value += rate * change;
+        };
   });
 }
 
@@ -201,7 +202,7 @@ KernelFn make_lion(const KernelSpec& spec) {
     using Real = decltype(real);
     const Real rate = static_cast<Real>(*io.in<float>(shared));
     return [decay = Decay<Real>(decay, rate), rate, beta_1 = static_cast<Real>(beta_1),
-            beta_2 = static_cast<Real>(beta_2)](Real gradient, Real& value, std::array<Real, 1>& slot) {
+            beta_2 = static_cast<Real>(beta_2)](UpdateGradient<Real> gradient, Real& value, std::array<Real, 1>& slot) {
       decay(value);
       const Real direction = slot[0] * beta_1 + gradient * (Real{1} - beta_1);
       value -= direction > Real{0} ? rate : direction < Real{0} ? -rate : rate * direction;  // NaN stays NaN
@@ -223,10 +224,11 @@ KernelFn make_ftrl(const KernelSpec& spec) {
       return power == static_cast<Real>(0.5) ? std::sqrt(x) : std::pow(x, power);
     };
     return [decay = Decay<Real>(decay, rate), rate, raised, l1 = static_cast<Real>(l1), l2_twice = Real{2} * l2_all,
-            shrinkage = static_cast<Real>(shrinkage)](Real gradient, Real& value, std::array<Real, 2>& slot) {
+            shrinkage = static_cast<Real>(shrinkage)](UpdateGradient<Real> gradient, Real& value,
+                                                      std::array<Real, 2>& slot) {
       decay(value);
       const Real before = raised(slot[0]);
-      slot[0] += gradient * gradient;
+      slot[0] += gradient.square;
       const Real now = raised(slot[0]);
       slot[1] += gradient + shrinkage * value - (now - before) / rate * value;
       const Real clipped = slot[1] < -l1 ? -l1 : slot[1] > l1 ? l1 : slot[1];
@@ -246,16 +248,18 @@ KernelFn make_schedule_free_adamw(const KernelSpec& spec) {
     const Real beta_2_real = static_cast<Real>(beta_2);
     Real warm = rate;
     if (warmup > 0) warm *= std::min(step / static_cast<Real>(warmup), Real{1});
-    return [decay = Decay<Real>(decay, rate), warm, beta_1 = static_cast<Real>(beta_1), part_2 = Real{1} - beta_2_real,
-            rest = Real{1} - std::pow(beta_2_real, step), weight = Real{1} / step,
-            epsilon = static_cast<Real>(epsilon)](Real gradient, Real& value, std::array<Real, 2>& slot) {
-      decay(value);
-      slot[1] += (gradient * gradient - slot[1]) * part_2;
-      const Real average = (value - (Real{1} - beta_1) * slot[0]) / beta_1;
-      slot[0] -= warm * gradient / (std::sqrt(slot[1] / rest) + epsilon);
-      const Real moved = (Real{1} - weight) * average + weight * slot[0];
-      value = (Real{1} - beta_1) * slot[0] + beta_1 * moved;
-    };
+    return
+        [decay = Decay<Real>(decay, rate), warm, beta_1 = static_cast<Real>(beta_1), part_2 = Real{1} - beta_2_real,
+         rest = Real{1} - std::pow(beta_2_real, step), weight = Real{1} / step,
+         epsilon = static_cast<Real>(epsilon)](UpdateGradient<Real> gradient, Real& value, std::array<Real, 2>& slot) {
+          decay(value);
+          slot[1] += (gradient.square - slot[1]) * part_2;
+          slot[0] -= warm * gradient / (std::sqrt(slot[1] / rest) + epsilon);
+          // Keras takes the average apart by the iterate it has already moved.
+          const Real average = (value - (Real{1} - beta_1) * slot[0]) / beta_1;
+          const Real moved = (Real{1} - weight) * average + weight * slot[0];
+          value = (Real{1} - beta_1) * slot[0] + beta_1 * moved;
+        };
   });
 }
 
