@@ -22,6 +22,11 @@ Home home_of(const PlacedInput& input) {
     return {Home::Kind::Server, remote->server()};
   }
   const auto* local = dynamic_cast<const VariableBody*>(input.resource.resource().get());
+  if (local && local->options().synchronization == Synchronization::OnRead && !accumulates(*local)) {
+    throw failed_precondition("ClusterCoordinator", "the state of a metric must add up: workers count apart",
+                              {{"variable", local->options().path}},
+                              "Keep sums and counts with Aggregation::Sum, and make the figure of them in result().");
+  }
   if (!local || !accumulates(*local)) {
     throw failed_precondition(
         "ClusterCoordinator", "what a function uses must lie on the cluster",
