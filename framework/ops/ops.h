@@ -6,6 +6,7 @@
 #include "cohort/ops/attention.h"
 #include "cohort/ops/broadcast.h"
 #include "cohort/ops/cast.h"
+#include "cohort/ops/categories.h"
 #include "cohort/ops/creation.h"
 #include "cohort/ops/ctc.h"
 #include "cohort/ops/cumulative.h"
@@ -25,3 +26,4 @@
 #include "cohort/ops/reduce.h"
 #include "cohort/ops/slicing.h"
 #include "cohort/ops/sorting.h"
+#include "cohort/ops/text.h"

@@ -26,7 +26,7 @@ COHORT_OP_GRADIENT(CTCLoss, of_logits) {
   const Tensor labels = whole_numbers({1, 2, 2, 3, 0, 0}, {2, 3}), lengths = whole_numbers({3, 1}, {2});
   const Tensor steps = whole_numbers({6, 4}, {2});
   check_gradient([=](const Tensors& x) { return ctc_loss(labels, x[0], lengths, steps); },
-                 {spread_tensor({2, 6, 4}, -2, 2)});
+                 {spread_tensor({2, 6, 4}, -2, 2)}, {.second_order = false});
 }
 TEST(CTCLoss, labels_longer_than_the_steps_have_a_finite_loss) {
   const Tensor loss = ctc_loss(whole_numbers({1, 1}, {1, 2}), tensor_of({0, 0}, {1, 1, 2}), whole_numbers({2}, {1}),

@@ -1,0 +1,138 @@
+#include "cohort/layers/preprocessing/text_vectorization.h"
+
+#include <numeric>
+
+#include "cohort/layers/layer_checks.h"
+#include "cohort/layers/preprocessing/encode.h"
+#include "cohort/ops/array.h"
+#include "cohort/ops/text.h"
+
+namespace cohort::layers {
+
+TextVectorizationLayer::TextVectorizationLayer(TextVectorizationOptions options) : options_(std::move(options)) {
+  if (!options_.name.empty()) set_name(options_.name);
+  TextVectorizationLayer::fields_changed();
+}
+
+void TextVectorizationLayer::visit_fields(FieldVisitor& visitor) {
+  Layer::visit_fields(visitor);
+  visitor.field("max_tokens", options_.max_tokens);
+  visitor.field("standardize", options_.standardize);
+  visitor.field("split", options_.split);
+  visit_number_or_list(visitor, "ngrams", options_.ngrams);
+  visitor.field("output_mode", options_.output_mode);
+  visitor.field("output_sequence_length", options_.output_sequence_length);
+  visitor.field("pad_to_max_tokens", options_.pad_to_max_tokens);
+  visitor.field("sparse", options_.sparse);
+  visitor.field("ragged", options_.ragged);
+  visit_texts(visitor, "vocabulary", options_.vocabulary);
+  visitor.field("idf_weights", options_.idf_weights);
+  visitor.field("encoding", options_.encoding);
+  if (options_.vocabulary || !saved_size_) saved_size_ = vocabulary_size();
+  visitor.field("vocabulary_size", saved_size_);
+}
+
+void TextVectorizationLayer::fields_changed() {
+  const auto& how = options_.standardize;
+  if (how && *how != "lower_and_strip_punctuation" && *how != "lower" && *how != "strip_punctuation") {
+    throw invalid_argument(class_name(),
+                           "standardize must be 'lower_and_strip_punctuation', 'lower', 'strip_punctuation' or none",
+                           {{"standardize", *how}}, "Put another preparation of texts into the dataset's map.");
+  }
+  if (options_.split && *options_.split != "whitespace" && *options_.split != "character") {
+    throw invalid_argument(class_name(), "split must be 'whitespace', 'character' or none",
+                           {{"split", *options_.split}});
+  }
+  check_output_mode(*this, options_.output_mode, /*with_int=*/true, /*with_tf_idf=*/true);
+  if (options_.output_mode != "int" && options_.output_sequence_length) {
+    throw invalid_argument(class_name(), "output_sequence_length needs output_mode 'int'",
+                           {{"output_mode", options_.output_mode}});
+  }
+  if (options_.output_sequence_length && *options_.output_sequence_length < 1) {
+    throw invalid_argument(class_name(), "output_sequence_length must be positive",
+                           {{"output_sequence_length", *options_.output_sequence_length}});
+  }
+  if (options_.ngrams.number && *options_.ngrams.number < 1) {
+    throw invalid_argument(class_name(), "ngrams must be positive", {{"ngrams", *options_.ngrams.number}});
+  }
+  if (options_.ragged) throw unimplemented(class_name(), "ragged tensors are not supported", {{"ragged", true}});
+  lookup_ = std::make_shared<StringLookupLayer>(StringLookupOptions{.max_tokens = options_.max_tokens,
+                                                                    .mask_token = "",
+                                                                    .vocabulary = options_.vocabulary,
+                                                                    .idf_weights = options_.idf_weights,
+                                                                    .output_mode = options_.output_mode,
+                                                                    .pad_to_max_tokens = options_.pad_to_max_tokens,
+                                                                    .sparse = options_.sparse,
+                                                                    .encoding = options_.encoding});
+}
+
+Tensor TextVectorizationLayer::tokens(const Tensor& given, std::int64_t length) const {
+  if (given.dtype() != DType::String) {
+    throw invalid_argument(title(*this), "texts are expected", {{"input", given.spec()}});
+  }
+  Tensor texts = options_.standardize ? ops::standardize_text(given, *options_.standardize) : given;
+  if (options_.split && texts.rank() > 1) {
+    if (texts.shape().back() != 1) {
+      throw invalid_argument(title(*this), "texts to split must be (batch) or (batch, 1)",
+                             {{"input.shape", given.shape()}});
+    }
+    texts = ops::squeeze(texts, {-1});
+  }
+  ops::TokenizeOptions how{.split = options_.split.value_or(""), .length = length};
+  if (options_.ngrams.number) {
+    how.ngrams.resize(static_cast<std::size_t>(*options_.ngrams.number));
+    std::iota(how.ngrams.begin(), how.ngrams.end(), 1);
+  } else if (options_.ngrams.list) {
+    how.ngrams = *options_.ngrams.list;
+  }
+  if (how.split.empty() && how.ngrams.empty() && length == 0) return texts;
+  return ops::tokenize(texts, how);
+}
+
+Tensor TextVectorizationLayer::call(const Tensor& input, const CallContext& context) {
+  return lookup_->call(tokens(input, options_.output_sequence_length.value_or(0)), context);
+}
+
+// A config holds what was learned: the layer is the same when it is loaded.
+void TextVectorizationLayer::remember_vocabulary() {
+  options_.vocabulary = lookup_->get_vocabulary(/*include_special_tokens=*/false);
+  options_.idf_weights = lookup_->idf_weights();
+}
+
+void TextVectorizationLayer::adapt(const Tensor& data) {
+  lookup_->reset_state();
+  lookup_->update_state(tokens(data.rank() == 1 ? ops::expand_dims(data, -1) : data, 0));
+  lookup_->finalize_state();
+  remember_vocabulary();
+}
+
+void TextVectorizationLayer::adapt(const Dataset& data) {
+  lookup_->reset_state();
+  Tensors element;
+  for (const auto walker = data.walk(); walker->next(element);) lookup_->update_state(tokens(element.at(0), 0));
+  lookup_->finalize_state();
+  remember_vocabulary();
+}
+
+void TextVectorizationLayer::set_vocabulary(std::vector<std::string> vocabulary,
+                                            std::optional<std::vector<double>> idf_weights) {
+  lookup_->set_vocabulary(std::move(vocabulary), std::move(idf_weights));
+  remember_vocabulary();
+}
+
+void TextVectorizationLayer::set_vocabulary_file(const std::string& path) {
+  lookup_->set_vocabulary_file(path);
+  remember_vocabulary();
+}
+
+std::vector<std::string> TextVectorizationLayer::get_vocabulary(bool include_special_tokens) const {
+  return lookup_->get_vocabulary(include_special_tokens);
+}
+
+namespace {
+
+[[maybe_unused]] const bool registered =
+    Layer::registry().add("TextVectorization", [] { return std::make_shared<TextVectorizationLayer>(); });
+
+}  // namespace
+}  // namespace cohort::layers
