@@ -4,6 +4,7 @@
 #include "cohort/model/program.h"
 #include "cohort/model/strategy.h"
 #include "cohort/model/trainer.h"
+#include "cohort/optimizers/loss_scale_optimizer.h"
 #include "cohort/variables/variable_body.h"
 
 namespace cohort {
@@ -51,6 +52,11 @@ void Model::compile(CompileOptions options) {
   forget_programs();
   compile_options_ = std::move(options);
   optimizer_ = compile_options_.optimizer;
+  // Gradients in float16 would vanish.
+  if (compile_options_.auto_scale_loss && dtype_policy() == DTypePolicy("mixed_float16") &&
+      !optimizer_.as<optimizers::LossScalingOptimizer>()) {
+    optimizer_ = optimizers::LossScaleOptimizer(optimizer_);
+  }
   loss_tracker_ = make_mean("loss");
   compiled_loss_ = std::make_unique<CompiledLoss>(compile_options_.loss, compile_options_.loss_weights);
   compiled_metrics_ = std::make_unique<CompiledMetrics>(compile_options_.metrics, compile_options_.weighted_metrics);

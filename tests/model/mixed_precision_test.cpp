@@ -74,6 +74,19 @@ TEST_F(MixedPrecision, TrainsLikeFloat32) {
   EXPECT_NE(mixed, exact);
 }
 
+TEST_F(MixedPrecision, ScalesTheLossOfFloat16) {
+  mixed_precision::set_global_policy("mixed_float16");
+  set_random_seed(5);
+  Sequential model({Dense(16, {.activation = "tanh"}), Dense(1)});
+  model.compile({.optimizer = "sgd", .loss = "mse"});
+  EXPECT_EQ(model.optimizer()->class_name(), "LossScaleOptimizer");
+  const History history =
+      model.fit(testing_models::line_x(), testing_models::line_y(), {.batch_size = 5, .epochs = 20, .verbose = 0});
+  EXPECT_LT(history["loss"].back(), 0.3 * history["loss"].front());
+  model.compile({.optimizer = "sgd", .loss = "mse", .auto_scale_loss = false});
+  EXPECT_EQ(model.optimizer()->class_name(), "SGD");
+}
+
 TEST_F(MixedPrecision, IsWrittenAsKerasWritesIt) {
   const Dense dense(2, {.dtype = "mixed_bfloat16"});
   const std::string json = to_json(*dense.get());
