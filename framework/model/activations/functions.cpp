@@ -48,8 +48,9 @@ Tensor selu(const Tensor& x) {
   return ops::where(x < 0.0, ops::expm1(ops::minimum(x, 0.0)) * kAlpha, x) * kScale;
 }
 
+// A sum, not a choice: at zero both halves pass the flow on, as TensorFlow's do.
 Tensor celu(const Tensor& x, double alpha) {
-  return ops::where(x > 0.0, x, ops::expm1(ops::minimum(x, 0.0) / alpha) * alpha);
+  return ops::maximum(x, 0.0) + ops::expm1(ops::minimum(x, 0.0) / alpha) * alpha;
 }
 
 Tensor gelu(const Tensor& x, bool approximate) {

@@ -33,7 +33,10 @@ class IdentityInitializer : public Initializer {
  public:
   explicit IdentityInitializer(double gain = 1.0) : gain_(gain) {}
   std::string class_name() const override { return "Identity"; }
-  void visit_fields(FieldVisitor& visitor) override { visitor.field("gain", gain_); }
+  // Keras leaves the gain out of the config; it is written where leaving it out would change the values.
+  void visit_fields(FieldVisitor& visitor) override {
+    if (visitor.reads_config() || gain_ != 1.0) visitor.field("gain", gain_);
+  }
   Tensor operator()(const Shape& shape, DType dtype) const override;
 
  private:
