@@ -16,10 +16,14 @@ bool aligned(const Shape& mask, const Shape& input, int first) {
   return true;
 }
 
-// A mask stands for the leading axes of an input (steps of a batch) or broadcasts over it (the scores of a Softmax).
+// A mask stands for the leading axes of an input (steps of a batch), or for its batch and last axis (steps behind the
+// channels), or broadcasts over it (the scores of a Softmax).
 bool fits(const Shape& mask, const Shape& input) {
   const int missing = input.rank() - mask.rank();
-  return missing >= 0 && (aligned(mask, input, 0) || aligned(mask, input, missing));
+  if (missing < 0) return false;
+  const bool channels_first = mask.rank() == 2 && input.rank() == 3;
+  return aligned(mask, input, 0) || aligned(mask, input, missing) ||
+         (channels_first && aligned(mask.slice(0, 1), input, 0) && aligned(mask.slice(1), input, 2));
 }
 
 }  // namespace

@@ -78,9 +78,10 @@ class Reader : public FieldVisitor {
   void field(const char* name, double&, RefField&) override { refuse(name); }
 
  private:
+  // A field that was not written has what the class gives it.
   template <class T>
   void get(const char* name, T& value) {
-    value = attributes_.get<T>(key_of(name));
+    if (attributes_.has(key_of(name))) value = attributes_.get<T>(key_of(name));
   }
   template <class T>
   void get_given(const char* name, std::optional<T>& value) {
