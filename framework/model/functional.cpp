@@ -160,25 +160,19 @@ Tensors FunctionalGraph::bind(const Element& inputs) const {
 }
 
 Element FunctionalGraph::run(const Element& inputs, const CallContext& context) const {
-  Tensors values(static_cast<std::size_t>(slots_)), masks(static_cast<std::size_t>(slots_));
+  Tensors values(static_cast<std::size_t>(slots_));
   const Tensors given = bind(inputs), given_masks = in_order(context.mask);
   for (std::size_t i = 0; i < given.size(); ++i) {
     values[static_cast<std::size_t>(input_slots_[i])] = given[i];
-    if (i < given_masks.size()) masks[static_cast<std::size_t>(input_slots_[i])] = given_masks[i];
+    if (i < given_masks.size() && given_masks[i].defined()) set_mask(given[i], given_masks[i]);
   }
   for (const Step& step : steps_) {
-    Tensors arguments, argument_masks;
-    for (int slot : step.inputs) {
-      arguments.push_back(values[static_cast<std::size_t>(slot)]);
-      argument_masks.push_back(masks[static_cast<std::size_t>(slot)]);
-    }
-    const Symbols& like = step.call->inputs;
-    const CallContext call{
-        .training = context.training, .mask = like.with_leaves(argument_masks), .arguments = step.call->arguments};
-    const Tensors results = step.call->layer->apply(like.with_leaves(arguments), call).flatten();
+    Tensors arguments;
+    for (int slot : step.inputs) arguments.push_back(values[static_cast<std::size_t>(slot)]);
+    const CallContext call{.training = context.training, .arguments = step.call->arguments};
+    const Tensors results = step.call->layer->apply(step.call->inputs.with_leaves(arguments), call).flatten();
     for (std::size_t i = 0; i < results.size(); ++i) {
       values[static_cast<std::size_t>(step.first_output) + i] = results[i];
-      masks[static_cast<std::size_t>(step.first_output) + i] = mask_of(results[i]);
     }
   }
   Tensors results;

@@ -173,9 +173,11 @@ Element Layer::apply(const Element& given, const CallContext& given_context) {
     }
     inputs = inputs.with_leaves(leaves);
     ensure_built_element(inputs.map([](const Tensor& leaf) { return leaf.shape(); }));
-    context.mask = input_masks(*this, inputs, context.mask);
+    const bool carried = given_context.mask.empty() && (given.kind() != Element::Kind::Dict || !given.find("mask"));
+    const Element masks = input_masks(*this, inputs, context.mask);
+    context.mask = carried ? call_masks(*this, inputs, masks) : masks;
     Element outputs = call_in_policy(inputs, context);
-    mask_outputs(*this, inputs, context.mask, outputs);
+    mask_outputs(*this, inputs, masks, outputs);
     if (activity_regularizer_) {
       for (const Tensor& output : outputs.flatten()) {
         Tensor loss = (*activity_regularizer_)(output);

@@ -46,6 +46,17 @@ Element input_masks(const Layer& layer, const Element& inputs, const Element& gi
   return given;
 }
 
+Element call_masks(const Layer& layer, const Element& inputs, const Element& carried) {
+  const std::vector<std::string> names = layer.argument_names();
+  if (names.empty() || inputs.kind() != Element::Kind::Dict || inputs.size() < 2) return carried;
+  Tensors kept;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const bool taken = std::find(names.begin(), names.end(), inputs.key(i) + "_mask") != names.end();
+    for (const Tensor& mask : carried[i].flatten()) kept.push_back(taken ? mask : Tensor());
+  }
+  return inputs.with_leaves(kept);
+}
+
 void mask_outputs(Layer& layer, const Element& inputs, const Element& masks, const Element& outputs) {
   const Tensors tensors = outputs.flatten();
   const auto has_mask = [](const Tensor& output) { return mask_of(output).defined(); };

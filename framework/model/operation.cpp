@@ -60,6 +60,9 @@ void Operation::visit_fields(FieldVisitor& visitor) {
       case Kind::Bool:
         visit_value<bool>(visitor, key, config_);
         break;
+      case Kind::OptionalBool:
+        visit_optional<bool>(visitor, key, config_);
+        break;
       case Kind::Integer:
         visit_value<std::int64_t>(visitor, key, config_);
         break;
@@ -71,6 +74,9 @@ void Operation::visit_fields(FieldVisitor& visitor) {
         break;
       case Kind::Text:
         visit_value<std::string>(visitor, key, config_);
+        break;
+      case Kind::OptionalText:
+        visit_optional<std::string>(visitor, key, config_);
         break;
       case Kind::Integers:
         visit_value<std::vector<std::int64_t>>(visitor, key, config_);

@@ -12,7 +12,17 @@ namespace cohort {
 
 // A field of an operation's config; those marked so may be null.
 struct OperationField {
-  enum class Kind { Bool, Integer, OptionalInteger, Number, Text, Integers, OptionalIntegers };
+  enum class Kind {
+    Bool,
+    OptionalBool,
+    Integer,
+    OptionalInteger,
+    Number,
+    Text,
+    OptionalText,
+    Integers,
+    OptionalIntegers
+  };
   std::string name;
   Kind kind;
 };

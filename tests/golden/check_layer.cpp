@@ -2,6 +2,8 @@
 #include "cohort/core/masks.h"
 #include "cohort/layers/preprocessing/adaptable.h"
 #include "cohort/model/layer.h"
+#include "cohort/model/model.h"
+#include "cohort/saving/model_json_impl.h"
 #include "tests/golden/checks.h"
 
 namespace cohort::golden {
@@ -135,8 +137,17 @@ void check_weights(Case& checked, const Variables& weights) {
   }
 }
 
+// A model is a layer too: what layers hand each other (masks) shows in cases of whole models.
+std::shared_ptr<Layer> make_layer(Case& checked) {
+  const std::string name = checked.class_name();
+  if (name != "Sequential" && name != "Functional") return make_object<Layer>(checked);
+  const Json config = checked.json("config");
+  require_registered(config);
+  return model_from_config(name, config).shared();
+}
+
 void check_call(Case& checked) {
-  const auto layer = make_object<Layer>(checked);
+  const std::shared_ptr<Layer> layer = make_layer(checked);
   Call call = given_call(checked, *layer);
   layer->ensure_built_element(call.inputs.map([](const Tensor& tensor) { return tensor.shape(); }));
   const Variables weights = layer->weights();

@@ -89,8 +89,6 @@ const bool registered = [] {
       {"Isnan", ops::is_nan},
       {"Isinf", ops::is_inf},
       {"Isfinite", ops::is_finite},
-      {"ZerosLike", ops::zeros_like},
-      {"OnesLike", ops::ones_like},
   };
   for (const auto& [name, function] : unary) add_unary("numpy", name, function);
   add_unary("math", "Rsqrt", ops::rsqrt);

@@ -1,6 +1,7 @@
 #include "cohort/model/symbolic_ops.h"
 #include "cohort/ops/array.h"
 #include "cohort/ops/cast.h"
+#include "cohort/ops/creation.h"
 #include "cohort/ops/cumulative.h"
 #include "cohort/ops/einsum.h"
 #include "cohort/ops/indexing.h"
@@ -92,6 +93,21 @@ const bool registered = [] {
   add("core", "Cast", {"x"}, {{"dtype", Kind::Text}}, [](const Arguments& a, const Attributes& config) {
     return ops::cast(a[0].leaf(), dtype_from_string(config.get<std::string>("dtype")));
   });
+  // Keras makes these where it works out masks: their dtype may be null, which leaves the tensor's own.
+  const auto cast_if_given = [](const Tensor& x, const Attributes& config) {
+    return config.has("dtype") ? ops::cast(x, dtype_from_string(config.get<std::string>("dtype"))) : x;
+  };
+  add("core", "ConvertToTensor", {"x"},
+      {{"dtype", Kind::OptionalText}, {"sparse", Kind::OptionalBool}, {"ragged", Kind::OptionalBool}},
+      [cast_if_given](const Arguments& a, const Attributes& config) { return cast_if_given(a[0].leaf(), config); });
+  add("numpy", "ZerosLike", {"x"}, {{"dtype", Kind::OptionalText}},
+      [cast_if_given](const Arguments& a, const Attributes& config) {
+        return ops::zeros_like(cast_if_given(a[0].leaf(), config));
+      });
+  add("numpy", "OnesLike", {"x"}, {{"dtype", Kind::OptionalText}},
+      [cast_if_given](const Arguments& a, const Attributes& config) {
+        return ops::ones_like(cast_if_given(a[0].leaf(), config));
+      });
   add("nn", "OneHot", {"x"}, {{"num_classes", Kind::Integer}, kAxis, {"dtype", Kind::Text}, {"sparse", Kind::Bool}},
       [](const Arguments& a, const Attributes& config) {
         const std::string dtype = config.get<std::string>("dtype", "");
