@@ -3,21 +3,58 @@
 #include "cohort/ops/math.h"
 
 namespace cohort::layers {
+namespace {
 
-RescalingLayer::RescalingLayer(double scale, RescalingOptions options) : scale_(scale), options_(std::move(options)) {
+// A reader tries the number, then the list.
+void visit(FieldVisitor& visitor, const char* name, RescalingFactors& factors) {
+  if (!visitor.reads_config()) {
+    return factors.listed ? visitor.field(name, factors.numbers) : visitor.field(name, factors.numbers[0]);
+  }
+  try {
+    double number = 0.0;
+    visitor.field(name, number);
+    factors = number;
+  } catch (const Error&) {
+    visitor.field(name, factors.numbers);
+    factors.listed = true;
+  }
+}
+
+Tensor list_of(const RescalingFactors& factors, DType dtype) {
+  const std::vector<float> numbers(factors.numbers.begin(), factors.numbers.end());
+  return ops::cast(Tensor::of<float>(numbers, {static_cast<std::int64_t>(numbers.size())}), dtype);
+}
+
+}  // namespace
+
+RescalingLayer::RescalingLayer(RescalingFactors scale, RescalingOptions options)
+    : scale_(std::move(scale)), options_(std::move(options)) {
   supports_masking_ = true;
   take_options(options_);
+  RescalingLayer::fields_changed();
 }
 
 void RescalingLayer::visit_fields(FieldVisitor& visitor) {
   Layer::visit_fields(visitor);
-  visitor.field("scale", scale_);
-  visitor.field("offset", options_.offset);
+  visit(visitor, "scale", scale_);
+  visit(visitor, "offset", options_.offset);
+}
+
+void RescalingLayer::fields_changed() {
+  if (scale_.numbers.empty() || options_.offset.numbers.empty()) {
+    throw invalid_argument(
+        class_name(), "scale and offset must be numbers or lists with a number for each channel",
+        {{"numbers in scale", scale_.numbers.size()}, {"numbers in offset", options_.offset.numbers.size()}});
+  }
 }
 
 Tensor RescalingLayer::call(const Tensor& input, const CallContext&) {
-  const Tensor scaled = ops::cast(input, compute_dtype()) * scale_;
-  return options_.offset == 0.0 ? scaled : scaled + options_.offset;
+  const DType dtype = compute_dtype();
+  const Tensor x = ops::cast(input, dtype);
+  const Tensor scaled = scale_.listed ? x * list_of(scale_, dtype) : x * scale_.numbers[0];
+  const RescalingFactors& offset = options_.offset;
+  if (offset.are(0.0)) return scaled;
+  return offset.listed ? scaled + list_of(offset, dtype) : scaled + offset.numbers[0];
 }
 
 namespace {

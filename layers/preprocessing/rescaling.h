@@ -1,13 +1,25 @@
 #pragma once
 
+#include <initializer_list>
 #include <string>
+#include <vector>
 
 #include "cohort/model/layer.h"
 
 namespace cohort::layers {
 
+// One number for all elements, or a list of one for each index of the last axis.
+struct RescalingFactors {
+  RescalingFactors(double number) : numbers{number} {}
+  RescalingFactors(std::initializer_list<double> list) : numbers(list), listed(true) {}
+  bool are(double number) const { return !listed && numbers[0] == number; }
+
+  std::vector<double> numbers;
+  bool listed = false;
+};
+
 struct RescalingOptions {
-  double offset = 0.0;
+  RescalingFactors offset = 0.0;
   DTypePolicy dtype = {};
   std::string name = {};
 };
@@ -16,19 +28,20 @@ struct RescalingOptions {
 class RescalingLayer : public Layer {
  public:
   RescalingLayer() : RescalingLayer(1.0) {}
-  explicit RescalingLayer(double scale, RescalingOptions options = {});
+  explicit RescalingLayer(RescalingFactors scale, RescalingOptions options = {});
   std::string class_name() const override { return "Rescaling"; }
   void visit_fields(FieldVisitor& visitor) override;
+  void fields_changed() override;
   Tensor call(const Tensor& input, const CallContext& context) override;
 
  private:
-  double scale_;
+  RescalingFactors scale_;
   RescalingOptions options_;
 };
 
 struct Rescaling : LayerHandle<RescalingLayer> {
-  explicit Rescaling(double scale, RescalingOptions options = {})
-      : LayerHandle<RescalingLayer>(std::make_shared<RescalingLayer>(scale, std::move(options))) {}
+  explicit Rescaling(RescalingFactors scale, RescalingOptions options = {})
+      : LayerHandle<RescalingLayer>(std::make_shared<RescalingLayer>(std::move(scale), std::move(options))) {}
 };
 
 }  // namespace cohort::layers
