@@ -160,19 +160,30 @@ Tensors FunctionalGraph::bind(const Element& inputs) const {
 }
 
 Element FunctionalGraph::run(const Element& inputs, const CallContext& context) const {
-  Tensors values(static_cast<std::size_t>(slots_));
+  Tensors values(static_cast<std::size_t>(slots_)), masks(static_cast<std::size_t>(slots_));
   const Tensors given = bind(inputs), given_masks = in_order(context.mask);
   for (std::size_t i = 0; i < given.size(); ++i) {
     values[static_cast<std::size_t>(input_slots_[i])] = given[i];
-    if (i < given_masks.size() && given_masks[i].defined()) set_mask(given[i], given_masks[i]);
+    if (i >= given_masks.size() || !given_masks[i].defined()) continue;
+    masks[static_cast<std::size_t>(input_slots_[i])] = given_masks[i];
+    set_mask(given[i], given_masks[i]);
   }
   for (const Step& step : steps_) {
-    Tensors arguments;
-    for (int slot : step.inputs) arguments.push_back(values[static_cast<std::size_t>(slot)]);
-    const CallContext call{.training = context.training, .arguments = step.call->arguments};
-    const Tensors results = step.call->layer->apply(step.call->inputs.with_leaves(arguments), call).flatten();
+    Tensors arguments, argument_masks;
+    for (int slot : step.inputs) {
+      arguments.push_back(values[static_cast<std::size_t>(slot)]);
+      argument_masks.push_back(masks[static_cast<std::size_t>(slot)]);
+    }
+    const Symbols& like = step.call->inputs;
+    CallContext call{.training = context.training, .arguments = step.call->arguments};
+    // Inputs by place are given their masks: one tensor may come twice, with two of them. Which of the masks that named
+    // arguments carry a layer sees is up to its call.
+    const bool named = like.kind() == Symbols::Kind::Dict && !step.call->layer->argument_names().empty();
+    if (!named) call.mask = like.with_leaves(argument_masks);
+    const Tensors results = step.call->layer->apply(like.with_leaves(arguments), call).flatten();
     for (std::size_t i = 0; i < results.size(); ++i) {
       values[static_cast<std::size_t>(step.first_output) + i] = results[i];
+      masks[static_cast<std::size_t>(step.first_output) + i] = mask_of(results[i]);
     }
   }
   Tensors results;
