@@ -5,6 +5,7 @@
 #include "cohort/core/rare_fields.h"
 #include "cohort/saving/config_json.h"
 #include "cohort/saving/config_json_impl.h"
+#include "cohort/saving/model_json_impl.h"
 
 namespace cohort {
 namespace {
@@ -260,7 +261,7 @@ void read_ref(RefField& field, const Json& value, std::string_view who, std::str
     const Json& config = value["config"];
     if (value["class_name"] == "function" && config.is_string()) {  // how Keras writes a bare function
       field.make(config.get<std::string>());
-    } else {
+    } else if (!read_model(field, value, depth)) {
       read_config(*field.make(registered_name(value)), config, depth);
     }
   } else {

@@ -4,6 +4,7 @@
 #include "cohort/core/rare_fields.h"
 #include "cohort/saving/config_json.h"
 #include "cohort/saving/config_json_impl.h"
+#include "cohort/saving/model_json_impl.h"
 
 namespace cohort {
 namespace {
@@ -98,6 +99,7 @@ Json config_json(const Configurable& object) {
 
 Json object_to_json(const Configurable* object) {
   if (!object) return nullptr;
+  if (const auto* model = dynamic_cast<const Model*>(object)) return layer_to_json(*model);
   if (std::string name = object->short_name(); !name.empty()) return name;
   const std::string full_name = object->class_name(), module = object->module_name();
   if (module == "builtins") {  // a function, known by its name alone

@@ -1,5 +1,7 @@
 #include "cohort/saving/model_json.h"
 
+#include <utility>
+
 #include "cohort/core/error.h"
 #include "cohort/model/functional.h"
 #include "cohort/model/input_layer.h"
@@ -87,6 +89,29 @@ Json layer_to_json(const Layer& layer) {
   }
   if (model->compiled()) result["compile_config"] = compile_to_json(model->compile_options());
   return result;
+}
+
+namespace {
+
+// A field makes its object by a name and has it read a config; a model is made whole, and waits here until its field
+// asks for it.
+thread_local std::shared_ptr<Layer> waiting_model;
+constexpr const char* kWaitingModel = "keras>WaitingModel";
+
+[[maybe_unused]] const bool registered = Layer::registry().add(kWaitingModel, [] {
+  if (!waiting_model) throw failed_precondition(kWaitingModel, "no model waits for its field");
+  return std::exchange(waiting_model, nullptr);
+});
+
+}  // namespace
+
+bool read_model(RefField& field, const Json& value, int depth) {
+  const Json& class_name = value["class_name"];
+  if (!is_model_class(class_name)) return false;
+  if (depth > kMaximumDepth) throw invalid_argument("model", "at most 32 models inside one another are read");
+  waiting_model = model_from_config(class_name, value["config"], depth + 1).shared();
+  field.make(kWaitingModel);
+  return true;
 }
 
 Ref<Layer> layer_from_json(const Json& value, int depth) {
