@@ -42,10 +42,12 @@ bool same(const Json& seen, const Json& expected) {
     return true;
   }
   if (seen.is_object() && expected.is_object()) {
-    // Keras notes the shapes a layer inside another was built for, and that a model there was not compiled; nobody
-    // needs that to make it again.
+    // Keras notes the shapes a layer inside another was built for, that a model there was not compiled and that its
+    // inputs are plain; nobody needs that to make it again.
     const auto is_note = [&](const std::string& key, const Json& value) {
-      return !seen.contains(key) && (key == "build_config" || (key == "compile_config" && value.empty()));
+      if (seen.contains(key)) return false;
+      if (key == "sparse" || key == "ragged" || key == "optional") return value == false;
+      return key == "build_config" || (key == "compile_config" && value.empty());
     };
     std::size_t notes = 0;
     for (const auto& [key, value] : expected.items()) notes += is_note(key, value) ? 1 : 0;

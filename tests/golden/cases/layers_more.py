@@ -32,6 +32,7 @@ LAYERS = [
     C("identity", lambda: L.Dense(3, kernel_initializer=initializers.Identity()), x(2, 3)),
     C("mask_first", lambda: L.GlobalAveragePooling1D(data_format="channels_first"), dict(inputs=x(2, 3, 4), mask=lengths(4, 4, 2))),
     C("channels", lambda: L.Rescaling([1.0, 2.0, 3.0], offset=[0.0, 1.0, -1.0]), x(2, 4, 3)),
+    C("sequential", lambda: L.TimeDistributed(keras.Sequential([keras.Input((4,)), L.Dense(3, activation="relu"), L.Dense(2)], name="inner")), x(2, 3, 4)),
 
     # masks through models
     C("mask_recurrent", lambda: keras.Sequential([keras.Input((5, 4)), L.Masking(), L.Dense(3), L.Bidirectional(L.LSTM(2, return_sequences=True)),
