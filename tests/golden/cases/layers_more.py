@@ -27,12 +27,22 @@ def masked(tag, layers_of, count=2):
     return C(tag, make, [padded(5, 3, 1), padded(2, 5, 3), padded(3, 3, 5)][:count])
 
 
+def every_activation():
+    """A functional model that calls activations on symbols."""
+    o, t = keras.ops, keras.Input((4,))
+    outputs = [o.gelu(t), o.gelu(t, approximate=False), o.silu(t), o.selu(t), o.elu(t, alpha=0.7), o.celu(t, alpha=0.7), o.leaky_relu(t, 0.1),
+               o.hard_sigmoid(t), o.hard_silu(t), o.hard_tanh(t), o.hard_shrink(t, 0.3), o.soft_shrink(t, 0.3), o.tanh_shrink(t), o.squareplus(t, b=2),
+               o.sparse_plus(t), o.sparse_sigmoid(t), o.sparsemax(t), o.log_sigmoid(t), o.softsign(t), o.threshold(t, 0.2, -1.0), o.glu(t), o.sum(o.ravel(t))]
+    return keras.Model(t, outputs, name="whole")
+
+
 LAYERS = [
     C("celu_edge", lambda: L.Activation("celu"), EDGE),
     C("identity", lambda: L.Dense(3, kernel_initializer=initializers.Identity()), x(2, 3)),
     C("mask_first", lambda: L.GlobalAveragePooling1D(data_format="channels_first"), dict(inputs=x(2, 3, 4), mask=lengths(4, 4, 2))),
     C("channels", lambda: L.Rescaling([1.0, 2.0, 3.0], offset=[0.0, 1.0, -1.0]), x(2, 4, 3)),
     C("sequential", lambda: L.TimeDistributed(keras.Sequential([keras.Input((4,)), L.Dense(3, activation="relu"), L.Dense(2)], name="inner")), x(2, 3, 4)),
+    C("activations", every_activation, x(3, 4)),
 
     # masks through models
     C("mask_recurrent", lambda: keras.Sequential([keras.Input((5, 4)), L.Masking(), L.Dense(3), L.Bidirectional(L.LSTM(2, return_sequences=True)),
