@@ -1,10 +1,10 @@
 #include "cohort/losses/categorical_crossentropy.h"
 
+#include "cohort/core/dispatch.h"
 #include "cohort/losses/logits.h"
 #include "cohort/losses/shape_checks.h"
 #include "cohort/ops/array.h"
 #include "cohort/ops/math.h"
-#include "cohort/ops/nn.h"
 #include "cohort/ops/reduce.h"
 
 namespace cohort::losses {
@@ -25,8 +25,10 @@ Tensor categorical_crossentropy(const Tensor& y_true, const Tensor& y_pred, bool
   const MaybeLogits output = maybe_logits(y_pred, from_logits, "categorical_crossentropy");
   if (output.from_logits) {
     const bool last = normalize_axis(axis, y_pred.rank(), "categorical_crossentropy") == y_pred.rank() - 1;
-    if (last) return ops::softmax_cross_entropy(output.values, target);
-    return ops::softmax_cross_entropy(ops::moveaxis(output.values, axis, -1), ops::moveaxis(target, axis, -1));
+    const Tensor logits = last ? output.values : ops::moveaxis(output.values, axis, -1);
+    // Like Keras's, the gradient does not ask whether the labels of a sample sum to one.
+    return run_op("SoftmaxCrossEntropy", {logits, last ? target : ops::moveaxis(target, axis, -1)},
+                  {{"assume_distribution", true}});
   }
   const Tensor share = y_pred / ops::sum(y_pred, axis, /*keep_dims=*/true);
   return -ops::sum(target * ops::log(ops::clip(share, kEpsilon, 1.0 - kEpsilon)), axis);

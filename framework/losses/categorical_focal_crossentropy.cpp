@@ -11,10 +11,21 @@ namespace {
 
 constexpr double kEpsilon = 1e-7;  // Keras's backend.epsilon()
 
+// The factors of classes lie along the last axis, as in Keras.
+Tensor times(const Tensor& x, const ClassFactors& factors) {
+  const auto count = static_cast<std::int64_t>(factors.values.size());
+  if (count == 1) return x * factors.values[0];
+  if (x.shape().back() != kUnknown && x.shape().back() != count) {
+    throw invalid_argument("categorical_focal_crossentropy", "alpha must be one number or one for each class",
+                           {{"alpha", count}, {"y_pred.shape", x.shape()}});
+  }
+  return x * ops::cast(Tensor::of(factors.values, {count}), x.dtype());
+}
+
 }  // namespace
 
-Tensor categorical_focal_crossentropy(const Tensor& y_true, const Tensor& y_pred, double alpha, double gamma,
-                                      bool from_logits, double label_smoothing, int axis) {
+Tensor categorical_focal_crossentropy(const Tensor& y_true, const Tensor& y_pred, const ClassFactors& alpha,
+                                      double gamma, bool from_logits, double label_smoothing, int axis) {
   check_same_shape("categorical_focal_crossentropy", y_true, y_pred);
   Tensor target = ops::cast(y_true, y_pred.dtype());
   if (label_smoothing != 0.0) {
@@ -23,7 +34,7 @@ Tensor categorical_focal_crossentropy(const Tensor& y_true, const Tensor& y_pred
   }
   const Tensor chance = from_logits ? ops::softmax(y_pred, axis) : y_pred;
   const Tensor share = ops::clip(chance / ops::sum(chance, axis, ops::keep_dims), kEpsilon, 1.0 - kEpsilon);
-  const Tensor weight = ops::pow(1.0 - share, gamma) * alpha;
+  const Tensor focus = ops::pow(1.0 - share, gamma), weight = times(focus, alpha);
   return ops::sum(weight * (-target * ops::log(share)), axis);
 }
 
@@ -35,7 +46,12 @@ void CategoricalFocalCrossentropyLoss::visit_fields(FieldVisitor& visitor) {
   visitor.field("from_logits", options_.from_logits);
   visitor.field("label_smoothing", options_.label_smoothing);
   visitor.field("axis", options_.axis);
-  visitor.field("alpha", options_.alpha);
+  std::vector<double>& alpha = options_.alpha.values;
+  if (alpha.size() == 1 && !visitor.reads_config()) {
+    visitor.field("alpha", alpha[0]);
+  } else {
+    visitor.field("alpha", alpha);
+  }
   visitor.field("gamma", options_.gamma);
 }
 

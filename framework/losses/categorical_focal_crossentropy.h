@@ -1,11 +1,23 @@
 #pragma once
 
+#include <initializer_list>
+#include <utility>
+#include <vector>
+
 #include "cohort/losses/loss.h"
 
 namespace cohort::losses {
 
+// One factor for all classes, or one for each.
+struct ClassFactors {
+  ClassFactors(double factor) : values{factor} {}
+  ClassFactors(std::initializer_list<double> factors) : values(factors) {}
+  ClassFactors(std::vector<double> factors) : values(std::move(factors)) {}
+  std::vector<double> values;
+};
+
 struct CategoricalFocalCrossentropyOptions {
-  double alpha = 0.25;
+  ClassFactors alpha = 0.25;
   double gamma = 2.0;
   bool from_logits = false;
   double label_smoothing = 0.0;
@@ -16,7 +28,7 @@ struct CategoricalFocalCrossentropyOptions {
 
 // Sum over `axis`, the classes, of -alpha * (1 - y_pred)^gamma * y_true * log(y_pred); y_pred are probabilities (first
 // made to sum to one), or logits when `from_logits`.
-Tensor categorical_focal_crossentropy(const Tensor& y_true, const Tensor& y_pred, double alpha = 0.25,
+Tensor categorical_focal_crossentropy(const Tensor& y_true, const Tensor& y_pred, const ClassFactors& alpha = 0.25,
                                       double gamma = 2.0, bool from_logits = false, double label_smoothing = 0.0,
                                       int axis = -1);
 

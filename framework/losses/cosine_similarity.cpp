@@ -10,7 +10,7 @@ constexpr double kEpsilon = 1e-7;  // Keras's backend.epsilon()
 
 Tensor unit_length(const Tensor& x, int axis) {
   const Tensor squares = ops::sum(ops::square(x), axis, /*keep_dims=*/true);
-  return x * ops::minimum(ops::rsqrt(squares), 1.0 / kEpsilon);
+  return x * ops::rsqrt(ops::maximum(squares, kEpsilon * kEpsilon));  // the slope at zero stays a number
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "cohort/core/masks.h"
 #include "cohort/graph/trace.h"
@@ -12,7 +13,7 @@
 namespace cohort {
 namespace {
 
-constexpr std::array kReductions = {"sum_over_batch_size", "sum", "mean", "mean_with_sample_weight", "none"};
+constexpr std::array kReductions = {"sum_over_batch_size", "sum", "mean", "mean_with_sample_weight", "none", "None"};
 
 // What losses compute in: half types and integers become float32.
 DType compute_dtype(DType dtype) { return dtype == DType::Float64 ? dtype : DType::Float32; }
@@ -40,7 +41,10 @@ Loss::Loss(std::string name, std::string reduction) : name_(std::move(name)), re
 
 void Loss::visit_fields(FieldVisitor& visitor) {
   visitor.field("name", name_);
-  visitor.field("reduction", reduction_);
+  // Keras's None: the same as "none", but null in a config.
+  std::optional<std::string> reduction = reduction_ == "None" ? std::nullopt : std::optional(reduction_);
+  visitor.field("reduction", reduction);
+  reduction_ = reduction.value_or("None");
 }
 
 void Loss::fields_changed() {
@@ -105,7 +109,7 @@ Tensor reduce_weighted(Tensor values, const Tensor& sample_weight, const Tensor&
     std::tie(values, weights) = squeeze_or_expand_to_same_rank(values, ops::cast(weights, values.dtype()));
     values = values * weights;
   }
-  if (reduction == "none" || values.rank() == 0) return values;
+  if (reduction == "none" || reduction == "None" || values.rank() == 0) return values;
   if (reduction == "sum") return ops::sum(values);
   if (reduction == "mean_with_sample_weight" && weights.defined()) {
     return divide_no_nan(ops::sum(values), ops::sum(weights));

@@ -1,5 +1,6 @@
 #include "cohort/losses/sparse_categorical_crossentropy.h"
 
+#include "cohort/core/masks.h"
 #include "cohort/losses/logits.h"
 #include "cohort/ops/array.h"
 #include "cohort/ops/math.h"
@@ -46,7 +47,9 @@ std::pair<Tensor, Tensor> crossentropy(Tensor labels, Tensor predictions, bool f
 
 Tensor sparse_categorical_crossentropy(const Tensor& y_true, const Tensor& y_pred, bool from_logits,
                                        std::optional<std::int64_t> ignore_class, int axis) {
-  return crossentropy(y_true, y_pred, from_logits, ignore_class, axis).first;
+  const auto [values, valid] = crossentropy(y_true, y_pred, from_logits, ignore_class, axis);
+  if (valid.defined()) set_mask(values, valid);  // a metric takes the weights of ignored classes away
+  return values;
 }
 
 SparseCategoricalCrossentropyLoss::SparseCategoricalCrossentropyLoss(SparseCategoricalCrossentropyOptions options)

@@ -29,6 +29,7 @@ void MeanMetric::update_state(const Tensor& values, const Tensor& weight_if_seco
 Tensor MeanMetric::result() { return divide_no_nan(total_, count_); }
 
 void MeanMetricWrapper::update_state(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight) {
+  const MaskScope masks;  // the values may carry one of their own: of an ignored class
   const Tensor weights = apply_mask(sample_weight, mask_of(y_pred), dtype(), "sum");
   update_values(values(y_true, y_pred), weights);
 }

@@ -52,15 +52,17 @@ void check_sparse_labels(const OpCall& call, int logits, int labels) {
 }
 Specs per_row(const OpCall& call) { return {{call.dtype(0), call.shape(0).slice(0, call.rank(0) - 1)}}; }
 
-Tensor cross_entropy_gradient(const Tensor& dloss, const Tensor& logits, const Tensor& labels) {
-  return run_op("SoftmaxCrossEntropyGrad", {dloss, logits, labels});
+Tensor cross_entropy_gradient(const Tensor& dloss, const Tensor& logits, const Tensor& labels, bool distribution) {
+  return run_op("SoftmaxCrossEntropyGrad", {dloss, logits, labels}, {{"assume_distribution", distribution}});
 }
 Tensor sparse_cross_entropy_gradient(const Tensor& dloss, const Tensor& probabilities, const Tensor& labels) {
   return run_op("SparseSoftmaxCrossEntropyGrad", {dloss, probabilities, labels});
 }
 
+// With assume_distribution the gradient takes each row of labels to sum to one, whatever it sums to.
 COHORT_OP("SoftmaxCrossEntropy")
     .inputs(2)
+    .attr("assume_distribution", false)
     .infer([](const OpCall& call) {
       check_logits(call, 0);
       check_dense_labels(call, 0, 1);
@@ -68,11 +70,14 @@ COHORT_OP("SoftmaxCrossEntropy")
     })
     .gradient([](const OpCall& call, const Tensor& dloss) -> Tensors {
       const Tensor &logits = call.input(0), &labels = call.input(1);
-      return {cross_entropy_gradient(dloss, logits, labels), -(expand_dims(dloss, -1) * log_softmax(logits))};
+      const bool distribution = call.attr<bool>("assume_distribution");
+      return {cross_entropy_gradient(dloss, logits, labels, distribution),
+              -(expand_dims(dloss, -1) * log_softmax(logits))};
     });
 
 COHORT_OP("SoftmaxCrossEntropyGrad")  // (dloss, logits, labels) -> dloss * (softmax * sum(labels) - labels)
     .inputs(3)
+    .attr("assume_distribution", false)
     .infer([](const OpCall& call) {
       check_logits(call, 1);
       check_dense_labels(call, 1, 2);
@@ -80,7 +85,11 @@ COHORT_OP("SoftmaxCrossEntropyGrad")  // (dloss, logits, labels) -> dloss * (sof
     })
     .gradient([](const OpCall& call, const Tensor& dy) -> Tensors {
       const Tensor &dloss = call.input(0), &logits = call.input(1), &labels = call.input(2);
-      const Tensor p = softmax(logits), mass = sum(labels, -1, true), weighted = dy * expand_dims(dloss, -1);
+      const Tensor p = softmax(logits), weighted = dy * expand_dims(dloss, -1);
+      if (call.attr<bool>("assume_distribution")) {
+        return {sum(dy * (p - labels), -1), softmax_backward(p, weighted, -1), -weighted};
+      }
+      const Tensor mass = sum(labels, -1, true);
       return {sum(dy * (p * mass - labels), -1), softmax_backward(p, weighted * mass, -1),
               sum(weighted * p, -1, true) - weighted};
     });

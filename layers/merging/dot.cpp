@@ -11,7 +11,7 @@ namespace {
 Tensor to_unit_length(const Tensor& x, std::int64_t axis) {
   constexpr double kEpsilon = 1e-7;
   const ops::Axes axes(std::vector<std::int64_t>{axis});
-  return x * ops::minimum(ops::rsqrt(ops::sum(ops::square(x), axes, ops::keep_dims)), 1.0 / kEpsilon);
+  return x * ops::rsqrt(ops::maximum(ops::sum(ops::square(x), axes, ops::keep_dims), kEpsilon * kEpsilon));
 }
 
 }  // namespace

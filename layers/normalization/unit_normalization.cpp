@@ -19,8 +19,8 @@ Tensor UnitNormalizationLayer::call(const Tensor& input, const CallContext&) {
   constexpr double kEpsilon = 1e-12;
   const Tensor x = ops::to_floating(input);
   const std::vector<std::int64_t> axes = normalized_axes(*this, options_.axis.values, x.shape());
-  const Tensor inverse = ops::rsqrt(ops::sum(ops::square(x), axes, ops::keep_dims));
-  return x * ops::minimum(inverse, 1.0 / kEpsilon);
+  // The bound stands before the root, so that the slope at zero stays a number.
+  return x * ops::rsqrt(ops::maximum(ops::sum(ops::square(x), axes, ops::keep_dims), kEpsilon * kEpsilon));
 }
 
 namespace {

@@ -72,6 +72,19 @@ COHORT_OP_REFERENCE(SoftmaxCrossEntropyGrad, probabilities_less_labels, kFloats)
                                                    tensor_of({0.5, 0, 0.5}, {1, 3}, dtype)}),
                 dtype, {1, 3}, {2 * (p[0] - 0.5), 2 * p[1], 2 * (p[2] - 0.5)});
 }
+TEST(SoftmaxCrossEntropyGrad, takes_labels_for_a_distribution_when_told) {
+  const std::vector<double> row = {0.5, -1, 2}, p = plain_softmax(row);
+  expect_tensor(
+      run_op("SoftmaxCrossEntropyGrad",
+             {tensor_of({2}, {1}, float32), tensor_of(row, {1, 3}, float32), tensor_of({1, 0, 1}, {1, 3}, float32)},
+             {{"assume_distribution", true}}),
+      float32, {1, 3}, {2 * (p[0] - 1), 2 * p[1], 2 * (p[2] - 1)});
+  check_gradient(
+      [](const Tensors& x) {
+        return run_op("SoftmaxCrossEntropyGrad", x, {{"assume_distribution", true}});
+      },
+      {spread({2}), spread({2, 3}, 2), spread_tensor({2, 3}, 0.1, 1)});
+}
 COHORT_OP_GRADIENT(SoftmaxCrossEntropyGrad, all_inputs) {
   check_gradient([](const Tensors& x) { return run_op("SoftmaxCrossEntropyGrad", x); },
                  {spread({2}), spread({2, 3}, 2), spread_tensor({2, 3}, 0.1, 1)});

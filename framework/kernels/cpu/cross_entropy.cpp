@@ -62,7 +62,7 @@ KernelFn dense_loss(std::int64_t rows, std::int64_t classes) {
 }
 
 template <class T>
-KernelFn dense_gradient(std::int64_t rows, std::int64_t classes) {
+KernelFn dense_gradient(std::int64_t rows, std::int64_t classes, bool distribution) {
   return [=](const KernelIO& io) {
     using C = ComputeType<T>;
     const T *dloss = io.in<T>(0), *labels = io.in<T>(2);
@@ -70,7 +70,7 @@ KernelFn dense_gradient(std::int64_t rows, std::int64_t classes) {
     for_each_row(io.in<T>(1), rows, classes, [&](std::int64_t r, C* x, C* e) {
       const C sum = exp_row(x, e, classes).sum;
       for (std::int64_t j = 0; j < classes; ++j) x[j] = C(labels[r * classes + j]);
-      const C weight = row_sum(x, classes) / sum, dy = C(dloss[r]);
+      const C weight = (distribution ? C(1) : row_sum(x, classes)) / sum, dy = C(dloss[r]);
       for (std::int64_t j = 0; j < classes; ++j) dx[r * classes + j] = T(dy * (e[j] * weight - x[j]));
     });
   };
@@ -124,7 +124,9 @@ KernelFn make_loss(const KernelSpec& spec) {
 }
 KernelFn make_gradient(const KernelSpec& spec) {
   const Shape& s = spec.input(1).shape;
-  return visit_floating(spec.input(1).dtype, [&]<class T>(T) { return dense_gradient<T>(rows_of(s), classes_of(s)); });
+  const bool distribution = spec.attr<bool>("assume_distribution");
+  return visit_floating(spec.input(1).dtype,
+                        [&]<class T>(T) { return dense_gradient<T>(rows_of(s), classes_of(s), distribution); });
 }
 KernelFn make_sparse_loss(const KernelSpec& spec) {
   const Shape& s = spec.input(0).shape;
