@@ -3,6 +3,7 @@
 #include "cohort/ops/array.h"
 #include "cohort/ops/math.h"
 #include "cohort/ops/reduce.h"
+#include "cohort/optimizers/squares.h"
 #include "cohort/variables/shards.h"
 
 namespace cohort::optimizers {
@@ -56,7 +57,7 @@ void AdafactorOptimizer::update_step(const Gradient& given, const Variable& vari
   Tensor rate = ops::cast(learning_rate, dtype);
   if (!rate_.schedule() && options_.relative_step) rate = ops::minimum(rate, limit);
   const Tensor size = ops::maximum(root_mean_square(variable), options_.epsilon_2) * ops::minimum(rate, limit);
-  const Tensor squares = ops::square(gradient) + options_.epsilon_1;
+  const Tensor own_squares = ops::cast(squares_of(given), dtype), squares = own_squares + options_.epsilon_1;
   const Tensor keep = 1.0 - ops::pow(step, options_.beta_2_decay), take = 1.0 - keep;
 
   Slots& slots = slots_[static_cast<std::size_t>(index_of(variable))];
@@ -72,7 +73,8 @@ void AdafactorOptimizer::update_step(const Gradient& given, const Variable& vari
   }
   slots.velocity.assign(velocity);
   const Tensor direction = gradient / ops::sqrt(velocity);
-  const Tensor clipped = direction / ops::maximum(root_mean_square(direction) / options_.clip_threshold, 1.0);
+  const Tensor length = given.is_slices() ? ops::sqrt(ops::mean(own_squares / velocity)) : root_mean_square(direction);
+  const Tensor clipped = direction / ops::maximum(length / options_.clip_threshold, 1.0);
   Variable(variable).assign_sub(size * clipped);
 }
 

@@ -53,7 +53,10 @@ void LossScalingOptimizer::build(const Variables& variables) {
   Optimizer::build(shards_of(variables));
   inner_->ensure_built(variables);
   all_ = Optimizer::variables();
-  all_.insert(all_.end(), inner_->variables().begin(), inner_->variables().end());
+  for (const Variable& variable : inner_->variables()) {
+    // Without what was made outside the inner optimizer's scope (Adafactor does), which Keras does not list here.
+    if (variable.path().find('/') != std::string::npos) all_.push_back(variable);
+  }
 }
 
 const Variables& LossScalingOptimizer::variables() const { return built() ? all_ : Optimizer::variables(); }

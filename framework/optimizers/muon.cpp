@@ -10,6 +10,7 @@
 #include "cohort/ops/math.h"
 #include "cohort/ops/matmul.h"
 #include "cohort/ops/reduce.h"
+#include "cohort/optimizers/squares.h"
 #include "cohort/variables/shards.h"
 
 namespace cohort::optimizers {
@@ -96,14 +97,17 @@ void MuonOptimizer::update_step(const Gradient& given, const Variable& variable,
   const Tensor gradient = ops::cast(given.dense(), variable.dtype());
   if (velocities_[i].defined()) {
     const Tensor rate = ops::cast(learning_rate, DType::Float32);
-    run_op_all("AdamUpdate",
-               {variable.handle(), momentums_[i].handle(), velocities_[i].handle(), gradient,
-                options_.adam_lr_ratio == 1.0 ? rate : rate * options_.adam_lr_ratio, updates_done()},
+    Tensors inputs = {variable.handle(), momentums_[i].handle(), velocities_[i].handle(), gradient};
+    if (given.is_slices()) inputs.push_back(ops::cast(squares_of(given), variable.dtype()));
+    inputs.push_back(options_.adam_lr_ratio == 1.0 ? rate : rate * options_.adam_lr_ratio);
+    inputs.push_back(updates_done());
+    run_op_all("AdamUpdate", inputs,
                {{"beta_1", options_.adam_beta_1},
                 {"beta_2", options_.adam_beta_2},
                 {"epsilon", options_.epsilon},
                 {"count", 1},
-                {"groups", 4}});
+                {"groups", given.is_slices() ? 5 : 4},
+                {"squares", given.is_slices()}});
     return;
   }
   const Tensor momentum = momentums_[i].value() + (gradient + momentums_[i].value() * (options_.momentum - 1.0));

@@ -4,22 +4,35 @@
 #include <regex>
 
 #include "cohort/ops/math.h"
-#include "cohort/ops/reduce.h"
 #include "cohort/optimizers/optimizer.h"
+#include "cohort/optimizers/squares.h"
 
 namespace cohort {
 namespace {
 
-Tensor clip_to_norm(const Tensor& gradient, double limit) {
-  const Tensor squares = ops::sum(ops::square(gradient));
-  return gradient * limit / ops::maximum(ops::sqrt(squares), limit);
+// Slices stay slices, clipped one by one: what uses their squares must not see them added up.
+template <class F>
+Gradient map_values(const Gradient& gradient, const F& f) {
+  if (!gradient.is_slices()) return f(gradient.dense());
+  const IndexedSlices& slices = gradient.slices();
+  return IndexedSlices{f(slices.values), slices.indices, slices.like};
+}
+
+Gradient clip_to_norm(const Gradient& gradient, double limit) {
+  return map_values(gradient, [&](const Tensor& values) {
+    return values * limit / ops::maximum(ops::sqrt(sum_of_squares(gradient)), limit);
+  });
+}
+
+Gradient clip_to_value(const Gradient& gradient, double limit) {
+  return map_values(gradient, [&](const Tensor& values) { return ops::clip(values, -limit, limit); });
 }
 
 // One factor for all gradients; not a number when their norm is not finite, so that a broken step shows.
-Tensor global_scale(const Tensors& gradients, double limit) {
+Tensor global_scale(const Gradients& gradients, double limit) {
   Tensor squares;
-  for (const Tensor& gradient : gradients) {
-    const Tensor own = ops::cast(ops::sum(ops::square(gradient)), DType::Float32);
+  for (const Gradient& gradient : gradients) {
+    const Tensor own = ops::cast(sum_of_squares(gradient), DType::Float32);
     squares = squares.defined() ? squares + own : own;
   }
   const Tensor norm = ops::sqrt(squares);
@@ -80,16 +93,15 @@ Gradients Optimizer::accumulate(Gradients gradients, const Variables& variables)
 
 Gradients Optimizer::clip(Gradients gradients) const {
   if (settings_.clipnorm && *settings_.clipnorm > 0.0) {
-    for (Gradient& gradient : gradients) gradient = clip_to_norm(gradient.dense(), *settings_.clipnorm);
+    for (Gradient& gradient : gradients) gradient = clip_to_norm(gradient, *settings_.clipnorm);
   } else if (settings_.global_clipnorm && *settings_.global_clipnorm > 0.0) {
-    Tensors dense;
-    for (const Gradient& gradient : gradients) dense.push_back(gradient.dense());
-    const Tensor scale = global_scale(dense, *settings_.global_clipnorm);
-    for (std::size_t i = 0; i < dense.size(); ++i) gradients[i] = dense[i] * ops::cast(scale, dense[i].dtype());
-  } else if (settings_.clipvalue && *settings_.clipvalue > 0.0) {
+    const Tensor scale = global_scale(gradients, *settings_.global_clipnorm);
     for (Gradient& gradient : gradients) {
-      gradient = ops::clip(gradient.dense(), -*settings_.clipvalue, *settings_.clipvalue);
+      const Tensor dense = gradient.dense();
+      gradient = dense * ops::cast(scale, dense.dtype());
     }
+  } else if (settings_.clipvalue && *settings_.clipvalue > 0.0) {
+    for (Gradient& gradient : gradients) gradient = clip_to_value(gradient, *settings_.clipvalue);
   }
   return gradients;
 }
@@ -98,12 +110,7 @@ Gradients Optimizer::prepare(const Gradients& gradients, const Variables& variab
   Gradients ready = gradients;
   if (settings_.loss_scale_factor) {
     for (Gradient& gradient : ready) {
-      if (gradient.is_slices()) {
-        const IndexedSlices& slices = gradient.slices();
-        gradient = IndexedSlices{slices.values / *settings_.loss_scale_factor, slices.indices, slices.like};
-      } else {
-        gradient = gradient.dense() / *settings_.loss_scale_factor;
-      }
+      gradient = map_values(gradient, [&](const Tensor& values) { return values / *settings_.loss_scale_factor; });
     }
   }
   if (settings_.gradient_accumulation_steps) ready = accumulate(std::move(ready), variables);

@@ -3,6 +3,7 @@
 #include "cohort/core/dispatch.h"
 #include "cohort/ops/cast.h"
 #include "cohort/ops/math.h"
+#include "cohort/optimizers/squares.h"
 #include "cohort/variables/shards.h"
 
 namespace cohort {
@@ -50,9 +51,7 @@ void SingleOpOptimizer::update_step(const Gradient& gradient, const Variable& va
   }
   const bool squares = gradient.is_slices() && squares_gradients();
   if (squares) {
-    const IndexedSlices& slices = gradient.slices();
-    const Gradient squared(IndexedSlices{ops::square(slices.values), slices.indices, slices.like});
-    inputs.push_back(ops::cast(squared.dense(), variable.dtype()));
+    inputs.push_back(ops::cast(squares_of(gradient), variable.dtype()));
   }
   inputs.push_back(ops::cast(learning_rate, DType::Float32));
   inputs.insert(inputs.end(), op.shared.begin(), op.shared.end());

@@ -4,7 +4,7 @@
 
 namespace cohort::optimizers::schedules {
 
-PiecewiseConstantDecaySchedule::PiecewiseConstantDecaySchedule(std::vector<std::int64_t> boundaries,
+PiecewiseConstantDecaySchedule::PiecewiseConstantDecaySchedule(std::vector<double> boundaries,
                                                                std::vector<double> values,
                                                                PiecewiseConstantDecayOptions options)
     : boundaries_(std::move(boundaries)), values_(std::move(values)), options_(std::move(options)) {
@@ -27,7 +27,7 @@ void PiecewiseConstantDecaySchedule::fields_changed() {
 Tensor PiecewiseConstantDecaySchedule::operator()(const Tensor& step) const {
   Tensor rate = Tensor::scalar(values_.back());
   for (std::size_t i = boundaries_.size(); i-- > 0;) {
-    rate = ops::where(step <= static_cast<double>(boundaries_[i]), values_[i], rate);
+    rate = ops::where(step <= boundaries_[i], values_[i], rate);
   }
   return rate;
 }
@@ -35,7 +35,7 @@ Tensor PiecewiseConstantDecaySchedule::operator()(const Tensor& step) const {
 namespace {
 
 [[maybe_unused]] const bool registered = LearningRateSchedule::registry().add("PiecewiseConstantDecay", [] {
-  return std::make_shared<PiecewiseConstantDecaySchedule>(std::vector<std::int64_t>{}, std::vector<double>{0.1});
+  return std::make_shared<PiecewiseConstantDecaySchedule>(std::vector<double>{}, std::vector<double>{0.1});
 });
 
 }  // namespace

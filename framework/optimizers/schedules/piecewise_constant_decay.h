@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,7 +15,7 @@ struct PiecewiseConstantDecayOptions {
 // values[i] up to and including step boundaries[i], the last value after the last boundary.
 class PiecewiseConstantDecaySchedule : public LearningRateSchedule {
  public:
-  PiecewiseConstantDecaySchedule(std::vector<std::int64_t> boundaries, std::vector<double> values,
+  PiecewiseConstantDecaySchedule(std::vector<double> boundaries, std::vector<double> values,
                                  PiecewiseConstantDecayOptions options = {});
   std::string class_name() const override { return "PiecewiseConstantDecay"; }
   void visit_fields(FieldVisitor& visitor) override;
@@ -24,13 +23,13 @@ class PiecewiseConstantDecaySchedule : public LearningRateSchedule {
   Tensor operator()(const Tensor& step) const override;
 
  private:
-  std::vector<std::int64_t> boundaries_;
+  std::vector<double> boundaries_;
   std::vector<double> values_;
   PiecewiseConstantDecayOptions options_;
 };
 
 struct PiecewiseConstantDecay : Ref<PiecewiseConstantDecaySchedule> {
-  PiecewiseConstantDecay(std::vector<std::int64_t> boundaries, std::vector<double> values,
+  PiecewiseConstantDecay(std::vector<double> boundaries, std::vector<double> values,
                          PiecewiseConstantDecayOptions options = {})
       : Ref(std::make_shared<PiecewiseConstantDecaySchedule>(std::move(boundaries), std::move(values),
                                                              std::move(options))) {}

@@ -1,0 +1,12 @@
+#pragma once
+
+#include "cohort/core/op.h"
+
+namespace cohort {
+
+// The squares of a gradient, in its dense shape. Slices of one row are squared one by one and then added, as in Keras.
+Tensor squares_of(const Gradient& gradient);
+// Their sum, a scalar.
+Tensor sum_of_squares(const Gradient& gradient);
+
+}  // namespace cohort
