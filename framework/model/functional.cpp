@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -13,6 +14,18 @@ namespace {
 
 using Place = std::pair<const LayerCall*, int>;
 Place place_of(const SymbolicTensor& symbol) { return {symbol.source().get(), symbol.output()}; }
+
+// The symbols of a tree as Keras lists them: members of a dict by their keys, in whichever order they were given.
+void list_sorted(const Tree<SymbolicTensor>& tree, std::vector<SymbolicTensor>& symbols) {
+  if (tree.is_leaf()) symbols.push_back(tree.leaf());
+  std::vector<std::size_t> order(tree.size());
+  std::iota(order.begin(), order.end(), 0);
+  if (tree.kind() == Symbols::Kind::Dict) {
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return tree.key(a) < tree.key(b); });
+  }
+  for (const std::size_t i : order) list_sorted(tree[i], symbols);
+}
 
 // Puts the calls behind a symbol into `calls`, each after those it needs.
 void visit(const SymbolicTensor& symbol, const std::map<Place, int>& known,
@@ -63,7 +76,9 @@ void FunctionalGraph::order_layers() {
   for (const SymbolicTensor& input : inputs_.flatten()) known[place_of(input)] = 0;
   std::unordered_set<const LayerCall*> visited;
   std::vector<const Layer*> met;
-  for (const SymbolicTensor& output : outputs_.flatten()) {
+  std::vector<SymbolicTensor> outputs;
+  list_sorted(outputs_, outputs);
+  for (const SymbolicTensor& output : outputs) {
     if (!output.defined()) throw invalid_argument(who_, "outputs must be symbols made by calling layers");
     visit(output, known, visited, calls_, met);
   }

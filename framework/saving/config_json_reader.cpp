@@ -173,6 +173,10 @@ class Reader : public FieldVisitor, public RareFieldVisitor {
   }
   std::vector<double> numbers(const char* name, const Json& json) const {
     if (json.is_number()) return {number(name, json)};
+    // A list that Keras keeps as a tensor.
+    if (json.is_object() && json.value("class_name", Json()) == "__tensor__" && json.contains("config")) {
+      return numbers(name, json["config"].value("value", Json()));
+    }
     if (!json.is_array()) refuse(name, "a list of numbers", json);
     std::vector<double> values;
     for (const Json& each : json) values.push_back(number(name, each));

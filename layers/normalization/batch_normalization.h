@@ -40,6 +40,7 @@ class BatchNormalizationLayer : public Layer {
  public:
   explicit BatchNormalizationLayer(BatchNormalizationOptions options = {});
   std::string class_name() const override { return "BatchNormalization"; }
+  std::vector<std::string> argument_names() const override { return {"inputs", "mask"}; }
   void visit_fields(FieldVisitor& visitor) override;
   void fields_changed() override;
   void build(const Shape& input) override;

@@ -37,6 +37,7 @@ class GlobalAveragePooling1DLayer : public GlobalPoolingLayer {
     GlobalAveragePooling1DLayer::fields_changed();
   }
   std::string class_name() const override { return "GlobalAveragePooling1D"; }
+  std::vector<std::string> argument_names() const override { return {"inputs", "mask"}; }
 };
 struct GlobalAveragePooling1D : LayerHandle<GlobalAveragePooling1DLayer> {
   explicit GlobalAveragePooling1D(GlobalPoolingOptions options = {})
