@@ -188,9 +188,9 @@ KernelFn make_adadelta(const KernelSpec& spec) {
          epsilon = static_cast<Real>(epsilon)](UpdateGradient<Real> gradient, Real& value, std::array<Real, 2>& slot) {
           decay(value);
           slot[0] = rho * slot[0] + part * (gradient.square);
-          const Real change = -(std::sqrt(slot[1] + epsilon) * gradient / std::sqrt(slot[0] + epsilon));
-          slot[1] = rho * slot[1] + part * (change * change);
-          value += rate * change;
+          const Real scale = std::sqrt(slot[1] + epsilon) / std::sqrt(slot[0] + epsilon);
+          slot[1] = rho * slot[1] + part * (scale * scale * gradient.square);
+          value -= rate * (scale * gradient);
         };
   });
 }
