@@ -13,6 +13,43 @@ function(cohort_use_internals target)
   target_link_libraries(${target} PRIVATE cohort_flags ${COHORT_COMMON_LIBS} ${ARGN})
 endfunction()
 
+# cohort_precompile(<target> <header>...): parses headers that most of a target's sources include only once. Sources include
+# what they use all the same: builds under a sanitizer do without.
+function(cohort_precompile target)
+  if(NOT COHORT_SANITIZE)
+    list(TRANSFORM ARGN REPLACE "(.+)" "<\\1>" OUTPUT_VARIABLE headers)
+    target_precompile_headers(${target} PRIVATE ${headers})
+  endif()
+endfunction()
+
+# cohort_share_precompiled(<group> <target> <header>...): the same for targets with the same flags; the first of a group does
+# it for all.
+function(cohort_share_precompiled group target)
+  get_property(first GLOBAL PROPERTY COHORT_PRECOMPILED_FOR_${group})
+  if(NOT first)
+    cohort_precompile(${target} ${ARGN})
+    set_property(GLOBAL PROPERTY COHORT_PRECOMPILED_FOR_${group} ${target})
+  elseif(NOT COHORT_SANITIZE)
+    target_precompile_headers(${target} REUSE_FROM ${first})
+  endif()
+endfunction()
+
+# Compiled for speed alone are the rooms whose code runs once per element; in the others that only takes time.
+set(COHORT_FAST_ROOMS core kernels data datasets)
+set(COHORT_PRECOMPILED_autodiff cohort/graph/graph.h)
+set(COHORT_PRECOMPILED_callbacks cohort/model/callback.h cohort/model/model.h)
+set(COHORT_PRECOMPILED_datasets cohort/data/dataset.h)
+set(COHORT_PRECOMPILED_distribute cohort/distribute/worker/task_service.h)
+set(COHORT_PRECOMPILED_graph cohort/core/op.h)
+set(COHORT_PRECOMPILED_layers cohort/model/layer.h)
+set(COHORT_PRECOMPILED_losses cohort/losses/loss.h)
+set(COHORT_PRECOMPILED_metrics cohort/metrics/metric.h)
+set(COHORT_PRECOMPILED_model cohort/model/layer.h)
+set(COHORT_PRECOMPILED_ops cohort/core/op.h)
+set(COHORT_PRECOMPILED_optimizers cohort/optimizers/optimizer.h)
+set(COHORT_PRECOMPILED_saving cohort/model/layer.h)
+set(COHORT_PRECOMPILED_variables cohort/variables/variable.h)
+
 # cohort_protos(<out> <folder> <room> [GRPC] FILES ...): <folder>/x.proto is imported as "cohort/<room>/x.proto" and its
 # code included as "cohort/<room>/x.pb.h"; sets <out> to the generated files.
 function(cohort_protos out folder room)
@@ -86,6 +123,13 @@ function(cohort_module folder)
   endif()
   add_library(${target} OBJECT ${sources} ${generated})
   cohort_use_internals(${target} ${ARG_LIBS})
+  if(NOT ARG_AS IN_LIST COHORT_FAST_ROOMS)
+    target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O2>)
+  endif()
+  if(COHORT_PRECOMPILED_${ARG_AS})
+    cohort_precompile(${target} ${COHORT_PRECOMPILED_${ARG_AS}})
+    set_source_files_properties(${generated} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
+  endif()
   set_property(GLOBAL APPEND PROPERTY COHORT_MODULES ${target})
   set_property(GLOBAL APPEND PROPERTY COHORT_MODULE_LIBS ${ARG_LIBS})
 endfunction()

@@ -73,7 +73,8 @@ find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM)
   # With relative paths every clone and work tree shares one cache.
   cohort_add_flags(-fdebug-prefix-map=${PROJECT_BINARY_DIR}=.)
-  set(launcher ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} ${CCACHE_PROGRAM})
+  set(launcher ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}
+      CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE_PROGRAM})
   set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
   set(CMAKE_CUDA_COMPILER_LAUNCHER ${launcher})
 endif()

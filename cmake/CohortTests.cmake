@@ -35,7 +35,7 @@ function(cohort_add_test name room)
 endfunction()
 
 # Tests spend their time in the library: compiling them for speed takes longer than it saves.
-set(test_options $<$<CONFIG:Release>:-O1>)
+set(test_options $<$<CONFIG:Release>:-O0>)
 
 file(GLOB support_sources CONFIGURE_DEPENDS ${tests}/support/*.cpp)
 add_library(cohort_test_support OBJECT ${support_sources})
@@ -61,6 +61,7 @@ foreach(folder ${test_folders})
   add_executable(${name}_test ${sources})
   target_compile_options(${name}_test PRIVATE ${test_options})
   cohort_use_internals(${name}_test cohort_test_support GTest::gmock ${COHORT_LIBS_${room}})
+  cohort_share_precompiled(tests ${name}_test gmock/gmock.h gtest/gtest.h cohort/model/layer.h)
   set_target_properties(${name}_test PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin/tests)
   cohort_add_test(${name} ${room} ${name}_test)
   if(room IN_LIST COHORT_DEVICE_TESTS)
