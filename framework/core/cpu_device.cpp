@@ -30,8 +30,13 @@ class CpuDevice : public Device {
     if (bytes > 0) std::memcpy(target, source, bytes);
   }
   void run(std::span<const KernelCall> calls, const RandomState& random, OutputAllocator* allocator) override {
-    for (const KernelCall& call : calls) {
-      (*call.kernel)({call.arguments, call.arguments + call.inputs, &random, allocator});
+    const KernelCall* call = calls.data();
+    try {
+      for (; call != calls.data() + calls.size(); ++call) {
+        (*call->kernel)({call->arguments, call->arguments + call->inputs, &random, allocator});
+      }
+    } catch (...) {
+      rethrow_named(*call);
     }
   }
 

@@ -46,6 +46,15 @@ Device& device_of(const std::string& type, int index, std::string_view asked) {
 
 }  // namespace
 
+void rethrow_named(const KernelCall& call) {
+  if (call.node == nullptr || call.node->empty()) throw;
+  try {
+    throw;
+  } catch (const Error& error) {
+    throw Error(error.code(), *call.node + ": " + error.what());
+  }
+}
+
 bool register_device_type(const std::string& type, DeviceMaker maker) {
   DeviceTable& t = table();
   std::lock_guard lock(t.mutex);

@@ -48,7 +48,11 @@ struct KernelCall {
   void** arguments = nullptr;
   int inputs = 0;
   int outputs = 0;
+  const std::string* node = nullptr;  // its name in the graph, for errors
 };
+// For the handler of a launch's exceptions: throws the present one again, with the name of the node in front of an
+// Error's text.
+[[noreturn]] void rethrow_named(const KernelCall& call);
 
 // A place with memory and kernels. Thread-safe.
 class Device {

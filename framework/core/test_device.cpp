@@ -75,7 +75,11 @@ class TestDevice : public Device {
     for (const KernelCall& call : calls) {
       arguments.assign(call.arguments, call.arguments + call.inputs + call.outputs);
       for (void*& argument : arguments) argument = to_native(argument);
-      (*call.kernel)({arguments.data(), arguments.data() + call.inputs, &random, allocator ? &native : nullptr});
+      try {
+        (*call.kernel)({arguments.data(), arguments.data() + call.inputs, &random, allocator ? &native : nullptr});
+      } catch (...) {
+        rethrow_named(call);
+      }
     }
     kept = std::move(arguments);
   }

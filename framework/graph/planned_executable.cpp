@@ -51,6 +51,7 @@ void PlannedExecutable::make_steps() {
     step.kernel = make_kernel(KernelSpec(call, node.outputs), device_.kernel_type());
     step.inputs = static_cast<int>(node.inputs.size());
     step.outputs = static_cast<int>(node.outputs.size());
+    step.node = &node.name;
     steps_.push_back(std::move(step));
   }
   // Results that are inputs, constants or variables as they stand are copied out at the end.
@@ -129,7 +130,7 @@ std::unique_ptr<PlannedExecutable::Frame> PlannedExecutable::make_frame() const 
   }
   std::size_t argument = 0;
   for (const Step& step : steps_) {
-    frame->calls.push_back({&step.kernel, frame->arguments.data() + argument, step.inputs, step.outputs});
+    frame->calls.push_back({&step.kernel, frame->arguments.data() + argument, step.inputs, step.outputs, step.node});
     argument += step.arguments.size();
   }
   frame->checked.resize(claims_.size());

@@ -29,6 +29,7 @@ class PlannedExecutable : public Executable {
     std::vector<passes::Location> arguments;
     int inputs = 0;
     int outputs = 0;
+    const std::string* node = nullptr;  // its name
   };
   // An argument that is another pointer in every run.
   struct Patch {
