@@ -5,6 +5,8 @@
 
 #include "cohort/layers/layer_checks.h"
 #include "cohort/layers/spatial.h"
+#include "cohort/ops/cast.h"
+#include "cohort/ops/math.h"
 
 namespace cohort::layers {
 namespace {
@@ -62,6 +64,16 @@ void check_kernel_fits(const Layer& layer, const Shape& input, const std::string
                             {"dilation_rate", Shape(dilation_rate.sizes)}},
                            "Use padding='same' or a smaller kernel.");
   }
+}
+
+Tensor conv_input(const Layer& layer, const Tensor& input, const std::string& data_format) {
+  return to_channels_last(ops::cast(input, layer.compute_dtype()), data_format);
+}
+
+Tensor conv_output(const Tensor& result, const Variable& bias, const std::string& data_format,
+                   const Ref<cohort::Activation>& activation) {
+  const Tensor output = from_channels_last(bias.defined() ? result + bias : result, data_format);
+  return activation ? (*activation)(output) : output;
 }
 
 }  // namespace cohort::layers

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "cohort/layers/convolutional/window.h"
+#include "cohort/model/activation.h"
 #include "cohort/model/layer.h"
 
 // What all convolution layers have in common; `rank` counts their spatial axes.
@@ -22,5 +23,11 @@ std::int64_t conv_channels(const Layer& layer, const Shape& input, int rank, con
 // Throws where a kernel that may not leave the input is larger than it.
 void check_kernel_fits(const Layer& layer, const Shape& input, const std::string& data_format,
                        const Window& kernel_size, const Window& dilation_rate, const std::string& padding);
+
+// An input as the ops take it: in the type the layer computes in, with the channels last.
+Tensor conv_input(const Layer& layer, const Tensor& input, const std::string& data_format);
+// An op's result as the layer gives it: with the bias, if there is one, in the layer's data format, activated.
+Tensor conv_output(const Tensor& result, const Variable& bias, const std::string& data_format,
+                   const Ref<cohort::Activation>& activation);
 
 }  // namespace cohort::layers

@@ -2,10 +2,7 @@
 
 #include "cohort/layers/convolutional/conv_support.h"
 #include "cohort/layers/layer_checks.h"
-#include "cohort/layers/spatial.h"
-#include "cohort/ops/cast.h"
 #include "cohort/ops/conv.h"
-#include "cohort/ops/math.h"
 
 namespace cohort::layers {
 
@@ -79,17 +76,15 @@ void ConvTransposeLayer::build(const Shape& input) {
 
 Tensor ConvTransposeLayer::call(const Tensor& input, const CallContext&) {
   conv_channels(*this, input.shape(), rank_, options_.data_format, kernel_.shape().back());
-  const Tensor image = to_channels_last(ops::cast(input, compute_dtype()), options_.data_format);
+  const Tensor image = conv_input(*this, input, options_.data_format);
   std::optional<std::vector<std::int64_t>> output_padding;
   if (options_.output_padding) output_padding = options_.output_padding->sizes;
-  Tensor output = ops::conv_transpose(image, kernel_,
-                                      {.strides = options_.strides.sizes,
-                                       .padding = options_.padding,
-                                       .output_padding = output_padding,
-                                       .dilation_rate = options_.dilation_rate.sizes});
-  if (options_.use_bias) output = output + bias_;
-  output = from_channels_last(output, options_.data_format);
-  return options_.activation ? (*options_.activation)(output) : output;
+  const Tensor output = ops::conv_transpose(image, kernel_,
+                                            {.strides = options_.strides.sizes,
+                                             .padding = options_.padding,
+                                             .output_padding = output_padding,
+                                             .dilation_rate = options_.dilation_rate.sizes});
+  return conv_output(output, bias_, options_.data_format, options_.activation);
 }
 
 }  // namespace cohort::layers

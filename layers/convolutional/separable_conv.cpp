@@ -2,10 +2,7 @@
 
 #include "cohort/layers/convolutional/conv_support.h"
 #include "cohort/layers/layer_checks.h"
-#include "cohort/layers/spatial.h"
-#include "cohort/ops/cast.h"
 #include "cohort/ops/conv.h"
-#include "cohort/ops/math.h"
 
 namespace cohort::layers {
 
@@ -80,13 +77,11 @@ void SeparableConvLayer::build(const Shape& input) {
 Tensor SeparableConvLayer::call(const Tensor& input, const CallContext&) {
   conv_channels(*this, input.shape(), rank_, options_.data_format, depthwise_kernel_.shape().dim(-2));
   check_kernel_fits(*this, input.shape(), options_.data_format, kernel_size_, options_.dilation_rate, options_.padding);
-  const Tensor image = to_channels_last(ops::cast(input, compute_dtype()), options_.data_format);
-  Tensor output = ops::separable_conv(
+  const Tensor image = conv_input(*this, input, options_.data_format);
+  const Tensor output = ops::separable_conv(
       image, depthwise_kernel_, pointwise_kernel_,
       {.strides = options_.strides.sizes, .padding = options_.padding, .dilation_rate = options_.dilation_rate.sizes});
-  if (options_.use_bias) output = output + bias_;
-  output = from_channels_last(output, options_.data_format);
-  return options_.activation ? (*options_.activation)(output) : output;
+  return conv_output(output, bias_, options_.data_format, options_.activation);
 }
 
 }  // namespace cohort::layers

@@ -1,11 +1,13 @@
 #include <gtest/gtest.h>
 
 #include "cohort/cohort.h"
+#include "tests/distribute/trained_weights.h"
 
 namespace cohort {
 namespace {
 
 using distribute::LocalCluster;
+using test::values_of;
 
 Tensor numbers(const Shape& shape, int seed) {
   std::vector<float> values(static_cast<std::size_t>(shape.num_elements()));
@@ -22,12 +24,6 @@ Dataset data() {
       .shuffle(640, {.seed = 3})
       .repeat()
       .batch(64);
-}
-
-std::vector<std::vector<float>> values_of(const Model& model) {
-  std::vector<std::vector<float>> values;
-  for (const Tensor& weight : model.get_weights()) values.push_back(weight.to_vector<float>());
-  return values;
 }
 
 struct Trained {

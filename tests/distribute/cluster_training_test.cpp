@@ -6,15 +6,12 @@
 #include <filesystem>
 
 #include "cohort/cohort.h"
+#include "tests/distribute/trained_weights.h"
 
 namespace cohort::distribute {
 namespace {
 
-std::vector<std::vector<float>> values_of(const Model& model) {
-  std::vector<std::vector<float>> values;
-  for (const Tensor& weight : model.get_weights()) values.push_back(weight.to_vector<float>());
-  return values;
-}
+using test::values_of;
 
 Tensor ramp(const Shape& shape) {
   std::vector<float> values(static_cast<std::size_t>(shape.num_elements()));

@@ -2,11 +2,12 @@
 #include <gtest/gtest.h>
 
 #include "cohort/cohort.h"
+#include "tests/distribute/trained_weights.h"
 
 namespace cohort::distribute {
 namespace {
 
-std::vector<std::vector<float>> trained() {
+test::WeightValues trained() {
   set_random_seed(5);
   std::vector<float> pixels(12 * 8 * 8);
   for (std::size_t i = 0; i < pixels.size(); ++i) pixels[i] = static_cast<float>(i * 37 % 101) / 50.0f - 1.0f;
@@ -20,20 +21,10 @@ std::vector<std::vector<float>> trained() {
                  .steps_per_execution = 2});
   model.fit(datasets::from_tensor_slices(Tensor::of(pixels, {12, 8, 8, 1}), Tensor::of(labels, {12})).batch(6),
             {.epochs = 2, .verbose = 0});
-  std::vector<std::vector<float>> values;
-  for (const Tensor& weight : model.get_weights()) values.push_back(weight.to_vector<float>());
-  return values;
+  return test::values_of(model);
 }
 
-TEST(ConvolutionsOnACluster, OneWorkerHasTheSameWeights) {
-  const auto expected = trained();
-  LocalCluster cluster({{"worker", 1}, {"ps", 2}}, {});
-  const ParameterServerStrategy strategy(cluster.resolver(), {});
-  auto scope = strategy.scope();
-  const auto got = trained();
-  ASSERT_EQ(got.size(), expected.size());
-  for (std::size_t i = 0; i < got.size(); ++i) EXPECT_EQ(got[i], expected[i]) << "weight " << i;
-}
+TEST(ConvolutionsOnACluster, OneWorkerHasTheSameWeights) { test::expect_same_weights_on_a_cluster(trained); }
 
 }  // namespace
 }  // namespace cohort::distribute

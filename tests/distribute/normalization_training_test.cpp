@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "cohort/cohort.h"
+#include "tests/distribute/trained_weights.h"
 
 namespace cohort::distribute {
 namespace {
@@ -12,7 +13,7 @@ Tensor numbers(const Shape& shape) {
   return Tensor::of(values, shape);
 }
 
-std::vector<std::vector<float>> trained() {
+test::WeightValues trained() {
   set_random_seed(5);
   Sequential model({layers::RandomTranslation(0.2, 0.2), layers::Dense(4),
                     layers::BatchNormalization({.momentum = 0.8}), layers::MaxPooling2D(),
@@ -21,19 +22,11 @@ std::vector<std::vector<float>> trained() {
   model.compile({.optimizer = "adam", .loss = "mse", .steps_per_execution = 2});
   model.fit(datasets::from_tensor_slices(numbers({24, 4, 4, 3}), numbers({24, 2})).batch(6),
             {.epochs = 2, .verbose = 0});
-  std::vector<std::vector<float>> values;
-  for (const Tensor& weight : model.get_weights()) values.push_back(weight.to_vector<float>());
-  return values;
+  return test::values_of(model);
 }
 
 TEST(NormalizationOnACluster, OneWorkerHasTheSameWeightsAndStatistics) {
-  const auto expected = trained();
-  LocalCluster cluster({{"worker", 1}, {"ps", 2}}, {});
-  const ParameterServerStrategy strategy(cluster.resolver(), {});
-  auto scope = strategy.scope();
-  const auto got = trained();
-  ASSERT_EQ(got.size(), expected.size());
-  for (std::size_t i = 0; i < got.size(); ++i) EXPECT_EQ(got[i], expected[i]) << "weight " << i;
+  test::expect_same_weights_on_a_cluster(trained);
 }
 
 // Differences add up: statistics that several workers follow come near those of all data.

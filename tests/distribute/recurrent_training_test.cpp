@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "cohort/cohort.h"
+#include "tests/distribute/trained_weights.h"
 
 namespace cohort::distribute {
 namespace {
@@ -13,16 +14,14 @@ Tensor ids(const Shape& shape, int high) {
 }
 
 // Trains a small classifier of sequences; the layer in the middle differs.
-std::vector<std::vector<float>> trained(const std::function<Ref<Layer>()>& layer) {
+test::WeightValues trained(const std::function<Ref<Layer>()>& layer) {
   set_random_seed(5);
   Sequential model({layers::Embedding(10, 4, {.mask_zero = true}), layer(), layers::Dense(2)});
   model.compile({.optimizer = "adam",
                  .loss = losses::SparseCategoricalCrossentropy({.from_logits = true}),
                  .steps_per_execution = 2});
   model.fit(datasets::from_tensor_slices(ids({24, 5}, 10), ids({24}, 2)).batch(6), {.epochs = 2, .verbose = 0});
-  std::vector<std::vector<float>> values;
-  for (const Tensor& weight : model.get_weights()) values.push_back(weight.to_vector<float>());
-  return values;
+  return test::values_of(model);
 }
 
 TEST(RecurrentOnACluster, OneWorkerHasTheSameWeights) {
@@ -36,13 +35,7 @@ TEST(RecurrentOnACluster, OneWorkerHasTheSameWeights) {
   };
   for (const auto& layer : kinds) {
     SCOPED_TRACE(layer()->class_name());
-    const auto expected = trained(layer);
-    LocalCluster cluster({{"worker", 1}, {"ps", 2}}, {});
-    const ParameterServerStrategy strategy(cluster.resolver(), {});
-    auto scope = strategy.scope();
-    const auto got = trained(layer);
-    ASSERT_EQ(got.size(), expected.size());
-    for (std::size_t i = 0; i < got.size(); ++i) EXPECT_EQ(got[i], expected[i]) << "weight " << i;
+    test::expect_same_weights_on_a_cluster([&] { return trained(layer); });
   }
 }
 

@@ -1,0 +1,26 @@
+#include "tests/distribute/trained_weights.h"
+
+#include <gtest/gtest.h>
+
+#include "cohort/distribute/local_cluster.h"
+#include "cohort/distribute/strategies/parameter_server_strategy.h"
+
+namespace cohort::test {
+
+WeightValues values_of(const Model& model) {
+  WeightValues values;
+  for (const Tensor& weight : model.get_weights()) values.push_back(weight.to_vector<float>());
+  return values;
+}
+
+void expect_same_weights_on_a_cluster(const std::function<WeightValues()>& trained) {
+  const WeightValues expected = trained();
+  distribute::LocalCluster cluster({{"worker", 1}, {"ps", 2}}, {});
+  const distribute::ParameterServerStrategy strategy(cluster.resolver(), {});
+  auto scope = strategy.scope();
+  const WeightValues got = trained();
+  ASSERT_EQ(got.size(), expected.size());
+  for (std::size_t i = 0; i < got.size(); ++i) EXPECT_EQ(got[i], expected[i]) << "weight " << i;
+}
+
+}  // namespace cohort::test
