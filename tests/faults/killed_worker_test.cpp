@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <cstdlib>
 #include <future>
 #include <map>
 #include <random>
@@ -10,6 +9,7 @@
 
 #include "tests/faults/summing.h"
 #include "tests/support/deadline.h"
+#include "tests/support/kills_wanted.h"
 #include "tests/support/process_cluster.h"
 
 namespace cohort::test {
@@ -56,11 +56,6 @@ Training start_training(ProcessCluster& cluster, Train train) {
   });
 }
 
-int kills_wanted() {
-  const char* text = std::getenv("COHORT_TEST_KILLS");
-  return text ? std::atoi(text) : 20;
-}
-
 // Kills come so many steps apart that a function rarely meets three of them, which would count against it.
 constexpr std::int64_t kStepsBetweenKills = 120;
 
@@ -97,7 +92,7 @@ void kill_at_random(std::int64_t kills, std::uint32_t seed, std::int64_t element
 }
 
 TEST(KilledWorker, EveryElementCountsOnceInFit) {
-  const int kills = kills_wanted();
+  const int kills = kills_wanted(20);
   const std::int64_t elements = (kills + 1) * kStepsBetweenKills;
   kill_at_random(kills, 20260401, elements, [elements](const auto& strategy) { return fit_sums(strategy, elements); });
 }
