@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <iostream>
 
 #include "cohort/model/functional.h"
@@ -12,24 +11,6 @@
 
 namespace cohort {
 namespace {
-
-std::string with_commas(std::int64_t number) {
-  std::string text = std::to_string(number);
-  for (int at = static_cast<int>(text.size()) - 3; at > 0; at -= 3) text.insert(static_cast<std::size_t>(at), ",");
-  return text;
-}
-
-std::string memory_text(double bytes) {
-  const char* const units[] = {"B", "KB", "MB", "GB", "TB", "PB"};
-  int unit = 0;
-  while (bytes >= 1024.0 && unit < 5) {
-    bytes /= 1024.0;
-    ++unit;
-  }
-  char text[64];
-  std::snprintf(text, sizeof text, "%.2f %s", bytes, units[unit]);
-  return text;
-}
 
 struct Size {
   std::int64_t count = 0;

@@ -28,4 +28,8 @@ class TextTable {
   std::vector<std::vector<std::string>> rows_;
 };
 
+// Figures as that summary writes them: "1,234", "4.82 KB".
+std::string with_commas(std::int64_t number);
+std::string memory_text(double bytes);
+
 }  // namespace cohort
