@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <optional>
 #include <random>
 
 #include "benchmarks/transport_bench.h"
@@ -150,9 +151,8 @@ void run(const Options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc > 1 && std::string_view(argv[1]) == cohort::bench::kTransportServerArgument) {
-    return cohort::bench::serve_transport_bench();
-  }
+  if (const std::optional<int> ended = cohort::bench::run_transport_bench_process({argv + 1, argv + argc}))
+    return *ended;
   CLI::App app("Trains one of the jobs the project is measured on, on a cluster of this machine");
   Options options;
   app.add_option("--strategy", options.strategy, "ps")->check(CLI::IsMember({"ps"}));
@@ -166,10 +166,14 @@ int main(int argc, char** argv) {
   app.add_option("--spe,--steps-per-execution", options.steps_per_execution, "steps of a closure");
   bool transports = false;
   app.add_flag("--transports", transports, "measure the transports alone, beside a plain gRPC stream");
+  int rounds = 15;
+  app.add_option("--rounds", rounds, "of --transports, in which both take turns")->check(CLI::Range(1, 1000));
+  std::string only;
+  app.add_option("--only", only, "part of the names of --transports' loads to measure, e.g. push_1MiB");
   CLI11_PARSE(app, argc, argv);
   try {
     if (transports) {
-      std::puts(cohort::bench::transport_bench({"in_process", "grpc"}).c_str());
+      std::puts(cohort::bench::transport_bench({"in_process", "grpc"}, rounds, only).c_str());
       return 0;
     }
     run(options);

@@ -22,11 +22,11 @@ class PlainClient {
  public:
   explicit PlainClient(const std::string& address);
   ~PlainClient();
-  // Sends 64 bytes and gets them back.
+  // Sends 64 bytes and gets 64 back.
   void round_trip();
-  // Sends so many bytes and gets a word back; the other way round.
-  void push(std::size_t bytes);
-  void pull(std::size_t bytes);
+  // Sends so many messages of 1 MiB, one behind the other, and gets 64 bytes back at the end; the other way round.
+  void push(std::size_t messages);
+  void pull(std::size_t messages);
 
  private:
   class Body;

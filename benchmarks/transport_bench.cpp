@@ -1,24 +1,16 @@
 #include "benchmarks/transport_bench.h"
 
-#include <fcntl.h>
-#include <signal.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <functional>
-#include <limits>
 #include <memory>
-#include <stdexcept>
 #include <thread>
 
+#include "benchmarks/bench_process.h"
 #include "benchmarks/plain_grpc_stream.h"
 #include "cohort/distribute/rpc/transport.h"
-
-extern char** environ;
 
 namespace cohort::bench {
 namespace {
@@ -27,175 +19,210 @@ namespace rpc = distribute::rpc;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kMiB = std::size_t{1} << 20;
+constexpr char kServe[] = "--serve-transport-bench", kCarry[] = "--carry-transport-bench";
+constexpr char kPlain[] = "plain gRPC stream";
 
-// Answers with the request's parts, or with as many bytes as head.function asks for.
+// Answers with 64 bytes, or with as many as head.function asks for.
 class BenchService : public rpc::Service {
  public:
   void handle(const rpc::Message& request, rpc::Message& reply) override {
-    if (request.head.function == 0) {
-      if (request.parts[0].bytes() <= 64) reply.parts = request.parts;
-    } else {
-      reply.parts = {values_.rows(0, static_cast<std::int64_t>(request.head.function))};
-    }
+    const std::uint64_t bytes = request.head.function == 0 ? 64 : request.head.function;
+    reply.parts.assign(1, values_.rows(0, static_cast<std::int64_t>(bytes)));
   }
 
  private:
   Tensor values_ = Tensor::full({static_cast<std::int64_t>(256 * kMiB)}, 1, DType::UInt8);
 };
 
-// The second process; ends with this one.
-class ServerProcess {
+// What is measured, in this order: once round trips, then bandwidths there and back.
+enum Load { kRoundTrip, kPush1, kPull1, kPushMany, kPullMany, kPush256, kPull256, kLoads };
+constexpr std::array<const char*, kLoads> kKeys{"round_trip_64B_us",     "push_1MiB_GBps",        "pull_1MiB_GBps",
+                                                "push_1MiB_stream_GBps", "pull_1MiB_stream_GBps", "push_256MiB_GBps",
+                                                "pull_256MiB_GBps"};
+constexpr std::array<std::size_t, kLoads> kBytes{64, kMiB, kMiB, 64 * kMiB, 64 * kMiB, 256 * kMiB, 256 * kMiB};
+constexpr std::array<int, kLoads> kRepeats{2000, 100, 100, 2, 2, 1, 1};
+
+using Carry = std::function<void(Load)>;
+
+Carry carry_plain(const std::string& address) {
+  return [client = std::make_shared<PlainClient>(address)](Load load) {
+    const std::size_t messages = kBytes[load] / kMiB;
+    if (load == kRoundTrip) return client->round_trip();
+    const bool push = load == kPush1 || load == kPushMany || load == kPush256;
+    push ? client->push(messages) : client->pull(messages);
+  };
+}
+
+// A stream of messages as the transport carries them.
+class TransportClient {
  public:
-  ServerProcess() {
-    int in[2], out[2];
-    if (pipe2(in, O_CLOEXEC) != 0 || pipe2(out, O_CLOEXEC) != 0) throw std::runtime_error("transport_bench: no pipe");
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, in[0], STDIN_FILENO);
-    posix_spawn_file_actions_adddup2(&actions, out[1], STDOUT_FILENO);
-    char program[] = "/proc/self/exe";
-    std::string argument = kTransportServerArgument;
-    char* arguments[] = {program, argument.data(), nullptr};
-    const int failed = posix_spawn(&pid_, program, &actions, nullptr, arguments, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    close(in[0]);
-    close(out[1]);
-    input_ = in[1];
-    FILE* lines = fdopen(out[0], "r");
-    char ours[128], plain[128];
-    if (failed || std::fscanf(lines, "%127s %127s", ours, plain) != 2) {
-      throw std::runtime_error("transport_bench: the server process does not serve");
+  explicit TransportClient(std::shared_ptr<rpc::Connection> connection)
+      : connection_(std::move(connection)), stream_(connection_->open()) {}
+
+  void carry(Load load) {
+    const std::size_t bytes = kBytes[load];
+    switch (load) {
+      case kRoundTrip:
+        return call(small_, 0);
+      case kPush1:
+      case kPush256:
+        return call(large_.rows(0, static_cast<std::int64_t>(bytes)), 0);
+      case kPull1:
+      case kPull256:
+        return call(small_, bytes);
+      case kPushMany:
+      case kPullMany:
+      default:
+        return many(load == kPushMany, bytes / kMiB);
     }
-    std::fclose(lines);
-    address = ours;
-    plain_address = plain;
   }
-  ~ServerProcess() {
-    close(input_);
-    waitpid(pid_, nullptr, 0);
-  }
-  std::string address, plain_address;
 
  private:
-  pid_t pid_ = -1;
-  int input_ = -1;
+  void send(const Tensor& part, std::uint64_t answer) {
+    request_.head.function = answer;
+    request_.parts.assign(1, part);
+    stream_->send(request_);
+  }
+  void call(const Tensor& part, std::uint64_t answer) {
+    send(part, answer);
+    stream_->receive(reply_);
+  }
+  // So many requests under way at once as keep the other side busy.
+  void many(bool push, std::size_t messages) {
+    constexpr std::size_t kUnderWay = 4;
+    const auto megabyte = static_cast<std::int64_t>(kMiB);
+    for (std::size_t i = 0; i < messages; ++i) {
+      const auto start = static_cast<std::int64_t>(i) * megabyte;
+      push ? send(large_.rows(start, megabyte), 0) : send(small_, kMiB);
+      if (i + 1 >= kUnderWay) stream_->receive(reply_);
+    }
+    for (std::size_t i = 1; i < std::min(kUnderWay, messages); ++i) stream_->receive(reply_);
+  }
+
+  std::shared_ptr<rpc::Connection> connection_;
+  std::unique_ptr<rpc::Stream> stream_;
+  rpc::Message request_, reply_;
+  Tensor small_ = Tensor::full({64}, 1, DType::UInt8);
+  Tensor large_ = Tensor::full({static_cast<std::int64_t>(256 * kMiB)}, 1, DType::UInt8);
 };
 
-// What one way does with each of the three loads.
+Carry carry_over(const std::string& transport, const std::string& address) {
+  auto client = std::make_shared<TransportClient>(rpc::connect({"bench:0", address}, {.transport = transport}));
+  return [client](Load load) { client->carry(load); };
+}
+
+double measure(const Carry& carry, Load load) {
+  const auto start = Clock::now();
+  for (int i = 0; i < kRepeats[load]; ++i) carry(load);
+  const double seconds = std::chrono::duration<double>(Clock::now() - start).count() / kRepeats[load];
+  return load == kRoundTrip ? 1e6 * seconds : 1e-9 * static_cast<double>(kBytes[load]) / seconds;
+}
+
+// One way to move bytes, and what was measured of it in each round.
 struct Way {
   std::string name;
-  std::function<void()> round_trip;
-  std::function<void(std::size_t bytes)> push, pull;
-  std::vector<double> round_trips;                            // of each round, in microseconds
-  double push_1 = 0, push_256 = 0, pull_1 = 0, pull_256 = 0;  // the best, in GB/s
+  std::function<double(Load)> measure;
+  std::array<std::vector<double>, kLoads> measured = {};
 };
 
-double seconds(int repeats, const std::function<void()>& work) {
-  const auto start = Clock::now();
-  for (int i = 0; i < repeats; ++i) work();
-  return std::chrono::duration<double>(Clock::now() - start).count() / repeats;
+Way way_in_this_process() {
+  auto service = std::make_shared<BenchService>();
+  auto listener = std::make_shared<rpc::Listener>("127.0.0.1:0", *service, "bench:0");
+  const Carry carry = carry_over("in_process", listener->address());
+  return {"in_process", [service, listener, carry](Load load) { return measure(carry, load); }};
 }
 
-void keep_best(double& best, std::size_t bytes, int repeats, const std::function<void(std::size_t)>& move) {
-  const double took = seconds(repeats, [&] { move(bytes); });
-  best = std::max(best, static_cast<double>(bytes) / took * 1e-9);
+Way way_between_processes(const std::string& transport) {
+  auto server = std::make_shared<BenchProcess>(std::vector<std::string>{kServe, transport});
+  const std::string address = server->ask("address");
+  auto client = std::make_shared<BenchProcess>(std::vector<std::string>{kCarry, transport, address});
+  return {transport, [server, client](Load load) { return std::stod(client->ask(std::to_string(load))); }};
 }
 
-Way way_over(const std::string& name, std::shared_ptr<rpc::Connection> connection) {
-  struct State {
-    std::shared_ptr<rpc::Connection> connection;
-    std::unique_ptr<rpc::Stream> stream;
-    rpc::Message request, reply;
-    Tensor small = Tensor::full({64}, 1, DType::UInt8);
-    Tensor large = Tensor::full({static_cast<std::int64_t>(256 * kMiB)}, 1, DType::UInt8);
-  };
-  auto state = std::make_shared<State>();
-  state->stream = connection->open();
-  state->connection = std::move(connection);
-  const auto call = [state](const Tensor& part, std::uint64_t answer) {
-    state->request.head.function = answer;
-    state->request.parts.assign(1, part);
-    state->stream->call(state->request, state->reply);
-  };
-  return {name,
-          [=] { call(state->small, 0); },
-          [=](std::size_t bytes) { call(state->large.rows(0, static_cast<std::int64_t>(bytes)), 0); },
-          [=](std::size_t bytes) { call(state->small, bytes); },
-          {}};
-}
-
-// Rounds take turns, so that what else the machine does meets all alike.
-void measure(std::vector<Way>& ways) {
-  constexpr int kRounds = 7;
-  for (int round = 0; round < kRounds; ++round) {
-    for (Way& way : ways) {
-      way.round_trips.push_back(1e6 * seconds(2000, way.round_trip));
-      keep_best(way.push_1, kMiB, 100, way.push);
-      keep_best(way.pull_1, kMiB, 100, way.pull);
-      keep_best(way.push_256, 256 * kMiB, 2, way.push);
-      keep_best(way.pull_256, 256 * kMiB, 2, way.pull);
+// Rounds take turns, load by load, so that what else the machine does meets all alike. The first warms up.
+void measure_rounds(std::vector<Way>& ways, int rounds, const std::string& only) {
+  for (int round = -1; round < rounds; ++round) {
+    for (std::size_t load = 0; load < kLoads; ++load) {
+      if (std::string_view(kKeys[load]).find(only) == std::string_view::npos) continue;
+      for (Way& way : ways) {
+        const double value = way.measure(static_cast<Load>(load));
+        if (round >= 0) way.measured[load].push_back(value);
+      }
     }
   }
-  for (Way& way : ways) std::sort(way.round_trips.begin(), way.round_trips.end());
 }
 
-std::string to_json(const Way& way) {
-  char text[512];
-  std::snprintf(text, sizeof text,
-                "{\"transport\": \"%s\", \"round_trip_64B_us\": %.2f, \"push_1MiB_GBps\": %.3f, "
-                "\"push_256MiB_GBps\": %.3f, \"pull_1MiB_GBps\": %.3f, \"pull_256MiB_GBps\": %.3f}",
-                way.name.c_str(), way.round_trips[way.round_trips.size() / 2], way.push_1, way.push_256, way.pull_1,
-                way.pull_256);
-  return text;
+struct Spread {
+  double low, median, high;
+};
+
+Spread spread(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return {values[values.size() / 4], values[values.size() / 2], values[values.size() - 1 - values.size() / 4]};
+}
+
+std::string to_json(const Way& way, const Way* plain) {
+  std::string json = "{\"transport\": \"" + way.name + '"';
+  char text[160];
+  for (std::size_t load = 0; load < kLoads; ++load) {
+    if (way.measured[load].empty()) continue;
+    const Spread found = spread(way.measured[load]);
+    std::snprintf(text, sizeof text, ", \"%s\": %.3f, \"%s_quartiles\": [%.3f, %.3f]", kKeys[load], found.median,
+                  kKeys[load], found.low, found.high);
+    json += text;
+    if (plain == nullptr) continue;
+    std::vector<double> ratios;
+    for (std::size_t i = 0; i < way.measured[load].size(); ++i) {
+      ratios.push_back(way.measured[load][i] / plain->measured[load][i]);
+    }
+    std::snprintf(text, sizeof text, ", \"%s_ratio\": %.3f", kKeys[load], spread(std::move(ratios)).median);
+    json += text;
+  }
+  return json + '}';
 }
 
 }  // namespace
 
-int serve_transport_bench() {
-  BenchService service;
-  rpc::Listener listener("127.0.0.1:0", service, "bench:0");
-  PlainServer plain;
-  std::printf("%s %s\n", listener.address().c_str(), plain.address().c_str());
-  std::fflush(stdout);
-  char byte;
-  while (read(STDIN_FILENO, &byte, 1) > 0) continue;
-  return 0;
+std::optional<int> run_transport_bench_process(const std::vector<std::string>& arguments) {
+  if (arguments.size() == 2 && arguments[0] == kServe) {
+    if (arguments[1] == kPlain) {
+      PlainServer plain;
+      answer_questions([&](const std::string&) { return plain.address(); });
+    } else {
+      BenchService service;
+      rpc::Listener listener("127.0.0.1:0", service, "bench:0");
+      answer_questions([&](const std::string&) { return listener.address(); });
+    }
+    return 0;
+  }
+  if (arguments.size() == 3 && arguments[0] == kCarry) {
+    const Carry carry = arguments[1] == kPlain ? carry_plain(arguments[2]) : carry_over(arguments[1], arguments[2]);
+    answer_questions(
+        [&](const std::string& load) { return std::to_string(measure(carry, static_cast<Load>(std::stoi(load)))); });
+    return 0;
+  }
+  return std::nullopt;
 }
 
-std::string transport_bench(const std::vector<std::string>& transports) {
+std::string transport_bench(const std::vector<std::string>& transports, int rounds, const std::string& only) {
   std::vector<Way> networked, local;
-  {
-    ServerProcess process;
-    auto plain = std::make_shared<PlainClient>(process.plain_address);
-    networked.push_back({"plain gRPC stream",
-                         [=] { plain->round_trip(); },
-                         [=](std::size_t bytes) { plain->push(bytes); },
-                         [=](std::size_t bytes) { plain->pull(bytes); },
-                         {}});
-    for (const std::string& transport : transports) {
-      if (transport == "in_process") continue;
-      networked.push_back(way_over(transport, rpc::connect({"bench:0", process.address}, {.transport = transport})));
+  networked.push_back(way_between_processes(kPlain));
+  for (const std::string& transport : transports) {
+    if (transport == "in_process") {
+      local.push_back(way_in_this_process());
+    } else {
+      networked.push_back(way_between_processes(transport));
     }
-    measure(networked);
-    for (Way& way : networked) way.round_trip = nullptr, way.push = way.pull = nullptr;
   }
-  // Only now: the threads of a server here would take part in gRPC's waiting.
-  if (std::find(transports.begin(), transports.end(), "in_process") != transports.end()) {
-    BenchService service;
-    rpc::Listener here("127.0.0.1:0", service, "bench:0");
-    local.push_back(way_over("in_process", rpc::connect({"bench:0", here.address()}, {.transport = "in_process"})));
-    measure(local);
-    local[0].round_trip = nullptr, local[0].push = local[0].pull = nullptr;
-  }
+  measure_rounds(networked, rounds, only);
+  measure_rounds(local, rounds, only);
   std::string json = "{\"job\": \"transport\", \"cores\": " + std::to_string(std::thread::hardware_concurrency()) +
-                     ", \"transports\": [";
-  const char* separator = "";
-  for (const auto* ways : {&networked, &local}) {
-    for (const Way& way : *ways) {
-      json += separator + to_json(way);
-      separator = ", ";
-    }
+                     ", \"rounds\": " + std::to_string(rounds) + ", \"transports\": [";
+  for (const Way& way : networked) {
+    if (&way != &networked.front()) json += ", ";
+    json += to_json(way, &way == &networked.front() ? nullptr : &networked.front());
   }
+  for (const Way& way : local) json += ", " + to_json(way, nullptr);
   return json + "]}";
 }
 

@@ -23,8 +23,8 @@ file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/benchmarks/cohort_benc
 cohort_program(cohort-bench . cohort-bench ${sources})
 file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/benchmarks/cohort_cluster_bench*.cpp)
 if(sources)
-  list(APPEND sources ${PROJECT_SOURCE_DIR}/benchmarks/transport_bench.cpp
-       ${PROJECT_SOURCE_DIR}/benchmarks/plain_grpc_stream.cpp)
+  list(APPEND sources ${PROJECT_SOURCE_DIR}/benchmarks/bench_process.cpp
+       ${PROJECT_SOURCE_DIR}/benchmarks/plain_grpc_stream.cpp ${PROJECT_SOURCE_DIR}/benchmarks/transport_bench.cpp)
 endif()
 cohort_program(cohort-cluster-bench . cohort-cluster-bench ${sources})
 if(TARGET cohort-cluster-bench)
