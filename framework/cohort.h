@@ -35,6 +35,7 @@
 #include "cohort/model/symbolic_tensor.h"
 #include "cohort/ops/ops.h"
 #include "cohort/optimizers/optimizers.h"
+#include "cohort/saving/checkpoint_manager.h"
 #include "cohort/saving/clone_model.h"
 #include "cohort/saving/keras_archive.h"
 #include "cohort/summary/event_writer.h"

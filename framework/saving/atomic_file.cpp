@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstring>
@@ -18,9 +19,10 @@ namespace {
 class Descriptor {
  public:
   explicit Descriptor(int number) : number_(number) {}
-  ~Descriptor() { close(); }
+  ~Descriptor() {
+    if (number_ >= 0) ::close(number_);
+  }
   Descriptor(const Descriptor&) = delete;
-  bool close() { return number_ < 0 || ::close(std::exchange(number_, -1)) == 0; }
   int get() const { return number_; }
   bool valid() const { return number_ >= 0; }
 
@@ -33,36 +35,78 @@ Error failure(const std::string& path, std::string_view expected) {
                "See that the folder is writable and the disk not full.");
 }
 
-bool write_all(int descriptor, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return false;
-    bytes.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return true;
+std::string folder_of(const std::string& path) {
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  return folder.empty() ? "." : folder.string();
 }
+
+constexpr std::size_t kStagedBytes = std::size_t{1} << 20;
+constexpr std::uint64_t kWritebackBytes = std::uint64_t{8} << 20;
 
 }  // namespace
 
-void write_file_atomically(const std::string& path, std::string_view bytes) {
+AtomicFile::AtomicFile(std::string path) : path_(std::move(path)) {
   static std::atomic<int> files{0};
-  std::filesystem::path folder = std::filesystem::path(path).parent_path();
-  if (folder.empty()) folder = ".";
   std::error_code problem;
-  std::filesystem::create_directories(folder, problem);
+  std::filesystem::create_directories(folder_of(path_), problem);
+  temporary_ = path_ + ".tmp." + std::to_string(getpid()) + "." + std::to_string(files++);
+  descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  if (descriptor_ < 0) throw failure(path_, "a file must be made beside it");
+}
 
-  const std::string temporary = path + ".tmp." + std::to_string(getpid()) + "." + std::to_string(files++);
-  Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
-  if (!file.valid()) throw failure(path, "a file must be made beside it");
-  const bool written = write_all(file.get(), bytes) && ::fsync(file.get()) == 0 && file.close() &&
-                       ::rename(temporary.c_str(), path.c_str()) == 0;
-  if (!written) {
-    const Error error = failure(path, "must be written");
-    ::unlink(temporary.c_str());
-    throw error;
+AtomicFile::~AtomicFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+void AtomicFile::fail(std::string_view expected) { throw failure(path_, expected); }
+
+void AtomicFile::append(std::string_view bytes) {
+  if (staged_.size() + bytes.size() > kStagedBytes) flush();
+  if (bytes.size() >= kStagedBytes) return write_out(bytes);
+  staged_.insert(staged_.end(), bytes.begin(), bytes.end());
+}
+
+void AtomicFile::flush() {
+  write_out({staged_.data(), staged_.size()});
+  staged_.clear();
+}
+
+void AtomicFile::write_out(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const std::size_t most = std::min<std::size_t>(bytes.size(), kWritebackBytes);
+    const ssize_t written = ::write(descriptor_, bytes.data(), most);
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) fail("must be written");
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+    written_ += static_cast<std::uint64_t>(written);
+    // The disk works while the rest is being written; else the sync at the end would have all of it to wait for.
+    if (written_ - on_its_way_ >= kWritebackBytes) {
+      ::sync_file_range(descriptor_, static_cast<off_t>(on_its_way_), static_cast<off_t>(written_ - on_its_way_),
+                        SYNC_FILE_RANGE_WRITE);
+      on_its_way_ = written_;
+    }
   }
-  // Without this the new name itself may be lost with the power. Some file systems cannot sync a folder: no error.
+}
+
+void AtomicFile::commit() {
+  flush();
+  if (::fsync(descriptor_) != 0 || ::close(std::exchange(descriptor_, -1)) != 0 ||
+      ::rename(temporary_.c_str(), path_.c_str()) != 0) {
+    fail("must be written");
+  }
+  temporary_.clear();
+  sync_folder(folder_of(path_));
+}
+
+void write_file_atomically(const std::string& path, std::string_view bytes) {
+  AtomicFile file(path);
+  file.append(bytes);
+  file.commit();
+}
+
+void sync_folder(const std::string& folder) {
+  // Some file systems cannot sync a folder: no error.
   const Descriptor place(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (place.valid()) ::fsync(place.get());
 }

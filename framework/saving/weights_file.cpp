@@ -1,65 +1,13 @@
 #include "cohort/saving/weights_file.h"
 
-#include <algorithm>
-#include <map>
-
 #include "cohort/core/error.h"
 #include "cohort/core/log.h"
-#include "cohort/model/sequential.h"
 #include "cohort/saving/atomic_file.h"
 #include "cohort/saving/overwrite.h"
+#include "cohort/saving/weight_groups.h"
 
 namespace cohort {
 namespace {
-
-std::string join(const std::string& path, const std::string& name) { return path.empty() ? name : path + "/" + name; }
-
-// A layer's own weights in Keras's order: those made trainable first, frozen or not.
-Variables own_variables(const Layer& layer) {
-  Variables variables = layer.weights();  // its own before its sub-layers'
-  variables.resize(layer.own_weights().size());
-  return variables;
-}
-
-// By name, private ones last.
-bool visited_before(const std::string& a, const std::string& b) {
-  const bool a_is_private = a.starts_with("_"), b_is_private = b.starts_with("_");
-  return a_is_private != b_is_private ? b_is_private : a < b;
-}
-
-// Calls visit(path, layer) for a layer and all below it, each once, under the paths Keras gives them: attribute names,
-// and in a model's list of layers the class names, counted.
-template <class Visit>
-void walk(const Layer& layer, const std::string& path, std::vector<const Layer*>& seen, const Visit& visit) {
-  if (std::find(seen.begin(), seen.end(), &layer) != seen.end()) return;
-  seen.push_back(&layer);
-  visit(path, layer);
-  const auto* model = dynamic_cast<const Model*>(&layer);
-  const auto walk_list = [&] {
-    std::map<std::string, int> counts;
-    for (const Ref<Layer>& each : model->layers()) {
-      std::string name = snake_case_name(each->class_name());
-      if (const int count = counts[name]++; count > 0) name += "_" + std::to_string(count);
-      walk(*each, join(path, "layers/" + name), seen, visit);
-    }
-  };
-  // A model that computes in code has its list as one attribute among others: what sorts before "layers" is stored
-  // under its own name, the rest in the list.
-  const bool list_first = model && (model->functional() || dynamic_cast<const Sequential*>(model));
-  bool list_due = model && !list_first;
-  if (list_first) walk_list();
-  std::vector<std::pair<std::string, Ref<Layer>>> attributes = layer.sublayers();
-  std::stable_sort(attributes.begin(), attributes.end(),
-                   [](const auto& a, const auto& b) { return visited_before(a.first, b.first); });
-  for (const auto& [name, each] : attributes) {
-    if (list_due && visited_before("layers", name)) {
-      walk_list();
-      list_due = false;
-    }
-    walk(*each, join(path, name), seen, visit);
-  }
-  if (list_due) walk_list();
-}
 
 // What a file says about some variables: checked now, written once everything is.
 struct Assignment {
@@ -146,15 +94,13 @@ void load_weights_file(Model& model, const std::string& path) { read_weights(mod
 }  // namespace
 
 void write_weights(const Model& model, Hdf5File& file) {
-  std::vector<const Layer*> seen;
-  walk(model, "", seen, [&file](const std::string& path, const Layer& layer) {
-    const std::string group = join(path, "vars");
-    file.create_group(group);
-    file.set_attribute(group, "name", layer.name());
+  for (const WeightGroup& group : weight_groups(model)) {
+    file.create_group(group.path);
+    file.set_attribute(group.path, "name", group.layer->name());
     int number = 0;
-    for (const Variable& variable : own_variables(layer))
-      file.write(group + "/" + std::to_string(number++), read_now(variable));
-  });
+    for (const Variable& variable : group.variables)
+      file.write(group.path + "/" + std::to_string(number++), read_now(variable));
+  }
   if (!model.compiled() || !model.optimizer() || !model.optimizer()->built()) return;
   file.create_group("optimizer/vars");
   file.set_attribute("optimizer/vars", "name", model.optimizer()->name());
@@ -166,12 +112,10 @@ void write_weights(const Model& model, Hdf5File& file) {
 
 void read_weights(Model& model, const Hdf5File& file) {
   std::vector<Assignment> plan;
-  std::vector<const Layer*> seen;
-  walk(model, "", seen, [&](const std::string& path, const Layer& layer) {
-    const Variables variables = own_variables(layer);
-    if (variables.empty()) return;
-    plan_group(file, join(path, "vars"), layer.class_name() + " '" + layer.name() + "'", variables, plan);
-  });
+  for (const WeightGroup& group : weight_groups(model)) {
+    if (group.variables.empty()) continue;
+    plan_group(file, group.path, group.layer->class_name() + " '" + group.layer->name() + "'", group.variables, plan);
+  }
   plan_optimizer(model, file, plan);
   for (const Assignment& each : plan) write_now(each.variable, each.value);
 }
