@@ -127,7 +127,7 @@ TEST(Checkpoint, KeepsPositionMetricsAndNamedValues) {
 
 TEST(Checkpoint, CutsWhatIsLargerThanAFile) {
   const TemporaryFolder folder;
-  for (const std::int64_t limit : {1, 64, 100, 1000, 1 << 20}) {
+  for (const std::int64_t limit : {64, 100, 1000, 1 << 20}) {
     SCOPED_TRACE(limit);
     Variable a(counted({7, 11}, 1)), b(counted({}, 2)), empty(Tensor::full({0, 3}, 0)), c(counted({300}, 3));
     Variable flags(Tensor::of<std::uint8_t>({1, 0, 255}, {3}), {.dtype = DType::UInt8});
@@ -137,7 +137,7 @@ TEST(Checkpoint, CutsWhatIsLargerThanAFile) {
     Checkpoint checkpoint({.variables = all()}, {.max_shard_bytes = limit});
     checkpoint.write(folder.file("cut"));
     for (const std::string& file : data_files_of(folder.file("cut"))) {
-      EXPECT_LE(fs::file_size(file), static_cast<std::uintmax_t>(std::max<std::int64_t>(limit, 4)));
+      EXPECT_LE(fs::file_size(file), static_cast<std::uintmax_t>(limit));
     }
     for (auto& [name, variable] : all()) write_now(variable, Tensor::full(variable.shape(), 0, variable.dtype()));
     checkpoint.read(folder.file("cut"));
