@@ -8,7 +8,7 @@
 namespace cohort::datasets {
 namespace {
 
-constexpr const char* kWho = "datasets.fashion_mnist";
+constexpr const char* kFashionMnist = "datasets.fashion_mnist";
 constexpr const char* kPackageFolder = "/usr/share/datasets/fashion-mnist";
 
 std::string find_file(const std::string& folder, const std::string& name) {
@@ -16,26 +16,27 @@ std::string find_file(const std::string& folder, const std::string& name) {
   for (const char* ending : {".gz", ""}) {
     if (std::filesystem::exists(base / (name + ending))) return (base / (name + ending)).string();
   }
-  throw not_found(kWho, "the file " + name + ".gz is expected", {{"folder", base.string()}},
+  throw not_found(kFashionMnist, "the file " + name + ".gz is expected", {{"folder", base.string()}},
                   "Install the package dataset-fashion-mnist, or give another folder with the option 'folder'.");
 }
 
 // Files are opened where the dataset is walked: what travels to another machine is the folder's name.
 std::shared_ptr<const DatasetStage> make_fashion_mnist(const std::vector<Dataset>& inputs,
                                                        const Attributes& attributes) {
-  if (!inputs.empty()) throw invalid_argument(kWho, "a source has no inputs", {{"inputs", inputs.size()}});
+  if (!inputs.empty()) throw invalid_argument(kFashionMnist, "a source has no inputs", {{"inputs", inputs.size()}});
   const auto folder = attributes.get<std::string>("folder");
   const auto split = attributes.get<std::string>("split");
   if (split != "train" && split != "t10k") {
-    throw invalid_argument(kWho, "the split 'train' or 't10k' is expected", {{"split", split}});
+    throw invalid_argument(kFashionMnist, "the split 'train' or 't10k' is expected", {{"split", split}});
   }
   const Tensor images = read_idx(find_file(folder, split + "-images-idx3-ubyte"));
   const Tensor labels = read_idx(find_file(folder, split + "-labels-idx1-ubyte"));
   if (images.rank() != 3 || labels.rank() != 1 || images.shape()[0] != labels.shape()[0]) {
-    throw Error(ErrorCode::DataLoss, kWho, "images (count, height, width) and as many labels (count,) are expected",
+    throw Error(ErrorCode::DataLoss, kFashionMnist,
+                "images (count, height, width) and as many labels (count,) are expected",
                 {{"images.shape", images.shape()}, {"labels.shape", labels.shape()}}, "Fetch the files again.");
   }
-  return rows_of(kWho, Element::tuple({images, labels}));
+  return rows_of(kFashionMnist, Element::tuple({images, labels}));
 }
 
 COHORT_DATASET("fashion_mnist", make_fashion_mnist);

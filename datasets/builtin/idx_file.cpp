@@ -10,20 +10,20 @@
 namespace cohort::datasets {
 namespace {
 
-constexpr const char* kWho = "datasets.read_idx";
+constexpr const char* kReadIdx = "datasets.read_idx";
 constexpr std::uint8_t kUnsignedBytes = 0x08;
 // Deflate packs at most about 1032 bytes into one.
 constexpr std::uint64_t kBestRatio = 1032;
 
 [[noreturn]] void damaged(const std::string& path, std::string_view problem) {
-  throw Error(ErrorCode::DataLoss, kWho, "a whole IDX file is expected", {{"path", path}, {"problem", problem}},
+  throw Error(ErrorCode::DataLoss, kReadIdx, "a whole IDX file is expected", {{"path", path}, {"problem", problem}},
               "Fetch the file again.");
 }
 
 class GzipFile {
  public:
   explicit GzipFile(const std::string& path) : path_(path), file_(gzopen(path.c_str(), "rb")) {
-    if (!file_) throw not_found(kWho, "a readable file is expected", {{"path", path}});
+    if (!file_) throw not_found(kReadIdx, "a readable file is expected", {{"path", path}});
   }
   ~GzipFile() { gzclose(file_); }
   GzipFile(const GzipFile&) = delete;
@@ -62,7 +62,8 @@ Tensor read_idx(const std::string& path) {
   if (magic[0] != 0 || magic[1] != 0 || magic[3] == 0 || magic[3] > Shape::kMaxRank)
     damaged(path, "its magic number is wrong");
   if (magic[2] != kUnsignedBytes) {
-    throw unimplemented(kWho, "an IDX file of unsigned bytes is expected", {{"path", path}, {"type", int{magic[2]}}});
+    throw unimplemented(kReadIdx, "an IDX file of unsigned bytes is expected",
+                        {{"path", path}, {"type", int{magic[2]}}});
   }
   std::error_code ignored;
   const std::uint64_t most = std::max<std::uint64_t>(std::filesystem::file_size(path, ignored), 1) * kBestRatio;

@@ -5,20 +5,21 @@
 namespace cohort::datasets {
 namespace {
 
-constexpr const char* kWho = "datasets.from_tensor_slices";
+constexpr const char* kFromTensorSlices = "datasets.from_tensor_slices";
 
 std::string tensor_name(std::size_t i) { return "tensor_" + std::to_string(i); }
 
 std::shared_ptr<const DatasetStage> make_tensor_slices(const std::vector<Dataset>& inputs,
                                                        const Attributes& attributes) {
-  if (!inputs.empty()) throw invalid_argument(kWho, "a source has no inputs", {{"inputs", inputs.size()}});
+  if (!inputs.empty()) throw invalid_argument(kFromTensorSlices, "a source has no inputs", {{"inputs", inputs.size()}});
   Tensors tensors;
   Specs specs;
   while (attributes.has(tensor_name(tensors.size()))) {
     tensors.push_back(attributes.get<Tensor>(tensor_name(tensors.size())));
     specs.push_back(tensors.back().spec());
   }
-  return rows_of(kWho, parse_structure(attributes.get<std::string>("structure"), specs).with_leaves(tensors));
+  return rows_of(kFromTensorSlices,
+                 parse_structure(attributes.get<std::string>("structure"), specs).with_leaves(tensors));
 }
 
 COHORT_DATASET("tensor_slices", make_tensor_slices);
@@ -29,7 +30,8 @@ Dataset from_tensor_slices(const Element& tensors) {
   Attributes attributes{{"structure", structure_of(tensors)}};
   const Tensors leaves = tensors.flatten();
   for (std::size_t i = 0; i < leaves.size(); ++i) {
-    if (!leaves[i].defined()) throw invalid_argument(kWho, "tensors with values are expected", {{"tensor", i}});
+    if (!leaves[i].defined())
+      throw invalid_argument(kFromTensorSlices, "tensors with values are expected", {{"tensor", i}});
     attributes.set(tensor_name(i), leaves[i].to_host());
   }
   return Dataset::make("tensor_slices", {}, std::move(attributes));

@@ -8,7 +8,7 @@
 namespace cohort::datasets {
 namespace {
 
-constexpr const char* kWho = "Dataset.batch";
+constexpr const char* kBatch = "Dataset.batch";
 // Rows copied by one thread at a stretch: far above what starting a block costs.
 constexpr std::int64_t kGrainBytes = 256 << 10;
 constexpr std::int64_t kRowsAhead = 4, kFetchBytes = 1024, kLineBytes = 64;
@@ -133,7 +133,7 @@ class BatchIterator : public TransformIterator {
     for (std::size_t i = 0; i < incoming_.size(); ++i) {
       const Tensor& row = incoming_[i];
       if (row.spec() != rows_of_batch_[i]) {
-        throw invalid_argument(kWho, "all elements of a batch must have the same shape",
+        throw invalid_argument(kBatch, "all elements of a batch must have the same shape",
                                {{"first", rows_of_batch_[i]}, {"other", row.spec()}},
                                "Pad or resize them in a map before the batch.");
       }
@@ -158,13 +158,13 @@ class BatchIterator : public TransformIterator {
 class BatchStage : public TransformStage {
  public:
   BatchStage(const std::vector<Dataset>& inputs, std::int64_t batch_size, bool drop_remainder)
-      : TransformStage(kWho, inputs), batch_size_(batch_size), drop_remainder_(drop_remainder) {
+      : TransformStage(kBatch, inputs), batch_size_(batch_size), drop_remainder_(drop_remainder) {
     if (batch_size < 1) {
-      throw invalid_argument(kWho, "a batch of at least one element is expected", {{"batch_size", batch_size}});
+      throw invalid_argument(kBatch, "a batch of at least one element is expected", {{"batch_size", batch_size}});
     }
     spec_ = input().element_spec().map([&](const TensorSpec& leaf) {
       if (leaf.shape.rank() == Shape::kMaxRank) {
-        throw invalid_argument(kWho, "a batch has one axis more than its elements, and no more than 8",
+        throw invalid_argument(kBatch, "a batch has one axis more than its elements, and no more than 8",
                                {{"element", leaf}});
       }
       return TensorSpec{leaf.dtype, with_rows(drop_remainder ? batch_size : kUnknown, leaf.shape)};

@@ -8,7 +8,7 @@
 namespace cohort::datasets {
 namespace {
 
-constexpr const char* kWho = "Dataset.map";
+constexpr const char* kMap = "Dataset.map";
 
 // The traced function, run on the host; what an element draws depends on its number in the epoch alone.
 class MappedFunction {
@@ -139,16 +139,16 @@ class MapIterator : public TransformIterator {
 
 class MapStage : public TransformStage {
  public:
-  MapStage(const std::vector<Dataset>& inputs, const Attributes& attributes) : TransformStage(kWho, inputs) {
+  MapStage(const std::vector<Dataset>& inputs, const Attributes& attributes) : TransformStage(kMap, inputs) {
     const auto graph = attributes.get<std::shared_ptr<const Graph>>("graph");
-    if (!graph) throw invalid_argument(kWho, "the graph of the function is expected");
+    if (!graph) throw invalid_argument(kMap, "the graph of the function is expected");
     check_inputs(*graph);
     Specs outputs;
     for (const Value& output : graph->outputs) outputs.push_back(graph->spec(output));
     spec_ = parse_structure(attributes.get<std::string>("structure"), outputs);
     const auto calls = attributes.get<std::int64_t>("num_parallel_calls", 0);
     if (calls < kAutotune || calls > kMaxCalls) {
-      throw invalid_argument(kWho, "the number of parallel calls must lie in [0, 1024], or be kAutotune",
+      throw invalid_argument(kMap, "the number of parallel calls must lie in [0, 1024], or be kAutotune",
                              {{"num_parallel_calls", calls}});
     }
     window_ = calls == kAutotune ? ThreadPool::instance().threads() : std::max<std::int64_t>(calls, 1);
@@ -172,7 +172,7 @@ class MapStage : public TransformStage {
       fits = wanted[i].dtype == given[i].dtype && wanted[i].shape.compatible(given[i].shape);
     }
     if (!fits) {
-      throw invalid_argument(kWho, "a function of the input's elements is expected",
+      throw invalid_argument(kMap, "a function of the input's elements is expected",
                              {{"element", to_string(input().element_spec())}, {"arguments", wanted.size()}});
     }
   }

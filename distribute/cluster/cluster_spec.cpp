@@ -10,7 +10,7 @@
 namespace cohort::distribute {
 namespace {
 
-constexpr const char* kWho = "ClusterSpec";
+constexpr const char* kClusterSpec = "ClusterSpec";
 
 // Two spellings of one address are still one address.
 std::string normalized(Address address) {
@@ -24,7 +24,8 @@ std::map<std::string, std::vector<std::string>> keyed(
   std::map<std::string, std::vector<std::string>> result;
   for (const auto& [job, addresses] : jobs) {
     if (!result.emplace(job, addresses).second)
-      throw invalid_argument(kWho, "a job must be listed once", {{"job", job}}, "Join its addresses into one list.");
+      throw invalid_argument(kClusterSpec, "a job must be listed once", {{"job", job}},
+                             "Join its addresses into one list.");
   }
   return result;
 }
@@ -56,15 +57,15 @@ ClusterSpec::ClusterSpec(std::map<std::string, std::vector<std::string>> jobs)
 ClusterSpec::ClusterSpec(std::map<std::string, Tasks> jobs) : jobs_(std::move(jobs)) {
   std::map<std::string, std::string> owners;  // address -> task
   for (const auto& [job, tasks] : jobs_) {
-    if (job.empty()) throw invalid_argument(kWho, "every job must have a name", {{"cluster", *this}});
+    if (job.empty()) throw invalid_argument(kClusterSpec, "every job must have a name", {{"cluster", *this}});
     for (const auto& [index, text] : tasks) {
       const std::string task = task_name(job, index);
-      if (index < 0) throw invalid_argument(kWho, "a task's index must be 0 or more", {{"task", task}});
-      const Address address = parse_address(text, std::string(kWho) + " '" + task + "'");
+      if (index < 0) throw invalid_argument(kClusterSpec, "a task's index must be 0 or more", {{"task", task}});
+      const Address address = parse_address(text, std::string(kClusterSpec) + " '" + task + "'");
       if (address.port == 0) continue;
       const auto [owner, fresh] = owners.emplace(normalized(address), task);
       if (!fresh) {
-        throw invalid_argument(kWho, "every task must have an address of its own",
+        throw invalid_argument(kClusterSpec, "every task must have an address of its own",
                                {{"address", text}, {"tasks", owner->second + ", " + task}},
                                "Give one of the two another port.");
       }
@@ -105,8 +106,8 @@ const std::string& ClusterSpec::task_address(std::string_view job, std::int64_t 
   const Tasks& tasks = tasks_of(job);
   const auto found = tasks.find(index);
   if (found == tasks.end()) {
-    throw not_found(kWho, "the task must be one of the cluster", {{"task", task_name(job, index)}, {"cluster", *this}},
-                    "Indices count from 0.");
+    throw not_found(kClusterSpec, "the task must be one of the cluster",
+                    {{"task", task_name(job, index)}, {"cluster", *this}}, "Indices count from 0.");
   }
   return found->second;
 }
@@ -131,7 +132,7 @@ std::string ClusterSpec::as_text() const {
 const ClusterSpec::Tasks& ClusterSpec::tasks_of(std::string_view job) const {
   const auto found = jobs_.find(std::string(job));
   if (found == jobs_.end())
-    throw not_found(kWho, "the job must be one of the cluster", {{"job", job}, {"jobs", listed(jobs())}});
+    throw not_found(kClusterSpec, "the job must be one of the cluster", {{"job", job}, {"jobs", listed(jobs())}});
   return found->second;
 }
 

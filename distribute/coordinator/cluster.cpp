@@ -4,6 +4,7 @@
 
 #include "cohort/core/log.h"
 #include "cohort/distribute/cluster/roles.h"
+#include "cohort/distribute/who_impl.h"
 #include "cohort/distribute/worker/flags.h"
 #include "cohort/distribute/worker/messages.pb.h"
 
@@ -11,7 +12,6 @@ namespace cohort::distribute {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr const char* kWho = "ParameterServerStrategy";
 constexpr std::chrono::milliseconds kBetweenTries{50}, kBetweenTables{2000}, kGiveUpAfter{5000};
 
 }  // namespace
@@ -92,13 +92,14 @@ void Cluster::wait_for_tasks() {
     }
     const auto now = Clock::now();
     if (now - started >= options_.start_timeout) {
-      throw Error(ErrorCode::Unavailable, kWho, "every task of the cluster must answer within start_timeout",
+      throw Error(ErrorCode::Unavailable, kParameterServerStrategy,
+                  "every task of the cluster must answer within start_timeout",
                   {{"start_timeout in seconds", static_cast<double>(options_.start_timeout.count()) / 1000.0},
                    {"tasks", table}},
                   "Start the missing tasks, or correct their addresses.");
     }
     if (now - last_table >= kBetweenTables) {
-      log::info(std::string(kWho) + ": " + table + ".");
+      log::info(std::string(kParameterServerStrategy) + ": " + table + ".");
       last_table = now;
     }
     std::this_thread::sleep_for(kBetweenTries);

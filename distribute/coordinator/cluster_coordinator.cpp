@@ -8,7 +8,7 @@
 namespace cohort::distribute {
 namespace {
 
-constexpr const char* kWho = "ClusterCoordinator";
+constexpr const char* kClusterCoordinator = "ClusterCoordinator";
 
 // What stands for an argument while a function is traced, and how many tensors an element of it has (0: a tensor).
 struct Argument {
@@ -34,7 +34,7 @@ std::shared_ptr<PlacedFunction> place(Cluster& cluster, const TracedGraph& trace
     for (const Value& input : node.inputs) {
       for (std::size_t i = 0; i < arguments.size(); ++i) {
         if (arguments[i].leaves > 0 && input.node == graph.inputs[i]) {
-          throw unimplemented(kWho, "a scheduled function takes elements outside of branches and loops",
+          throw unimplemented(kClusterCoordinator, "a scheduled function takes elements outside of branches and loops",
                               {{"node", node.name}}, "Take the element first, then branch.");
         }
       }
@@ -82,7 +82,8 @@ RemoteValue ClusterCoordinator::schedule(const Function& function, const std::ve
   Tensors examples;
   for (const ScheduleArgument& argument : given) {
     if (const auto* values = std::get_if<PerWorkerValues>(&argument)) {
-      if (!values->defined()) throw invalid_argument(kWho, "the iterator of a per-worker dataset is expected");
+      if (!values->defined())
+        throw invalid_argument(kClusterCoordinator, "the iterator of a per-worker dataset is expected");
       const PerWorkerDataset::Body& dataset = *values->body().dataset;
       const ElementSpec& spec = dataset.pipelines[0].element_spec();
       // An iterator of such elements that gives none: the function is only traced with it.
@@ -129,7 +130,7 @@ PerWorkerDataset ClusterCoordinator::create_per_worker_dataset(const std::functi
 }
 
 PerWorkerDataset ClusterCoordinator::create_per_worker_dataset(const Dataset& dataset) {
-  if (!dataset.defined()) throw invalid_argument(kWho, "a dataset that was made is expected");
+  if (!dataset.defined()) throw invalid_argument(kClusterCoordinator, "a dataset that was made is expected");
   return body_->make_dataset({dataset});
 }
 

@@ -4,15 +4,17 @@
 namespace cohort::distribute {
 namespace {
 
-constexpr const char* kWho = "create_per_worker_dataset";
+constexpr const char* kCreatePerWorkerDataset = "create_per_worker_dataset";
 
 Dataset make_pipeline(const DatasetCreator& creator, const InputContext& context, const std::string& worker) {
   try {
     return creator(context);
   } catch (const Error& error) {
-    throw Error(error.code(), std::string(kWho) + ": the dataset of " + worker + ": " + error.what());
+    throw Error(error.code(),
+                std::string(kCreatePerWorkerDataset) + ": the dataset of " + worker + ": " + error.what());
   } catch (const std::exception& error) {
-    throw Error(ErrorCode::Internal, std::string(kWho) + ": the dataset of " + worker + ": " + error.what());
+    throw Error(ErrorCode::Internal,
+                std::string(kCreatePerWorkerDataset) + ": the dataset of " + worker + ": " + error.what());
   }
 }
 
@@ -41,7 +43,7 @@ std::vector<Dataset> make_pipelines(const DatasetCreator& creator, const std::ve
     const std::string first = to_string(pipelines.front().element_spec());
     const std::string spec = to_string(pipelines.back().element_spec());
     if (spec != first) {
-      throw invalid_argument(kWho, "every worker's dataset must have the same kind of elements",
+      throw invalid_argument(kCreatePerWorkerDataset, "every worker's dataset must have the same kind of elements",
                              {{workers.front(), first}, {workers[i], spec}},
                              "Let only the contents depend on the InputContext.");
     }

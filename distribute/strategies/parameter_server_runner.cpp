@@ -7,12 +7,12 @@
 
 #include "cohort/data/iterator_state.h"
 #include "cohort/distribute/coordinator/per_worker_impl.h"
+#include "cohort/distribute/who_impl.h"
 #include "cohort/model/model.h"
 
 namespace cohort::distribute {
 namespace {
 
-constexpr const char* kWho = "ParameterServerStrategy";
 // Executions of predict that are scheduled before their results are asked for, for each worker.
 constexpr std::int64_t kPredictAhead = 2;
 
@@ -31,7 +31,7 @@ ParameterServerRunner::ParameterServerRunner(std::shared_ptr<ClusterRuntime> run
                                              const RunnerData& data, const RunnerOptions& options)
     : runtime_(std::move(runtime)), program_(std::move(program)), options_(options) {
   if (program_->eager()) {
-    throw failed_precondition(kWho, "a model that is compiled without run_eagerly is expected", {},
+    throw failed_precondition(kParameterServerStrategy, "a model that is compiled without run_eagerly is expected", {},
                               "What runs on workers is a graph.");
   }
   if (!data.creator) {
@@ -43,7 +43,7 @@ ParameterServerRunner::ParameterServerRunner(std::shared_ptr<ClusterRuntime> run
   }
   cardinality_ = sum_of_cardinalities(pipelines_);
   if (cardinality_ < 0 && !options_.steps_per_epoch) {
-    throw invalid_argument(kWho, "data without an end needs a number of steps",
+    throw invalid_argument(kParameterServerStrategy, "data without an end needs a number of steps",
                            {{"cardinality", cardinality_ == kInfiniteCardinality ? "infinite" : "unknown"}},
                            "Give steps_per_epoch (validation_steps, steps).");
   }
@@ -217,7 +217,7 @@ void ParameterServerRunner::wait_for(std::int64_t first_step) {
   shared_->failed = false;
   lock.unlock();
   runtime_->coordinator().join();  // throws what went wrong
-  throw internal_error(kWho, "a closure that failed must say why");
+  throw internal_error(kParameterServerStrategy, "a closure that failed must say why");
 }
 
 void ParameterServerRunner::synchronize() {

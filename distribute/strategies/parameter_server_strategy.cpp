@@ -3,11 +3,10 @@
 #include "cohort/distribute/cluster/roles.h"
 #include "cohort/distribute/strategies/parameter_server_runner.h"
 #include "cohort/distribute/strategies/parameter_server_variables.h"
+#include "cohort/distribute/who_impl.h"
 
 namespace cohort::distribute {
 namespace {
-
-constexpr const char* kWho = "ParameterServerStrategy";
 
 class ParameterServerBody : public Strategy {
  public:
@@ -29,20 +28,22 @@ class ParameterServerBody : public Strategy {
 std::shared_ptr<ClusterRuntime> reach_cluster(const ClusterResolver& resolver,
                                               const ParameterServerStrategyOptions& options) {
   if (options.placement != "bytes" && options.placement != "round_robin") {
-    throw invalid_argument(kWho, "the placement 'bytes' or 'round_robin' is expected",
+    throw invalid_argument(kParameterServerStrategy, "the placement 'bytes' or 'round_robin' is expected",
                            {{"placement", options.placement}});
   }
   if (options.transport != "auto" && options.transport != "grpc") {
-    throw invalid_argument(kWho, "the transport 'auto' or 'grpc' is expected", {{"transport", options.transport}});
+    throw invalid_argument(kParameterServerStrategy, "the transport 'auto' or 'grpc' is expected",
+                           {{"transport", options.transport}});
   }
   if (!(options.start_timeout > 0.0)) {
-    throw invalid_argument(kWho, "a start_timeout above 0 is expected", {{"start_timeout", options.start_timeout}});
+    throw invalid_argument(kParameterServerStrategy, "a start_timeout above 0 is expected",
+                           {{"start_timeout", options.start_timeout}});
   }
   const ClusterSpec spec = resolver.cluster_spec();
-  check_parameter_server_cluster(spec, kWho);
+  check_parameter_server_cluster(spec, kParameterServerStrategy);
   if (resolver.task_type() == kPs) {
-    throw failed_precondition(kWho, "the chief makes the strategy", {{"task_type", resolver.task_type()}},
-                              "Let a ps serve with Server(resolver).join().");
+    throw failed_precondition(kParameterServerStrategy, "the chief makes the strategy",
+                              {{"task_type", resolver.task_type()}}, "Let a ps serve with Server(resolver).join().");
   }
   ClusterOptions cluster;
   cluster.start_timeout = std::chrono::milliseconds(static_cast<std::int64_t>(options.start_timeout * 1000.0));

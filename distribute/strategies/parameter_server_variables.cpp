@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cohort/core/device_spec.h"
+#include "cohort/distribute/who_impl.h"
 #include "cohort/distribute/worker/flags.h"
 #include "cohort/distribute/worker/messages.pb.h"
 #include "cohort/graph/graph_proto_impl.h"
@@ -11,7 +12,6 @@
 namespace cohort::distribute {
 namespace {
 
-constexpr const char* kWho = "ParameterServerStrategy";
 // A step costs a round trip for each ps it meets, which is worth more than balance below this many bytes.
 constexpr std::int64_t kTogether = 64 << 10;
 
@@ -46,7 +46,7 @@ int ParameterServerVariables::choose_server(const InitialValue& initial, const V
   int server = 0;
   if (wanted.job == "ps" && wanted.task) {
     if (*wanted.task >= servers) {
-      throw invalid_argument(kWho, "a device of the cluster is expected",
+      throw invalid_argument(kParameterServerStrategy, "a device of the cluster is expected",
                              {{"device", wanted.to_string()}, {"ps tasks", servers}});
     }
     server = *wanted.task;

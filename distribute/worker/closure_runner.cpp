@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cohort/distribute/who_impl.h"
 #include "cohort/distribute/worker/applied_bundles.h"
 #include "cohort/distribute/worker/flags.h"
 #include "cohort/distribute/worker/message_parsing.h"
@@ -10,7 +11,6 @@
 namespace cohort::distribute {
 namespace {
 
-constexpr const char* kWho = "Server";
 constexpr std::size_t kResultsKept = 8;
 
 }  // namespace
@@ -43,7 +43,7 @@ std::shared_ptr<Replica> ClosureRunner::find_replica(const std::string& name, in
     replica->handle = Tensor::of_resource(replica->variable);
   }
   if (replica->server != server || replica->variable->value_spec() != spec) {
-    throw invalid_argument(kWho, "a variable must keep its place, type and shape",
+    throw invalid_argument(kServer, "a variable must keep its place, type and shape",
                            {{"variable", name}, {"spec", spec}, {"server", server}});
   }
   return replica;
@@ -72,7 +72,7 @@ void ClosureRunner::cancel(std::uint64_t closure) {
 
 void ClosureRunner::stop_if_cancelled(std::uint64_t closure) const {
   if (cancelled_up_to_.load(std::memory_order_relaxed) < closure) return;
-  throw Error(ErrorCode::Cancelled, kWho, "a closure was cancelled", {{"closure", closure}});
+  throw Error(ErrorCode::Cancelled, kServer, "a closure was cancelled", {{"closure", closure}});
 }
 
 void ClosureRunner::run(const rpc::Message& request, rpc::Message& reply) {
@@ -92,7 +92,7 @@ void ClosureRunner::run(const rpc::Message& request, rpc::Message& reply) {
 void ClosureRunner::run_closure(const rpc::Message& request, rpc::Message& reply) {
   const auto found = functions_.find(request.head.function);
   if (found == functions_.end()) {
-    throw not_found(kWho, "a function that was registered on this task is expected",
+    throw not_found(kServer, "a function that was registered on this task is expected",
                     {{"function", request.head.function}});
   }
   WorkerFunction& function = *found->second;
@@ -101,7 +101,7 @@ void ClosureRunner::run_closure(const rpc::Message& request, rpc::Message& reply
   run.device = &default_device();
   parse_meta(request, run.closure);
   if (static_cast<std::uint64_t>(run.closure.steps()) > AppliedBundles::kMostSteps) {
-    throw invalid_argument(kWho, "a closure has at most 2^20 steps", {{"steps", run.closure.steps()}},
+    throw invalid_argument(kServer, "a closure has at most 2^20 steps", {{"steps", run.closure.steps()}},
                            "Ask for fewer steps_per_execution.");
   }
   run.random = {.seed = run.closure.seed(), .epoch = run.closure.epoch(), .step = run.closure.step()};
@@ -112,7 +112,7 @@ void ClosureRunner::run_closure(const rpc::Message& request, rpc::Message& reply
     WorkerFunction::Input& input = function.inputs[i];
     if (input.kind == Kind::Argument) {
       if (argument == request.parts.size()) {
-        throw invalid_argument(kWho, "a closure must bring its function's arguments",
+        throw invalid_argument(kServer, "a closure must bring its function's arguments",
                                {{"arguments", request.parts.size()}});
       }
       function.bound[i] = request.parts[argument++].to(*run.device);
@@ -133,7 +133,7 @@ void ClosureRunner::run_closure(const rpc::Message& request, rpc::Message& reply
   }
   for (int iterator : function.pulls) {
     if (iterator < 0 || iterator >= static_cast<int>(run.pipelines.size())) {
-      throw invalid_argument(kWho, "a lease for each iterator is expected",
+      throw invalid_argument(kServer, "a lease for each iterator is expected",
                              {{"leases", run.pipelines.size()}, {"iterator", iterator}});
     }
   }
@@ -190,7 +190,7 @@ void ClosureRunner::refresh_replicas(WorkerFunction& function, Run& run) {
     servers_.to(pulled.server).call(request, reply);
     if (reply.head.flags & kUnchanged) continue;
     if (reply.parts.size() != pulled.replicas.size()) {
-      throw internal_error(kWho, "a pull must bring the values that were asked for",
+      throw internal_error(kServer, "a pull must bring the values that were asked for",
                            {{"values", reply.parts.size()}, {"expected", pulled.replicas.size()}});
     }
     install(pulled.replicas, reply, 0);
@@ -212,7 +212,7 @@ bool ClosureRunner::take_elements(WorkerFunction& function, Run& run) {
       const WorkerFunction::Input& input = function.inputs[i];
       if (input.kind != WorkerFunction::Input::Kind::Element || static_cast<std::size_t>(input.pull) != pull) continue;
       if (static_cast<std::size_t>(input.leaf) >= run.element.size()) {
-        throw invalid_argument(kWho, "elements must have the tensors the function was traced with",
+        throw invalid_argument(kServer, "elements must have the tensors the function was traced with",
                                {{"tensors", run.element.size()}, {"expected more than", input.leaf}});
       }
       function.bound[i] = run.element[static_cast<std::size_t>(input.leaf)].to(*run.device);
@@ -272,7 +272,7 @@ void ClosureRunner::receive(WorkerFunction& function, WorkerFunction::Exchange& 
   servers_.to(exchange.server).receive(exchange.reply);
   const std::size_t expected = exchange.returned.size() + exchange.fresh.size();
   if (exchange.reply.parts.size() != expected) {
-    throw internal_error(kWho, "an exchange must bring what the function expects",
+    throw internal_error(kServer, "an exchange must bring what the function expects",
                          {{"values", exchange.reply.parts.size()}, {"expected", expected}});
   }
   for (std::size_t i = 0; i < exchange.returned.size(); ++i) {

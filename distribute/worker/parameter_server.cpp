@@ -1,5 +1,6 @@
 #include "cohort/distribute/worker/parameter_server.h"
 
+#include "cohort/distribute/who_impl.h"
 #include "cohort/distribute/worker/flags.h"
 #include "cohort/distribute/worker/message_parsing.h"
 #include "cohort/distribute/worker/messages.pb.h"
@@ -8,16 +9,10 @@
 #include "cohort/variables/variable_body.h"
 
 namespace cohort::distribute {
-namespace {
-
-constexpr const char* kWho = "Server";
-
-}  // namespace
-
 Tensor ParameterServer::variable_handle(const std::string& name) const {
   const auto found = variables_.find(name);
   if (found == variables_.end()) {
-    throw not_found(kWho, "a variable of this task is expected", {{"variable", name}});
+    throw not_found(kServer, "a variable of this task is expected", {{"variable", name}});
   }
   return found->second.handle();
 }
@@ -29,13 +24,13 @@ void ParameterServer::create_variable(const rpc::Message& request, rpc::Message&
   const TensorSpec spec = read_spec(from.spec());
   const auto graph = parse_graph(from.initial(), constants_.table());
   if (!graph->inputs.empty() || graph->outputs.size() != 1) {
-    throw invalid_argument(kWho, "an initial value is a graph without inputs and with one output",
+    throw invalid_argument(kServer, "an initial value is a graph without inputs and with one output",
                            {{"variable", from.name()}});
   }
   std::lock_guard lock(mutex_);
   if (const auto known = variables_.find(from.name()); known != variables_.end()) {
     if (known->second.shape() != spec.shape || known->second.dtype() != spec.dtype) {
-      throw invalid_argument(kWho, "a variable that is there already must have the type and shape asked for",
+      throw invalid_argument(kServer, "a variable that is there already must have the type and shape asked for",
                              {{"variable", from.name()},
                               {"shape", known->second.shape()},
                               {"dtype", known->second.dtype()},
@@ -45,7 +40,7 @@ void ParameterServer::create_variable(const rpc::Message& request, rpc::Message&
     Tensors value(1);
     ExecutableCache(graph).run({}, value, {.seed = from.seed()});
     if (value[0].spec() != spec) {
-      throw invalid_argument(kWho, "an initial value must have its variable's type and shape",
+      throw invalid_argument(kServer, "an initial value must have its variable's type and shape",
                              {{"variable", from.name()}, {"value", value[0].spec()}, {"variable.spec", spec}});
     }
     variables_.emplace(from.name(),
@@ -62,7 +57,7 @@ ParameterServer::Part ParameterServer::make_part(const std::string& bytes, const
   Part part;
   const std::shared_ptr<Graph> graph = parse_graph(bytes, constants);
   if (graph->inputs.size() < static_cast<std::size_t>(resources.size())) {
-    throw invalid_argument(kWho, "a function's graph must have an input for each variable",
+    throw invalid_argument(kServer, "a function's graph must have an input for each variable",
                            {{"inputs", graph->inputs.size()}, {"variables", resources.size()}});
   }
   part.sent = graph->inputs.size() - static_cast<std::size_t>(resources.size());
@@ -71,7 +66,7 @@ ParameterServer::Part ParameterServer::make_part(const std::string& bytes, const
   for (std::size_t i = 0; i < graph->inputs.size(); ++i) {
     const bool resource = graph->input_specs()[i].dtype == DType::Resource;
     if (resource != (i >= part.sent)) {
-      throw invalid_argument(kWho, "a function's graph takes tensors first, then variables", {{"input", i}});
+      throw invalid_argument(kServer, "a function's graph takes tensors first, then variables", {{"input", i}});
     }
   }
   part.writes = writes;
@@ -89,7 +84,7 @@ void ParameterServer::register_function(const rpc::Message& request, rpc::Messag
   ServerFunction function;
   for (const proto::ServerPartProto& part : from.parts()) {
     if (part.round() >= AppliedBundles::kMostRounds) {
-      throw invalid_argument(kWho, "a function has at most 64 rounds", {{"round", part.round()}});
+      throw invalid_argument(kServer, "a function has at most 64 rounds", {{"round", part.round()}});
     }
     if (function.rounds.size() <= part.round()) function.rounds.resize(part.round() + 1);
     function.rounds[part.round()] = make_part(part.graph(), part.resources(), part.writes(), constants);
@@ -101,7 +96,7 @@ void ParameterServer::register_function(const rpc::Message& request, rpc::Messag
 
 void ParameterServer::run(Part& part, bool apply, const rpc::Message& request, rpc::Message& reply) {
   if (request.parts.size() != part.sent) {
-    throw invalid_argument(kWho, "an exchange must bring what its function's graph takes",
+    throw invalid_argument(kServer, "an exchange must bring what its function's graph takes",
                            {{"parts", request.parts.size()}, {"expected", part.sent}});
   }
   ExecutableCache& executables = apply ? *part.apply : *part.repeat;
@@ -120,7 +115,7 @@ void ParameterServer::exchange(const rpc::Message& request, rpc::Message& reply)
   std::lock_guard lock(mutex_);
   const auto found = functions_.find(head.function);
   if (found == functions_.end()) {
-    throw not_found(kWho, "a function that was registered on this task is expected", {{"function", head.function}});
+    throw not_found(kServer, "a function that was registered on this task is expected", {{"function", head.function}});
   }
   ServerFunction& function = found->second;
   applied_.forget_below(head.all_done_below);
@@ -135,7 +130,7 @@ void ParameterServer::exchange(const rpc::Message& request, rpc::Message& reply)
     return;
   }
   if (head.round >= function.rounds.size() || !function.rounds[head.round].apply) {
-    throw invalid_argument(kWho, "a round of the function is expected",
+    throw invalid_argument(kServer, "a round of the function is expected",
                            {{"round", head.round}, {"rounds", function.rounds.size()}});
   }
   Part& part = function.rounds[head.round];
@@ -161,7 +156,7 @@ void ParameterServer::run_graph(const rpc::Message& request, rpc::Message& reply
   std::size_t part = constants_.take(from.constants(), request.parts);
   std::shared_ptr<const Graph> graph = parse_graph(from.graph(), constants_.table());
   if (static_cast<std::size_t>(from.inputs_size()) != graph->inputs.size()) {
-    throw invalid_argument(kWho, "a graph must be given its inputs",
+    throw invalid_argument(kServer, "a graph must be given its inputs",
                            {{"inputs", from.inputs_size()}, {"expected", graph->inputs.size()}});
   }
   std::lock_guard lock(mutex_);
@@ -172,7 +167,7 @@ void ParameterServer::run_graph(const rpc::Message& request, rpc::Message& reply
     } else if (part < request.parts.size()) {
       inputs.push_back(request.parts[part++].to(default_device()));
     } else {
-      throw invalid_argument(kWho, "a graph must be given its inputs", {{"parts", request.parts.size()}});
+      throw invalid_argument(kServer, "a graph must be given its inputs", {{"parts", request.parts.size()}});
     }
   }
   // The chief's own writes come one after the other, so a repeat is the newest one.

@@ -6,7 +6,7 @@ namespace cohort::distribute {
 namespace {
 
 // A server that is gone for longer is lost, and its variables with it.
-constexpr std::chrono::milliseconds kGiveUpAfter{1000};
+constexpr std::chrono::milliseconds kGiveUpServerAfter{1000};
 
 }  // namespace
 
@@ -23,7 +23,7 @@ rpc::ReliableStream& ServerLinks::to(int server) {
   Link& link = links_.at(static_cast<std::size_t>(server));
   if (!link.stream) {
     const rpc::Peer peer{task_name(kPs, server), link.address};
-    link.stream = std::make_unique<rpc::ReliableStream>(rpc::connect(peer, options_), kGiveUpAfter);
+    link.stream = std::make_unique<rpc::ReliableStream>(rpc::connect(peer, options_), kGiveUpServerAfter);
   }
   return *link.stream;
 }

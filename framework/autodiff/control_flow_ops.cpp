@@ -15,12 +15,6 @@ Specs output_specs(const Graph& graph, std::span<const TensorSpec> inputs) {
   return specs;
 }
 
-Specs input_specs(const OpCall& call, int first = 0) {
-  Specs specs;
-  for (int i = first; i < call.num_inputs(); ++i) specs.push_back(call.spec(i));
-  return specs;
-}
-
 // Places gradients of some inputs among all of them.
 Gradients scatter(std::size_t inputs, const std::vector<int>& sources, const Tensors& values, std::size_t offset = 0) {
   Gradients result(inputs);

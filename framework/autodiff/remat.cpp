@@ -7,12 +7,6 @@
 namespace cohort {
 namespace {
 
-Specs input_specs(const OpCall& call) {
-  Specs specs;
-  for (int i = 0; i < call.num_inputs(); ++i) specs.push_back(call.spec(i));
-  return specs;
-}
-
 // The first input, once the second is there. To the passes its result is another value: what is computed from it is not
 // taken for what the forward pass computed.
 COHORT_OP("WaitFor")

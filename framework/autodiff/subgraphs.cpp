@@ -22,6 +22,12 @@ Specs specs_of(std::span<const Tensor> tensors) {
   return specs;
 }
 
+Specs input_specs(const OpCall& call, int first) {
+  Specs specs;
+  for (int i = first; i < call.num_inputs(); ++i) specs.push_back(call.spec(i));
+  return specs;
+}
+
 Tensors joined(std::span<const Tensor> a, std::span<const Tensor> b) {
   Tensors all(a.begin(), a.end());
   all.insert(all.end(), b.begin(), b.end());

@@ -11,6 +11,8 @@ namespace cohort {
 using GraphPtr = std::shared_ptr<const Graph>;
 
 Specs specs_of(std::span<const Tensor> tensors);
+// Of a call's inputs, from `first` on.
+Specs input_specs(const OpCall& call, int first = 0);
 Tensors joined(std::span<const Tensor> a, std::span<const Tensor> b);
 
 // Gives graphs traced apart one common list of captures: each takes its arguments, then all captures of all of them.

@@ -44,7 +44,7 @@ class CpuDevice : public Device {
   MemoryPool pool_;
 };
 
-[[maybe_unused]] const bool registered = register_device_type(
+[[maybe_unused]] const bool cpu_device_registered = register_device_type(
     "CPU", [](int index) -> std::unique_ptr<Device> { return std::make_unique<CpuDevice>(index); });
 
 }  // namespace

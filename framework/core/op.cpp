@@ -11,7 +11,7 @@ namespace {
 
 using OpTable = std::map<std::string, std::unique_ptr<OpDef>, std::less<>>;
 
-OpTable& table() {
+OpTable& op_table() {
   static OpTable* ops = new OpTable;  // never destroyed: definitions outlive every static graph
   return *ops;
 }
@@ -87,20 +87,20 @@ Gradients OpDef::gradients(const OpCall& call, std::span<const Tensor> output_gr
 }
 
 OpDef& register_op(std::string name) {
-  auto [entry, added] = table().emplace(name, std::make_unique<OpDef>(name));
+  auto [entry, added] = op_table().emplace(name, std::make_unique<OpDef>(name));
   if (!added) throw Error(ErrorCode::AlreadyExists, "register_op", "an op is registered once", {{"op", name}});
   return *entry->second;
 }
 
 const OpDef& find_op(std::string_view name) {
-  auto found = table().find(name);
-  if (found == table().end()) throw not_found("op", "the name of a registered op is expected", {{"op", name}});
+  auto found = op_table().find(name);
+  if (found == op_table().end()) throw not_found("op", "the name of a registered op is expected", {{"op", name}});
   return *found->second;
 }
 
 std::vector<const OpDef*> all_ops() {
   std::vector<const OpDef*> ops;
-  for (const auto& [name, op] : table()) ops.push_back(op.get());
+  for (const auto& [name, op] : op_table()) ops.push_back(op.get());
   return ops;
 }
 

@@ -111,7 +111,7 @@ class TestDevice : public Device {
   std::thread thread_;
 };
 
-[[maybe_unused]] const bool registered = register_device_type(
+[[maybe_unused]] const bool test_device_registered = register_device_type(
     "TEST", [](int index) -> std::unique_ptr<Device> { return std::make_unique<TestDevice>(index); });
 
 }  // namespace

@@ -7,7 +7,7 @@ namespace {
 
 constexpr int kMaxDepth = 32;
 
-[[noreturn]] void refuse(std::string_view text) {
+[[noreturn]] void refuse_structure(std::string_view text) {
   throw invalid_argument("Element",
                          "a structure of '*', '(...)' and '{length:key...}' with one '*' per tensor is expected",
                          {{"structure", text}});
@@ -20,15 +20,15 @@ class StructureParser {
 
   ElementSpec parse() {
     ElementSpec spec = tree(0);
-    if (!rest_.empty() || next_leaf_ != leaves_.size()) refuse(text_);
+    if (!rest_.empty() || next_leaf_ != leaves_.size()) refuse_structure(text_);
     return spec;
   }
 
  private:
   ElementSpec tree(int depth) {
-    if (rest_.empty() || depth > kMaxDepth) refuse(text_);
+    if (rest_.empty() || depth > kMaxDepth) refuse_structure(text_);
     if (take('*')) {
-      if (next_leaf_ == leaves_.size()) refuse(text_);
+      if (next_leaf_ == leaves_.size()) refuse_structure(text_);
       return leaves_[next_leaf_++];
     }
     if (take('(')) {
@@ -36,7 +36,7 @@ class StructureParser {
       while (!take(')')) members.push_back(tree(depth + 1));
       return ElementSpec::tuple(std::move(members));
     }
-    if (!take('{')) refuse(text_);
+    if (!take('{')) refuse_structure(text_);
     std::vector<ElementSpec::Named> members;
     while (!take('}')) {
       std::string name = key();
@@ -55,7 +55,7 @@ class StructureParser {
     std::size_t length = 0;
     const auto [end, error] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), length);
     rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));
-    if (error != std::errc() || !take(':') || length > rest_.size()) refuse(text_);
+    if (error != std::errc() || !take(':') || length > rest_.size()) refuse_structure(text_);
     std::string name(rest_.substr(0, length));
     rest_.remove_prefix(length);
     return name;

@@ -2,17 +2,12 @@
 
 #include "cohort/losses/logits.h"
 #include "cohort/losses/shape_checks.h"
+#include "cohort/ops/epsilon.h"
 #include "cohort/ops/math.h"
 #include "cohort/ops/nn.h"
 #include "cohort/ops/reduce.h"
 
 namespace cohort::losses {
-namespace {
-
-constexpr double kEpsilon = 1e-7;  // Keras's backend.epsilon()
-
-}  // namespace
-
 Tensor binary_crossentropy(const Tensor& y_true, const Tensor& y_pred, bool from_logits, double label_smoothing,
                            int axis) {
   check_same_shape("binary_crossentropy", y_true, y_pred);
@@ -41,7 +36,7 @@ Tensor BinaryCrossentropyLoss::call(const Tensor& y_true, const Tensor& y_pred) 
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool binary_crossentropy_registered =
     Loss::registry().add("BinaryCrossentropy", [] { return std::make_shared<BinaryCrossentropyLoss>(); },
                          {"binary_crossentropy", "bce", "BCE"});
 

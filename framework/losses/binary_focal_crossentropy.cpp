@@ -2,17 +2,12 @@
 
 #include "cohort/losses/logits.h"
 #include "cohort/losses/shape_checks.h"
+#include "cohort/ops/epsilon.h"
 #include "cohort/ops/math.h"
 #include "cohort/ops/nn.h"
 #include "cohort/ops/reduce.h"
 
 namespace cohort::losses {
-namespace {
-
-constexpr double kEpsilon = 1e-7;  // Keras's backend.epsilon()
-
-}  // namespace
-
 Tensor binary_focal_crossentropy(const Tensor& y_true, const Tensor& y_pred, bool apply_class_balancing, double alpha,
                                  double gamma, bool from_logits, double label_smoothing, int axis) {
   check_same_shape("binary_focal_crossentropy", y_true, y_pred);
@@ -56,7 +51,7 @@ Tensor BinaryFocalCrossentropyLoss::call(const Tensor& y_true, const Tensor& y_p
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool binary_focal_crossentropy_registered =
     Loss::registry().add("BinaryFocalCrossentropy", [] { return std::make_shared<BinaryFocalCrossentropyLoss>(); },
                          {"binary_focal_crossentropy"});
 

@@ -4,16 +4,11 @@
 #include "cohort/losses/logits.h"
 #include "cohort/losses/shape_checks.h"
 #include "cohort/ops/array.h"
+#include "cohort/ops/epsilon.h"
 #include "cohort/ops/math.h"
 #include "cohort/ops/reduce.h"
 
 namespace cohort::losses {
-namespace {
-
-constexpr double kEpsilon = 1e-7;  // Keras's backend.epsilon()
-
-}  // namespace
-
 Tensor categorical_crossentropy(const Tensor& y_true, const Tensor& y_pred, bool from_logits, double label_smoothing,
                                 int axis) {
   check_same_shape("categorical_crossentropy", y_true, y_pred);
@@ -51,7 +46,7 @@ Tensor CategoricalCrossentropyLoss::call(const Tensor& y_true, const Tensor& y_p
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool categorical_crossentropy_registered =
     Loss::registry().add("CategoricalCrossentropy", [] { return std::make_shared<CategoricalCrossentropyLoss>(); },
                          {"categorical_crossentropy"});
 

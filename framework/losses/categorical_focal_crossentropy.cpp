@@ -2,14 +2,13 @@
 
 #include "cohort/losses/shape_checks.h"
 #include "cohort/ops/broadcast.h"
+#include "cohort/ops/epsilon.h"
 #include "cohort/ops/math.h"
 #include "cohort/ops/nn.h"
 #include "cohort/ops/reduce.h"
 
 namespace cohort::losses {
 namespace {
-
-constexpr double kEpsilon = 1e-7;  // Keras's backend.epsilon()
 
 // The factors of classes lie along the last axis, as in Keras.
 Tensor times(const Tensor& x, const ClassFactors& factors) {
@@ -63,7 +62,7 @@ Tensor CategoricalFocalCrossentropyLoss::call(const Tensor& y_true, const Tensor
 
 namespace {
 
-[[maybe_unused]] const bool registered = Loss::registry().add(
+[[maybe_unused]] const bool categorical_focal_crossentropy_registered = Loss::registry().add(
     "CategoricalFocalCrossentropy", [] { return std::make_shared<CategoricalFocalCrossentropyLoss>(); },
     {"categorical_focal_crossentropy"});
 

@@ -40,7 +40,7 @@ Tensor CategoricalGeneralizedCrossEntropyLoss::call(const Tensor& y_true, const 
 
 namespace {
 
-[[maybe_unused]] const bool registered = Loss::registry().add(
+[[maybe_unused]] const bool categorical_generalized_cross_entropy_registered = Loss::registry().add(
     "CategoricalGeneralizedCrossEntropy", [] { return std::make_shared<CategoricalGeneralizedCrossEntropyLoss>(); },
     {"categorical_generalized_cross_entropy"});
 

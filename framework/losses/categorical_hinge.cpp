@@ -21,7 +21,7 @@ Tensor CategoricalHingeLoss::call(const Tensor& y_true, const Tensor& y_pred) {
 
 namespace {
 
-[[maybe_unused]] const bool registered = Loss::registry().add(
+[[maybe_unused]] const bool categorical_hinge_registered = Loss::registry().add(
     "CategoricalHinge", [] { return std::make_shared<CategoricalHingeLoss>(); }, {"categorical_hinge"});
 
 }  // namespace

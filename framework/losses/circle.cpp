@@ -70,7 +70,7 @@ std::pair<Tensor, Tensor> CircleLoss::call_masked(const Tensor& y_true, const Te
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool circle_registered =
     Loss::registry().add("Circle", [] { return std::make_shared<CircleLoss>(); }, {"circle"});
 
 }  // namespace

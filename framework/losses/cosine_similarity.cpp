@@ -1,12 +1,11 @@
 #include "cohort/losses/cosine_similarity.h"
 
+#include "cohort/ops/epsilon.h"
 #include "cohort/ops/math.h"
 #include "cohort/ops/reduce.h"
 
 namespace cohort::losses {
 namespace {
-
-constexpr double kEpsilon = 1e-7;  // Keras's backend.epsilon()
 
 Tensor unit_length(const Tensor& x, int axis) {
   const Tensor squares = ops::sum(ops::square(x), axis, /*keep_dims=*/true);
@@ -34,7 +33,7 @@ Tensor CosineSimilarityLoss::call(const Tensor& y_true, const Tensor& y_pred) {
 
 namespace {
 
-[[maybe_unused]] const bool registered = Loss::registry().add(
+[[maybe_unused]] const bool cosine_similarity_registered = Loss::registry().add(
     "CosineSimilarity", [] { return std::make_shared<CosineSimilarityLoss>(); }, {"cosine_similarity"});
 
 }  // namespace

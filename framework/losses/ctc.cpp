@@ -25,7 +25,7 @@ Tensor CTCLoss::call(const Tensor& y_true, const Tensor& y_pred) { return ctc(y_
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool ctc_registered =
     Loss::registry().add("CTC", [] { return std::make_shared<CTCLoss>(); }, {"ctc"});
 
 }  // namespace

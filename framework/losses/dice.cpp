@@ -1,15 +1,10 @@
 #include "cohort/losses/dice.h"
 
 #include "cohort/losses/shape_checks.h"
+#include "cohort/ops/epsilon.h"
 #include "cohort/ops/math.h"
 
 namespace cohort::losses {
-namespace {
-
-constexpr double kEpsilon = 1e-7;  // Keras's backend.epsilon()
-
-}  // namespace
-
 Tensor dice(const Tensor& y_true, const Tensor& y_pred, const ops::Axes& axis) {
   check_same_shape("dice", y_true, y_pred);
   const Tensor target = ops::cast(y_true, y_pred.dtype());
@@ -31,7 +26,7 @@ Tensor DiceLoss::call(const Tensor& y_true, const Tensor& y_pred) {
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool dice_registered =
     Loss::registry().add("Dice", [] { return std::make_shared<DiceLoss>(); }, {"dice"});
 
 }  // namespace

@@ -23,7 +23,7 @@ Tensor HingeLoss::call(const Tensor& y_true, const Tensor& y_pred) {
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool hinge_registered =
     Loss::registry().add("Hinge", [] { return std::make_shared<HingeLoss>(); }, {"hinge"});
 
 }  // namespace

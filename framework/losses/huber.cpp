@@ -24,7 +24,7 @@ Tensor HuberLoss::call(const Tensor& y_true, const Tensor& y_pred) { return hube
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool huber_registered =
     Loss::registry().add("Huber", [] { return std::make_shared<HuberLoss>(); }, {"huber"});
 
 }  // namespace

@@ -1,15 +1,10 @@
 #include "cohort/losses/kl_divergence.h"
 
+#include "cohort/ops/epsilon.h"
 #include "cohort/ops/math.h"
 #include "cohort/ops/reduce.h"
 
 namespace cohort::losses {
-namespace {
-
-constexpr double kEpsilon = 1e-7;  // Keras's backend.epsilon()
-
-}  // namespace
-
 Tensor kl_divergence(const Tensor& y_true, const Tensor& y_pred) {
   const Tensor wanted = ops::clip(y_true, kEpsilon, 1.0), predicted = ops::clip(y_pred, kEpsilon, 1.0);
   return ops::sum(wanted * ops::log(wanted / predicted), -1);
@@ -25,7 +20,7 @@ Tensor KLDivergenceLoss::call(const Tensor& y_true, const Tensor& y_pred) {
 
 namespace {
 
-[[maybe_unused]] const bool registered = Loss::registry().add(
+[[maybe_unused]] const bool kl_divergence_registered = Loss::registry().add(
     "KLDivergence", [] { return std::make_shared<KLDivergenceLoss>(); }, {"kl_divergence", "kld", "KLD"});
 
 }  // namespace

@@ -21,7 +21,7 @@ Tensor LogCoshLoss::call(const Tensor& y_true, const Tensor& y_pred) { return lo
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool log_cosh_registered =
     Loss::registry().add("LogCosh", [] { return std::make_shared<LogCoshLoss>(); }, {"log_cosh", "logcosh"});
 
 }  // namespace

@@ -19,7 +19,7 @@ Tensor MeanAbsoluteErrorLoss::call(const Tensor& y_true, const Tensor& y_pred) {
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool mean_absolute_error_registered =
     Loss::registry().add("MeanAbsoluteError", [] { return std::make_shared<MeanAbsoluteErrorLoss>(); },
                          {"mean_absolute_error", "mae", "MAE"});
 

@@ -1,15 +1,10 @@
 #include "cohort/losses/mean_absolute_percentage_error.h"
 
+#include "cohort/ops/epsilon.h"
 #include "cohort/ops/math.h"
 #include "cohort/ops/reduce.h"
 
 namespace cohort::losses {
-namespace {
-
-constexpr double kEpsilon = 1e-7;  // Keras's backend.epsilon()
-
-}  // namespace
-
 Tensor mean_absolute_percentage_error(const Tensor& y_true, const Tensor& y_pred) {
   const auto [labels, predictions] = squeeze_or_expand_to_same_rank(y_true, y_pred);
   const Tensor share = ops::abs((labels - predictions) / ops::maximum(ops::abs(labels), kEpsilon));
@@ -25,7 +20,7 @@ Tensor MeanAbsolutePercentageErrorLoss::call(const Tensor& y_true, const Tensor&
 
 namespace {
 
-[[maybe_unused]] const bool registered = Loss::registry().add(
+[[maybe_unused]] const bool mean_absolute_percentage_error_registered = Loss::registry().add(
     "MeanAbsolutePercentageError", [] { return std::make_shared<MeanAbsolutePercentageErrorLoss>(); },
     {"mean_absolute_percentage_error", "mape", "MAPE"});
 

@@ -19,7 +19,7 @@ Tensor MeanSquaredErrorLoss::call(const Tensor& y_true, const Tensor& y_pred) {
 
 namespace {
 
-[[maybe_unused]] const bool registered = Loss::registry().add(
+[[maybe_unused]] const bool mean_squared_error_registered = Loss::registry().add(
     "MeanSquaredError", [] { return std::make_shared<MeanSquaredErrorLoss>(); }, {"mean_squared_error", "mse", "MSE"});
 
 }  // namespace

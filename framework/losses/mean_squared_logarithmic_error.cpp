@@ -1,15 +1,10 @@
 #include "cohort/losses/mean_squared_logarithmic_error.h"
 
+#include "cohort/ops/epsilon.h"
 #include "cohort/ops/math.h"
 #include "cohort/ops/reduce.h"
 
 namespace cohort::losses {
-namespace {
-
-constexpr double kEpsilon = 1e-7;  // Keras's backend.epsilon()
-
-}  // namespace
-
 Tensor mean_squared_logarithmic_error(const Tensor& y_true, const Tensor& y_pred) {
   const auto [labels, predictions] = squeeze_or_expand_to_same_rank(y_true, y_pred);
   const Tensor predicted = ops::log(ops::maximum(predictions, kEpsilon) + 1.0);
@@ -26,7 +21,7 @@ Tensor MeanSquaredLogarithmicErrorLoss::call(const Tensor& y_true, const Tensor&
 
 namespace {
 
-[[maybe_unused]] const bool registered = Loss::registry().add(
+[[maybe_unused]] const bool mean_squared_logarithmic_error_registered = Loss::registry().add(
     "MeanSquaredLogarithmicError", [] { return std::make_shared<MeanSquaredLogarithmicErrorLoss>(); },
     {"mean_squared_logarithmic_error", "msle", "MSLE"});
 

@@ -1,15 +1,10 @@
 #include "cohort/losses/poisson.h"
 
+#include "cohort/ops/epsilon.h"
 #include "cohort/ops/math.h"
 #include "cohort/ops/reduce.h"
 
 namespace cohort::losses {
-namespace {
-
-constexpr double kEpsilon = 1e-7;  // Keras's backend.epsilon()
-
-}  // namespace
-
 Tensor poisson(const Tensor& y_true, const Tensor& y_pred) {
   return ops::mean(y_pred - y_true * ops::log(y_pred + kEpsilon), -1);
 }
@@ -24,7 +19,7 @@ Tensor PoissonLoss::call(const Tensor& y_true, const Tensor& y_pred) {
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool poisson_registered =
     Loss::registry().add("Poisson", [] { return std::make_shared<PoissonLoss>(); }, {"poisson"});
 
 }  // namespace

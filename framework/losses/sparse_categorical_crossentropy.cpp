@@ -3,24 +3,25 @@
 #include "cohort/core/masks.h"
 #include "cohort/losses/logits.h"
 #include "cohort/ops/array.h"
+#include "cohort/ops/epsilon.h"
 #include "cohort/ops/math.h"
 #include "cohort/ops/nn.h"
 
 namespace cohort::losses {
 namespace {
 
-constexpr double kEpsilon = 1e-7;  // Keras's backend.epsilon()
-constexpr const char* kWho = "sparse_categorical_crossentropy";
+constexpr const char* kSparseCategoricalCrossentropy = "sparse_categorical_crossentropy";
 
 // Values and the mask of those whose class is not ignored (undefined when none is).
 std::pair<Tensor, Tensor> crossentropy(Tensor labels, Tensor predictions, bool from_logits,
                                        std::optional<std::int64_t> ignore_class, int axis) {
-  if (normalize_axis(axis, predictions.rank(), kWho) != predictions.rank() - 1) {
-    throw invalid_argument(kWho, "the classes must be the last axis", {{"axis", axis}}, "Move that axis to the end.");
+  if (normalize_axis(axis, predictions.rank(), kSparseCategoricalCrossentropy) != predictions.rank() - 1) {
+    throw invalid_argument(kSparseCategoricalCrossentropy, "the classes must be the last axis", {{"axis", axis}},
+                           "Move that axis to the end.");
   }
   if (labels.rank() == predictions.rank() && labels.shape().back() == 1) labels = ops::squeeze(labels, {-1});
   if (!labels.shape().compatible(predictions.shape().slice(0, predictions.rank() - 1))) {
-    throw invalid_argument(kWho, "y_true must have the shape of y_pred without its last axis",
+    throw invalid_argument(kSparseCategoricalCrossentropy, "y_true must have the shape of y_pred without its last axis",
                            {{"y_true.shape", labels.shape()}, {"y_pred.shape", predictions.shape()}},
                            "Use categorical_crossentropy for one-hot labels.");
   }
@@ -28,8 +29,8 @@ std::pair<Tensor, Tensor> crossentropy(Tensor labels, Tensor predictions, bool f
     labels = ops::cast(labels, DType::Int64);
   }
   // As in Keras: with an ignored class y_pred is taken as it is, and the logits behind it stay unknown.
-  const MaybeLogits output =
-      ignore_class ? MaybeLogits{predictions, from_logits} : maybe_logits(predictions, from_logits, kWho);
+  const MaybeLogits output = ignore_class ? MaybeLogits{predictions, from_logits}
+                                          : maybe_logits(predictions, from_logits, kSparseCategoricalCrossentropy);
   predictions = output.values;
   Tensor valid;
   if (ignore_class) {
@@ -72,7 +73,7 @@ std::pair<Tensor, Tensor> SparseCategoricalCrossentropyLoss::call_masked(const T
 
 namespace {
 
-[[maybe_unused]] const bool registered = Loss::registry().add(
+[[maybe_unused]] const bool sparse_categorical_crossentropy_registered = Loss::registry().add(
     "SparseCategoricalCrossentropy", [] { return std::make_shared<SparseCategoricalCrossentropyLoss>(); },
     {"sparse_categorical_crossentropy"});
 

@@ -20,7 +20,7 @@ Tensor SquaredHingeLoss::call(const Tensor& y_true, const Tensor& y_pred) {
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool squared_hinge_registered =
     Loss::registry().add("SquaredHinge", [] { return std::make_shared<SquaredHingeLoss>(); }, {"squared_hinge"});
 
 }  // namespace

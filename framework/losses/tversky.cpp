@@ -1,15 +1,10 @@
 #include "cohort/losses/tversky.h"
 
 #include "cohort/losses/shape_checks.h"
+#include "cohort/ops/epsilon.h"
 #include "cohort/ops/math.h"
 
 namespace cohort::losses {
-namespace {
-
-constexpr double kEpsilon = 1e-7;  // Keras's backend.epsilon()
-
-}  // namespace
-
 Tensor tversky(const Tensor& y_true, const Tensor& y_pred, double alpha, double beta, const ops::Axes& axis) {
   check_same_shape("tversky", y_true, y_pred);
   const Tensor target = ops::cast(y_true, y_pred.dtype());
@@ -36,7 +31,7 @@ Tensor TverskyLoss::call(const Tensor& y_true, const Tensor& y_pred) {
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool tversky_registered =
     Loss::registry().add("Tversky", [] { return std::make_shared<TverskyLoss>(); }, {"tversky"});
 
 }  // namespace

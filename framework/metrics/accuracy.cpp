@@ -14,7 +14,7 @@ Tensor AccuracyMetric::values(const Tensor& y_true, const Tensor& y_pred) {
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool accuracy_registered =
     Metric::registry().add("Accuracy", [] { return std::make_shared<AccuracyMetric>(); }, {"accuracy", "acc"});
 
 }  // namespace

@@ -88,7 +88,7 @@ AtConstraintMetric::Rates RecallAtPrecisionMetric::rates(const ConfusionCounts& 
 
 namespace {
 
-[[maybe_unused]] const bool registered[] = {
+[[maybe_unused]] const bool at_constraint_registered[] = {
     Metric::registry().add("SensitivityAtSpecificity",
                            [] { return std::make_shared<SensitivityAtSpecificityMetric>(); }),
     Metric::registry().add("SpecificityAtSensitivity",

@@ -4,14 +4,13 @@
 
 #include "cohort/losses/loss.h"
 #include "cohort/ops/creation.h"
+#include "cohort/ops/epsilon.h"
 #include "cohort/ops/math.h"
 #include "cohort/ops/reduce.h"
 #include "cohort/ops/slicing.h"
 
 namespace cohort::metrics {
 namespace {
-
-constexpr double kEpsilon = 1e-7;  // Keras's backend.epsilon()
 
 // All thresholds but the last, and all but the first: the two ends of every interval.
 Tensor without_last(const Tensor& x) { return ops::strided_slice(x, {{.end = -1}}); }
@@ -158,7 +157,7 @@ Tensor AUCMetric::result() {
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool auc_registered =
     Metric::registry().add("AUC", [] { return std::make_shared<AUCMetric>(); }, {"auc"});
 
 }  // namespace

@@ -21,7 +21,7 @@ Tensor BinaryAccuracyMetric::values(const Tensor& y_true, const Tensor& y_pred) 
 
 namespace {
 
-[[maybe_unused]] const bool registered = Metric::registry().add(
+[[maybe_unused]] const bool binary_accuracy_registered = Metric::registry().add(
     "BinaryAccuracy", [] { return std::make_shared<BinaryAccuracyMetric>(); }, {"binary_accuracy"});
 
 }  // namespace

@@ -21,7 +21,7 @@ Tensor BinaryCrossentropyMetric::values(const Tensor& y_true, const Tensor& y_pr
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool binary_crossentropy_registered =
     Metric::registry().add("BinaryCrossentropy", [] { return std::make_shared<BinaryCrossentropyMetric>(); },
                            {"binary_crossentropy", "bce", "BCE"});
 

@@ -14,7 +14,7 @@ Tensor CategoricalAccuracyMetric::values(const Tensor& y_true, const Tensor& y_p
 
 namespace {
 
-[[maybe_unused]] const bool registered = Metric::registry().add(
+[[maybe_unused]] const bool categorical_accuracy_registered = Metric::registry().add(
     "CategoricalAccuracy", [] { return std::make_shared<CategoricalAccuracyMetric>(); }, {"categorical_accuracy"});
 
 }  // namespace

@@ -23,7 +23,7 @@ Tensor CategoricalCrossentropyMetric::values(const Tensor& y_true, const Tensor&
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool categorical_crossentropy_registered =
     Metric::registry().add("CategoricalCrossentropy", [] { return std::make_shared<CategoricalCrossentropyMetric>(); },
                            {"categorical_crossentropy"});
 

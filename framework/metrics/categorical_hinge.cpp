@@ -14,7 +14,7 @@ Tensor CategoricalHingeMetric::values(const Tensor& y_true, const Tensor& y_pred
 
 namespace {
 
-[[maybe_unused]] const bool registered = Metric::registry().add(
+[[maybe_unused]] const bool categorical_hinge_registered = Metric::registry().add(
     "CategoricalHinge", [] { return std::make_shared<CategoricalHingeMetric>(); }, {"categorical_hinge"});
 
 }  // namespace

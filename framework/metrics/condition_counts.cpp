@@ -36,7 +36,7 @@ Tensor ConditionCountMetric::result() {
 
 namespace {
 
-[[maybe_unused]] const bool registered[] = {
+[[maybe_unused]] const bool condition_counts_registered[] = {
     Metric::registry().add("TruePositives", [] { return std::make_shared<TruePositivesMetric>(); }, {"true_positives"}),
     Metric::registry().add("FalsePositives", [] { return std::make_shared<FalsePositivesMetric>(); },
                            {"false_positives"}),

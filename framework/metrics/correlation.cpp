@@ -1,13 +1,12 @@
 #include "cohort/metrics/correlation.h"
 
 #include "cohort/losses/loss.h"
+#include "cohort/ops/epsilon.h"
 #include "cohort/ops/math.h"
 #include "cohort/ops/reduce.h"
 
 namespace cohort::metrics {
 namespace {
-
-constexpr double kEpsilon = 1e-7;  // Keras's backend.epsilon()
 
 Tensor centered(const Tensor& x, int axis) { return x - ops::mean(x, axis, ops::keep_dims); }
 
@@ -59,7 +58,7 @@ Tensor ConcordanceCorrelationMetric::values(const Tensor& y_true, const Tensor& 
 
 namespace {
 
-[[maybe_unused]] const bool registered[] = {
+[[maybe_unused]] const bool correlation_registered[] = {
     Metric::registry().add("PearsonCorrelation", [] { return std::make_shared<PearsonCorrelationMetric>(); },
                            {"pearson_correlation"}),
     Metric::registry().add("ConcordanceCorrelation", [] { return std::make_shared<ConcordanceCorrelationMetric>(); },

@@ -19,7 +19,7 @@ Tensor CosineSimilarityMetric::values(const Tensor& y_true, const Tensor& y_pred
 
 namespace {
 
-[[maybe_unused]] const bool registered = Metric::registry().add(
+[[maybe_unused]] const bool cosine_similarity_registered = Metric::registry().add(
     "CosineSimilarity", [] { return std::make_shared<CosineSimilarityMetric>(); }, {"cosine_similarity"});
 
 }  // namespace

@@ -1,16 +1,11 @@
 #include "cohort/metrics/f_score.h"
 
 #include "cohort/ops/array.h"
+#include "cohort/ops/epsilon.h"
 #include "cohort/ops/math.h"
 #include "cohort/ops/reduce.h"
 
 namespace cohort::metrics {
-namespace {
-
-constexpr double kEpsilon = 1e-7;  // Keras's backend.epsilon()
-
-}  // namespace
-
 FBetaScoreMetric::FBetaScoreMetric(FBetaScoreOptions options, const char* default_name)
     : Metric(options.name.empty() ? default_name : options.name, options.dtype), options_(std::move(options)) {
   FBetaScoreMetric::fields_changed();
@@ -96,7 +91,7 @@ void F1ScoreMetric::visit_fields(FieldVisitor& visitor) {
 
 namespace {
 
-[[maybe_unused]] const bool registered[] = {
+[[maybe_unused]] const bool f_score_registered[] = {
     Metric::registry().add("FBetaScore", [] { return std::make_shared<FBetaScoreMetric>(); },
                            {"f_beta_score", "fbeta_score"}),
     Metric::registry().add("F1Score", [] { return std::make_shared<F1ScoreMetric>(); }, {"f1_score"}),

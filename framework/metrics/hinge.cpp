@@ -13,7 +13,7 @@ Tensor HingeMetric::values(const Tensor& y_true, const Tensor& y_pred) {
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool hinge_registered =
     Metric::registry().add("Hinge", [] { return std::make_shared<HingeMetric>(); }, {"hinge"});
 
 }  // namespace

@@ -6,14 +6,13 @@
 #include "cohort/ops/array.h"
 #include "cohort/ops/broadcast.h"
 #include "cohort/ops/creation.h"
+#include "cohort/ops/epsilon.h"
 #include "cohort/ops/indexing.h"
 #include "cohort/ops/math.h"
 #include "cohort/ops/reduce.h"
 
 namespace cohort::metrics {
 namespace {
-
-constexpr double kEpsilon = 1e-7;  // Keras's backend.epsilon()
 
 std::vector<std::int64_t> all_classes(std::int64_t count) {
   std::vector<std::int64_t> classes(static_cast<std::size_t>(std::max<std::int64_t>(count, 0)));
@@ -165,7 +164,7 @@ void OneHotMeanIoUMetric::visit_fields(FieldVisitor& visitor) {
 
 namespace {
 
-[[maybe_unused]] const bool registered[] = {
+[[maybe_unused]] const bool iou_registered[] = {
     Metric::registry().add("IoU", [] { return std::make_shared<IoUMetric>(); }),
     Metric::registry().add("BinaryIoU", [] { return std::make_shared<BinaryIoUMetric>(); }, {"binary_io_u"}),
     Metric::registry().add("MeanIoU", [] { return std::make_shared<MeanIoUMetric>(); }),

@@ -14,7 +14,7 @@ Tensor KLDivergenceMetric::values(const Tensor& y_true, const Tensor& y_pred) {
 
 namespace {
 
-[[maybe_unused]] const bool registered = Metric::registry().add(
+[[maybe_unused]] const bool kl_divergence_registered = Metric::registry().add(
     "KLDivergence", [] { return std::make_shared<KLDivergenceMetric>(); }, {"kl_divergence", "kld", "KLD"});
 
 }  // namespace

@@ -14,7 +14,7 @@ Tensor LogCoshErrorMetric::values(const Tensor& y_true, const Tensor& y_pred) {
 
 namespace {
 
-[[maybe_unused]] const bool registered = Metric::registry().add(
+[[maybe_unused]] const bool log_cosh_error_registered = Metric::registry().add(
     "LogCoshError", [] { return std::make_shared<LogCoshErrorMetric>(); }, {"log_cosh_error", "logcosh", "log_cosh"});
 
 }  // namespace

@@ -36,7 +36,7 @@ void MeanMetricWrapper::update_state(const Tensor& y_true, const Tensor& y_pred,
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool mean_registered =
     Metric::registry().add("Mean", [] { return std::make_shared<MeanMetric>(); }, {"mean"});
 
 }  // namespace

@@ -14,7 +14,7 @@ Tensor MeanAbsoluteErrorMetric::values(const Tensor& y_true, const Tensor& y_pre
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool mean_absolute_error_registered =
     Metric::registry().add("MeanAbsoluteError", [] { return std::make_shared<MeanAbsoluteErrorMetric>(); },
                            {"mean_absolute_error", "mae", "MAE"});
 

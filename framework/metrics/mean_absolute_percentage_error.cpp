@@ -14,7 +14,7 @@ Tensor MeanAbsolutePercentageErrorMetric::values(const Tensor& y_true, const Ten
 
 namespace {
 
-[[maybe_unused]] const bool registered = Metric::registry().add(
+[[maybe_unused]] const bool mean_absolute_percentage_error_registered = Metric::registry().add(
     "MeanAbsolutePercentageError", [] { return std::make_shared<MeanAbsolutePercentageErrorMetric>(); },
     {"mean_absolute_percentage_error", "mape", "MAPE"});
 

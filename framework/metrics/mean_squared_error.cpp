@@ -14,7 +14,7 @@ Tensor MeanSquaredErrorMetric::values(const Tensor& y_true, const Tensor& y_pred
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool mean_squared_error_registered =
     Metric::registry().add("MeanSquaredError", [] { return std::make_shared<MeanSquaredErrorMetric>(); },
                            {"mean_squared_error", "mse", "MSE"});
 

@@ -14,7 +14,7 @@ Tensor MeanSquaredLogarithmicErrorMetric::values(const Tensor& y_true, const Ten
 
 namespace {
 
-[[maybe_unused]] const bool registered = Metric::registry().add(
+[[maybe_unused]] const bool mean_squared_logarithmic_error_registered = Metric::registry().add(
     "MeanSquaredLogarithmicError", [] { return std::make_shared<MeanSquaredLogarithmicErrorMetric>(); },
     {"mean_squared_logarithmic_error", "msle", "MSLE"});
 

@@ -13,7 +13,7 @@ Tensor PoissonMetric::values(const Tensor& y_true, const Tensor& y_pred) {
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool poisson_registered =
     Metric::registry().add("Poisson", [] { return std::make_shared<PoissonMetric>(); }, {"poisson"});
 
 }  // namespace

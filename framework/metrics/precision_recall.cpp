@@ -59,7 +59,7 @@ Tensor PrecisionRecallMetric::result() {
 
 namespace {
 
-[[maybe_unused]] const bool registered[] = {
+[[maybe_unused]] const bool precision_recall_registered[] = {
     Metric::registry().add("Precision", [] { return std::make_shared<PrecisionMetric>(); }, {"precision"}),
     Metric::registry().add("Recall", [] { return std::make_shared<RecallMetric>(); }, {"recall"}),
 };

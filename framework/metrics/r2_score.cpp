@@ -86,7 +86,7 @@ Tensor R2ScoreMetric::result() {
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool r2_score_registered =
     Metric::registry().add("R2Score", [] { return std::make_shared<R2ScoreMetric>(); }, {"r2_score"});
 
 }  // namespace

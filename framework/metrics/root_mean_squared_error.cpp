@@ -22,7 +22,7 @@ Tensor RootMeanSquaredErrorMetric::result() { return ops::sqrt(MeanMetric::resul
 
 namespace {
 
-[[maybe_unused]] const bool registered = Metric::registry().add(
+[[maybe_unused]] const bool root_mean_squared_error_registered = Metric::registry().add(
     "RootMeanSquaredError", [] { return std::make_shared<RootMeanSquaredErrorMetric>(); }, {"root_mean_squared_error"});
 
 }  // namespace

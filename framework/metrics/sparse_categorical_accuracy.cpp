@@ -20,7 +20,7 @@ Tensor SparseCategoricalAccuracyMetric::values(const Tensor& y_true, const Tenso
 
 namespace {
 
-[[maybe_unused]] const bool registered = Metric::registry().add(
+[[maybe_unused]] const bool sparse_categorical_accuracy_registered = Metric::registry().add(
     "SparseCategoricalAccuracy", [] { return std::make_shared<SparseCategoricalAccuracyMetric>(); },
     {"sparse_categorical_accuracy"});
 

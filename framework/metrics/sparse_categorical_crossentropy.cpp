@@ -24,7 +24,7 @@ Tensor SparseCategoricalCrossentropyMetric::values(const Tensor& y_true, const T
 
 namespace {
 
-[[maybe_unused]] const bool registered = Metric::registry().add(
+[[maybe_unused]] const bool sparse_categorical_crossentropy_registered = Metric::registry().add(
     "SparseCategoricalCrossentropy", [] { return std::make_shared<SparseCategoricalCrossentropyMetric>(); },
     {"sparse_categorical_crossentropy"});
 

@@ -30,7 +30,7 @@ Tensor SparseTopKCategoricalAccuracyMetric::values(const Tensor& y_true, const T
 
 namespace {
 
-[[maybe_unused]] const bool registered = Metric::registry().add(
+[[maybe_unused]] const bool sparse_top_k_categorical_accuracy_registered = Metric::registry().add(
     "SparseTopKCategoricalAccuracy", [] { return std::make_shared<SparseTopKCategoricalAccuracyMetric>(); },
     {"sparse_top_k_categorical_accuracy"});
 

@@ -14,7 +14,7 @@ Tensor SquaredHingeMetric::values(const Tensor& y_true, const Tensor& y_pred) {
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool squared_hinge_registered =
     Metric::registry().add("SquaredHinge", [] { return std::make_shared<SquaredHingeMetric>(); }, {"squared_hinge"});
 
 }  // namespace

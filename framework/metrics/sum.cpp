@@ -17,7 +17,7 @@ void SumMetric::update_state(const Tensor& values, const Tensor& weight_if_secon
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool sum_registered =
     Metric::registry().add("Sum", [] { return std::make_shared<SumMetric>(); }, {"sum"});
 
 }  // namespace

@@ -21,7 +21,7 @@ Tensor TopKCategoricalAccuracyMetric::values(const Tensor& y_true, const Tensor&
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool top_k_categorical_accuracy_registered =
     Metric::registry().add("TopKCategoricalAccuracy", [] { return std::make_shared<TopKCategoricalAccuracyMetric>(); },
                            {"top_k_categorical_accuracy"});
 

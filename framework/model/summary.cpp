@@ -56,7 +56,7 @@ std::string connections(const Layer& layer, const FunctionalGraph& graph) {
   return text.empty() ? "-" : text;
 }
 
-std::string_view base_name(std::string_view class_name) {
+std::string_view without_package(std::string_view class_name) {
   const auto at = class_name.rfind('>');
   return at == std::string_view::npos ? class_name : class_name.substr(at + 1);
 }
@@ -69,7 +69,7 @@ struct Rows {
   void add(const Layer& layer, int level) const {
     const std::string prefix = level == 0 ? "" : std::string(static_cast<std::size_t>(level) * 3, ' ') + "└ ";
     std::vector<std::string> cells = {
-        prefix + layer.name() + " (" + std::string(base_name(layer.class_name())) + ")",
+        prefix + layer.name() + " (" + std::string(without_package(layer.class_name())) + ")",
         shapes_text(layer.output_shapes()),
         layer.built() ? with_commas(layer.count_params()) : std::string("0 (unbuilt)"),
     };

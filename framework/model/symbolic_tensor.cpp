@@ -30,7 +30,7 @@ void InputLayer::fields_changed() {
 }
 
 namespace {
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool symbolic_tensor_registered =
     Layer::registry().add("InputLayer", [] { return std::make_shared<InputLayer>(); });
 }  // namespace
 

@@ -7,6 +7,7 @@
 #include "cohort/ops/array.h"
 #include "cohort/ops/creation.h"
 #include "cohort/ops/math.h"
+#include "cohort/ops/or_zeros_impl.h"
 #include "cohort/ops/reduce.h"
 
 namespace cohort::ops {
@@ -56,8 +57,6 @@ std::vector<std::int64_t> range(int first, int last) {
   for (int axis = first; axis < last; ++axis) axes.push_back(axis);
   return axes;
 }
-
-Tensor or_zeros(const Tensor& gradient, const Tensor& like) { return gradient.defined() ? gradient : zeros_like(like); }
 
 Tensor expand_back(Tensor x, int count) {
   for (int i = 0; i < count; ++i) x = expand_dims(x, -1);

@@ -14,16 +14,16 @@ Specs infer_from_attributes(const OpCall& call) {
   call.check(shape.fully_known(), "every axis of the shape must be known", {{"shape", shape}});
   return {{call.attr<DType>("dtype"), shape}};
 }
-Specs infer_like(const OpCall& call) { return same_as(call.spec(0)); }
+Specs infer_like_input(const OpCall& call) { return same_as(call.spec(0)); }
 
 COHORT_OP("RandomUniform").inputs(0).infer(infer_from_attributes).not_differentiable().random();
 COHORT_OP("RandomNormal").inputs(0).infer(infer_from_attributes).not_differentiable().random();
 COHORT_OP("TruncatedNormal").inputs(0).infer(infer_from_attributes).not_differentiable().random();
 COHORT_OP("Bernoulli").inputs(0).infer(infer_from_attributes).not_differentiable().random();
-COHORT_OP("RandomUniformLike").inputs(1).infer(infer_like).not_differentiable().random();
-COHORT_OP("RandomNormalLike").inputs(1).infer(infer_like).not_differentiable().random();
-COHORT_OP("TruncatedNormalLike").inputs(1).infer(infer_like).not_differentiable().random();
-COHORT_OP("BernoulliLike").inputs(1).infer(infer_like).not_differentiable().random();
+COHORT_OP("RandomUniformLike").inputs(1).infer(infer_like_input).not_differentiable().random();
+COHORT_OP("RandomNormalLike").inputs(1).infer(infer_like_input).not_differentiable().random();
+COHORT_OP("TruncatedNormalLike").inputs(1).infer(infer_like_input).not_differentiable().random();
+COHORT_OP("BernoulliLike").inputs(1).infer(infer_like_input).not_differentiable().random();
 
 // Linear in x, and the same seed makes the same mask: the gradient is the op itself.
 COHORT_OP("Dropout")

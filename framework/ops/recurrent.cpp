@@ -5,6 +5,7 @@
 #include "cohort/ops/array.h"
 #include "cohort/ops/creation.h"
 #include "cohort/ops/joining.h"
+#include "cohort/ops/or_zeros_impl.h"
 #include "cohort/ops/reduce.h"
 #include "cohort/ops/slicing.h"
 
@@ -59,8 +60,6 @@ Tensor states_before(const Tensor& initial, const Tensor& after, bool reverse) {
 Tensor weight_gradient(const Tensor& before, const Tensor& gradient) {
   return run_op("MatMul", {merge_axes(before, 0, 2), merge_axes(gradient, 0, 2)}, {{"transpose_a", true}});
 }
-
-Tensor or_zeros(const Tensor& gradient, const Tensor& like) { return gradient.defined() ? gradient : zeros_like(like); }
 
 // Appends the mask and the gradient of the sequence, where they are, and says so.
 Attributes optional_inputs(Tensors& inputs, const OpCall& call, int mask_at, const Tensor& sequence) {

@@ -21,7 +21,7 @@ UpdateOp AdadeltaOptimizer::update_op() const {
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool adadelta_registered =
     Optimizer::registry().add("Adadelta", [] { return std::make_shared<AdadeltaOptimizer>(); }, {"adadelta"});
 
 }  // namespace

@@ -80,7 +80,7 @@ void AdafactorOptimizer::update_step(const Gradient& given, const Variable& vari
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool adafactor_registered =
     Optimizer::registry().add("Adafactor", [] { return std::make_shared<AdafactorOptimizer>(); }, {"adafactor"});
 
 }  // namespace

@@ -19,7 +19,7 @@ UpdateOp AdagradOptimizer::update_op() const { return {"AdagradUpdate", {{"epsil
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool adagrad_registered =
     Optimizer::registry().add("Adagrad", [] { return std::make_shared<AdagradOptimizer>(); }, {"adagrad"});
 
 }  // namespace

@@ -29,7 +29,7 @@ UpdateOp AdamOptimizer::update_op() const {
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool adam_registered =
     Optimizer::registry().add("Adam", [] { return std::make_shared<AdamOptimizer>(); }, {"adam"});
 
 }  // namespace

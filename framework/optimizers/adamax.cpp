@@ -22,7 +22,7 @@ UpdateOp AdamaxOptimizer::update_op() const {
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool adamax_registered =
     Optimizer::registry().add("Adamax", [] { return std::make_shared<AdamaxOptimizer>(); }, {"adamax"});
 
 }  // namespace

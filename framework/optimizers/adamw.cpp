@@ -41,7 +41,7 @@ AdamW::AdamW(LearningRate learning_rate, AdamWOptions options)
 
 namespace {
 
-[[maybe_unused]] const bool registered = Optimizer::registry().add(
+[[maybe_unused]] const bool adamw_registered = Optimizer::registry().add(
     "AdamW", [] { return std::make_shared<AdamWOptimizer>(0.001, as_adam(AdamWOptions())); }, {"adamw"});
 
 }  // namespace

@@ -54,7 +54,7 @@ UpdateOp FtrlOptimizer::update_op() const {
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool ftrl_registered =
     Optimizer::registry().add("Ftrl", [] { return std::make_shared<FtrlOptimizer>(); }, {"ftrl"});
 
 }  // namespace

@@ -22,7 +22,7 @@ UpdateOp LambOptimizer::update_op() const {
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool lamb_registered =
     Optimizer::registry().add("Lamb", [] { return std::make_shared<LambOptimizer>(); }, {"lamb"});
 
 }  // namespace

@@ -19,7 +19,7 @@ UpdateOp LionOptimizer::update_op() const {
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool lion_registered =
     Optimizer::registry().add("Lion", [] { return std::make_shared<LionOptimizer>(); }, {"lion"});
 
 }  // namespace

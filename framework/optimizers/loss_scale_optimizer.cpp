@@ -108,7 +108,7 @@ void LossScalingOptimizer::finalize_variable_values(const Variables& variables) 
 
 namespace {
 
-[[maybe_unused]] const bool registered = Optimizer::registry().add(
+[[maybe_unused]] const bool loss_scale_optimizer_registered = Optimizer::registry().add(
     "LossScaleOptimizer", [] { return std::make_shared<LossScalingOptimizer>(); }, {"lossscaleoptimizer"});
 
 }  // namespace

@@ -123,7 +123,7 @@ void MuonOptimizer::update_step(const Gradient& given, const Variable& variable,
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool muon_registered =
     Optimizer::registry().add("Muon", [] { return std::make_shared<MuonOptimizer>(); }, {"muon"});
 
 }  // namespace

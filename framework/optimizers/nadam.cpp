@@ -34,7 +34,7 @@ UpdateOp NadamOptimizer::update_op() const {
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool nadam_registered =
     Optimizer::registry().add("Nadam", [] { return std::make_shared<NadamOptimizer>(); }, {"nadam"});
 
 }  // namespace

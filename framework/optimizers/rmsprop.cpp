@@ -29,7 +29,7 @@ UpdateOp RMSpropOptimizer::update_op() const {
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool rmsprop_registered =
     Optimizer::registry().add("RMSprop", [] { return std::make_shared<RMSpropOptimizer>(); }, {"rmsprop"});
 
 }  // namespace

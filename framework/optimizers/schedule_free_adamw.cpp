@@ -37,7 +37,7 @@ UpdateOp ScheduleFreeAdamWOptimizer::update_op() const {
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool schedule_free_adamw_registered =
     Optimizer::registry().add("ScheduleFreeAdamW", [] { return std::make_shared<ScheduleFreeAdamWOptimizer>(); },
                               {"schedulefreeadamw", "schedule_free_adam_w"});
 

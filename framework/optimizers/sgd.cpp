@@ -50,7 +50,7 @@ UpdateOp SGDOptimizer::update_op() const {
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool sgd_registered =
     Optimizer::registry().add("SGD", [] { return std::make_shared<SGDOptimizer>(); }, {"sgd"});
 
 }  // namespace

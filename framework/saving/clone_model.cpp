@@ -10,12 +10,12 @@
 namespace cohort {
 namespace {
 
-constexpr const char* kWho = "clone_model";
+constexpr const char* kCloneModel = "clone_model";
 
 Ref<Layer> same_again(const Ref<Layer>& layer) { return layer_from_json(layer_to_json(*layer)); }
 
 Ref<Layer> checked(Ref<Layer> clone, const Ref<Layer>& of) {
-  if (!clone) throw invalid_argument(kWho, "clone_function must return a layer", {{"layer", of->name()}});
+  if (!clone) throw invalid_argument(kCloneModel, "clone_function must return a layer", {{"layer", of->name()}});
   return clone;
 }
 
@@ -28,7 +28,8 @@ SymbolicTensor input_like(const SymbolicTensor& symbol) {
 Ref<Model> clone_sequential(const Sequential& model, const CloneModelOptions& options) {
   std::vector<Ref<Layer>> layers;
   const std::vector<SymbolicTensor> inputs = options.input_tensors.flatten();
-  if (inputs.size() > 1) throw invalid_argument(kWho, "a Sequential has one input", {{"input_tensors", inputs.size()}});
+  if (inputs.size() > 1)
+    throw invalid_argument(kCloneModel, "a Sequential has one input", {{"input_tensors", inputs.size()}});
   if (!inputs.empty()) {
     const Shape& shape = inputs[0].shape();
     layers.push_back(Ref<Layer>(std::make_shared<InputLayer>(
@@ -53,7 +54,7 @@ Ref<Model> clone_functional(const Model& model, const CloneModelOptions& options
   if (given.empty()) given = Symbols(graph.inputs().map(input_like));
   const std::vector<SymbolicTensor> begin = given.flatten();
   if (begin.size() != inputs.size()) {
-    throw invalid_argument(kWho, "an input tensor for each input of the model is expected",
+    throw invalid_argument(kCloneModel, "an input tensor for each input of the model is expected",
                            {{"input_tensors", begin.size()}, {"inputs", inputs.size()}});
   }
   for (std::size_t i = 0; i < inputs.size(); ++i) made[place(inputs[i])] = begin[i];
@@ -77,7 +78,7 @@ Ref<Model> clone_model(const Model& model, CloneModelOptions options) {
   if (!options.clone_function) options.clone_function = same_again;
   if (const auto* sequential = dynamic_cast<const Sequential*>(&model)) return clone_sequential(*sequential, options);
   if (model.functional() != nullptr) return clone_functional(model, options);
-  throw unimplemented(kWho, "a Sequential or a functional model is expected", {{"model", model.class_name()}},
+  throw unimplemented(kCloneModel, "a Sequential or a functional model is expected", {{"model", model.class_name()}},
                       "Make another object of its class and copy the weights with set_weights().");
 }
 

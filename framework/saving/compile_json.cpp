@@ -8,7 +8,7 @@
 namespace cohort {
 namespace {
 
-constexpr const char* kWho = "compile_config";
+constexpr const char* kCompileConfig = "compile_config";
 
 template <class T>
 Json item_to_json(const NamedOr<T>& item) {
@@ -44,7 +44,7 @@ NamedOr<T> item_from_json(const Json& value, const char* name) {
   if (value.is_string()) return value.get<std::string>();
   Ref<T> object;
   detail::RefFieldOf<T> field(object);
-  read_ref(field, value, kWho, name);
+  read_ref(field, value, kCompileConfig, name);
   return object;
 }
 
@@ -87,7 +87,7 @@ LossArgument loss_argument(const Json& value) {
 }
 
 double number(const Json& value, const char* name) {
-  if (!value.is_number()) throw invalid_argument(kWho, "a number is expected", {{name, shown(value)}});
+  if (!value.is_number()) throw invalid_argument(kCompileConfig, "a number is expected", {{name, shown(value)}});
   return value.get<double>();
 }
 
@@ -120,11 +120,12 @@ Json compile_to_json(const CompileOptions& options) {
 }
 
 CompileOptions compile_from_json(const Json& config) {
-  if (!config.is_object()) throw invalid_argument(kWho, "an object is expected", {{"compile_config", shown(config)}});
+  if (!config.is_object())
+    throw invalid_argument(kCompileConfig, "an object is expected", {{"compile_config", shown(config)}});
   const auto at = [&](const char* key) { return config.contains(key) ? config[key] : Json(); };
   CompileOptions options{.optimizer = nullptr};
   detail::RefFieldOf<Optimizer> optimizer(options.optimizer);
-  read_ref(optimizer, at("optimizer"), kWho, "optimizer");
+  read_ref(optimizer, at("optimizer"), kCompileConfig, "optimizer");
   options.loss = loss_argument(at("loss"));
   options.loss_weights = loss_weights(at("loss_weights"));
   options.metrics = metrics_argument(at("metrics"), "metrics");

@@ -12,7 +12,7 @@
 namespace cohort {
 namespace {
 
-constexpr const char* kWho = "Functional";
+constexpr const char* kFunctional = "Functional";
 
 // One output of one call of a layer.
 using Place = std::tuple<std::string, std::int64_t, std::int64_t>;
@@ -60,7 +60,7 @@ Json tree_to_json(const Tree<SymbolicTensor>& tree, const Leaf& leaf) {
 }
 
 Error bad(std::string_view expected, const Json& value) {
-  return invalid_argument(kWho, expected, {{"value", shown(value)}});
+  return invalid_argument(kFunctional, expected, {{"value", shown(value)}});
 }
 
 Place place_from_json(const Json& value) {
@@ -178,7 +178,7 @@ class Reader {
       return Symbolic(found->second);
     }
     if (!value.is_structured()) {
-      throw unimplemented(kWho, "a layer is called with symbols only", {{"argument", shown(value)}});
+      throw unimplemented(kFunctional, "a layer is called with symbols only", {{"argument", shown(value)}});
     }
     std::vector<Symbolic> list;
     std::vector<Symbolic::Named> dict;
@@ -197,7 +197,7 @@ class Reader {
     const std::vector<std::string> names = layer.argument_names();
     const Json& args = node["args"];
     if (args.empty() || args.size() > std::max<std::size_t>(names.size(), 1)) {
-      throw unimplemented(kWho, "a layer is called with the arguments it names",
+      throw unimplemented(kFunctional, "a layer is called with the arguments it names",
                           {{"layer", name}, {"args", args.size()}});
     }
     // Every argument under its name; those without symbols are attributes.
@@ -207,7 +207,7 @@ class Reader {
     const auto take = [&](const std::string& key, const Json& value) {
       // Keras notes training=False and mask=None by itself; a model sets both when it runs.
       if (value.is_null() || ((key == "training" || key == "mask") && value == false)) return;
-      if (!holds_symbol(value)) return attributes.set(key, attribute_from_json(value, kWho));
+      if (!holds_symbol(value)) return attributes.set(key, attribute_from_json(value, kFunctional));
       std::optional<Tree<SymbolicTensor>> tree = argument(value);
       complete = complete && tree;
       if (tree) symbols.emplace_back(key, std::move(*tree));
@@ -216,7 +216,8 @@ class Reader {
     const Json keywords = node.contains("kwargs") ? node["kwargs"] : Json::object();
     for (const auto& [key, value] : keywords.items()) {
       if (holds_symbol(value) && std::find(names.begin(), names.end(), key) == names.end()) {
-        throw unimplemented(kWho, "symbols are arguments that the layer names", {{"layer", name}, {key, shown(value)}});
+        throw unimplemented(kFunctional, "symbols are arguments that the layer names",
+                            {{"layer", name}, {key, shown(value)}});
       }
       take(key, value);
     }

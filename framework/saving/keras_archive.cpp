@@ -33,7 +33,8 @@ void load_archive_weights(Model& model, const std::string& path) {
   read_weights(model, Hdf5File::open_image(archive.at(kWeights), path + ":" + kWeights));
 }
 
-[[maybe_unused]] const bool registered = register_model_saver(".keras", {save_keras_archive, load_archive_weights});
+[[maybe_unused]] const bool keras_archive_registered =
+    register_model_saver(".keras", {save_keras_archive, load_archive_weights});
 
 }  // namespace
 

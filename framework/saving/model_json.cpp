@@ -98,7 +98,7 @@ namespace {
 thread_local std::shared_ptr<Layer> waiting_model;
 constexpr const char* kWaitingModel = "keras>WaitingModel";
 
-[[maybe_unused]] const bool registered = Layer::registry().add(kWaitingModel, [] {
+[[maybe_unused]] const bool model_json_registered = Layer::registry().add(kWaitingModel, [] {
   if (!waiting_model) throw failed_precondition(kWaitingModel, "no model waits for its field");
   return std::exchange(waiting_model, nullptr);
 });

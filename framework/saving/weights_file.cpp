@@ -89,7 +89,8 @@ void save_weights_file(const Model& model, const std::string& path, bool overwri
 
 void load_weights_file(Model& model, const std::string& path) { read_weights(model, Hdf5File::open(path)); }
 
-[[maybe_unused]] const bool registered = register_model_saver(".weights.h5", {save_weights_file, load_weights_file});
+[[maybe_unused]] const bool weights_file_registered =
+    register_model_saver(".weights.h5", {save_weights_file, load_weights_file});
 
 }  // namespace
 

@@ -19,7 +19,7 @@ Tensor ActivationLayer::call(const Tensor& input, const CallContext&) {
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool activation_registered =
     Layer::registry().add("Activation", [] { return std::make_shared<ActivationLayer>(); });
 
 }  // namespace

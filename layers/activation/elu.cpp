@@ -18,7 +18,7 @@ Tensor ELULayer::call(const Tensor& input, const CallContext&) { return activati
 
 namespace {
 
-[[maybe_unused]] const bool registered = Layer::registry().add("ELU", [] { return std::make_shared<ELULayer>(); });
+[[maybe_unused]] const bool elu_registered = Layer::registry().add("ELU", [] { return std::make_shared<ELULayer>(); });
 
 }  // namespace
 }  // namespace cohort::layers

@@ -20,7 +20,7 @@ Tensor LeakyReLULayer::call(const Tensor& input, const CallContext&) {
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool leaky_relu_registered =
     Layer::registry().add("LeakyReLU", [] { return std::make_shared<LeakyReLULayer>(); });
 
 }  // namespace

@@ -40,7 +40,8 @@ Tensor PReLULayer::call(const Tensor& input, const CallContext&) {
 
 namespace {
 
-[[maybe_unused]] const bool registered = Layer::registry().add("PReLU", [] { return std::make_shared<PReLULayer>(); });
+[[maybe_unused]] const bool prelu_registered =
+    Layer::registry().add("PReLU", [] { return std::make_shared<PReLULayer>(); });
 
 }  // namespace
 }  // namespace cohort::layers

@@ -36,7 +36,8 @@ Tensor ReLULayer::call(const Tensor& input, const CallContext&) {
 
 namespace {
 
-[[maybe_unused]] const bool registered = Layer::registry().add("ReLU", [] { return std::make_shared<ReLULayer>(); });
+[[maybe_unused]] const bool relu_registered =
+    Layer::registry().add("ReLU", [] { return std::make_shared<ReLULayer>(); });
 
 }  // namespace
 }  // namespace cohort::layers

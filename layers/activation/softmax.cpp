@@ -30,7 +30,7 @@ Tensor SoftmaxLayer::call(const Tensor& input, const CallContext& context) {
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool softmax_registered =
     Layer::registry().add("Softmax", [] { return std::make_shared<SoftmaxLayer>(); });
 
 }  // namespace

@@ -31,7 +31,7 @@ Tensor AdditiveAttentionLayer::scores(const Tensor& query, const Tensor& key) co
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool additive_attention_registered =
     Layer::registry().add("AdditiveAttention", [] { return std::make_shared<AdditiveAttentionLayer>(); });
 
 }  // namespace

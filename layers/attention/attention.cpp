@@ -110,7 +110,7 @@ Element AttentionLayer::compute_mask(const Element&, const Element& mask) { retu
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool attention_registered =
     Layer::registry().add("Attention", [] { return std::make_shared<AttentionLayer>(); });
 
 }  // namespace

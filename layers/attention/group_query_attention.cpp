@@ -67,7 +67,7 @@ Tensor GroupQueryAttentionLayer::combine(const Tensor& weights, const Projected&
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool group_query_attention_registered =
     Layer::registry().add("GroupQueryAttention", [] { return std::make_shared<GroupQueryAttentionLayer>(); });
 
 }  // namespace

@@ -132,7 +132,7 @@ Tensor MultiHeadAttentionLayer::combine(const Tensor& weights, const Projected& 
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool multi_head_attention_registered =
     Layer::registry().add("MultiHeadAttention", [] { return std::make_shared<MultiHeadAttentionLayer>(); });
 
 }  // namespace

@@ -3,7 +3,7 @@
 namespace cohort::layers {
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool conv1d_registered =
     Layer::registry().add("Conv1D", [] { return std::make_shared<Conv1DLayer>(); });
 
 }  // namespace

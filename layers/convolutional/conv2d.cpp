@@ -3,7 +3,7 @@
 namespace cohort::layers {
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool conv2d_registered =
     Layer::registry().add("Conv2D", [] { return std::make_shared<Conv2DLayer>(); });
 
 }  // namespace

@@ -3,7 +3,7 @@
 namespace cohort::layers {
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool conv2d_transpose_registered =
     Layer::registry().add("Conv2DTranspose", [] { return std::make_shared<Conv2DTransposeLayer>(); });
 
 }  // namespace

@@ -3,7 +3,7 @@
 namespace cohort::layers {
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool separable_conv1d_registered =
     Layer::registry().add("SeparableConv1D", [] { return std::make_shared<SeparableConv1DLayer>(); });
 
 }  // namespace

@@ -3,7 +3,7 @@
 namespace cohort::layers {
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool separable_conv2d_registered =
     Layer::registry().add("SeparableConv2D", [] { return std::make_shared<SeparableConv2DLayer>(); });
 
 }  // namespace

@@ -71,7 +71,8 @@ Tensor DenseLayer::call(const Tensor& input, const CallContext&) {
 
 namespace {
 
-[[maybe_unused]] const bool registered = Layer::registry().add("Dense", [] { return std::make_shared<DenseLayer>(); });
+[[maybe_unused]] const bool dense_registered =
+    Layer::registry().add("Dense", [] { return std::make_shared<DenseLayer>(); });
 
 }  // namespace
 }  // namespace cohort::layers

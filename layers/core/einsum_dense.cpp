@@ -202,7 +202,7 @@ Tensor EinsumDenseLayer::call(const Tensor& input, const CallContext&) {
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool einsum_dense_registered =
     Layer::registry().add("EinsumDense", [] { return std::make_shared<EinsumDenseLayer>(); });
 
 }  // namespace

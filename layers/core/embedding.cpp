@@ -64,7 +64,7 @@ Element EmbeddingLayer::compute_mask(const Element& inputs, const Element&) {
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool embedding_registered =
     Layer::registry().add("Embedding", [] { return std::make_shared<EmbeddingLayer>(); });
 
 }  // namespace

@@ -11,7 +11,7 @@ Tensor IdentityLayer::call(const Tensor& input, const CallContext&) { return inp
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool identity_registered =
     Layer::registry().add("Identity", [] { return std::make_shared<IdentityLayer>(); });
 
 }  // namespace

@@ -30,7 +30,7 @@ Element LambdaLayer::call_element(const Element& inputs, const CallContext&) {
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool lambda_registered =
     Layer::registry().add("Lambda", [] { return std::make_shared<LambdaLayer>(); });
 
 }  // namespace

@@ -31,7 +31,7 @@ Element MaskingLayer::compute_mask(const Element& inputs, const Element&) {
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool masking_registered =
     Layer::registry().add("Masking", [] { return std::make_shared<MaskingLayer>(); });
 
 }  // namespace

@@ -75,7 +75,7 @@ Element ReversibleEmbeddingLayer::compute_mask(const Element&, const Element&) {
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool reversible_embedding_registered =
     Layer::registry().add("ReversibleEmbedding", [] { return std::make_shared<ReversibleEmbeddingLayer>(); });
 
 }  // namespace

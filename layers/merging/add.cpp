@@ -12,7 +12,7 @@ Tensor AddLayer::merge(const Tensors& inputs, const Tensors&) const {
 
 namespace {
 
-[[maybe_unused]] const bool registered = Layer::registry().add("Add", [] { return std::make_shared<AddLayer>(); });
+[[maybe_unused]] const bool add_registered = Layer::registry().add("Add", [] { return std::make_shared<AddLayer>(); });
 
 }  // namespace
 }  // namespace cohort::layers

@@ -12,7 +12,7 @@ Tensor AverageLayer::merge(const Tensors& inputs, const Tensors&) const {
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool average_registered =
     Layer::registry().add("Average", [] { return std::make_shared<AverageLayer>(); });
 
 }  // namespace

@@ -55,7 +55,7 @@ Element ConcatenateLayer::compute_mask(const Element& inputs, const Element& mas
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool concatenate_registered =
     Layer::registry().add("Concatenate", [] { return std::make_shared<ConcatenateLayer>(); });
 
 }  // namespace

@@ -96,7 +96,7 @@ Element DotLayer::compute_mask(const Element&, const Element&) { return {}; }
 
 namespace {
 
-[[maybe_unused]] const bool registered = Layer::registry().add("Dot", [] { return std::make_shared<DotLayer>(); });
+[[maybe_unused]] const bool dot_registered = Layer::registry().add("Dot", [] { return std::make_shared<DotLayer>(); });
 
 }  // namespace
 }  // namespace cohort::layers

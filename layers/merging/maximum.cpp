@@ -10,7 +10,7 @@ Tensor MaximumLayer::merge(const Tensors& inputs, const Tensors& masks) const {
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool maximum_registered =
     Layer::registry().add("Maximum", [] { return std::make_shared<MaximumLayer>(); });
 
 }  // namespace

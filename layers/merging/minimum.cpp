@@ -10,7 +10,7 @@ Tensor MinimumLayer::merge(const Tensors& inputs, const Tensors& masks) const {
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool minimum_registered =
     Layer::registry().add("Minimum", [] { return std::make_shared<MinimumLayer>(); });
 
 }  // namespace

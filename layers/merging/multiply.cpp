@@ -19,7 +19,7 @@ Tensor MultiplyLayer::merge(const Tensors& inputs, const Tensors& masks) const {
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool multiply_registered =
     Layer::registry().add("Multiply", [] { return std::make_shared<MultiplyLayer>(); });
 
 }  // namespace

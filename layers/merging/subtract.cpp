@@ -21,7 +21,7 @@ Tensor SubtractLayer::merge(const Tensors& inputs, const Tensors&) const {
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool subtract_registered =
     Layer::registry().add("Subtract", [] { return std::make_shared<SubtractLayer>(); });
 
 }  // namespace

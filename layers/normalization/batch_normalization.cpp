@@ -208,7 +208,7 @@ Tensor BatchNormalizationLayer::call(const Tensor& input, const CallContext& con
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool batch_normalization_registered =
     Layer::registry().add("BatchNormalization", [] { return std::make_shared<BatchNormalizationLayer>(); });
 
 }  // namespace

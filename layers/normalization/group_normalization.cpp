@@ -93,7 +93,7 @@ Tensor GroupNormalizationLayer::call(const Tensor& input, const CallContext&) {
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool group_normalization_registered =
     Layer::registry().add("GroupNormalization", [] { return std::make_shared<GroupNormalizationLayer>(); });
 
 }  // namespace

@@ -69,7 +69,7 @@ Tensor LayerNormalizationLayer::call(const Tensor& input, const CallContext&) {
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool layer_normalization_registered =
     Layer::registry().add("LayerNormalization", [] { return std::make_shared<LayerNormalizationLayer>(); });
 
 }  // namespace

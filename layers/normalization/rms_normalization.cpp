@@ -30,7 +30,7 @@ Tensor RMSNormalizationLayer::call(const Tensor& input, const CallContext&) {
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool rms_normalization_registered =
     Layer::registry().add("RMSNormalization", [] { return std::make_shared<RMSNormalizationLayer>(); });
 
 }  // namespace

@@ -90,7 +90,7 @@ Tensor SpectralNormalizationLayer::call(const Tensor& input, const CallContext& 
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool spectral_normalization_registered =
     Layer::registry().add("SpectralNormalization", [] { return std::make_shared<SpectralNormalizationLayer>(); });
 
 }  // namespace

@@ -25,7 +25,7 @@ Tensor UnitNormalizationLayer::call(const Tensor& input, const CallContext&) {
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool unit_normalization_registered =
     Layer::registry().add("UnitNormalization", [] { return std::make_shared<UnitNormalizationLayer>(); });
 
 }  // namespace

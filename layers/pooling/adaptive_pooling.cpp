@@ -31,7 +31,7 @@ Tensor AdaptivePoolingLayer::call(const Tensor& input, const CallContext&) {
 
 namespace {
 
-[[maybe_unused]] const bool registered[] = {
+[[maybe_unused]] const bool adaptive_pooling_registered[] = {
     Layer::registry().add("AdaptiveAveragePooling1D", [] { return std::make_shared<AdaptiveAveragePooling1DLayer>(); }),
     Layer::registry().add("AdaptiveAveragePooling2D", [] { return std::make_shared<AdaptiveAveragePooling2DLayer>(); }),
     Layer::registry().add("AdaptiveAveragePooling3D", [] { return std::make_shared<AdaptiveAveragePooling3DLayer>(); }),

@@ -9,7 +9,7 @@ Tensor AveragePoolingLayer::pool(const Tensor& input, const std::vector<std::int
 
 namespace {
 
-[[maybe_unused]] const bool registered[] = {
+[[maybe_unused]] const bool average_pooling_registered[] = {
     Layer::registry().add("AveragePooling1D", [] { return std::make_shared<AveragePooling1DLayer>(); }),
     Layer::registry().add("AveragePooling2D", [] { return std::make_shared<AveragePooling2DLayer>(); }),
     Layer::registry().add("AveragePooling3D", [] { return std::make_shared<AveragePooling3DLayer>(); }),

@@ -37,7 +37,7 @@ Element GlobalPoolingLayer::compute_mask(const Element&, const Element&) { retur
 
 namespace {
 
-[[maybe_unused]] const bool registered[] = {
+[[maybe_unused]] const bool global_pooling_registered[] = {
     Layer::registry().add("GlobalAveragePooling1D", [] { return std::make_shared<GlobalAveragePooling1DLayer>(); }),
     Layer::registry().add("GlobalAveragePooling2D", [] { return std::make_shared<GlobalAveragePooling2DLayer>(); }),
     Layer::registry().add("GlobalAveragePooling3D", [] { return std::make_shared<GlobalAveragePooling3DLayer>(); }),

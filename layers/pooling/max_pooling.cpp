@@ -9,7 +9,7 @@ Tensor MaxPoolingLayer::pool(const Tensor& input, const std::vector<std::int64_t
 
 namespace {
 
-[[maybe_unused]] const bool registered[] = {
+[[maybe_unused]] const bool max_pooling_registered[] = {
     Layer::registry().add("MaxPooling1D", [] { return std::make_shared<MaxPooling1DLayer>(); }),
     Layer::registry().add("MaxPooling2D", [] { return std::make_shared<MaxPooling2DLayer>(); }),
     Layer::registry().add("MaxPooling3D", [] { return std::make_shared<MaxPooling3DLayer>(); }),

@@ -43,7 +43,7 @@ Element CategoryEncodingLayer::call_element(const Element& inputs, const CallCon
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool category_encoding_registered =
     Layer::registry().add("CategoryEncoding", [] { return std::make_shared<CategoryEncodingLayer>(); });
 
 }  // namespace

@@ -31,7 +31,7 @@ Tensor CenterCropLayer::transform(const Tensor& images, bool) {
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool center_crop_registered =
     Layer::registry().add("CenterCrop", [] { return std::make_shared<CenterCropLayer>(); });
 
 }  // namespace

@@ -77,7 +77,7 @@ void DiscretizationLayer::adapt(const Dataset& data) {
 
 namespace {
 
-[[maybe_unused]] const bool registered = Layer::registry().add(
+[[maybe_unused]] const bool discretization_registered = Layer::registry().add(
     "Discretization", [] { return std::make_shared<DiscretizationLayer>(DiscretizationOptions{.num_bins = 1}); });
 
 }  // namespace

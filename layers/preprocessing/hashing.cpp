@@ -61,7 +61,7 @@ Tensor HashingLayer::call(const Tensor& input, const CallContext&) {
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool hashing_registered =
     Layer::registry().add("Hashing", [] { return std::make_shared<HashingLayer>(); });
 
 }  // namespace

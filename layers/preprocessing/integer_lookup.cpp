@@ -34,7 +34,7 @@ void IntegerLookupLayer::fields_changed() {
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool integer_lookup_registered =
     Layer::registry().add("IntegerLookup", [] { return std::make_shared<IntegerLookupLayer>(); });
 
 }  // namespace

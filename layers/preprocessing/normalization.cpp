@@ -6,16 +6,11 @@
 #include "cohort/graph/trace.h"
 #include "cohort/layers/layer_checks.h"
 #include "cohort/ops/array.h"
+#include "cohort/ops/epsilon.h"
 #include "cohort/ops/math.h"
 #include "cohort/ops/reduce.h"
 
 namespace cohort::layers {
-namespace {
-
-constexpr double kEpsilon = 1e-7;  // Keras's backend.epsilon()
-
-}  // namespace
-
 // Mean and variance of some batches, and over how many elements each runs.
 struct NormalizationLayer::Moments {
   Tensor mean, variance;
@@ -160,7 +155,7 @@ void NormalizationLayer::adapt(const Dataset& data) {
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool normalization_registered =
     Layer::registry().add("Normalization", [] { return std::make_shared<NormalizationLayer>(); });
 
 }  // namespace

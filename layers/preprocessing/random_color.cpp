@@ -70,7 +70,7 @@ Tensor RandomContrastLayer::change(const Tensor& images) {
 
 namespace {
 
-[[maybe_unused]] const bool registered[] = {
+[[maybe_unused]] const bool random_color_registered[] = {
     Layer::registry().add("RandomBrightness", [] { return std::make_shared<RandomBrightnessLayer>(); }),
     Layer::registry().add("RandomContrast", [] { return std::make_shared<RandomContrastLayer>(); }),
 };

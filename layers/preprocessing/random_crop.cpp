@@ -50,7 +50,7 @@ Tensor RandomCropLayer::transform(const Tensor& images, bool training) {
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool random_crop_registered =
     Layer::registry().add("RandomCrop", [] { return std::make_shared<RandomCropLayer>(); });
 
 }  // namespace

@@ -35,7 +35,7 @@ Tensor RandomFlipLayer::transform(const Tensor& images, bool training) {
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool random_flip_registered =
     Layer::registry().add("RandomFlip", [] { return std::make_shared<RandomFlipLayer>(); });
 
 }  // namespace

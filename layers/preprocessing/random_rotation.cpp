@@ -33,7 +33,7 @@ RandomAffineLayer::Maps RandomRotationLayer::draw_maps(const Tensor& images, dou
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool random_rotation_registered =
     Layer::registry().add("RandomRotation", [] { return std::make_shared<RandomRotationLayer>(); });
 
 }  // namespace

@@ -34,7 +34,7 @@ RandomAffineLayer::Maps RandomTranslationLayer::draw_maps(const Tensor& images, 
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool random_translation_registered =
     Layer::registry().add("RandomTranslation", [] { return std::make_shared<RandomTranslationLayer>(); });
 
 }  // namespace

@@ -55,7 +55,7 @@ RandomAffineLayer::Maps RandomZoomLayer::draw_maps(const Tensor& images, double 
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool random_zoom_registered =
     Layer::registry().add("RandomZoom", [] { return std::make_shared<RandomZoomLayer>(); });
 
 }  // namespace

@@ -59,7 +59,7 @@ Tensor RescalingLayer::call(const Tensor& input, const CallContext&) {
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool rescaling_registered =
     Layer::registry().add("Rescaling", [] { return std::make_shared<RescalingLayer>(); });
 
 }  // namespace

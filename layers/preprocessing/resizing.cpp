@@ -67,7 +67,7 @@ Tensor ResizingLayer::transform(const Tensor& images, bool) {
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool resizing_registered =
     Layer::registry().add("Resizing", [] { return std::make_shared<ResizingLayer>(); });
 
 }  // namespace

@@ -26,7 +26,7 @@ void StringLookupLayer::visit_fields(FieldVisitor& visitor) {
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool string_lookup_registered =
     Layer::registry().add("StringLookup", [] { return std::make_shared<StringLookupLayer>(); });
 
 }  // namespace

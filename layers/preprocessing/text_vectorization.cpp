@@ -131,7 +131,7 @@ std::vector<std::string> TextVectorizationLayer::get_vocabulary(bool include_spe
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool text_vectorization_registered =
     Layer::registry().add("TextVectorization", [] { return std::make_shared<TextVectorizationLayer>(); });
 
 }  // namespace

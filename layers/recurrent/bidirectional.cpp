@@ -145,7 +145,7 @@ Element BidirectionalLayer::compute_mask(const Element& inputs, const Element& m
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool bidirectional_registered =
     Layer::registry().add("Bidirectional", [] { return std::make_shared<BidirectionalLayer>(); });
 
 }  // namespace

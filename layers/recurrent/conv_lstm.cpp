@@ -28,7 +28,7 @@ template <int kRank>
 std::shared_ptr<Layer> make_default() {
   return std::make_shared<ConvLSTMLayer>(kRank, 1, 1, ConvLSTMOptions());
 }
-[[maybe_unused]] const bool registered = [] {
+[[maybe_unused]] const bool conv_lstm_registered = [] {
   Layer::registry().add("ConvLSTM1D", make_default<1>);
   Layer::registry().add("ConvLSTM2D", make_default<2>);
   Layer::registry().add("ConvLSTM3D", make_default<3>);

@@ -33,7 +33,7 @@ Tensors GRULayer::run_op_over(const Tensor& inputs, const Tensors& initial, cons
 
 namespace {
 
-[[maybe_unused]] const bool registered = Layer::registry().add("GRU", [] { return std::make_shared<GRULayer>(); });
+[[maybe_unused]] const bool gru_registered = Layer::registry().add("GRU", [] { return std::make_shared<GRULayer>(); });
 
 }  // namespace
 }  // namespace cohort::layers

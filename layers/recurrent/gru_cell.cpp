@@ -66,7 +66,7 @@ RnnCell::Step GRUCellLayer::prepare(const Tensor& input, const CallContext& cont
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool gru_cell_registered =
     Layer::registry().add("GRUCell", [] { return std::make_shared<GRUCellLayer>(); });
 
 }  // namespace

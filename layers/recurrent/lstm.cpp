@@ -23,7 +23,8 @@ Tensors LSTMLayer::run_op_over(const Tensor& inputs, const Tensors& initial, con
 
 namespace {
 
-[[maybe_unused]] const bool registered = Layer::registry().add("LSTM", [] { return std::make_shared<LSTMLayer>(); });
+[[maybe_unused]] const bool lstm_registered =
+    Layer::registry().add("LSTM", [] { return std::make_shared<LSTMLayer>(); });
 
 }  // namespace
 }  // namespace cohort::layers

@@ -70,7 +70,7 @@ RnnCell::Step LSTMCellLayer::prepare(const Tensor& input, const CallContext& con
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool lstm_cell_registered =
     Layer::registry().add("LSTMCell", [] { return std::make_shared<LSTMCellLayer>(); });
 
 }  // namespace

@@ -21,7 +21,7 @@ RNN::RNN(std::vector<Ref<RnnCell>> cells, RNNOptions options) : RNN(StackedRNNCe
 
 namespace {
 
-[[maybe_unused]] const bool registered = Layer::registry().add("RNN", [] { return std::make_shared<RNNLayer>(); });
+[[maybe_unused]] const bool rnn_registered = Layer::registry().add("RNN", [] { return std::make_shared<RNNLayer>(); });
 
 }  // namespace
 }  // namespace cohort::layers

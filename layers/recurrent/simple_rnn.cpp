@@ -21,7 +21,7 @@ Tensors SimpleRNNLayer::run_op_over(const Tensor& inputs, const Tensors& initial
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool simple_rnn_registered =
     Layer::registry().add("SimpleRNN", [] { return std::make_shared<SimpleRNNLayer>(); });
 
 }  // namespace

@@ -19,7 +19,7 @@ RnnCell::Step SimpleRNNCellLayer::prepare(const Tensor& input, const CallContext
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool simple_rnn_cell_registered =
     Layer::registry().add("SimpleRNNCell", [] { return std::make_shared<SimpleRNNCellLayer>(); });
 
 }  // namespace

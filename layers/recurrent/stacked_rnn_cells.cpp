@@ -73,7 +73,7 @@ RnnCell::Step StackedRNNCellsLayer::prepare(const Tensor& input, const CallConte
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool stacked_rnn_cells_registered =
     Layer::registry().add("StackedRNNCells", [] { return std::make_shared<StackedRNNCellsLayer>(); });
 
 }  // namespace

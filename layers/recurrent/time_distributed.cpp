@@ -92,7 +92,7 @@ Tensor TimeDistributedLayer::call(const Tensor& input, const CallContext& contex
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool time_distributed_registered =
     Layer::registry().add("TimeDistributed", [] { return std::make_shared<TimeDistributedLayer>(); });
 
 }  // namespace

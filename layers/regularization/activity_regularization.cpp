@@ -25,7 +25,7 @@ Tensor ActivityRegularizationLayer::call(const Tensor& input, const CallContext&
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool activity_regularization_registered =
     Layer::registry().add("ActivityRegularization", [] { return std::make_shared<ActivityRegularizationLayer>(); });
 
 }  // namespace

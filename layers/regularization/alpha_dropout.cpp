@@ -38,7 +38,7 @@ Tensor AlphaDropoutLayer::call(const Tensor& input, const CallContext& context) 
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool alpha_dropout_registered =
     Layer::registry().add("AlphaDropout", [] { return std::make_shared<AlphaDropoutLayer>(); });
 
 }  // namespace

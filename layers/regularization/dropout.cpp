@@ -32,7 +32,7 @@ Tensor DropoutLayer::call(const Tensor& input, const CallContext& context) {
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool dropout_registered =
     Layer::registry().add("Dropout", [] { return std::make_shared<DropoutLayer>(); });
 
 }  // namespace

@@ -60,7 +60,7 @@ Tensor GaussianDropoutLayer::call(const Tensor& input, const CallContext& contex
 
 namespace {
 
-[[maybe_unused]] const bool registered[] = {
+[[maybe_unused]] const bool gaussian_noise_registered[] = {
     Layer::registry().add("GaussianDropout", [] { return std::make_shared<GaussianDropoutLayer>(); }),
     Layer::registry().add("GaussianNoise", [] { return std::make_shared<GaussianNoiseLayer>(); }),
 };

@@ -41,7 +41,7 @@ Tensor SpatialDropoutLayer::call(const Tensor& input, const CallContext& context
 
 namespace {
 
-[[maybe_unused]] const bool registered[] = {
+[[maybe_unused]] const bool spatial_dropout_registered[] = {
     Layer::registry().add("SpatialDropout1D", [] { return std::make_shared<SpatialDropout1DLayer>(); }),
     Layer::registry().add("SpatialDropout2D", [] { return std::make_shared<SpatialDropout2DLayer>(); }),
     Layer::registry().add("SpatialDropout3D", [] { return std::make_shared<SpatialDropout3DLayer>(); }),

@@ -47,7 +47,7 @@ Tensor CroppingLayer::call(const Tensor& input, const CallContext&) {
 
 namespace {
 
-[[maybe_unused]] const bool registered[] = {
+[[maybe_unused]] const bool cropping_registered[] = {
     Layer::registry().add("Cropping1D", [] { return std::make_shared<Cropping1DLayer>(); }),
     Layer::registry().add("Cropping2D", [] { return std::make_shared<Cropping2DLayer>(); }),
     Layer::registry().add("Cropping3D", [] { return std::make_shared<Cropping3DLayer>(); }),

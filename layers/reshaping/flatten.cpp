@@ -26,7 +26,7 @@ Tensor FlattenLayer::call(const Tensor& input, const CallContext&) {
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool flatten_registered =
     Layer::registry().add("Flatten", [] { return std::make_shared<FlattenLayer>(); });
 
 }  // namespace

@@ -37,7 +37,7 @@ Tensor PermuteLayer::call(const Tensor& input, const CallContext&) {
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool permute_registered =
     Layer::registry().add("Permute", [] { return std::make_shared<PermuteLayer>(); });
 
 }  // namespace

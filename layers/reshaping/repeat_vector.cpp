@@ -20,7 +20,7 @@ Tensor RepeatVectorLayer::call(const Tensor& input, const CallContext&) {
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool repeat_vector_registered =
     Layer::registry().add("RepeatVector", [] { return std::make_shared<RepeatVectorLayer>(); });
 
 }  // namespace

@@ -36,7 +36,7 @@ Tensor ReshapeLayer::call(const Tensor& input, const CallContext&) {
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool reshape_registered =
     Layer::registry().add("Reshape", [] { return std::make_shared<ReshapeLayer>(); });
 
 }  // namespace

@@ -94,7 +94,7 @@ Tensor UpSampling3DLayer::call(const Tensor& input, const CallContext&) {
 
 namespace {
 
-[[maybe_unused]] const bool registered[] = {
+[[maybe_unused]] const bool up_sampling_registered[] = {
     Layer::registry().add("UpSampling1D", [] { return std::make_shared<UpSampling1DLayer>(); }),
     Layer::registry().add("UpSampling2D", [] { return std::make_shared<UpSampling2DLayer>(); }),
     Layer::registry().add("UpSampling3D", [] { return std::make_shared<UpSampling3DLayer>(); }),

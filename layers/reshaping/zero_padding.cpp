@@ -39,7 +39,7 @@ Tensor ZeroPaddingLayer::call(const Tensor& input, const CallContext&) {
 
 namespace {
 
-[[maybe_unused]] const bool registered[] = {
+[[maybe_unused]] const bool zero_padding_registered[] = {
     Layer::registry().add("ZeroPadding1D", [] { return std::make_shared<ZeroPadding1DLayer>(); }),
     Layer::registry().add("ZeroPadding2D", [] { return std::make_shared<ZeroPadding2DLayer>(); }),
     Layer::registry().add("ZeroPadding3D", [] { return std::make_shared<ZeroPadding3DLayer>(); }),

@@ -76,7 +76,7 @@ void add(const char* name, const char* argument, Argument value, Tensor (*functi
                              [=] { return std::make_shared<WithArgument<Argument>>(name, argument, value, function); });
 }
 
-[[maybe_unused]] const bool registered = [] {
+[[maybe_unused]] const bool activations_registered = [] {
   Activation::registry().add("relu", [] { return std::make_shared<Relu>(); });
   Activation::registry().add("threshold", [] { return std::make_shared<Threshold>(); });
   add("linear", linear);

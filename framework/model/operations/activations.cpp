@@ -41,7 +41,7 @@ void add_with_axis(const char* name, WithAxis function) {
   });
 }
 
-const bool registered = [] {
+const bool activations_registered = [] {
   add_plain("Silu", activations::silu);
   add_plain("Selu", activations::selu);
   add_plain("HardSigmoid", activations::hard_sigmoid);

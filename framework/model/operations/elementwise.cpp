@@ -31,7 +31,7 @@ void add_binary(const char* name, Binary function) {
                       }});
 }
 
-const bool registered = [] {
+const bool elementwise_registered = [] {
   const std::vector<std::pair<const char*, Binary>> binary = {
       {"Add", ops::add},
       {"Subtract", ops::subtract},

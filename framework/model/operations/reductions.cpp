@@ -1,3 +1,4 @@
+#include "cohort/model/operations/axes_impl.h"
 #include "cohort/model/symbolic_ops.h"
 #include "cohort/ops/array.h"
 #include "cohort/ops/cast.h"
@@ -22,11 +23,6 @@ using AxisFunction = Tensor (*)(const Tensor&, int);
 
 const OperationField kAxis{"axis", Kind::Integer}, kAnyAxis{"axis", Kind::OptionalInteger},
     kAxes{"axis", Kind::OptionalIntegers}, kKeepDims{"keepdims", Kind::Bool};
-
-int axis_of(const Attributes& config) { return static_cast<int>(config.get<std::int64_t>("axis", std::int64_t{0})); }
-Tensor flat_without_axis(const Tensor& x, const Attributes& config) {
-  return config.has("axis") ? x : ops::reshape(x, {-1});
-}
 
 void add(const char* module, const char* name, std::vector<std::string> arguments, std::vector<OperationField> fields,
          std::function<Element(const Arguments&, const Attributes&)> compute) {
@@ -61,7 +57,7 @@ void add_along(const char* module, const char* name, const OperationField& axis,
   });
 }
 
-const bool registered = [] {
+const bool reductions_registered = [] {
   const std::vector<std::pair<const char*, Reduction>> reductions = {
       {"Sum", ops::sum}, {"Mean", ops::mean},    {"Prod", ops::prod},
       {"Max", ops::max}, {"Min", ops::min},      {"Any", ops::any},

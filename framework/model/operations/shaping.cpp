@@ -1,5 +1,6 @@
 #include <charconv>
 
+#include "cohort/model/operations/axes_impl.h"
 #include "cohort/model/symbolic_ops.h"
 #include "cohort/ops/array.h"
 #include "cohort/ops/broadcast.h"
@@ -15,17 +16,9 @@ using Integers = std::vector<std::int64_t>;
 using Kind = OperationField::Kind;
 constexpr const char* kNumpy = "keras.src.ops.numpy";
 
-int axis_of(const Attributes& config, const char* name = "axis") {
-  return static_cast<int>(config.get<std::int64_t>(name, std::int64_t{0}));
-}
 Integers axes_of(const Attributes& config, const char* name = "axis") { return config.get<Integers>(name, {}); }
 
 Element elements(const Tensors& tensors) { return Element::tuple({tensors.begin(), tensors.end()}); }
-
-// Without an axis the operations below look at the flattened tensor.
-Tensor flat_without_axis(const Tensor& x, const Attributes& config) {
-  return config.has("axis") ? x : ops::reshape(x, {-1});
-}
 
 Element split(const Arguments& arguments, const Attributes& config) {
   const Tensor& x = arguments[0].leaf();
@@ -104,7 +97,7 @@ void add(const char* name, std::vector<std::string> arguments, std::vector<Opera
   register_operation({kNumpy, name, std::move(arguments), std::move(fields), std::move(compute)});
 }
 
-const bool registered = [] {
+const bool shaping_registered = [] {
   const OperationField axis{"axis", Kind::Integer}, any_axis{"axis", Kind::OptionalInteger};
   add("Reshape", {"x"}, {{"newshape", Kind::Integers}}, [](const Arguments& a, const Attributes& config) {
     return ops::reshape(a[0].leaf(), axes_of(config, "newshape"));

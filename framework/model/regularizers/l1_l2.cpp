@@ -28,7 +28,7 @@ Tensor L2Regularizer::operator()(const Tensor& weight) const { return l2_penalty
 
 namespace {
 
-[[maybe_unused]] const bool registered = [] {
+[[maybe_unused]] const bool l1_l2_registered = [] {
   Registry<Regularizer>& all = Regularizer::registry();
   all.add("L1L2", [] { return std::make_shared<L1L2Regularizer>(); });
   all.add("l1_l2", [] { return std::make_shared<L1L2Regularizer>(L1L2Options{0.01, 0.01}); });

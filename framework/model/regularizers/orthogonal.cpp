@@ -39,7 +39,7 @@ Tensor OrthogonalRegularizerBody::operator()(const Tensor& weight) const {
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool orthogonal_registered =
     Regularizer::registry().add("OrthogonalRegularizer", [] { return std::make_shared<OrthogonalRegularizerBody>(); },
                                 {"orthogonal_regularizer", "orthogonal"});
 

@@ -44,7 +44,7 @@ Tensor CosineDecaySchedule::operator()(const Tensor& step) const {
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool cosine_decay_registered =
     LearningRateSchedule::registry().add("CosineDecay", [] { return std::make_shared<CosineDecaySchedule>(0.1, 1); });
 
 }  // namespace

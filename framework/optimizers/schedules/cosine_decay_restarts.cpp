@@ -48,7 +48,7 @@ Tensor CosineDecayRestartsSchedule::operator()(const Tensor& step) const {
 
 namespace {
 
-[[maybe_unused]] const bool registered = LearningRateSchedule::registry().add(
+[[maybe_unused]] const bool cosine_decay_restarts_registered = LearningRateSchedule::registry().add(
     "CosineDecayRestarts", [] { return std::make_shared<CosineDecayRestartsSchedule>(0.1, 1); });
 
 }  // namespace

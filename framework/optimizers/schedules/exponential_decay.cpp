@@ -35,7 +35,7 @@ Tensor ExponentialDecaySchedule::operator()(const Tensor& step) const {
 
 namespace {
 
-[[maybe_unused]] const bool registered = LearningRateSchedule::registry().add(
+[[maybe_unused]] const bool exponential_decay_registered = LearningRateSchedule::registry().add(
     "ExponentialDecay", [] { return std::make_shared<ExponentialDecaySchedule>(0.1, 1, 0.9); });
 
 }  // namespace

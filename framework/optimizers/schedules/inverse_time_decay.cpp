@@ -35,7 +35,7 @@ Tensor InverseTimeDecaySchedule::operator()(const Tensor& step) const {
 
 namespace {
 
-[[maybe_unused]] const bool registered = LearningRateSchedule::registry().add(
+[[maybe_unused]] const bool inverse_time_decay_registered = LearningRateSchedule::registry().add(
     "InverseTimeDecay", [] { return std::make_shared<InverseTimeDecaySchedule>(0.1, 1, 0.5); });
 
 }  // namespace

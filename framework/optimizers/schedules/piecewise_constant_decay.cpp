@@ -34,9 +34,9 @@ Tensor PiecewiseConstantDecaySchedule::operator()(const Tensor& step) const {
 
 namespace {
 
-[[maybe_unused]] const bool registered = LearningRateSchedule::registry().add("PiecewiseConstantDecay", [] {
-  return std::make_shared<PiecewiseConstantDecaySchedule>(std::vector<double>{}, std::vector<double>{0.1});
-});
+[[maybe_unused]] const bool piecewise_constant_decay_registered = LearningRateSchedule::registry().add(
+    "PiecewiseConstantDecay",
+    [] { return std::make_shared<PiecewiseConstantDecaySchedule>(std::vector<double>{}, std::vector<double>{0.1}); });
 
 }  // namespace
 }  // namespace cohort::optimizers::schedules

@@ -40,7 +40,7 @@ Tensor PolynomialDecaySchedule::operator()(const Tensor& step) const {
 
 namespace {
 
-[[maybe_unused]] const bool registered = LearningRateSchedule::registry().add(
+[[maybe_unused]] const bool polynomial_decay_registered = LearningRateSchedule::registry().add(
     "PolynomialDecay", [] { return std::make_shared<PolynomialDecaySchedule>(0.1, 1); });
 
 }  // namespace

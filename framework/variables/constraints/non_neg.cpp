@@ -8,7 +8,7 @@ Tensor NonNegConstraint::operator()(const Tensor& weight) const { return ops::ma
 
 namespace {
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool non_neg_registered =
     Constraint::registry().add("NonNeg", [] { return std::make_shared<NonNegConstraint>(); }, {"non_neg"});
 
 }  // namespace

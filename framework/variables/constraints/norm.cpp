@@ -50,7 +50,7 @@ Tensor MinMaxNormConstraint::operator()(const Tensor& weight) const {
 
 namespace {
 
-[[maybe_unused]] const bool registered = [] {
+[[maybe_unused]] const bool norm_registered = [] {
   Registry<Constraint>& all = Constraint::registry();
   all.add("MaxNorm", [] { return std::make_shared<MaxNormConstraint>(); }, {"max_norm"});
   all.add("UnitNorm", [] { return std::make_shared<UnitNormConstraint>(); }, {"unit_norm"});

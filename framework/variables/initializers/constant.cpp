@@ -33,7 +33,7 @@ std::shared_ptr<Initializer> make_default() {
   return std::make_shared<T>();
 }
 
-[[maybe_unused]] const bool registered = [] {
+[[maybe_unused]] const bool constant_registered = [] {
   Registry<Initializer>& all = Initializer::registry();
   all.add("Constant", make_default<ConstantInitializer>, {"constant"});
   all.add("Zeros", make_default<ZerosInitializer>, {"zeros"});

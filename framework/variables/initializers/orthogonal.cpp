@@ -61,7 +61,7 @@ Tensor OrthogonalInitializer::operator()(const Shape& shape, DType dtype) const 
 
 namespace {
 
-[[maybe_unused]] const bool registered = Initializer::registry().add(
+[[maybe_unused]] const bool orthogonal_registered = Initializer::registry().add(
     "Orthogonal", [] { return std::make_shared<OrthogonalInitializer>(); }, {"orthogonal", "OrthogonalInitializer"});
 
 }  // namespace

@@ -36,7 +36,7 @@ Tensor RandomUniformInitializer::operator()(const Shape& shape, DType dtype) con
 
 namespace {
 
-[[maybe_unused]] const bool registered = [] {
+[[maybe_unused]] const bool random_registered = [] {
   Registry<Initializer>& all = Initializer::registry();
   all.add("RandomNormal", [] { return std::make_shared<RandomNormalInitializer>(); }, {"random_normal", "normal"});
   all.add("TruncatedNormal", [] { return std::make_shared<TruncatedNormalInitializer>(); }, {"truncated_normal"});

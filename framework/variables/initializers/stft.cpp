@@ -115,7 +115,7 @@ Tensor STFTInitializer::operator()(const Shape& shape, DType dtype) const {
 
 namespace {
 
-[[maybe_unused]] const bool registered = Initializer::registry().add(
+[[maybe_unused]] const bool stft_registered = Initializer::registry().add(
     "STFT", [] { return std::make_shared<STFTInitializer>(); }, {"stft", "STFTInitializer"});
 
 }  // namespace

@@ -111,7 +111,7 @@ std::shared_ptr<NamedScalingInitializer> lecun_normal(FanOptions options = {}) {
   return std::make_shared<NamedScalingInitializer>("LecunNormal", 1.0, "fan_in", "truncated_normal", options);
 }
 
-[[maybe_unused]] const bool registered = [] {
+[[maybe_unused]] const bool variance_scaling_registered = [] {
   Registry<Initializer>& all = Initializer::registry();
   all.add("VarianceScaling", [] { return std::make_shared<VarianceScalingInitializer>(); }, {"variance_scaling"});
   all.add("GlorotUniform", [] { return glorot_uniform(); }, {"glorot_uniform"});
