@@ -38,6 +38,20 @@ function(cohort_share_precompiled group target)
   endif()
 endfunction()
 
+# cohort_compile_together(<target>): its sources are parsed and compiled several at a time; what they include and
+# instantiate is then done once for all of them. Sources stay whole by themselves: the presets debug and
+# asan do without.
+function(cohort_compile_together target)
+  if(COHORT_UNITY)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
+    # A class with a member of a file-local type is meant to be local, too.
+    target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
+  endif()
+endfunction()
+
+# Rooms whose sources are large, or instantiate much: each is compiled by itself.
+set(COHORT_COMPILED_ALONE kernels saving)
+
 # What most sources of a room include.
 set(COHORT_PRECOMPILED_autodiff cohort/graph/graph.h)
 set(COHORT_PRECOMPILED_callbacks cohort/model/callback.h cohort/model/model.h)
@@ -129,6 +143,10 @@ function(cohort_module folder)
   if(COHORT_PRECOMPILED_${ARG_AS})
     cohort_precompile(${target} ${COHORT_PRECOMPILED_${ARG_AS}})
     set_source_files_properties(${generated} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
+  endif()
+  if(NOT ARG_AS IN_LIST COHORT_COMPILED_ALONE)
+    cohort_compile_together(${target})
+    set_source_files_properties(${generated} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   endif()
   set_property(GLOBAL APPEND PROPERTY COHORT_MODULES ${target})
   set_property(GLOBAL APPEND PROPERTY COHORT_MODULE_LIBS ${ARG_LIBS})
