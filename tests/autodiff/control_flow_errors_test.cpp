@@ -7,13 +7,10 @@
 #include "cohort/ops/indexing.h"
 #include "cohort/ops/math.h"
 #include "cohort/ops/reduce.h"
+#include "tests/support/vector.h"
 
 namespace cohort {
 namespace {
-
-Tensor vector(std::initializer_list<float> values) {
-  return Tensor::of<float>(values, {static_cast<std::int64_t>(values.size())});
-}
 
 // Eagerly and traced, what cannot be is an Error and nothing else.
 class ControlFlowErrors : public ::testing::TestWithParam<bool> {

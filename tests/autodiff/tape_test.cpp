@@ -11,13 +11,10 @@
 #include "cohort/ops/matmul.h"
 #include "cohort/ops/reduce.h"
 #include "cohort/variables/variable.h"
+#include "tests/support/vector.h"
 
 namespace cohort {
 namespace {
-
-Tensor vector(std::initializer_list<float> values) {
-  return Tensor::of<float>(values, {static_cast<std::int64_t>(values.size())});
-}
 
 TEST(GradientTape, DifferentiatesAProduct) {
   const Tensor x = vector({1, 2, 3});

@@ -38,7 +38,7 @@ class IdxFile : public testing::Test {
     gzclose(file);
     return folder_.file(name);
   }
-  test::TemporaryFolder folder_;
+  cohort::test::TemporaryFolder folder_;
 };
 
 TEST_F(IdxFile, ReadsPlainAndGzippedFiles) {

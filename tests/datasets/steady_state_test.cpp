@@ -7,13 +7,13 @@
 namespace cohort::datasets::test {
 namespace {
 
-struct Case {
+struct SteadyCase {
   const char* name;
   Dataset (*make)();
   int first = 1;  // elements made before nothing may be allocated any more
 };
 
-class SteadyState : public testing::TestWithParam<Case> {};
+class SteadyState : public testing::TestWithParam<SteadyCase> {};
 
 TEST_P(SteadyState, AllocatesNothing) {
   if (!cohort::test::allocations_are_counted()) GTEST_SKIP() << "a sanitizer owns the heap";
@@ -66,7 +66,7 @@ Dataset scaled(const Dataset& data, std::int64_t calls) {
   return data.map([](Tensor x, Tensor y) { return std::tuple(x / 255.0, y); }, {.num_parallel_calls = calls});
 }
 
-const Case kCases[] = {
+const SteadyCase kSteadyCases[] = {
     {"rows", [] { return floats(); }},
     {"batches", [] { return floats().batch(64); }},
     {"shuffled_batches", [] { return floats().shuffle(640).batch(64); }},
@@ -86,7 +86,7 @@ const Case kCases[] = {
     {"mapped_elements_in_parallel", [] { return scaled(floats().shuffle(640), 16).batch(64).prefetch(2); }},
 };
 
-INSTANTIATE_TEST_SUITE_P(Datasets, SteadyState, testing::ValuesIn(kCases),
+INSTANTIATE_TEST_SUITE_P(Datasets, SteadyState, testing::ValuesIn(kSteadyCases),
                          [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace

@@ -6,8 +6,8 @@
 namespace cohort {
 namespace {
 
+using cohort::test::values_of;
 using distribute::LocalCluster;
-using test::values_of;
 
 Tensor numbers(const Shape& shape, int seed) {
   std::vector<float> values(static_cast<std::size_t>(shape.num_elements()));

@@ -9,7 +9,7 @@
 namespace cohort::distribute {
 namespace {
 
-using test::error_of;
+using cohort::test::error_of;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;

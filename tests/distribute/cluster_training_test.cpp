@@ -11,7 +11,7 @@
 namespace cohort::distribute {
 namespace {
 
-using test::values_of;
+using cohort::test::values_of;
 
 Tensor ramp(const Shape& shape) {
   std::vector<float> values(static_cast<std::size_t>(shape.num_elements()));

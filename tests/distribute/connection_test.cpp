@@ -36,7 +36,7 @@ TEST(Address, IsTakenApartAndJudged) {
 }
 
 TEST(Listener, NamesAnAddressThatIsTaken) {
-  test::EchoService service;
+  rpc::test::EchoService service;
   Listener first("127.0.0.1:0", service, "ps:0");
   try {
     Listener second(first.address(), service, "ps:1");
@@ -51,7 +51,7 @@ TEST(Listener, NamesAnAddressThatIsTaken) {
 }
 
 TEST(Listener, StaysOnThisMachine) {
-  test::EchoService service;
+  rpc::test::EchoService service;
   for (const char* address : {"0.0.0.0:0", "10.1.2.3:0", "example.org:0", "[::]:0"}) {
     try {
       Listener listener(address, service, "ps:0");
@@ -65,7 +65,7 @@ TEST(Listener, StaysOnThisMachine) {
 TEST(Connect, SaysWhyNobodyAnswers) {
   std::string address;
   {
-    test::EchoService service;
+    rpc::test::EchoService service;
     address = Listener("127.0.0.1:0", service, "ps:0").address();
   }
   const auto start = Clock::now();
@@ -86,7 +86,7 @@ TEST(Connect, SaysWhyNobodyAnswers) {
 }
 
 TEST(Connect, WaitsForASilentProcessOnlySoLong) {
-  test::PeerProcess peer;
+  rpc::test::PeerProcess peer;
   peer.signal(SIGSTOP);
   const auto start = Clock::now();
   try {
@@ -100,7 +100,7 @@ TEST(Connect, WaitsForASilentProcessOnlySoLong) {
 }
 
 TEST(Connection, ToldOfAKilledProcessAtOnce) {
-  test::PeerProcess peer;
+  rpc::test::PeerProcess peer;
   auto connection = connect({"worker:1", peer.address()}, {.heartbeat = 20s, .dead_after = 60s});
   std::vector<std::thread> callers;
   std::promise<void> started;
@@ -128,7 +128,7 @@ TEST(Connection, ToldOfAKilledProcessAtOnce) {
 }
 
 TEST(Connection, ToldOfASilentProcessAndUsableWhenItWakes) {
-  test::PeerProcess peer;
+  rpc::test::PeerProcess peer;
   auto connection =
       connect({"worker:1", peer.address()}, {.connect_timeout = 5s, .heartbeat = 50ms, .dead_after = 400ms});
   auto stream = connection->open(), other = connection->open();
@@ -158,7 +158,7 @@ TEST(Connection, ToldOfASilentProcessAndUsableWhenItWakes) {
 }
 
 TEST(Connection, HoldsWhileNobodyTalks) {
-  test::PeerProcess peer;
+  rpc::test::PeerProcess peer;
   auto connection = connect({"worker:1", peer.address()}, {.heartbeat = 20ms, .dead_after = 200ms});
   auto stream = connection->open();
   std::this_thread::sleep_for(700ms);

@@ -7,7 +7,7 @@
 namespace cohort::distribute {
 namespace {
 
-test::WeightValues trained() {
+cohort::test::WeightValues trained() {
   set_random_seed(5);
   std::vector<float> pixels(12 * 8 * 8);
   for (std::size_t i = 0; i < pixels.size(); ++i) pixels[i] = static_cast<float>(i * 37 % 101) / 50.0f - 1.0f;
@@ -21,10 +21,10 @@ test::WeightValues trained() {
                  .steps_per_execution = 2});
   model.fit(datasets::from_tensor_slices(Tensor::of(pixels, {12, 8, 8, 1}), Tensor::of(labels, {12})).batch(6),
             {.epochs = 2, .verbose = 0});
-  return test::values_of(model);
+  return cohort::test::values_of(model);
 }
 
-TEST(ConvolutionsOnACluster, OneWorkerHasTheSameWeights) { test::expect_same_weights_on_a_cluster(trained); }
+TEST(ConvolutionsOnACluster, OneWorkerHasTheSameWeights) { cohort::test::expect_same_weights_on_a_cluster(trained); }
 
 }  // namespace
 }  // namespace cohort::distribute

@@ -155,7 +155,7 @@ TEST(MessageBytes, NeverCrashTheReader) {
 }
 
 TEST(MessageBytes, EndOnlyTheirOwnStreamWhenMalformed) {
-  test::EchoService service;
+  rpc::test::EchoService service;
   Listener listener("127.0.0.1:0", service, "worker:1");
   grpc::GenericStub stub(make_channel(listener.address(), 1000ms));
   for (const std::string& bytes :

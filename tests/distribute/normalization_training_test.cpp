@@ -13,7 +13,7 @@ Tensor numbers(const Shape& shape) {
   return Tensor::of(values, shape);
 }
 
-test::WeightValues trained() {
+cohort::test::WeightValues trained_normalization() {
   set_random_seed(5);
   Sequential model({layers::RandomTranslation(0.2, 0.2), layers::Dense(4),
                     layers::BatchNormalization({.momentum = 0.8}), layers::MaxPooling2D(),
@@ -22,11 +22,11 @@ test::WeightValues trained() {
   model.compile({.optimizer = "adam", .loss = "mse", .steps_per_execution = 2});
   model.fit(datasets::from_tensor_slices(numbers({24, 4, 4, 3}), numbers({24, 2})).batch(6),
             {.epochs = 2, .verbose = 0});
-  return test::values_of(model);
+  return cohort::test::values_of(model);
 }
 
 TEST(NormalizationOnACluster, OneWorkerHasTheSameWeightsAndStatistics) {
-  test::expect_same_weights_on_a_cluster(trained);
+  cohort::test::expect_same_weights_on_a_cluster(trained_normalization);
 }
 
 // Differences add up: statistics that several workers follow come near those of all data.

@@ -10,7 +10,7 @@
 namespace cohort::distribute {
 namespace {
 
-using test::error_of;
+using cohort::test::error_of;
 using testing::ElementsAre;
 using testing::HasSubstr;
 

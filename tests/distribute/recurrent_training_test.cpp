@@ -14,14 +14,14 @@ Tensor ids(const Shape& shape, int high) {
 }
 
 // Trains a small classifier of sequences; the layer in the middle differs.
-test::WeightValues trained(const std::function<Ref<Layer>()>& layer) {
+cohort::test::WeightValues trained(const std::function<Ref<Layer>()>& layer) {
   set_random_seed(5);
   Sequential model({layers::Embedding(10, 4, {.mask_zero = true}), layer(), layers::Dense(2)});
   model.compile({.optimizer = "adam",
                  .loss = losses::SparseCategoricalCrossentropy({.from_logits = true}),
                  .steps_per_execution = 2});
   model.fit(datasets::from_tensor_slices(ids({24, 5}, 10), ids({24}, 2)).batch(6), {.epochs = 2, .verbose = 0});
-  return test::values_of(model);
+  return cohort::test::values_of(model);
 }
 
 TEST(RecurrentOnACluster, OneWorkerHasTheSameWeights) {
@@ -35,7 +35,7 @@ TEST(RecurrentOnACluster, OneWorkerHasTheSameWeights) {
   };
   for (const auto& layer : kinds) {
     SCOPED_TRACE(layer()->class_name());
-    test::expect_same_weights_on_a_cluster([&] { return trained(layer); });
+    cohort::test::expect_same_weights_on_a_cluster([&] { return trained(layer); });
   }
 }
 

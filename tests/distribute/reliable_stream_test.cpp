@@ -130,7 +130,7 @@ TEST(ReliableStream, ReachesAServerThatComesBack) {
 }
 
 TEST(ReliableStream, OverlapsRequestsToSeveralTasks) {
-  test::FunctionService slow([](const Message&, Message&) { std::this_thread::sleep_for(100ms); });
+  rpc::test::FunctionService slow([](const Message&, Message&) { std::this_thread::sleep_for(100ms); });
   Listener a("127.0.0.1:0", slow, "ps:0"), b("127.0.0.1:0", slow, "ps:1");
   ReliableStream to_a(connect({"ps:0", a.address()}, {.transport = "grpc"}), 10s);
   ReliableStream to_b(connect({"ps:1", b.address()}, {.transport = "grpc"}), 10s);
@@ -145,7 +145,7 @@ TEST(ReliableStream, OverlapsRequestsToSeveralTasks) {
 }
 
 TEST(ReliableStream, IsCancelledWhileItWaitsForAServer) {
-  test::PeerProcess peer;
+  rpc::test::PeerProcess peer;
   auto connection = connect({"worker:1", peer.address()});
   ReliableStream stream(connection, 60s);
   Message request, reply;

@@ -26,7 +26,7 @@ Message with(int value) {
 }
 
 TEST(RepeatingStream, RepliesFindTheirRequestsWhateverHappensOnTheWay) {
-  test::FunctionService service(answer);
+  rpc::test::FunctionService service(answer);
   const Listener listener("127.0.0.1:0", service, kTask);
   for (const std::uint64_t seed : {1, 2, 3}) {
     auto counts = std::make_shared<FaultCounts>();
@@ -59,7 +59,7 @@ TEST(RepeatingStream, RepliesFindTheirRequestsWhateverHappensOnTheWay) {
 }
 
 TEST(RepeatingStream, ABrokenConnectionIsAnErrorAtOnce) {
-  test::FunctionService service(answer);
+  rpc::test::FunctionService service(answer);
   const Listener listener("127.0.0.1:0", service, kTask);
   RepeatingStream stream(connect({kTask, listener.address()}, {.wrap = fault_transport({.disconnect = 1.0})})->open());
   Message request = with(1), reply;

@@ -13,7 +13,7 @@
 namespace cohort::distribute {
 namespace {
 
-using test::error_of;
+using cohort::test::error_of;
 using testing::AllOf;
 using testing::HasSubstr;
 

@@ -38,7 +38,7 @@ void expect_same(const Tensor& a, const Tensor& b) {
 }
 
 TEST_P(TransportTest, GivesBackEveryFieldAndEveryType) {
-  test::EchoService service;
+  rpc::test::EchoService service;
   Listener listener("127.0.0.1:0", service, "worker:1");
   auto stream = connect_to(listener)->open();
   Message request, reply;
@@ -70,7 +70,7 @@ TEST_P(TransportTest, GivesBackEveryFieldAndEveryType) {
 }
 
 TEST_P(TransportTest, CarriesMessagesOfNoParts) {
-  test::EchoService service;
+  rpc::test::EchoService service;
   Listener listener("localhost:0", service, "worker:1");
   auto stream = connect_to(listener)->open();
   Message request, reply;
@@ -82,7 +82,7 @@ TEST_P(TransportTest, CarriesMessagesOfNoParts) {
 }
 
 TEST_P(TransportTest, CarriesPartsOfAnySize) {
-  test::EchoService service;
+  rpc::test::EchoService service;
   Listener listener("127.0.0.1:0", service, "worker:1");
   auto stream = connect_to(listener)->open();
   Message request, reply;
@@ -102,7 +102,7 @@ TEST_P(TransportTest, CarriesPartsOfAnySize) {
 }
 
 TEST_P(TransportTest, CarriesMetaLargerThanAChunk) {
-  test::EchoService service;
+  rpc::test::EchoService service;
   Listener listener("127.0.0.1:0", service, "worker:1");
   auto stream = connect_to(listener)->open();
   Message request, reply;
@@ -115,7 +115,7 @@ TEST_P(TransportTest, CarriesMetaLargerThanAChunk) {
 }
 
 TEST_P(TransportTest, KeepsWhatTheServiceThrew) {
-  test::FunctionService service([](const Message& request, Message&) {
+  rpc::test::FunctionService service([](const Message& request, Message&) {
     if (request.meta == "std") throw std::runtime_error("plain");
     throw Error(ErrorCode::OutOfRange, "Dense 'd': too far");
   });
@@ -142,7 +142,7 @@ TEST_P(TransportTest, KeepsWhatTheServiceThrew) {
 }
 
 TEST_P(TransportTest, AnswersRequestsInOrderWhileMoreAreSent) {
-  test::EchoService service;
+  rpc::test::EchoService service;
   Listener listener("127.0.0.1:0", service, "worker:1");
   auto stream = connect_to(listener)->open();
   // Far more than flow control lets through: both sides have to write and read at once.
@@ -164,7 +164,7 @@ TEST_P(TransportTest, AnswersRequestsInOrderWhileMoreAreSent) {
 }
 
 TEST_P(TransportTest, RefusesPartsThatCannotTravelAndGoesOn) {
-  test::EchoService service;
+  rpc::test::EchoService service;
   Listener listener("127.0.0.1:0", service, "worker:1");
   auto stream = connect_to(listener)->open();
   Message request, reply;
@@ -178,7 +178,7 @@ TEST_P(TransportTest, RefusesPartsThatCannotTravelAndGoesOn) {
 
 TEST_P(TransportTest, ServesManyStreamsAtOnce) {
   std::atomic<int> sum = 0;
-  test::FunctionService service([&](const Message& request, Message& reply) {
+  rpc::test::FunctionService service([&](const Message& request, Message& reply) {
     sum += request.parts[0].item<int>();
     reply.parts = request.parts;
   });
@@ -203,7 +203,7 @@ TEST_P(TransportTest, ServesManyStreamsAtOnce) {
 TEST_P(TransportTest, StopWaitsForWhatIsHandledAndTurnsTheRestAway) {
   std::promise<void> entered;
   std::atomic<bool> left = false;
-  test::FunctionService service([&](const Message&, Message&) {
+  rpc::test::FunctionService service([&](const Message&, Message&) {
     entered.set_value();
     std::this_thread::sleep_for(100ms);
     left = true;
@@ -239,7 +239,7 @@ TEST_P(TransportTest, StopWaitsForWhatIsHandledAndTurnsTheRestAway) {
 TEST_P(TransportTest, CancelEndsAWait) {
   std::promise<void> entered;
   std::promise<void> release;
-  test::FunctionService service([&](const Message&, Message&) {
+  rpc::test::FunctionService service([&](const Message&, Message&) {
     entered.set_value();
     release.get_future().wait();
   });
@@ -264,7 +264,7 @@ TEST_P(TransportTest, CancelEndsAWait) {
 }
 
 TEST(Transport, FindsServersOfThisProcessByItself) {
-  test::EchoService service;
+  rpc::test::EchoService service;
   Listener listener("127.0.0.1:0", service, "ps:0");
   EXPECT_STREQ(connect({"ps:0", listener.address()})->transport(), "in process");
   std::string by_name = listener.address();

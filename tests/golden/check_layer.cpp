@@ -9,8 +9,6 @@
 namespace cohort::golden {
 namespace {
 
-std::string numbered(const char* group, std::size_t i) { return std::string(group) + "/" + std::to_string(i); }
-
 // What a layer is called with, put together from the tensors of a case.
 struct Call {
   std::vector<Tensor> tensors;  // in the order of inputs/i

@@ -3,11 +3,7 @@
 #include "tests/golden/checks.h"
 
 namespace cohort::golden {
-namespace {
-
-std::string numbered(const char* group, std::size_t i) { return std::string(group) + "/" + std::to_string(i); }
-
-}  // namespace
+namespace {}  // namespace
 
 void check_optimizer(Case& checked) {
   const auto optimizer = make_object<Optimizer>(checked);

@@ -8,8 +8,6 @@
 namespace cohort::golden {
 namespace {
 
-std::string numbered(const char* group, std::size_t i) { return std::string(group) + "/" + std::to_string(i); }
-
 // Data of a case: one tensor, a list or a dict, as `structure` says.
 Element given_tree(Case& checked, const std::string& name) {
   const Json structure = checked.json("structure");

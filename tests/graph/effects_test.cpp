@@ -10,14 +10,11 @@
 #include "cohort/ops/reduce.h"
 #include "cohort/optimizers/optimizers.h"
 #include "cohort/variables/variable.h"
+#include "tests/support/vector.h"
 
 // Reads and writes of variables happen in the order of the program, whatever the passes make of it.
 namespace cohort {
 namespace {
-
-Tensor vector(std::initializer_list<float> values) {
-  return Tensor::of<float>(values, {static_cast<std::int64_t>(values.size())});
-}
 
 std::vector<float> values(const Tensor& tensor) { return tensor.to_vector<float>(); }
 

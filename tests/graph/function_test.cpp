@@ -10,13 +10,10 @@
 #include "cohort/ops/math.h"
 #include "cohort/ops/reduce.h"
 #include "cohort/variables/variable.h"
+#include "tests/support/vector.h"
 
 namespace cohort {
 namespace {
-
-Tensor vector(std::initializer_list<float> values) {
-  return Tensor::of<float>(values, {static_cast<std::int64_t>(values.size())});
-}
 
 TEST(Function, TracesOncePerSignatureAndRelaxesAxesThatVary) {
   int runs = 0;

@@ -13,6 +13,7 @@
 #include "cohort/ops/random_ops.h"
 #include "cohort/ops/reduce.h"
 #include "tests/graph/simulated_cluster.h"
+#include "tests/support/vector.h"
 
 namespace cohort {
 namespace {
@@ -26,10 +27,6 @@ using testing::on_server;
 using testing::SimulatedCluster;
 using testing::WholeRun;
 using Counts = std::vector<std::size_t>;
-
-Tensor vector(std::initializer_list<float> values) {
-  return Tensor::of<float>(values, {static_cast<std::int64_t>(values.size())});
-}
 
 TEST(Partition, AFunctionThatOnlyReadsHasNoRounds) {
   Variable a(vector({1, 2}), {.name = "a"}), b(vector({3, 4}), {.name = "b"});

@@ -2,21 +2,14 @@
 
 #include <gtest/gtest.h>
 
-#include <numeric>
-
 #include "cohort/graph/function.h"
 #include "cohort/ops/einsum.h"
 #include "cohort/ops/math.h"
+#include "tests/layers/counting.h"
 #include "tests/support/op_check.h"
 
 namespace cohort::layers {
 namespace {
-
-Tensor counting(const Shape& shape) {
-  std::vector<float> values(static_cast<std::size_t>(shape.num_elements()));
-  std::iota(values.begin(), values.end(), 0.0f);
-  return Tensor::of(values, shape);
-}
 
 // The layer's output with every weight counting from 0, beside einsum's plus the bias.
 void expect_einsum(const std::string& equation, const Shape& input, const Shape& output_shape, const char* bias_axes,

@@ -1,7 +1,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <numeric>
 #include <set>
 
 #include "cohort/graph/function.h"
@@ -14,16 +13,12 @@
 #include "cohort/layers/preprocessing/random_zoom.h"
 #include "cohort/layers/preprocessing/resizing.h"
 #include "cohort/saving/config_json.h"
+#include "tests/layers/counting.h"
 #include "tests/support/op_check.h"
 
 namespace cohort::layers {
 namespace {
 
-Tensor counting(const Shape& shape) {
-  std::vector<float> values(static_cast<std::size_t>(shape.num_elements()));
-  std::iota(values.begin(), values.end(), 0.0f);
-  return Tensor::of(values, shape);
-}
 const CallOptions kTraining = {.training = true};
 
 TEST(Resizing, KeepsTheTypeOfImages) {

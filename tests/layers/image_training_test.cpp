@@ -27,7 +27,7 @@
 namespace cohort::layers {
 namespace {
 
-Dataset images(std::int64_t count, std::int64_t batch) {
+Dataset small_images(std::int64_t count, std::int64_t batch) {
   return Dataset::make("tensor_slices", {},
                        {{"structure", "(**)"},
                         {"tensor_0", test::spread_tensor({count, 6, 7, 4}, -1, 1, float32).to_host()},
@@ -42,7 +42,7 @@ TEST(ImageTraining, AWarmStepAllocatesNothing) {
                     AveragePooling2D(2), GroupNormalization(2), GaussianNoise(0.1), AdaptiveMaxPooling2D(2),
                     AlphaDropout(0.1), RMSNormalization(), GlobalAveragePooling2D(), Dense(1)});
   model.compile({.optimizer = optimizers::Adam(1e-3), .loss = "mse"});
-  LocalRunner runner(model.train_program(), {.dataset = images(64, 8).repeat()}, {.steps_per_epoch = 1000});
+  LocalRunner runner(model.train_program(), {.dataset = small_images(64, 8).repeat()}, {.steps_per_epoch = 1000});
   runner.begin_epoch(0);
   runner.run(0, 1);
   const std::uint64_t before = test::allocations();
@@ -59,7 +59,7 @@ TEST(ImageTraining, LearnsInEveryPrecision) {
                       Dense(16, {.activation = "relu", .dtype = policy}), AveragePooling2D(2, {.dtype = policy}),
                       GlobalMaxPooling2D({.dtype = policy}), Dense(1)});
     model.compile({.optimizer = optimizers::Adam(1e-2), .loss = "mse"});
-    const History history = model.fit(images(32, 8), {.epochs = 60, .verbose = 0});
+    const History history = model.fit(small_images(32, 8), {.epochs = 60, .verbose = 0});
     EXPECT_LT(history["loss"].back(), 0.25 * history["loss"].front());
   }
 }

@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <numeric>
-
 #include "cohort/autodiff/tape.h"
 #include "cohort/core/random.h"
 #include "cohort/graph/function.h"
@@ -11,18 +9,13 @@
 #include "cohort/ops/reduce.h"
 #include "cohort/saving/config_json.h"
 #include "cohort/variables/initializers.h"
+#include "tests/layers/counting.h"
 #include "tests/support/op_check.h"
 
 namespace cohort::layers {
 namespace {
 
 Tensor floats(std::vector<float> values, const Shape& shape) { return Tensor::of(values, shape); }
-Tensor counting(const Shape& shape) {
-  std::vector<float> values(static_cast<std::size_t>(shape.num_elements()));
-  std::iota(values.begin(), values.end(), 0.0f);
-  return Tensor::of(values, shape);
-}
-
 TEST(Dense, ComputesAffineMapsOfAnyRank) {
   const Dense dense(2, {.activation = "relu", .kernel_initializer = initializers::Constant(0.5), .name = "mine"});
   const Tensor y = dense(floats({1, 2, 3, -4, 0, 0}, {2, 3}));

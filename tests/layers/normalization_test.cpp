@@ -1,7 +1,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <numeric>
 
 #include "cohort/autodiff/tape.h"
 #include "cohort/graph/function.h"
@@ -14,16 +13,11 @@
 #include "cohort/layers/normalization/spectral_normalization.h"
 #include "cohort/layers/normalization/unit_normalization.h"
 #include "cohort/model/regularizers.h"
+#include "tests/layers/counting.h"
 #include "tests/support/op_check.h"
 
 namespace cohort::layers {
 namespace {
-
-Tensor counting(const Shape& shape) {
-  std::vector<float> values(static_cast<std::size_t>(shape.num_elements()));
-  std::iota(values.begin(), values.end(), 0.0f);
-  return Tensor::of(values, shape);
-}
 
 TEST(BatchNormalization, FollowsTheStatisticsOfBatches) {
   const BatchNormalization norm({.momentum = 0.5, .epsilon = 0.0});

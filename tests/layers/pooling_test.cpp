@@ -1,21 +1,14 @@
 #include <gtest/gtest.h>
 
-#include <numeric>
-
 #include "cohort/layers/pooling/adaptive_pooling.h"
 #include "cohort/layers/pooling/average_pooling.h"
 #include "cohort/layers/pooling/global_pooling.h"
 #include "cohort/layers/pooling/max_pooling.h"
+#include "tests/layers/counting.h"
 #include "tests/support/op_check.h"
 
 namespace cohort::layers {
 namespace {
-
-Tensor counting(const Shape& shape) {
-  std::vector<float> values(static_cast<std::size_t>(shape.num_elements()));
-  std::iota(values.begin(), values.end(), 0.0f);
-  return Tensor::of(values, shape);
-}
 
 TEST(Pooling, StridesDefaultToTheWindow) {
   test::expect_tensor(MaxPooling1D()(counting({1, 5, 1})), float32, {1, 2, 1}, {1, 3});

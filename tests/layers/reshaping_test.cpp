@@ -1,21 +1,14 @@
 #include <gtest/gtest.h>
 
-#include <numeric>
-
 #include "cohort/layers/reshaping/cropping.h"
 #include "cohort/layers/reshaping/up_sampling.h"
 #include "cohort/layers/reshaping/zero_padding.h"
 #include "cohort/saving/config_json.h"
+#include "tests/layers/counting.h"
 #include "tests/support/op_check.h"
 
 namespace cohort::layers {
 namespace {
-
-Tensor counting(const Shape& shape) {
-  std::vector<float> values(static_cast<std::size_t>(shape.num_elements()));
-  std::iota(values.begin(), values.end(), 0.0f);
-  return Tensor::of(values, shape);
-}
 
 TEST(ZeroPadding, TakesANumberNumbersOrPairs) {
   EXPECT_EQ(ZeroPadding2D(2)(counting({1, 3, 4, 1})).shape(), Shape({1, 7, 8, 1}));

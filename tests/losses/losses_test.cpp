@@ -5,14 +5,13 @@
 #include "cohort/autodiff/tape.h"
 #include "cohort/ops/math.h"
 #include "cohort/saving/config_json.h"
+#include "tests/support/floats.h"
 #include "tests/support/op_check.h"
 
 // Expected numbers come from Keras 3.15.
 
 namespace cohort {
 namespace {
-
-Tensor floats(std::vector<float> values, const Shape& shape) { return Tensor::of(values, shape); }
 
 const Shape k2x2 = {2, 2};
 

@@ -4,14 +4,13 @@
 #include "cohort/ops/math.h"
 #include "cohort/ops/reduce.h"
 #include "cohort/saving/config_json.h"
+#include "tests/support/floats.h"
 #include "tests/support/op_check.h"
 
 // Numbers of these losses are compared with Keras's in the golden cases; here is what those cannot show.
 
 namespace cohort {
 namespace {
-
-Tensor floats(std::vector<float> values, const Shape& shape) { return Tensor::of(values, shape); }
 
 TEST(FocalLosses, AreCrossentropiesWithoutFocus) {
   const Tensor labels = floats({0, 1, 1, 0}, {2, 2}), chances = floats({0.1f, 0.8f, 0.6f, 0.3f}, {2, 2});

@@ -4,6 +4,7 @@
 
 #include "cohort/graph/function.h"
 #include "cohort/saving/config_json.h"
+#include "tests/support/floats.h"
 #include "tests/support/op_check.h"
 
 // Expected numbers come from Keras 3.15.
@@ -11,7 +12,6 @@
 namespace cohort {
 namespace {
 
-Tensor floats(std::vector<float> values, const Shape& shape) { return Tensor::of(values, shape); }
 float value(const Tensor& tensor) { return tensor.item<float>(); }
 
 const Shape k2x2 = {2, 2};

@@ -5,6 +5,7 @@
 #include "cohort/graph/function.h"
 #include "cohort/metrics/metrics.h"
 #include "cohort/ops/math.h"
+#include "tests/support/floats.h"
 #include "tests/support/op_check.h"
 
 // Numbers of these metrics are compared with Keras's in the golden cases; here is what those cannot show.
@@ -12,7 +13,6 @@
 namespace cohort {
 namespace {
 
-Tensor floats(std::vector<float> values, const Shape& shape) { return Tensor::of(values, shape); }
 const Tensor& labels() {
   static const Tensor values = floats({0, 1, 1, 0}, {4});
   return values;

@@ -53,8 +53,8 @@ class Recorder : public Callback {
   BatchHooks hooks_;
 };
 
-struct Line {
-  Line() : model({make<Linear>()}) {
+struct MeasuredLine {
+  MeasuredLine() : model({make<Linear>()}) {
     model.compile({.optimizer = optimizers::SGD(0.1), .loss = "mse", .metrics = {"mae"}});
   }
   Sequential model;
@@ -63,7 +63,7 @@ struct Line {
 // The order and the names are those of keras.callbacks in Keras 3.15.
 TEST(Callbacks, ComeInKerasOrder) {
   std::vector<std::string> lines;
-  Line line;
+  MeasuredLine line;
   line.model.fit(
       line_x(), line_y(),
       {.batch_size = 4, .epochs = 1, .verbose = 0, .validation_split = 0.3, .callbacks = {make<Recorder>(lines)}});
@@ -104,7 +104,7 @@ TEST(Callbacks, BatchHooksComeOncePerExecution) {
 
 TEST(Callbacks, MayDoWithoutBatchHooks) {
   std::vector<std::string> lines;
-  Line line;
+  MeasuredLine line;
   line.model.fit(line_x(), line_y(), {.verbose = 0, .callbacks = {make<Recorder>(lines, BatchHooks::None)}});
   EXPECT_EQ(lines,
             (std::vector<std::string>{"train_begin", "epoch_begin 0", "epoch_end 0: loss mae", "train_end: loss mae"}));
@@ -122,7 +122,7 @@ class StopAfter : public Callback {
 };
 
 TEST(Callbacks, StopTraining) {
-  Line line;
+  MeasuredLine line;
   const History history = line.model.fit(
       line_x(), line_y(), {.batch_size = 2, .epochs = 9, .verbose = 0, .callbacks = {make<StopAfter>(1)}});
   EXPECT_EQ(history.epoch().size(), 1u);
@@ -139,7 +139,7 @@ class Halve : public Callback {
 };
 
 TEST(Callbacks, AChangedRateReachesTheNextBatch) {
-  Line line;
+  MeasuredLine line;
   line.model.fit(line_x(), line_y(), {.batch_size = 5, .verbose = 0, .shuffle = false, .callbacks = {make<Halve>()}});
   testing_models::LineByHand hand;
   const std::vector<float> x = line_x().to_vector<float>(), y = line_y().to_vector<float>();
@@ -155,7 +155,7 @@ class AddToLogs : public Callback {
 };
 
 TEST(Callbacks, AddToTheHistory) {
-  Line line;
+  MeasuredLine line;
   const History history =
       line.model.fit(line_x(), line_y(), {.epochs = 2, .verbose = 0, .callbacks = {make<AddToLogs>()}});
   EXPECT_EQ(history["mine"], (std::vector<double>{7.0, 7.0}));

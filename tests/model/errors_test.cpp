@@ -26,10 +26,10 @@ void expect_error(ErrorCode code, std::initializer_list<const char*> parts, F ru
   }
 }
 
-struct Line {
-  Line() : model({make<Linear>()}) { model.compile({.optimizer = optimizers::SGD(0.1), .loss = "mse"}); }
+struct CompiledLine {
+  CompiledLine() : model({make<Linear>()}) { model.compile({.optimizer = optimizers::SGD(0.1), .loss = "mse"}); }
   // Still trains after what went wrong.
-  ~Line() {
+  ~CompiledLine() {
     const History history = model.fit(line_x(), line_y(), {.epochs = 2, .verbose = 0});
     EXPECT_LT(history["loss"][1], history["loss"][0]);
   }
@@ -44,7 +44,7 @@ TEST(Errors, FitBeforeCompile) {
 }
 
 TEST(Errors, DifferentNumbersOfSamples) {
-  Line line;
+  CompiledLine line;
   expect_error(ErrorCode::InvalidArgument, {"Model.fit: ", "x.shape=(10, 1)", "y.shape=(7, 1)"}, [&] {
     line.model.fit(line_x(), Tensor::full({7, 1}, 1.0), {.verbose = 0});
   });
@@ -53,7 +53,7 @@ TEST(Errors, DifferentNumbersOfSamples) {
 }
 
 TEST(Errors, EmptyData) {
-  Line line;
+  CompiledLine line;
   expect_error(ErrorCode::InvalidArgument, {"Model.fit: ", "at least one batch"}, [&] {
     line.model.fit(Tensor::full({0, 1}, 0.0), Tensor::full({0, 1}, 0.0), {.verbose = 0});
   });
@@ -61,7 +61,7 @@ TEST(Errors, EmptyData) {
 }
 
 TEST(Errors, WrongRankAndShape) {
-  Line line;
+  CompiledLine line;
   line.model.fit(line_x(), line_y(), {.verbose = 0});
   EXPECT_THROW(line.model.fit(Tensor::full({10, 4}, 1.0), line_y(), {.verbose = 0}), Error);
   EXPECT_THROW(line.model.fit(Tensor::full({10}, 1.0), line_y(), {.verbose = 0}), Error);
@@ -70,7 +70,7 @@ TEST(Errors, WrongRankAndShape) {
 }
 
 TEST(Errors, WrongType) {
-  Line line;
+  CompiledLine line;
   EXPECT_THROW(line.model.fit(Tensor::of_strings(std::vector<std::string>(10, "x"), {10, 1}), line_y(), {.verbose = 0}),
                Error);
 }
@@ -91,7 +91,7 @@ TEST(Errors, NoLoss) {
 }
 
 TEST(Errors, OptionsOutOfRange) {
-  Line line;
+  CompiledLine line;
   EXPECT_THROW(line.model.fit(line_x(), line_y(), {.batch_size = 0, .verbose = 0}), Error);
   EXPECT_THROW(line.model.fit(line_x(), line_y(), {.verbose = 3}), Error);
   EXPECT_THROW(line.model.fit(line_x(), line_y(), {.epochs = -1, .verbose = 0}), Error);
@@ -126,7 +126,7 @@ TEST(Errors, ReadingAValueInsideATrace) {
 }
 
 TEST(Errors, NotANumberInTheDataDoesNotStopTraining) {
-  Line line;
+  CompiledLine line;
   std::vector<float> x = line_x().to_vector<float>();
   x[3] = std::numeric_limits<float>::quiet_NaN();
   Sequential model({make<Linear>()});

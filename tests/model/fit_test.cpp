@@ -12,13 +12,13 @@ using testing_models::line_y;
 using testing_models::Linear;
 using testing_models::LineByHand;
 
-struct Line {
-  Line() : model({make<Linear>()}) {}
+struct PlainLine {
+  PlainLine() : model({make<Linear>()}) {}
   Sequential model;
 };
 
 TEST(Fit, EqualsGradientDescentByHand) {
-  Line line;
+  PlainLine line;
   line.model.compile({.optimizer = optimizers::SGD(0.1), .loss = "mse"});
   const History history =
       line.model.fit(line_x(), line_y(), {.batch_size = 4, .epochs = 3, .verbose = 0, .shuffle = false});
@@ -42,7 +42,7 @@ TEST(Fit, StepsPerExecutionChangesNothing) {
   std::vector<std::vector<float>> weights;
   std::vector<std::vector<double>> losses;
   for (std::int64_t steps : {1, 2, 3, 10}) {
-    Line line;
+    PlainLine line;
     line.model.compile({.optimizer = optimizers::SGD(0.1), .loss = "mse", .steps_per_execution = steps});
     losses.push_back(
         line.model.fit(line_x(), line_y(), {.batch_size = 3, .epochs = 4, .verbose = 0, .shuffle = false})["loss"]);
@@ -57,7 +57,7 @@ TEST(Fit, StepsPerExecutionChangesNothing) {
 TEST(Fit, EagerStepsGiveTheSameBits) {
   std::vector<std::vector<float>> weights;
   for (bool eager : {false, true}) {
-    Line line;
+    PlainLine line;
     line.model.compile({.optimizer = optimizers::Adam(0.1), .loss = "mse", .metrics = {"mae"}, .run_eagerly = eager});
     line.model.fit(line_x(), line_y(), {.batch_size = 4, .epochs = 3, .verbose = 0, .shuffle = false});
     weights.push_back(all_weights(line.model));
@@ -66,7 +66,7 @@ TEST(Fit, EagerStepsGiveTheSameBits) {
 }
 
 TEST(Fit, ValidatesOnTheLastPart) {
-  Line line;
+  PlainLine line;
   line.model.compile({.optimizer = optimizers::SGD(0.1), .loss = "mse", .metrics = {"mae"}});
   const History history = line.model.fit(
       line_x(), line_y(),
@@ -94,7 +94,7 @@ TEST(Fit, WeighsSamplesAndClasses) {
   }
   const Tensor targets = Tensor::of(y, {10, 1});
   for (bool by_class : {false, true}) {
-    Line line;
+    PlainLine line;
     line.model.compile({.optimizer = optimizers::SGD(0.1), .loss = "mse"});
     FitOptions options{.batch_size = 5, .epochs = 2, .verbose = 0, .shuffle = false};
     if (by_class) {
@@ -109,7 +109,7 @@ TEST(Fit, WeighsSamplesAndClasses) {
 }
 
 TEST(Fit, BeginsAtTheInitialEpoch) {
-  Line line;
+  PlainLine line;
   line.model.compile({.optimizer = "sgd", .loss = "mse"});
   const History history = line.model.fit(line_x(), line_y(), {.epochs = 5, .verbose = 0, .initial_epoch = 3});
   EXPECT_EQ(history.epoch(), (std::vector<std::int64_t>{3, 4}));
@@ -118,7 +118,7 @@ TEST(Fit, BeginsAtTheInitialEpoch) {
 TEST(Fit, GoesOnInTheDataWithStepsPerEpoch) {
   const Dataset data = Dataset::make(
       "tensor_slices", {}, {{"structure", "(**)"}, {"tensor_0", line_x().to_host()}, {"tensor_1", line_y().to_host()}});
-  Line line, whole;
+  PlainLine line, whole;
   line.model.compile({.optimizer = optimizers::SGD(0.1), .loss = "mse"});
   whole.model.compile({.optimizer = optimizers::SGD(0.1), .loss = "mse"});
   line.model.fit(data.batch(2).repeat(), {.epochs = 5, .verbose = 0, .steps_per_epoch = 3});
@@ -135,7 +135,7 @@ TEST(Fit, TakesADatasetCreator) {
                          {{"structure", "(**)"}, {"tensor_0", line_x().to_host()}, {"tensor_1", y.to_host()}})
         .batch(context.get_per_replica_batch_size(5));
   });
-  Line line, plain;
+  PlainLine line, plain;
   line.model.compile({.optimizer = optimizers::SGD(0.1), .loss = "mse"});
   plain.model.compile({.optimizer = optimizers::SGD(0.1), .loss = "mse"});
   line.model.fit(creator, {.epochs = 2, .verbose = 0, .class_weight = {{1, 3.0}}});
@@ -146,7 +146,7 @@ TEST(Fit, TakesADatasetCreator) {
 }
 
 TEST(Fit, OneBatchAtATime) {
-  Line line, fitted;
+  PlainLine line, fitted;
   line.model.compile({.optimizer = optimizers::SGD(0.1), .loss = "mse", .metrics = {"mae"}});
   fitted.model.compile({.optimizer = optimizers::SGD(0.1), .loss = "mse", .metrics = {"mae"}});
   Logs logs;
@@ -164,7 +164,7 @@ TEST(Fit, OneBatchAtATime) {
 }
 
 TEST(Predict, JoinsBatches) {
-  Line line;
+  PlainLine line;
   line.model.compile({.optimizer = "sgd", .loss = "mse"});
   line.model.fit(line_x(), line_y(), {.epochs = 2, .verbose = 0});
   const Tensor direct = line.model(line_x());

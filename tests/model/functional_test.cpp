@@ -21,8 +21,8 @@ class Join : public Layer {
 };
 
 // Keras's example of a graph with a shared layer, two inputs and two outputs.
-struct Net {
-  Net() {
+struct TwoInputNet {
+  TwoInputNet() {
     reset_layer_names();
     SymbolicTensor a = Input({4}, {.name = "a"}), b = Input({2});
     auto shared = make<Linear>(3, "ones");
@@ -38,7 +38,7 @@ struct Net {
 };
 
 TEST(Functional, RunsAGraphOfLayers) {
-  Net net;
+  TwoInputNet net;
   const Tensor a = Tensor::full({2, 4}, 1.0), b = Tensor::full({2, 2}, 1.0);
   const Element out = net.model->apply(Element::tuple({a, b}), {});
   ASSERT_EQ(out.size(), 2u);
@@ -50,14 +50,14 @@ TEST(Functional, RunsAGraphOfLayers) {
 }
 
 TEST(Functional, OrdersLayersAsKeras) {
-  Net net;
+  TwoInputNet net;
   std::vector<std::string> names;
   for (const Ref<Layer>& layer : net.model->layers()) names.push_back(layer->name());
   EXPECT_EQ(names, (std::vector<std::string>{"a", "linear", "linear_1", "input_layer", "join", "p", "q"}));
 }
 
 TEST(Functional, TrainsSeveralOutputs) {
-  Net net;
+  TwoInputNet net;
   net.model->compile({.optimizer = optimizers::SGD(1e-4),
                       .loss = {{"p", "mse"}, {"q", "mae"}},
                       .loss_weights = {{"p", 1.0}, {"q", 0.5}},
@@ -82,7 +82,7 @@ TEST(Functional, AListOfMetricsIsOneForEachOutput) {
   const Tensor a = Tensor::full({6, 4}, 0.1), b = Tensor::full({6, 2}, 0.1);
   const Tensor p = Tensor::full({6, 1}, 1.0), q = Tensor::full({6, 2}, 2.0);
   const auto figures = [&](const MetricsArgument& metrics, const MetricsArgument& weighted) {
-    Net net;
+    TwoInputNet net;
     net.model->compile({.optimizer = "sgd", .loss = {"mse", "mae"}, .metrics = metrics, .weighted_metrics = weighted});
     std::vector<std::string> names;
     for (const auto& [name, value] : net.model->evaluate({a, b}, {p, q}, {.verbose = 0})) names.push_back(name);
@@ -117,7 +117,7 @@ TEST(Functional, OneOutputTakesMetricsHoweverNested) {
 }
 
 TEST(Functional, TakesFeaturesFromTheMiddle) {
-  Net net;
+  TwoInputNet net;
   const Ref<Layer> first = net.model->get_layer("linear");
   Model features(net.model->functional()->inputs(), first->output());
   const Element out = features.apply(Element::tuple({Tensor::full({2, 4}, 1.0), Tensor::full({2, 2}, 1.0)}), {});

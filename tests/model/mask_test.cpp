@@ -32,7 +32,7 @@ using ::testing::HasSubstr;
 
 Tensor batch() { return Tensor::of<float>({1, 2, 3, -1, 0, 0, 0.5, 1, 0, 0, 0, 0}, {2, 3, 2}); }
 Tensor other_batch() { return Tensor::of<float>({0, 0, 1, 1, 2, 1, 0, 0, 0, 0, 1, 3}, {2, 3, 2}); }
-Tensor targets() { return Tensor::of<float>({1, 2, 3, 4, 5, 6}, {2, 3, 1}); }
+Tensor masked_targets() { return Tensor::of<float>({1, 2, 3, 4, 5, 6}, {2, 3, 1}); }
 Tensor step_weights() { return Tensor::of<float>({2, 0.5, 1, 3, 1, 1}, {2, 3}); }
 Tensor steps_of(std::initializer_list<bool> steps) { return Tensor::of<bool>(steps, {2, 3}); }
 
@@ -60,17 +60,17 @@ TEST_P(Masks, ReachLossAndMetricsOfASequential) {
                  .metrics = {"mae", metrics::RootMeanSquaredError({.name = "rmse"})},
                  .weighted_metrics = {"mse"},
                  .run_eagerly = GetParam()});
-  const Logs plain = model.evaluate(batch(), targets(), {.verbose = 0});
+  const Logs plain = model.evaluate(batch(), masked_targets(), {.verbose = 0});
   EXPECT_NEAR(plain.at("loss"), 2.4375, 1e-6);
   EXPECT_NEAR(plain.at("mae"), 1.25, 1e-6);
   EXPECT_NEAR(plain.at("mse"), 2.4375, 1e-6);
   EXPECT_NEAR(plain.at("rmse"), 2.9527530, 1e-6);  // in Keras this one looks at no mask
-  const Logs weighted = model.evaluate(batch(), targets(), {.verbose = 0, .sample_weight = step_weights()});
+  const Logs weighted = model.evaluate(batch(), masked_targets(), {.verbose = 0, .sample_weight = step_weights()});
   EXPECT_NEAR(weighted.at("loss"), 6.5625, 1e-6);
   EXPECT_NEAR(weighted.at("mae"), 1.25, 1e-6);
   EXPECT_NEAR(weighted.at("mse"), 3.5795455, 1e-6);
   // m.fit(x, y) with SGD(0.1); m.get_weights()
-  model.fit(batch(), targets(), {.verbose = 0});
+  model.fit(batch(), masked_targets(), {.verbose = 0});
   EXPECT_THAT(testing_models::all_weights(model),
               ElementsAre(::testing::FloatEq(0.475f), ::testing::FloatEq(0.45f), ::testing::FloatEq(1.05f)));
 }
@@ -79,8 +79,9 @@ TEST_P(Masks, FollowTheLossesReduction) {
   const auto losses_of = [](const char* reduction) {
     Sequential model({Masking(), dense()});
     model.compile({.loss = losses::MeanSquaredError({.reduction = reduction}), .run_eagerly = GetParam()});
-    return std::pair(model.evaluate(batch(), targets(), {.verbose = 0}).at("loss"),
-                     model.evaluate(batch(), targets(), {.verbose = 0, .sample_weight = step_weights()}).at("loss"));
+    return std::pair(
+        model.evaluate(batch(), masked_targets(), {.verbose = 0}).at("loss"),
+        model.evaluate(batch(), masked_targets(), {.verbose = 0, .sample_weight = step_weights()}).at("loss"));
   };
   EXPECT_NEAR(losses_of("sum").first, 7.3125, 1e-5);
   EXPECT_NEAR(losses_of("sum").second, 19.6875, 1e-5);
@@ -99,10 +100,10 @@ TEST_P(Masks, AreMergedInAFunctionalModel) {
     const Logs logs = model.evaluate({batch(), other_batch()}, y, {.verbose = 0});
     return std::pair(logs.at("loss"), logs.at("mae"));
   };
-  const auto both = evaluated(Add()({masked_a, masked_b}), targets());  // dense()(Add()([ma, mb]))
+  const auto both = evaluated(Add()({masked_a, masked_b}), masked_targets());  // dense()(Add()([ma, mb]))
   EXPECT_NEAR(both.first, 3.5125, 1e-6);
   EXPECT_NEAR(both.second, 1.65, 1e-6);
-  const auto one = evaluated(Add()({masked_a, b}), targets());  // dense()(Add()([ma, ib])): no mask
+  const auto one = evaluated(Add()({masked_a, b}), masked_targets());  // dense()(Add()([ma, ib])): no mask
   EXPECT_NEAR(one.first, 5.59375, 1e-6);
   EXPECT_NEAR(one.second, 2.0416665, 1e-6);
   // dense()(Concatenate(axis=1)([ma, ib])) with np.concatenate([y, y + 1], 1)
@@ -121,7 +122,7 @@ TEST_P(Masks, BelongToOneOutputEach) {
   second->set_name("second");
   Model model({a, b}, {first(Add()({masked_a, masked_b})), second(Add()({masked_a, b}))});
   model.compile({.loss = {{"first", "mse"}, {"second", "mae"}}, .run_eagerly = GetParam()});
-  const Logs logs = model.evaluate({batch(), other_batch()}, {targets(), targets()}, {.verbose = 0});
+  const Logs logs = model.evaluate({batch(), other_batch()}, {masked_targets(), masked_targets()}, {.verbose = 0});
   EXPECT_NEAR(logs.at("first_loss"), 3.5125, 1e-6);
   EXPECT_NEAR(logs.at("second_loss"), 2.0416667, 1e-6);
   EXPECT_NEAR(logs.at("loss"), 5.5541668, 1e-6);
@@ -140,12 +141,12 @@ class InCode : public Model {
 TEST_P(Masks, PassThroughModelsInCodeAndInsideEachOther) {
   InCode in_code;
   in_code.compile({.loss = "mse", .metrics = {"mae"}, .run_eagerly = GetParam()});
-  const Logs logs = in_code.evaluate(batch(), targets(), {.verbose = 0});
+  const Logs logs = in_code.evaluate(batch(), masked_targets(), {.verbose = 0});
   EXPECT_NEAR(logs.at("loss"), 2.4375, 1e-6);
   EXPECT_NEAR(logs.at("mae"), 1.25, 1e-6);
   Sequential nested({make<Sequential>({Masking()}), dense()});
   nested.compile({.loss = "mse", .run_eagerly = GetParam()});
-  EXPECT_NEAR(nested.evaluate(batch(), targets(), {.verbose = 0}).at("loss"), 2.4375, 1e-6);
+  EXPECT_NEAR(nested.evaluate(batch(), masked_targets(), {.verbose = 0}).at("loss"), 2.4375, 1e-6);
 }
 
 // keras.Sequential([keras.Input((3, 2)), Masking()]) on np.array([[1, 0, 1], [0, 1, 1]])
@@ -167,8 +168,8 @@ TEST_P(Masks, KeepMaskedStepsOutOfTheGradient) {
     model.fit(batch(), y, {.epochs = 3, .verbose = 0});
     return testing_models::all_weights(model);
   };
-  EXPECT_EQ(trained(targets()), trained(Tensor::of<float>({1, 2, -50, 4, 1e6, 7}, {2, 3, 1})));
-  EXPECT_NE(trained(targets()), trained(Tensor::of<float>({1, -2, 3, 4, 5, 6}, {2, 3, 1})));
+  EXPECT_EQ(trained(masked_targets()), trained(Tensor::of<float>({1, 2, -50, 4, 1e6, 7}, {2, 3, 1})));
+  EXPECT_NE(trained(masked_targets()), trained(Tensor::of<float>({1, -2, 3, 4, 5, 6}, {2, 3, 1})));
 }
 
 TEST(MasksOfTapes, ReachALossComputedByHand) {
@@ -177,7 +178,7 @@ TEST(MasksOfTapes, ReachALossComputedByHand) {
   const Tensor x = batch();
   GradientTape tape;
   tape.watch(x);
-  const Tensor value = loss(targets(), model(x));
+  const Tensor value = loss(masked_targets(), model(x));
   EXPECT_NEAR(value.item<float>(), 2.4375, 1e-6);
   const std::vector<float> dx = tape.gradient(value, x).to_vector<float>();
   for (std::size_t step : {2, 4, 5}) {
@@ -281,7 +282,9 @@ TEST(MasksOfInputs, OfTheWrongShapeAreRefused) {
 
   Sequential weighted({Masking(), dense()});
   weighted.compile({.loss = "mse"});
-  const auto fit = [&](const Tensor& weights) { weighted.fit(x, targets(), {.verbose = 0, .sample_weight = weights}); };
+  const auto fit = [&](const Tensor& weights) {
+    weighted.fit(x, masked_targets(), {.verbose = 0, .sample_weight = weights});
+  };
   EXPECT_THAT(error_of([&] { fit(Tensor::full({2}, 1.0)); }),
               AllOf(HasSubstr("sample_weight.shape=(None,)"), HasSubstr("(batch, 1)")));
   EXPECT_NO_THROW(fit(Tensor::full({2, 1}, 1.0)));

@@ -29,12 +29,12 @@ Dataset mapped(const Dataset& data, std::int64_t calls) {
   return data.map([](Tensor x, Tensor y) { return std::tuple(x * 0.5, y); }, {.num_parallel_calls = calls});
 }
 
-struct Input {
+struct FedInput {
   const char* name;
   Dataset (*make)();
 };
 
-const Input kInputs[] = {
+const FedInput kInputs[] = {
     {"read_as_they_come", [] { return rows(640, 10, 1).shuffle(640).batch(64); }},
     {"prefetched", [] { return batches(); }},
     {"prefetched_far_ahead", [] { return rows(640, 10, 1).shuffle(640).batch(64).prefetch(50); }},
@@ -45,7 +45,7 @@ const Input kInputs[] = {
     {"mapped_one_by_one", [] { return mapped(rows(640, 10, 1).shuffle(640), 8).batch(64).prefetch(2); }},
 };
 
-class SteadyState : public testing::TestWithParam<Input> {
+class SteadyState : public testing::TestWithParam<FedInput> {
  protected:
   void SetUp() override {
     if (!test::allocations_are_counted()) GTEST_SKIP() << "a sanitizer owns the heap";

@@ -9,10 +9,12 @@ namespace {
 
 using testing_models::Linear;
 
+namespace printed_as {
 class Dense : public Linear {
  public:
   using Linear::Linear;
 };
+}  // namespace printed_as
 
 // As Keras 3.15 prints it on a terminal of 100 columns.
 constexpr const char* kBuilt =
@@ -31,7 +33,8 @@ constexpr const char* kBuilt =
 
 TEST(Summary, OfASequential) {
   reset_layer_names();
-  Sequential model({Ref<Layer>(std::make_shared<InputLayer>(Shape{4})), make<Dense>(300), make<Dense>(1)});
+  Sequential model(
+      {Ref<Layer>(std::make_shared<InputLayer>(Shape{4})), make<printed_as::Dense>(300), make<printed_as::Dense>(1)});
   EXPECT_EQ(model.summary_text({.line_length = 88}), kBuilt);
   model.compile({.optimizer = optimizers::SGD(0.1), .loss = "mse"});
   model.fit(Tensor::full({2, 4}, 1.0), Tensor::full({2, 1}, 1.0), {.verbose = 0});
@@ -41,18 +44,20 @@ TEST(Summary, OfASequential) {
 
 TEST(Summary, OfWhatIsNotBuilt) {
   reset_layer_names();
-  Sequential model({make<Dense>(3)});
+  Sequential model({make<printed_as::Dense>(3)});
   const std::string text = model.summary_text({.line_length = 88});
   EXPECT_NE(text.find("│ dense (Dense)                        │ ?                           │     0 (unbuilt) │"),
             std::string::npos)
       << text;
 }
 
+namespace printed_as {
 class Concatenate : public Layer {
  public:
   void build_many(const std::vector<Shape>&) override {}
   Tensor call_many(const Tensors& inputs, const CallContext&) override { return inputs[0] + inputs[1]; }
 };
+}  // namespace printed_as
 
 constexpr const char* kConnected =
     R"(Model: "functional"
@@ -79,10 +84,10 @@ constexpr const char* kConnected =
 TEST(Summary, ShowsConnections) {
   reset_layer_names();
   SymbolicTensor a = Input({4}, {.name = "inp"}), b = Input({3}, {.name = "second"});
-  SymbolicTensor x = make<Dense>(3)(a);
-  auto shared = make<Dense>(3);
+  SymbolicTensor x = make<printed_as::Dense>(3)(a);
+  auto shared = make<printed_as::Dense>(3);
   x = shared(shared(x));
-  Model model({a, b}, make<Concatenate>()({x, b}));
+  Model model({a, b}, make<printed_as::Concatenate>()({x, b}));
   EXPECT_EQ(model.summary_text({.line_length = 96}), kConnected);
 }
 

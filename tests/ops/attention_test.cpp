@@ -16,18 +16,18 @@ namespace {
 
 using namespace ops;
 
-struct Sizes {
+struct AttentionSizes {
   std::int64_t batch = 2, steps = 3, heads = 4, keys = 5, key_heads = 2, size = 3, value_size = 2;
 };
 
-Tensors operands(const Sizes& s, DType dtype = float64) {
+Tensors operands(const AttentionSizes& s, DType dtype = float64) {
   return {spread_tensor({s.batch, s.steps, s.heads, s.size}, -2, 2, dtype, 1),
           spread_tensor({s.batch, s.keys, s.key_heads, s.size}, -2, 2, dtype, 2),
           spread_tensor({s.batch, s.keys, s.key_heads, s.value_size}, -2, 2, dtype, 3)};
 }
 
 // Keys 1 and 4 are hidden from all, and the first step of the first sample sees none.
-Tensor some_mask(const Sizes& s) {
+Tensor some_mask(const AttentionSizes& s) {
   std::vector<double> values;
   for (std::int64_t b = 0; b < s.batch; ++b) {
     for (std::int64_t t = 0; t < s.steps; ++t) {
@@ -82,7 +82,7 @@ std::vector<double> plain_attention(const Tensors& x, const AttentionOptions& op
   return result;
 }
 
-std::vector<AttentionOptions> all_options(const Sizes& s) {
+std::vector<AttentionOptions> all_options(const AttentionSizes& s) {
   return {{},
           {.is_causal = true},
           {.sliding_window = 2},
@@ -93,7 +93,7 @@ std::vector<AttentionOptions> all_options(const Sizes& s) {
 }
 
 COHORT_OP_REFERENCE(DotProductAttention, every_option, kFloats) {
-  const Sizes sizes;
+  const AttentionSizes sizes;
   const Tensors x = operands(sizes, dtype);
   for (AttentionOptions options : all_options(sizes)) {
     options.scale = 0.7;
@@ -102,7 +102,8 @@ COHORT_OP_REFERENCE(DotProductAttention, every_option, kFloats) {
   }
 }
 TEST(DotProductAttention, many_steps) {
-  const Sizes sizes{.batch = 1, .steps = 150, .heads = 2, .keys = 150, .key_heads = 1, .size = 8, .value_size = 5};
+  const AttentionSizes sizes{
+      .batch = 1, .steps = 150, .heads = 2, .keys = 150, .key_heads = 1, .size = 8, .value_size = 5};
   const Tensors x = operands(sizes, float32);
   for (const AttentionOptions& options : all_options(sizes)) {
     expect_values(dot_product_attention(x[0], x[1], x[2], options), plain_attention(x, options, 1 / std::sqrt(8.0)),
@@ -110,7 +111,7 @@ TEST(DotProductAttention, many_steps) {
   }
 }
 COHORT_OP_GRADIENT(DotProductAttention, every_option) {
-  const Sizes sizes;
+  const AttentionSizes sizes;
   for (AttentionOptions options : all_options(sizes)) {
     check_gradient([&](const Tensors& x) { return dot_product_attention(x[0], x[1], x[2], options); }, operands(sizes));
   }
@@ -119,14 +120,15 @@ COHORT_OP_GRADIENT(DotProductAttention, every_option) {
                  {.unknown_batch = false});
 }
 TEST(DotProductAttention, many_steps_gradient) {
-  const Sizes sizes{.batch = 1, .steps = 70, .heads = 2, .keys = 70, .key_heads = 1, .size = 1, .value_size = 1};
+  const AttentionSizes sizes{
+      .batch = 1, .steps = 70, .heads = 2, .keys = 70, .key_heads = 1, .size = 1, .value_size = 1};
   check_gradient([&](const Tensors& x) { return dot_product_attention(x[0], x[1], x[2], {.is_causal = true}); },
                  operands(sizes), {.second_order = false});
 }
 
 // Dropout and masks choose what the ops one by one choose.
 TEST(DotProductAttention, drops_what_dropout_drops) {
-  const Sizes sizes{.steps = 5, .heads = 2, .key_heads = 2};
+  const AttentionSizes sizes{.steps = 5, .heads = 2, .key_heads = 2};
   const Tensors x = operands(sizes);
   const Tensor weights = softmax(einsum("btnh,bsnh->bnts", {x[0], x[1]}) * 0.5, -1);
   const Tensor expected = einsum("bnts,bsnv->btnv", {dropout(weights, 0.3, 11), x[2]});
@@ -147,13 +149,14 @@ COHORT_OP_REFERENCE(DotProductAttentionGrad, of_the_values, kFloats) {
 }
 // Its gradient is checked as the second order of the attention's.
 COHORT_OP_GRADIENT(DotProductAttentionGrad, second_order) {
-  const Sizes sizes{.batch = 1, .steps = 2, .keys = 2};
+  const AttentionSizes sizes{.batch = 1, .steps = 2, .keys = 2};
   check_gradient([&](const Tensors& x) { return dot_product_attention(x[0], x[1], x[2], {.mask = some_mask(sizes)}); },
                  operands(sizes), {.second_order = true});
 }
 
 TEST(DotProductAttention, the_same_bits_on_any_number_of_threads) {
-  const Sizes sizes{.batch = 3, .steps = 20, .heads = 4, .keys = 20, .key_heads = 4, .size = 16, .value_size = 16};
+  const AttentionSizes sizes{
+      .batch = 3, .steps = 20, .heads = 4, .keys = 20, .key_heads = 4, .size = 16, .value_size = 16};
   const Tensors x = operands(sizes, float32);
   const auto compute = [&] { return dot_product_attention(x[0], x[1], x[2], {.dropout = 0.2}).to_vector<float>(); };
   const int threads = ThreadPool::instance().threads();

@@ -13,8 +13,6 @@ using namespace ops;
 using Sizes = std::vector<std::int64_t>;
 using Values = std::vector<double>;
 
-Tensor spread(const Shape& shape, unsigned seed = 1) { return spread_tensor(shape, -1, 1, float64, seed); }
-
 std::int64_t axis_or_one(const Shape& shape, int axis, int spatial) {
   return axis < 3 - spatial ? 1 : shape[axis - (3 - spatial)];
 }

@@ -11,8 +11,6 @@ namespace {
 
 using namespace ops;
 
-Tensor spread(const Shape& shape, unsigned seed = 1) { return spread_tensor(shape, -1, 1, float64, seed); }
-
 void expect_same(const Tensor& got, const Tensor& want) {
   EXPECT_EQ(got.shape(), want.shape());
   expect_values(got, want.to_vector<double>(), 1e-12);

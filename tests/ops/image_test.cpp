@@ -10,7 +10,6 @@ namespace {
 
 using namespace ops;
 
-Tensor spread(const Shape& shape, unsigned seed = 1) { return spread_tensor(shape, -1, 1, float64, seed); }
 const std::vector<std::string> kInterpolations = {"nearest", "bilinear", "bicubic", "lanczos3", "lanczos5", "area"};
 
 COHORT_OP_REFERENCE(Resize, up_and_down, kFloats) {

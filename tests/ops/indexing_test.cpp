@@ -10,7 +10,6 @@ namespace {
 
 using namespace ops;
 
-Tensor spread(const Shape& shape, unsigned seed = 1) { return spread_tensor(shape, -1, 1, float64, seed); }
 Tensor indices_of(const std::vector<double>& values, const Shape& shape, DType dtype = int32) {
   return tensor_of(values, shape, dtype);
 }

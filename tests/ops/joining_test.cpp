@@ -9,8 +9,6 @@ namespace {
 
 using namespace ops;
 
-Tensor spread(const Shape& shape, unsigned seed) { return spread_tensor(shape, -1, 1, float64, seed); }
-
 COHORT_OP_REFERENCE(Concat, along_both_axes, kAllTypes) {
   const Tensor a = counted({2, 2}, dtype), b = counted({2, 1}, dtype);
   expect_counted(concatenate({a, a}, 0), dtype, {4, 2}, {0, 1, 2, 3, 0, 1, 2, 3});

@@ -11,8 +11,6 @@ namespace {
 
 using namespace ops;
 
-Tensor spread(const Shape& shape, unsigned seed = 1) { return spread_tensor(shape, -1, 1, float64, seed); }
-
 // The product of two matrices, computed plainly.
 std::vector<double> plain_product(const std::vector<double>& a, const std::vector<double>& b, std::int64_t m,
                                   std::int64_t n, std::int64_t k, bool ta, bool tb) {

@@ -14,7 +14,7 @@ namespace {
 
 using namespace ops;
 
-Tensor spread(const Shape& shape, unsigned seed = 1) { return spread_tensor(shape, -2, 2, float64, seed); }
+Tensor wide_spread(const Shape& shape, unsigned seed = 1) { return spread_tensor(shape, -2, 2, float64, seed); }
 
 std::vector<double> plain_softmax(const std::vector<double>& row) {
   double total = 0;
@@ -35,8 +35,8 @@ TEST(Softmax, long_rows) {
   expect_values(softmax(tensor_of(row, {1003}, float32)), plain_softmax(row), 1e-6);
 }
 COHORT_OP_GRADIENT(Softmax, both_axes) {
-  check_gradient([](const Tensors& x) { return softmax(x[0]); }, {spread({2, 3})});
-  check_gradient([](const Tensors& x) { return softmax(x[0], 0); }, {spread({3, 2})});
+  check_gradient([](const Tensors& x) { return softmax(x[0]); }, {wide_spread({2, 3})});
+  check_gradient([](const Tensors& x) { return softmax(x[0], 0); }, {wide_spread({3, 2})});
 }
 COHORT_OP_REFERENCE(LogSoftmax, any_axis, kFloats) {
   const std::vector<double> row = {0.5, -1, 2};
@@ -46,7 +46,7 @@ COHORT_OP_REFERENCE(LogSoftmax, any_axis, kFloats) {
   expect_tensor(log_softmax(tensor_of(row, {3, 1}, dtype), 0), dtype, {3, 1}, want);
 }
 COHORT_OP_GRADIENT(LogSoftmax, last_axis) {
-  check_gradient([](const Tensors& x) { return log_softmax(x[0]); }, {spread({2, 3})});
+  check_gradient([](const Tensors& x) { return log_softmax(x[0]); }, {wide_spread({2, 3})});
 }
 TEST(Softmax, refuses_integers) {
   expect_error([] { softmax(tensor_of({1, 2}, {2}, int32)); }, {"Softmax:", "floating", "int32"});
@@ -60,7 +60,7 @@ COHORT_OP_REFERENCE(SoftmaxCrossEntropy, dense_labels, kFloats) {
 }
 COHORT_OP_GRADIENT(SoftmaxCrossEntropy, both_inputs) {
   check_gradient([](const Tensors& x) { return softmax_cross_entropy(x[0], x[1]); },
-                 {spread({2, 3}), spread_tensor({2, 3}, 0.1, 1)});
+                 {wide_spread({2, 3}), spread_tensor({2, 3}, 0.1, 1)});
 }
 TEST(SoftmaxCrossEntropy, a_class_that_cannot_be_and_is_not) {
   const double inf = std::numeric_limits<double>::infinity();
@@ -83,11 +83,11 @@ TEST(SoftmaxCrossEntropyGrad, takes_labels_for_a_distribution_when_told) {
       [](const Tensors& x) {
         return run_op("SoftmaxCrossEntropyGrad", x, {{"assume_distribution", true}});
       },
-      {spread({2}), spread({2, 3}, 2), spread_tensor({2, 3}, 0.1, 1)});
+      {wide_spread({2}), wide_spread({2, 3}, 2), spread_tensor({2, 3}, 0.1, 1)});
 }
 COHORT_OP_GRADIENT(SoftmaxCrossEntropyGrad, all_inputs) {
   check_gradient([](const Tensors& x) { return run_op("SoftmaxCrossEntropyGrad", x); },
-                 {spread({2}), spread({2, 3}, 2), spread_tensor({2, 3}, 0.1, 1)});
+                 {wide_spread({2}), wide_spread({2, 3}, 2), spread_tensor({2, 3}, 0.1, 1)});
 }
 
 COHORT_OP_REFERENCE(SparseSoftmaxCrossEntropy, every_label_type, kFloats) {
@@ -99,23 +99,27 @@ COHORT_OP_REFERENCE(SparseSoftmaxCrossEntropy, every_label_type, kFloats) {
 }
 COHORT_OP_GRADIENT(SparseSoftmaxCrossEntropy, of_logits) {
   const Tensor labels = tensor_of({2, 0}, {2}, int32);
-  check_gradient([=](const Tensors& x) { return sparse_softmax_cross_entropy(x[0], labels); }, {spread({2, 3})});
+  check_gradient([=](const Tensors& x) { return sparse_softmax_cross_entropy(x[0], labels); }, {wide_spread({2, 3})});
 }
 TEST(SparseSoftmaxCrossEntropy, names_the_label_that_is_outside) {
   for (double label : {-1.0, 10.0}) {
     expect_error(
         [=] {
-          sparse_softmax_cross_entropy(spread({2, 10}), tensor_of({0, label}, {2}, int32));
+          sparse_softmax_cross_entropy(wide_spread({2, 10}), tensor_of({0, label}, {2}, int32));
         },
         {"SparseSoftmaxCrossEntropy: labels must lie in [0, 10)",
          "labels[1]=" + std::to_string(static_cast<int>(label))});
   }
   expect_error(
       [] {
-        sparse_softmax_cross_entropy(spread({2, 10}), tensor_of({0, 1, 2}, {3}, int32));
+        sparse_softmax_cross_entropy(wide_spread({2, 10}), tensor_of({0, 1, 2}, {3}, int32));
       },
       {"SparseSoftmaxCrossEntropy:", "labels.shape=(3,)"});
-  expect_error([] { sparse_softmax_cross_entropy(spread({2, 10}), spread({2})); }, {"labels must be integers"});
+  expect_error(
+      [] {
+        sparse_softmax_cross_entropy(wide_spread({2, 10}), wide_spread({2}));
+      },
+      {"labels must be integers"});
 }
 COHORT_OP_REFERENCE(SparseSoftmaxCrossEntropyGrad, probabilities_less_one, kFloats) {
   const std::vector<double> p = plain_softmax({0.5, -1, 2});
@@ -130,11 +134,11 @@ COHORT_OP_GRADIENT(SparseSoftmaxCrossEntropyGrad, of_floats) {
       [=](const Tensors& x) {
         return run_op("SparseSoftmaxCrossEntropyGrad", {x[0], x[1], labels});
       },
-      {spread({2}), spread({2, 3}, 2)});
+      {wide_spread({2}), wide_spread({2, 3}, 2)});
 }
 
 TEST(SigmoidCrossEntropy, as_the_logarithms_say) {
-  const Tensor logits = spread({2, 3}), labels = spread_tensor({2, 3}, 0, 1);
+  const Tensor logits = wide_spread({2, 3}), labels = spread_tensor({2, 3}, 0, 1);
   const Tensor p = sigmoid(logits);
   const Tensor want = -(labels * log(p)) - (1.0 - labels) * log(1.0 - p);
   expect_values(sigmoid_cross_entropy(logits, labels), want.to_vector<double>(), 1e-12);

@@ -16,8 +16,6 @@ using namespace ops;
 
 constexpr double kEpsilon = 0.01;
 
-Tensor spread(const Shape& shape, unsigned seed = 1) { return spread_tensor(shape, -1, 1, float64, seed); }
-
 // The same from plain ops, in double.
 Tensor plain_norm(const Tensor& x, const Axes& axes, const Tensor& gamma, const Tensor& beta) {
   const Tensor wide = cast(x, float64);

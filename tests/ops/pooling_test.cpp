@@ -13,8 +13,6 @@ namespace {
 using namespace ops;
 using Sizes = std::vector<std::int64_t>;
 
-Tensor spread(const Shape& shape, unsigned seed = 1) { return spread_tensor(shape, -1, 1, float64, seed); }
-
 // Pools (batch, height, width, channels) by the definition.
 std::vector<double> plain_pool(const Tensor& x, const PoolWindows& rows, const PoolWindows& cols, bool maximum) {
   const std::vector<double> values = x.to_vector<double>();

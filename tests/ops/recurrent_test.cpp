@@ -18,10 +18,9 @@ namespace {
 
 using namespace ops;
 
-const std::vector<DType> kWide = {float32, float64};
+const std::vector<DType> kRecurrentTypes = {float32, float64};
 constexpr std::int64_t kBatch = 3, kSteps = 4, kUnits = 2;
 
-Tensor spread(const Shape& shape, unsigned seed) { return spread_tensor(shape, -1, 1, float64, seed); }
 Tensor some_mask() { return tensor_of({1, 0, 1, 1, 0, 0, 1, 0, 1, 1, 1, 1}, {kBatch, kSteps}, boolean); }
 
 // The recurrence step by step, of ops that are tested elsewhere. step(x, states) gives the next states, h first.
@@ -72,7 +71,7 @@ std::vector<RecurrentOptions> all_options() {
   return {{}, {.reverse = true}, {.mask = some_mask()}, {.mask = some_mask(), .reverse = true}};
 }
 
-COHORT_OP_REFERENCE(LstmSequence, steps_one_by_one, kWide) {
+COHORT_OP_REFERENCE(LstmSequence, steps_one_by_one, kRecurrentTypes) {
   // More rows than one block takes, and not a multiple of what the innermost loop takes.
   for (std::int64_t batch : {kBatch, std::int64_t{21}}) {
     const Tensor x = spread_tensor({batch, kSteps, 20}, -2, 2, dtype, 1),
@@ -87,7 +86,7 @@ COHORT_OP_REFERENCE(LstmSequence, steps_one_by_one, kWide) {
     }
   }
 }
-COHORT_OP_REFERENCE(GruSequence, steps_one_by_one, kWide) {
+COHORT_OP_REFERENCE(GruSequence, steps_one_by_one, kRecurrentTypes) {
   const Tensor x = spread_tensor({kBatch, kSteps, 9}, -2, 2, dtype, 1), kernel = spread_tensor({3, 9}, -1, 1, dtype, 2);
   const Tensor h = spread_tensor({kBatch, 3}, -1, 1, dtype, 3), bias = spread_tensor({9}, -1, 1, dtype, 4);
   for (const RecurrentOptions& options : all_options()) {
@@ -95,7 +94,7 @@ COHORT_OP_REFERENCE(GruSequence, steps_one_by_one, kWide) {
     expect_same({states.h, states.last}, plain(x, {h}, options, gru_step(kernel, bias)), dtype);
   }
 }
-COHORT_OP_REFERENCE(SimpleRnnSequence, steps_one_by_one, kWide) {
+COHORT_OP_REFERENCE(SimpleRnnSequence, steps_one_by_one, kRecurrentTypes) {
   const Tensor x = spread_tensor({kBatch, kSteps, 3}, -2, 2, dtype, 1), kernel = spread_tensor({3, 3}, -1, 1, dtype, 2);
   const Tensor h = spread_tensor({kBatch, 3}, -1, 1, dtype, 3);
   for (const RecurrentOptions& options : all_options()) {
@@ -195,15 +194,15 @@ void expect_narrow_gradients(const Call& call, const Tensors& inputs, DType dtyp
     expect_values(narrow[i].dense(), wide[i].dense().to_vector<double>(), 10 * tolerance(dtype));
   }
 }
-COHORT_OP_REFERENCE(LstmSequenceGrad, in_both_types, kWide) {
+COHORT_OP_REFERENCE(LstmSequenceGrad, in_both_types, kRecurrentTypes) {
   expect_narrow_gradients(
       run_lstm, {spread({19, 3, 52}, 1), spread({19, 13}, 2), spread({19, 13}, 3), spread({13, 52}, 4)}, dtype);
 }
-COHORT_OP_REFERENCE(GruSequenceGrad, in_both_types, kWide) {
+COHORT_OP_REFERENCE(GruSequenceGrad, in_both_types, kRecurrentTypes) {
   expect_narrow_gradients(run_gru, {spread({19, 3, 39}, 1), spread({19, 13}, 2), spread({13, 39}, 3), spread({39}, 4)},
                           dtype);
 }
-COHORT_OP_REFERENCE(SimpleRnnSequenceGrad, in_both_types, kWide) {
+COHORT_OP_REFERENCE(SimpleRnnSequenceGrad, in_both_types, kRecurrentTypes) {
   expect_narrow_gradients(run_simple, {spread({19, 3, 13}, 1), spread({19, 13}, 2), spread({13, 13}, 3)}, dtype);
 }
 

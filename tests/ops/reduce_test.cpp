@@ -62,7 +62,7 @@ double larger(double a, double b) { return std::max(a, b); }
 double smaller(double a, double b) { return std::min(a, b); }
 double either(double a, double b) { return a != 0 || b != 0; }
 double both(double a, double b) { return a != 0 && b != 0; }
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kReducedInfinity = std::numeric_limits<double>::infinity();
 
 DType widened(DType dtype) { return dtype == uint8 || dtype == int8 ? int32 : dtype; }
 Tensor small_values(const Shape& shape, DType dtype) { return spread_tensor(shape, 0.5, 3, dtype); }
@@ -74,10 +74,12 @@ COHORT_OP_REFERENCE(Prod, all_axes, kNumbers) {
   check_all_axes(ops::prod, times, 1, spread_tensor({2, 2, 2}, 0.5, 1.9, dtype), widened(dtype));
 }
 COHORT_OP_REFERENCE(Max, all_axes, kNumbers) {
-  check_all_axes(ops::max, larger, -kInfinity, spread_tensor({3, 4, 2, 3}, dtype == uint8 ? 0 : -9, 9, dtype), dtype);
+  check_all_axes(ops::max, larger, -kReducedInfinity, spread_tensor({3, 4, 2, 3}, dtype == uint8 ? 0 : -9, 9, dtype),
+                 dtype);
 }
 COHORT_OP_REFERENCE(Min, all_axes, kNumbers) {
-  check_all_axes(ops::min, smaller, kInfinity, spread_tensor({3, 4, 2, 3}, dtype == uint8 ? 0 : -9, 9, dtype), dtype);
+  check_all_axes(ops::min, smaller, kReducedInfinity, spread_tensor({3, 4, 2, 3}, dtype == uint8 ? 0 : -9, 9, dtype),
+                 dtype);
 }
 COHORT_OP_REFERENCE(Mean, all_axes, kFloats) {
   check_all_axes(ops::mean, plus, 0, small_values({3, 4, 2, 3}, dtype), dtype, /*is_mean=*/true);
@@ -138,8 +140,8 @@ COHORT_OP_REFERENCE(ArgMin, each_axis, kNumbers) {
 TEST(LogSumExp, NeverOverflows) {
   expect_tensor(ops::logsumexp(tensor_of({1000, 1000, -1000, -1000}, {2, 2}, float32), 1), float32, {2},
                 {1000 + M_LN2, -1000 + M_LN2});
-  expect_values(ops::logsumexp(tensor_of({-kInfinity, -kInfinity}, {2})), {-kInfinity}, 0);
-  expect_values(ops::logsumexp(tensor_of({kInfinity, 0}, {2}), {}, keep_dims), {kInfinity}, 0);
+  expect_values(ops::logsumexp(tensor_of({-kReducedInfinity, -kReducedInfinity}, {2})), {-kReducedInfinity}, 0);
+  expect_values(ops::logsumexp(tensor_of({kReducedInfinity, 0}, {2}), {}, keep_dims), {kReducedInfinity}, 0);
   check_gradient([](const Tensors& x) { return ops::logsumexp(x[0], 1); }, {spread_tensor({2, 3}, -2, 2)});
 }
 

@@ -10,8 +10,6 @@ namespace {
 using namespace ops;
 using Sizes = std::vector<std::int64_t>;
 
-Tensor spread(const Shape& shape, unsigned seed = 1) { return spread_tensor(shape, -1, 1, float64, seed); }
-
 COHORT_OP_REFERENCE(Slice, blocks, kAllTypes) {
   const Tensor x = counted({3, 4}, dtype);
   expect_counted(slice(x, {1, 1}, {2, 2}), dtype, {2, 2}, {5, 6, 9, 10});

@@ -11,7 +11,7 @@
 namespace cohort {
 namespace {
 
-using MakeOptimizer = std::function<Ref<Optimizer>()>;
+using MakeAnyOptimizer = std::function<Ref<Optimizer>()>;
 
 struct Trained {
   std::vector<float> weights;
@@ -20,7 +20,7 @@ struct Trained {
 };
 
 // Three steps on a kernel of five rows and a scalar, traced or not.
-Trained train(const MakeOptimizer& make, VariableCreator* creator, bool traced) {
+Trained train(const MakeAnyOptimizer& make, VariableCreator* creator, bool traced) {
   VariableCreatorScope scope(creator);
   const Ref<Optimizer> optimizer = make();
   std::vector<float> start, slope;
@@ -55,7 +55,7 @@ Trained train(const MakeOptimizer& make, VariableCreator* creator, bool traced) 
 
 // A sharded variable trains as a whole one does, wherever its shards lie, and its state looks the same.
 TEST(OptimizerShards, TrainAsWholeVariables) {
-  const std::vector<MakeOptimizer> all = {
+  const std::vector<MakeAnyOptimizer> all = {
       [] { return optimizers::SGD(0.1, {.weight_decay = 0.1}); },
       [] { return optimizers::SGD(0.1, {.momentum = 0.9, .nesterov = true}); },
       [] { return optimizers::Adam(0.1, {.amsgrad = true, .clipnorm = 1.0}); },

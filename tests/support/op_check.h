@@ -22,6 +22,10 @@ Tensor tensor_of(const std::vector<double>& values, const Shape& shape, DType dt
 // Numbers spread over [low, high] without order; the same for the same arguments.
 std::vector<double> spread_values(std::int64_t count, double low, double high, unsigned seed = 1);
 Tensor spread_tensor(const Shape& shape, double low, double high, DType dtype = DType::Float64, unsigned seed = 1);
+// Between -1 and 1, for gradients.
+inline Tensor spread(const Shape& shape, unsigned seed = 1) {
+  return spread_tensor(shape, -1, 1, DType::Float64, seed);
+}
 
 // How close a result of this type must come to the truth, relative to max(1, |truth|).
 double tolerance(DType dtype);
