@@ -6,6 +6,7 @@
 #include "cohort/core/device.h"
 #include "cohort/core/device_spec.h"
 #include "cohort/core/kernel.h"
+#include "cohort/core/update_claims.h"
 
 namespace cohort {
 namespace {
@@ -68,7 +69,9 @@ void check_claims(const OpCall& call, const Tensors& inputs) {
   } else if (call.has_attr("groups")) {
     const auto count = static_cast<std::size_t>(call.attr<int>("count"));
     const std::size_t resources = static_cast<std::size_t>(call.attr<int>("groups") - 1) * count;
-    for (std::size_t i = 0; i < resources; ++i) check(inputs[i], inputs[resources + i % count].spec());
+    for (std::size_t i = 0; i < resources; ++i) {
+      check(inputs[i], update_claim(call, static_cast<int>(i), inputs[resources + i % count].spec()));
+    }
   }
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cohort/core/kernel.h"
+#include "cohort/core/update_claims.h"
 #include "cohort/graph/passes/rewrite.h"
 
 namespace cohort {
@@ -80,13 +81,12 @@ void PlannedExecutable::collect_claims() {
     if (touches && call.has_attr("dtype") && call.has_attr("shape")) {
       claim(node.inputs[0], {call.attr<DType>("dtype"), call.attr<Shape>("shape")});
     } else if (touches && call.has_attr("groups")) {
-      // The last of an update's groups are the gradients; variable and slots have their shapes.
       const int groups = call.attr<int>("groups"), count = call.attr<int>("count");
       for (int i = 0; i < (groups - 1) * count; ++i) {
         const Value& gradient = node.inputs[static_cast<std::size_t>((groups - 1) * count + i % count)];
         const Value& resource = node.inputs[static_cast<std::size_t>(i)];
         if (graph_.spec(resource).dtype == DType::Resource)
-          claim(resource, {graph_.spec(gradient).dtype, graph_.spec(gradient).shape});
+          claim(resource, update_claim(call, i, graph_.spec(gradient)));
       }
     }
   }

@@ -5,7 +5,8 @@
 //   [var_0, var_1, momentum_0, momentum_1, velocity_0, velocity_1, gradient_0, gradient_1, learning_rate, iterations]
 // with count = 2 and groups = 4. A pass joins single updates that share their other attributes and inputs.
 // With `squares` one more group follows the gradients: their squares, where these are more than the square of the
-// gradient. As in Keras, slices of one row are squared apart and then added up.
+// gradient. As in Keras, slices of one row are squared apart and then added up. In AdamaxUpdate these are magnitudes.
+// With `factored` the last two kinds of slots are means of a matrix's rows and columns: their shapes lack an axis.
 // The learning rate is a float32 scalar, iterations (updates done before this one) an int64 scalar.
 
 #include <utility>
@@ -38,6 +39,10 @@ Specs check_update(const OpCall& call, int wanted_groups, const Shared& shared) 
     call.check(is_floating(call.dtype(i)) && call.dtype(i) == call.dtype(first_gradient),
                "gradients must be floating and of one type", {{"input", i}, {"dtype", call.dtype(i)}});
     const Shape& gradient = call.shape(first_gradient + (i - first_gradient) % count);
+    call.check(!call.has_attr("factored") || !call.attr<bool>("factored") || gradient.rank() >= 2,
+               "gradients of a factored update must have at least 2 axes", {{"gradient.shape", gradient}});
+    call.check(!call.has_attr("ns_steps") || gradient.rank() == 2, "gradients must be matrices",
+               {{"gradient.shape", gradient}});
     call.check(call.shape(i).compatible(gradient), "squares must have the shapes of the gradients",
                {{"squares", call.spec(i)}, {"gradient.shape", gradient}});
   }
@@ -71,6 +76,7 @@ bool define_update(
 }
 
 int amsgrad_slots(const OpCall& call) { return call.attr<bool>("amsgrad") ? 1 : 0; }
+int factored_slots(const OpCall& call) { return call.attr<bool>("factored") ? 2 : 0; }
 int rmsprop_slots(const OpCall& call) {
   return (call.attr<double>("momentum") > 0.0 ? 1 : 0) + (call.attr<bool>("centered") ? 1 : 0);
 }
@@ -81,8 +87,10 @@ int rmsprop_slots(const OpCall& call) {
     // (variable, momentum, gradient; learning_rate)
     define_update("MomentumUpdate", 3, {kRate}, {{"momentum", 0.0}, {"nesterov", false}}),
     // (variable, momentum, velocity [, velocity_hat with amsgrad], gradient; learning_rate, iterations)
-    define_update("AdamUpdate", 4, {kRate, kIterations},
-                  {{"beta_1", 0.9}, {"beta_2", 0.999}, {"epsilon", 1e-7}, {"amsgrad", false}}, amsgrad_slots),
+    define_update(
+        "AdamUpdate", 4, {kRate, kIterations},
+        {{"beta_1", 0.9}, {"beta_2", 0.999}, {"epsilon", 1e-7}, {"amsgrad", false}, {"learning_rate_ratio", 1.0}},
+        amsgrad_slots),
     // (variable, velocity [, momentum] [, average_gradient], gradient; learning_rate)
     define_update("RMSpropUpdate", 3, {kRate},
                   {{"rho", 0.9}, {"momentum", 0.0}, {"epsilon", 1e-7}, {"centered", false}}, rmsprop_slots),
@@ -106,6 +114,24 @@ int rmsprop_slots(const OpCall& call) {
                    {"beta", 0.0}}),
     // (variable, momentum, velocity, gradient; learning_rate, iterations)
     define_update("LambUpdate", 4, {kRate, kIterations}, {{"beta_1", 0.9}, {"beta_2", 0.999}, {"epsilon", 1e-7}}),
+    // (variable, velocity [, row means, column means with factored], gradient; learning_rate, iterations)
+    define_update("AdafactorUpdate", 3, {kRate, kIterations},
+                  {{"beta_2_decay", -0.8},
+                   {"epsilon_1", 1e-30},
+                   {"epsilon_2", 0.001},
+                   {"clip_threshold", 1.0},
+                   {"factored", false}},
+                  factored_slots),
+    // (variable, momentum, gradient; learning_rate); ns_steps is the number of Newton-Schulz steps with a, b and c
+    define_update("MuonUpdate", 3, {kRate},
+                  {{"momentum", 0.95},
+                   {"nesterov", true},
+                   {"ns_steps", 5},
+                   {"a", 3.4445},
+                   {"b", -4.775},
+                   {"c", 2.0315},
+                   {"rate_scale", 1.0},
+                   {"scale_by_size", true}}),
     // (variable, momentum, velocity, gradient; learning_rate, iterations)
     define_update("ScheduleFreeAdamWUpdate", 4, {kRate, kIterations},
                   {{"beta_1", 0.9}, {"beta_2", 0.999}, {"epsilon", 1e-8}, {"warmup_steps", 0}}),

@@ -1,17 +1,10 @@
 #include "cohort/optimizers/adafactor.h"
 
-#include "cohort/ops/array.h"
-#include "cohort/ops/math.h"
-#include "cohort/ops/reduce.h"
+#include "cohort/optimizers/single_op_optimizer.h"
 #include "cohort/optimizers/squares.h"
 #include "cohort/variables/shards.h"
 
 namespace cohort::optimizers {
-namespace {
-
-Tensor root_mean_square(const Tensor& x) { return ops::sqrt(ops::mean(ops::square(x))); }
-
-}  // namespace
 
 AdafactorOptimizer::AdafactorOptimizer(LearningRate learning_rate, AdafactorOptions options)
     : Optimizer(std::move(learning_rate), settings_of(options), options.name), options_(std::move(options)) {}
@@ -50,32 +43,20 @@ void AdafactorOptimizer::build(const Variables& variables) {
   }
 }
 
-void AdafactorOptimizer::update_step(const Gradient& given, const Variable& variable, const Tensor& learning_rate) {
-  const DType dtype = variable.dtype();
-  const Tensor gradient = ops::cast(given.dense(), dtype), step = ops::cast(updates_done(), dtype) + 1.0;
-  const Tensor limit = 1.0 / ops::sqrt(step);
-  Tensor rate = ops::cast(learning_rate, dtype);
-  if (!rate_.schedule() && options_.relative_step) rate = ops::minimum(rate, limit);
-  const Tensor size = ops::maximum(root_mean_square(variable), options_.epsilon_2) * ops::minimum(rate, limit);
-  const Tensor own_squares = ops::cast(squares_of(given), dtype), squares = own_squares + options_.epsilon_1;
-  const Tensor keep = 1.0 - ops::pow(step, options_.beta_2_decay), take = 1.0 - keep;
-
-  Slots& slots = slots_[static_cast<std::size_t>(index_of(variable))];
-  Tensor velocity;
-  if (variable.shape().rank() >= 2) {
-    const Tensor rows = keep * slots.rows.value() + take * ops::mean(squares, -1);
-    const Tensor columns = keep * slots.columns.value() + take * ops::mean(squares, -2);
-    slots.rows.assign(rows);
-    slots.columns.assign(columns);
-    velocity = ops::expand_dims(rows / ops::mean(rows, -1, ops::keep_dims), -1) * ops::expand_dims(columns, -2);
-  } else {
-    velocity = keep * slots.velocity.value() + take * squares;
-  }
-  slots.velocity.assign(velocity);
-  const Tensor direction = gradient / ops::sqrt(velocity);
-  const Tensor length = given.is_slices() ? ops::sqrt(ops::mean(own_squares / velocity)) : root_mean_square(direction);
-  const Tensor clipped = direction / ops::maximum(length / options_.clip_threshold, 1.0);
-  Variable(variable).assign_sub(size * clipped);
+// The rate never exceeds one over the root of the step count, relative_step or not: as in Keras.
+void AdafactorOptimizer::update_step(const Gradient& gradient, const Variable& variable, const Tensor& learning_rate) {
+  const Slots& slots = slots_[static_cast<std::size_t>(index_of(variable))];
+  const bool factored = variable.shape().rank() >= 2;
+  const UpdateOp op{"AdafactorUpdate",
+                    {{"beta_2_decay", options_.beta_2_decay},
+                     {"epsilon_1", options_.epsilon_1},
+                     {"epsilon_2", options_.epsilon_2},
+                     {"clip_threshold", options_.clip_threshold},
+                     {"factored", factored}},
+                    {updates_done()}};
+  run_update(op, variable, factored ? Variables{slots.velocity, slots.rows, slots.columns} : Variables{slots.velocity},
+             gradient, gradient.is_slices() ? squares_of(gradient) : Tensor(), learning_rate,
+             weight_decay_of(variable));
 }
 
 namespace {

@@ -37,6 +37,9 @@ class AdafactorOptimizer : public Optimizer {
   void update_step(const Gradient& gradient, const Variable& variable, const Tensor& learning_rate) override;
   bool needs_whole_variable() const override { return true; }
 
+ protected:
+  bool decays_in_update() const override { return true; }
+
  private:
   AdafactorOptions options_;
   struct Slots {

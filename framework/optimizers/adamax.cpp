@@ -1,5 +1,7 @@
 #include "cohort/optimizers/adamax.h"
 
+#include "cohort/optimizers/squares.h"
+
 namespace cohort::optimizers {
 
 AdamaxOptimizer::AdamaxOptimizer(LearningRate learning_rate, AdamaxOptions options)
@@ -13,6 +15,9 @@ void AdamaxOptimizer::visit_fields(FieldVisitor& visitor) {
 }
 
 void AdamaxOptimizer::make_slots(const Variables& variables) { add_slots(variables, {"momentum", "norm"}); }
+
+// As in Keras, the norm of a row that several slices reach grows to the sum of their magnitudes.
+Tensor AdamaxOptimizer::apart_of(const Gradient& slices) const { return magnitudes_of(slices); }
 
 UpdateOp AdamaxOptimizer::update_op() const {
   return {"AdamaxUpdate",

@@ -34,7 +34,7 @@ class AdamaxOptimizer : public SingleOpOptimizer {
  protected:
   void make_slots(const Variables& variables) override;
   UpdateOp update_op() const override;
-  bool squares_gradients() const override { return false; }
+  Tensor apart_of(const Gradient& slices) const override;
 
  private:
   AdamaxOptions options_;

@@ -33,7 +33,7 @@ class LionOptimizer : public SingleOpOptimizer {
  protected:
   void make_slots(const Variables& variables) override;
   UpdateOp update_op() const override;
-  bool squares_gradients() const override { return false; }
+  Tensor apart_of(const Gradient&) const override { return {}; }
 
  private:
   LionOptions options_;

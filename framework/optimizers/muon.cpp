@@ -2,14 +2,9 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cmath>
 #include <regex>
 
-#include "cohort/core/dispatch.h"
-#include "cohort/ops/array.h"
-#include "cohort/ops/math.h"
-#include "cohort/ops/matmul.h"
-#include "cohort/ops/reduce.h"
+#include "cohort/optimizers/single_op_optimizer.h"
 #include "cohort/optimizers/squares.h"
 #include "cohort/variables/shards.h"
 
@@ -80,45 +75,29 @@ void MuonOptimizer::build(const Variables& variables) {
   }
 }
 
-// Newton-Schulz: a few steps of an odd polynomial bring all singular values near 1.
-Tensor MuonOptimizer::orthogonal(const Tensor& matrix) const {
-  const bool tall = matrix.shape()[0] > matrix.shape()[1];
-  Tensor x = tall ? ops::transpose(matrix) : matrix;
-  x = x / (ops::sqrt(ops::sum(ops::square(x))) + 1e-7);
-  for (std::int64_t i = 0; i < options_.ns_steps; ++i) {
-    const Tensor square = ops::matmul(x, x, false, /*transpose_b=*/true);
-    x = options_.muon_a * x + ops::matmul(options_.muon_b * square + ops::matmul(options_.muon_c * square, square), x);
-  }
-  return tall ? ops::transpose(x) : x;
-}
-
-void MuonOptimizer::update_step(const Gradient& given, const Variable& variable, const Tensor& learning_rate) {
+void MuonOptimizer::update_step(const Gradient& gradient, const Variable& variable, const Tensor& learning_rate) {
   const auto i = static_cast<std::size_t>(index_of(variable));
-  const Tensor gradient = ops::cast(given.dense(), variable.dtype());
   if (velocities_[i].defined()) {
-    const Tensor rate = ops::cast(learning_rate, DType::Float32);
-    Tensors inputs = {variable.handle(), momentums_[i].handle(), velocities_[i].handle(), gradient};
-    if (given.is_slices()) inputs.push_back(ops::cast(squares_of(given), variable.dtype()));
-    inputs.push_back(options_.adam_lr_ratio == 1.0 ? rate : rate * options_.adam_lr_ratio);
-    inputs.push_back(updates_done());
-    run_op_all("AdamUpdate", inputs,
-               {{"beta_1", options_.adam_beta_1},
-                {"beta_2", options_.adam_beta_2},
-                {"epsilon", options_.epsilon},
-                {"count", 1},
-                {"groups", given.is_slices() ? 5 : 4},
-                {"squares", given.is_slices()}});
+    const UpdateOp adam{"AdamUpdate",
+                        {{"beta_1", options_.adam_beta_1},
+                         {"beta_2", options_.adam_beta_2},
+                         {"epsilon", options_.epsilon},
+                         {"learning_rate_ratio", options_.adam_lr_ratio}},
+                        {updates_done()}};
+    run_update(adam, variable, {momentums_[i], velocities_[i]}, gradient,
+               gradient.is_slices() ? squares_of(gradient) : Tensor(), learning_rate, weight_decay_of(variable));
     return;
   }
-  const Tensor momentum = momentums_[i].value() + (gradient + momentums_[i].value() * (options_.momentum - 1.0));
-  momentums_[i].assign(momentum);
-  const Tensor direction = orthogonal(options_.nesterov ? gradient + options_.momentum * momentum : momentum);
-  Tensor change = ops::cast(learning_rate, variable.dtype()) * direction;
-  if (options_.rms_rate) {
-    const Shape& shape = variable.shape();
-    change = change * std::sqrt(static_cast<double>(std::max(shape[0], shape[1]))) * *options_.rms_rate;
-  }
-  Variable(variable).assign_sub(change);
+  const UpdateOp muon{"MuonUpdate",
+                      {{"momentum", options_.momentum},
+                       {"nesterov", options_.nesterov},
+                       {"ns_steps", options_.ns_steps},
+                       {"a", options_.muon_a},
+                       {"b", options_.muon_b},
+                       {"c", options_.muon_c},
+                       {"rate_scale", options_.rms_rate.value_or(1.0)},
+                       {"scale_by_size", options_.rms_rate.has_value()}}};
+  run_update(muon, variable, {momentums_[i]}, gradient, {}, learning_rate, weight_decay_of(variable));
 }
 
 namespace {

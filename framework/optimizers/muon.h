@@ -50,11 +50,11 @@ class MuonOptimizer : public Optimizer {
 
  protected:
   double weight_decay_of(const Variable& variable) const override;
+  bool decays_in_update() const override { return true; }
 
  private:
   void check() const;
   bool uses_adam(const Variable& variable) const;
-  Tensor orthogonal(const Tensor& matrix) const;
   MuonOptions options_;
   Variables momentums_;
   Variables velocities_;  // undefined for matrices

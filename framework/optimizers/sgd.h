@@ -35,7 +35,7 @@ class SGDOptimizer : public SingleOpOptimizer {
  protected:
   void make_slots(const Variables& variables) override;
   UpdateOp update_op() const override;
-  bool squares_gradients() const override { return false; }
+  Tensor apart_of(const Gradient&) const override { return {}; }
 
  private:
   SGDOptions options_;

@@ -8,6 +8,29 @@
 
 namespace cohort {
 
+void run_update(const UpdateOp& op, const Variable& variable, const Variables& slots, const Gradient& gradient,
+                const Tensor& apart, const Tensor& learning_rate, double weight_decay) {
+  Tensors inputs = {variable.handle()};
+  for (const Variable& slot : slots) inputs.push_back(slot.handle());
+  inputs.push_back(ops::cast(gradient.dense(), variable.dtype()));
+  if (!inputs.back().shape().compatible(variable.shape())) {
+    throw invalid_argument(op.name, "a gradient must have the shape of its variable",
+                           {{"gradient.shape", inputs.back().shape()},
+                            {"variable", variable.path()},
+                            {"variable.shape", variable.shape()}});
+  }
+  if (apart.defined()) inputs.push_back(ops::cast(apart, variable.dtype()));
+  inputs.push_back(ops::cast(learning_rate, DType::Float32));
+  inputs.insert(inputs.end(), op.shared.begin(), op.shared.end());
+
+  Attributes attributes = {{"weight_decay", weight_decay}};
+  for (const Attributes::Entry& option : op.options) attributes.set(option.name, option.value);
+  attributes.set("count", 1);
+  attributes.set("groups", static_cast<int>(slots.size()) + (apart.defined() ? 3 : 2));
+  if (apart.defined()) attributes.set("squares", true);
+  run_op_all(op.name, inputs, attributes);
+}
+
 void SingleOpOptimizer::build(const Variables& variables) {
   if (built()) return;
   const Variables shards = shards_of(variables);
@@ -37,31 +60,13 @@ const Variable& SingleOpOptimizer::slot_of(const Variable& variable, std::size_t
   return slots_[number][static_cast<std::size_t>(index_of(variable))];
 }
 
-void SingleOpOptimizer::update_step(const Gradient& gradient, const Variable& variable, const Tensor& learning_rate) {
-  const auto i = static_cast<std::size_t>(index_of(variable));
-  const UpdateOp op = update_op();
-  Tensors inputs = {variable.handle()};
-  for (const Variables& slots : slots_) inputs.push_back(slots[i].handle());
-  inputs.push_back(ops::cast(gradient.dense(), variable.dtype()));
-  if (!inputs.back().shape().compatible(variable.shape())) {
-    throw invalid_argument(op.name, "a gradient must have the shape of its variable",
-                           {{"gradient.shape", inputs.back().shape()},
-                            {"variable", variable.path()},
-                            {"variable.shape", variable.shape()}});
-  }
-  const bool squares = gradient.is_slices() && squares_gradients();
-  if (squares) {
-    inputs.push_back(ops::cast(squares_of(gradient), variable.dtype()));
-  }
-  inputs.push_back(ops::cast(learning_rate, DType::Float32));
-  inputs.insert(inputs.end(), op.shared.begin(), op.shared.end());
+Tensor SingleOpOptimizer::apart_of(const Gradient& slices) const { return squares_of(slices); }
 
-  Attributes attributes = {{"weight_decay", weight_decay_of(variable)}};
-  for (const Attributes::Entry& option : op.options) attributes.set(option.name, option.value);
-  attributes.set("count", 1);
-  attributes.set("groups", static_cast<int>(slots_.size()) + (squares ? 3 : 2));
-  if (squares) attributes.set("squares", true);
-  run_op_all(op.name, inputs, attributes);
+void SingleOpOptimizer::update_step(const Gradient& gradient, const Variable& variable, const Tensor& learning_rate) {
+  Variables slots;
+  for (const Variables& each : slots_) slots.push_back(each[static_cast<std::size_t>(index_of(variable))]);
+  run_update(update_op(), variable, slots, gradient, gradient.is_slices() ? apart_of(gradient) : Tensor(),
+             learning_rate, weight_decay_of(variable));
 }
 
 }  // namespace cohort

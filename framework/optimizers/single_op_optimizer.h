@@ -16,6 +16,11 @@ struct UpdateOp {
   Tensors shared = {};      // its inputs after the learning rate
 };
 
+// Runs an update op for one variable and its slots. `apart`, if defined, is what slices of a row have beside their sum:
+// usually the sum of their squares.
+void run_update(const UpdateOp& op, const Variable& variable, const Variables& slots, const Gradient& gradient,
+                const Tensor& apart, const Tensor& learning_rate, double weight_decay);
+
 // An optimizer whose step for a variable is one update op that takes the variable and all its slots: what the built-in
 // ones have in common. Each says which slots it has and which op it runs.
 class SingleOpOptimizer : public Optimizer {
@@ -29,8 +34,9 @@ class SingleOpOptimizer : public Optimizer {
   virtual void make_slots(const Variables& variables) = 0;
   virtual UpdateOp update_op() const = 0;
   bool decays_in_update() const override { return true; }
-  // True when the update uses squares of the gradient: slices of a row are then squared one by one, as in Keras.
-  virtual bool squares_gradients() const { return true; }
+  // What the update takes of slices beside their sum, undefined for nothing: as in Keras, slices of a row are squared
+  // one by one and then added.
+  virtual Tensor apart_of(const Gradient& slices) const;
   // One slot of each name for each variable. As in Keras, slots made by one call stand together variable by variable.
   void add_slots(const Variables& variables, std::initializer_list<const char*> names, double initial = 0.0);
   void add_slots(const Variables& variables, std::initializer_list<const char*> names, std::vector<double> initial);

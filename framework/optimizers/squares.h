@@ -6,7 +6,9 @@ namespace cohort {
 
 // The squares of a gradient, in its dense shape. Slices of one row are squared one by one and then added, as in Keras.
 Tensor squares_of(const Gradient& gradient);
-// Their sum, a scalar.
+// The magnitudes of a gradient, in its dense shape. Slices of one row are made positive one by one and then added.
+Tensor magnitudes_of(const Gradient& gradient);
+// The sum of the squares of a gradient, a scalar.
 Tensor sum_of_squares(const Gradient& gradient);
 
 }  // namespace cohort

@@ -74,32 +74,11 @@ KernelFn make_lamb_of(const KernelSpec& spec) {
     const auto pieces = static_cast<std::int64_t>(plan->pieces.size());
     double* sums = norms.get<double>(2 * pieces + 2 * count);
     double* ratios = sums + 2 * pieces;
-    const auto each_piece = [&](std::int64_t block, const auto& visit) {
-      const auto first = plan->first_piece[static_cast<std::size_t>(block)];
-      const auto last = plan->first_piece[static_cast<std::size_t>(block) + 1];
-      for (std::size_t p = first; p < last; ++p) visit(plan->pieces[p], p);
-    };
-    const auto look = [&](std::int64_t block) {
-      each_piece(block, [&](const UpdatePlan::Piece& piece, std::size_t p) {
-        lamb.look(at(0, piece.variable), at(1, piece.variable), at(2, piece.variable),
-                  io.in<T>(3 * count + piece.variable), squares ? io.in<T>(4 * count + piece.variable) : nullptr, piece,
-                  sums + 2 * p);
-      });
-    };
-    const auto move = [&](std::int64_t block) {
-      each_piece(block, [&](const UpdatePlan::Piece& piece, std::size_t) {
-        lamb.move(at(0, piece.variable), at(1, piece.variable), at(2, piece.variable), piece,
-                  static_cast<Real>(ratios[piece.variable]));
-      });
-    };
-    const auto run = [&](const auto& pass) {
-      if (plan->blocks() == 1) {
-        pass(0);
-      } else {
-        ThreadPool::instance().run_blocks(plan->blocks(), pass);
-      }
-    };
-    run(look);
+    plan->run([&](const UpdatePlan::Piece& piece, std::size_t p) {
+      lamb.look(at(0, piece.variable), at(1, piece.variable), at(2, piece.variable),
+                io.in<T>(3 * count + piece.variable), squares ? io.in<T>(4 * count + piece.variable) : nullptr, piece,
+                sums + 2 * p);
+    });
     // Piece by piece in their order, however the blocks were spread over threads.
     std::fill_n(ratios, 2 * count, 0.0);
     double* step_squares = ratios + count;
@@ -112,7 +91,10 @@ KernelFn make_lamb_of(const KernelSpec& spec) {
       const double weight = std::sqrt(ratios[v]), change = std::sqrt(step_squares[v]);
       ratios[v] = weight > 0 && change > 0 ? weight / change : 1.0;
     }
-    run(move);
+    plan->run([&](const UpdatePlan::Piece& piece, std::size_t) {
+      lamb.move(at(0, piece.variable), at(1, piece.variable), at(2, piece.variable), piece,
+                static_cast<Real>(ratios[piece.variable]));
+    });
   };
 }
 

@@ -12,7 +12,8 @@
 namespace cohort {
 
 // The work of an update over many variables, cut into blocks of about equal size that depend on shapes alone: a block
-// is a list of pieces of variables.
+// is a list of pieces of variables. What is never cut is a unit: an element, unless `costs` says how many elements the
+// units of each variable have (a row of a matrix, say); sizes and pieces count units.
 struct UpdatePlan {
   struct Piece {
     int variable;
@@ -20,16 +21,17 @@ struct UpdatePlan {
   };
   static constexpr std::int64_t kBlock = 16384;
 
-  explicit UpdatePlan(const std::vector<std::int64_t>& sizes) {
+  explicit UpdatePlan(const std::vector<std::int64_t>& sizes, const std::vector<std::int64_t>& costs = {}) {
     std::int64_t room = kBlock;
     first_piece.push_back(0);
     for (std::size_t v = 0; v < sizes.size(); ++v) {
+      const std::int64_t cost = costs.empty() ? 1 : std::max<std::int64_t>(costs[v], 1);
       for (std::int64_t begin = 0; begin < sizes[v];) {
-        const std::int64_t end = std::min(sizes[v], begin + room);
+        const std::int64_t end = std::min(sizes[v], begin + std::max<std::int64_t>(room / cost, 1));
         pieces.push_back({static_cast<int>(v), begin, end});
-        room -= end - begin;
+        room -= (end - begin) * cost;
         begin = end;
-        if (room == 0) {
+        if (room < cost) {
           first_piece.push_back(pieces.size());
           room = kBlock;
         }
@@ -39,6 +41,20 @@ struct UpdatePlan {
   }
   std::int64_t blocks() const { return static_cast<std::int64_t>(first_piece.size()) - 1; }
 
+  // Calls visit(piece, its number) for all pieces, blocks side by side on the pool.
+  template <class Visit>
+  void run(const Visit& visit) const {
+    const auto run_block = [&](std::int64_t block) {
+      const std::size_t last = first_piece[static_cast<std::size_t>(block) + 1];
+      for (std::size_t p = first_piece[static_cast<std::size_t>(block)]; p < last; ++p) visit(pieces[p], p);
+    };
+    if (blocks() == 1) {
+      run_block(0);
+    } else {
+      ThreadPool::instance().run_blocks(blocks(), run_block);
+    }
+  }
+
   std::vector<Piece> pieces;
   std::vector<std::size_t> first_piece;  // of each block, and the end
 };
@@ -47,7 +63,7 @@ struct UpdatePlan {
 template <class T>
 using UpdateReal = std::conditional_t<std::is_same_v<T, double>, double, float>;
 
-// An element of a gradient and its square, which slices of a row have added up apart.
+// An element of a gradient and its square, which slices of a row have added up apart (AdamaxUpdate: its magnitude).
 template <class Real>
 struct UpdateGradient {
   Real value, square;
@@ -87,28 +103,18 @@ KernelFn make_update_kernel(const KernelSpec& spec, MakeRule make_rule) {
   const int shared = first_gradient + (squares ? 2 : 1) * count;
   return [plan, make_rule, count, first_gradient, shared, squares](const KernelIO& io) {
     const auto rule = make_rule(io, shared, UpdateReal<T>{});
-    const auto run_block = [&](std::int64_t block) {
-      const auto first = plan->first_piece[static_cast<std::size_t>(block)];
-      const auto last = plan->first_piece[static_cast<std::size_t>(block) + 1];
-      for (std::size_t p = first; p < last; ++p) {
-        const UpdatePlan::Piece& piece = plan->pieces[p];
-        std::array<T*, kSlots> slots;
-        for (int s = 0; s < kSlots; ++s) slots[s] = static_cast<T*>(io.inputs[(1 + s) * count + piece.variable]);
-        T* variable = static_cast<T*>(io.inputs[piece.variable]);
-        const T* gradient = io.in<T>(first_gradient + piece.variable);
-        if (squares) {
-          update_piece<true, T, kSlots>(rule, variable, slots, gradient,
-                                        io.in<T>(first_gradient + count + piece.variable), piece.begin, piece.end);
-        } else {
-          update_piece<false, T, kSlots>(rule, variable, slots, gradient, nullptr, piece.begin, piece.end);
-        }
+    plan->run([&](const UpdatePlan::Piece& piece, std::size_t) {
+      std::array<T*, kSlots> slots;
+      for (int s = 0; s < kSlots; ++s) slots[s] = static_cast<T*>(io.inputs[(1 + s) * count + piece.variable]);
+      T* variable = static_cast<T*>(io.inputs[piece.variable]);
+      const T* gradient = io.in<T>(first_gradient + piece.variable);
+      if (squares) {
+        update_piece<true, T, kSlots>(rule, variable, slots, gradient,
+                                      io.in<T>(first_gradient + count + piece.variable), piece.begin, piece.end);
+      } else {
+        update_piece<false, T, kSlots>(rule, variable, slots, gradient, nullptr, piece.begin, piece.end);
       }
-    };
-    if (plan->blocks() == 1) {
-      run_block(0);
-    } else {
-      ThreadPool::instance().run_blocks(plan->blocks(), run_block);
-    }
+    });
   };
 }
 

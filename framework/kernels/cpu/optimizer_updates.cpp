@@ -56,12 +56,13 @@ KernelFn make_adam_form(const KernelSpec& spec) {
   constexpr int kSlots = kAmsgrad ? 3 : 2;
   const double decay = spec.attr<double>("weight_decay"), beta_1 = spec.attr<double>("beta_1");
   const double beta_2 = spec.attr<double>("beta_2"), epsilon = spec.attr<double>("epsilon");
+  const double ratio = spec.attr<double>("learning_rate_ratio");
   return make_update_kernel<kSlots>(spec, [=](const KernelIO& io, int shared, auto real) {
     using Real = decltype(real);
     const Real rate = static_cast<Real>(*io.in<float>(shared));
     const Real step = static_cast<Real>(*io.in<std::int64_t>(shared + 1) + 1);
     const Real power_1 = std::pow(static_cast<Real>(beta_1), step), power_2 = std::pow(static_cast<Real>(beta_2), step);
-    const Real alpha = rate * std::sqrt(Real{1} - power_2) / (Real{1} - power_1);
+    const Real alpha = rate * static_cast<Real>(ratio) * std::sqrt(Real{1} - power_2) / (Real{1} - power_1);
     return [decay = Decay<Real>(decay, rate), alpha, part_1 = static_cast<Real>(1.0 - beta_1),
             part_2 = static_cast<Real>(1.0 - beta_2), epsilon = static_cast<Real>(epsilon)](
                UpdateGradient<Real> gradient, Real& value, std::array<Real, kSlots>& slot) {
@@ -131,7 +132,9 @@ KernelFn make_adagrad(const KernelSpec& spec) {
   });
 }
 
-KernelFn make_adamax(const KernelSpec& spec) {
+// kApart: what stands in the place of squares are magnitudes.
+template <bool kApart>
+KernelFn make_adamax_form(const KernelSpec& spec) {
   const double decay = spec.attr<double>("weight_decay"), beta_1 = spec.attr<double>("beta_1");
   const double beta_2 = spec.attr<double>("beta_2"), epsilon = spec.attr<double>("epsilon");
   return make_update_kernel<2>(spec, [=](const KernelIO& io, int shared, auto real) {
@@ -144,11 +147,15 @@ KernelFn make_adamax(const KernelSpec& spec) {
                UpdateGradient<Real> gradient, Real& value, std::array<Real, 2>& slot) {
       decay(value);
       slot[0] += (gradient - slot[0]) * part;
-      const Real faded = beta_2 * slot[1], size = std::abs(gradient.value);
+      const Real faded = beta_2 * slot[1], size = kApart ? gradient.square : std::abs(gradient.value);
       slot[1] = faded > size ? faded : size;
       value -= rate * slot[0] / (rest * (slot[1] + epsilon));
     };
   });
+}
+
+KernelFn make_adamax(const KernelSpec& spec) {
+  return spec.attr<bool>("squares") ? make_adamax_form<true>(spec) : make_adamax_form<false>(spec);
 }
 
 KernelFn make_nadam(const KernelSpec& spec) {
