@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "cohort/core/attributes.h"
 #include "cohort/core/config.h"
+#include "cohort/core/nested_numbers.h"
 
 namespace cohort {
 
@@ -14,12 +16,15 @@ using NestedLists = std::vector<std::vector<std::int64_t>>;
 using NumberDict = std::map<std::string, double>;
 
 // What a FieldVisitor implements besides when it knows fields that few classes have: lists of lists (the paddings of
-// several axes) and dicts of numbers.
+// several axes), dicts of numbers, arrays, and fields whose type the file decides.
 class RareFieldVisitor {
  public:
   virtual ~RareFieldVisitor() = default;
   virtual void rare_field(const char* name, NestedLists& value) = 0;
-  virtual void rare_field(const char* name, std::optional<NumberDict>& value) = 0;  // empty: null
+  virtual void rare_field(const char* name, NestedNumbers& value) = 0;
+  virtual void rare_field(const char* name, std::optional<NestedNumbers>& value) = 0;   // empty: null
+  virtual void rare_field(const char* name, std::optional<NumberDict>& value) = 0;      // empty: null
+  virtual void rare_field(const char* name, std::optional<AttributeValue>& value) = 0;  // empty: null
 };
 
 // Shows such a field to a visitor; an error when it does not know them.

@@ -1,5 +1,6 @@
 #include "cohort/losses/cosine_similarity.h"
 
+#include "cohort/losses/axes_field.h"
 #include "cohort/ops/epsilon.h"
 #include "cohort/ops/math.h"
 #include "cohort/ops/reduce.h"
@@ -7,24 +8,24 @@
 namespace cohort::losses {
 namespace {
 
-Tensor unit_length(const Tensor& x, int axis) {
+Tensor unit_length(const Tensor& x, const ops::Axes& axis) {
   const Tensor squares = ops::sum(ops::square(x), axis, /*keep_dims=*/true);
   return x * ops::rsqrt(ops::maximum(squares, kEpsilon * kEpsilon));  // the slope at zero stays a number
 }
 
 }  // namespace
 
-Tensor cosine_similarity(const Tensor& y_true, const Tensor& y_pred, int axis) {
+Tensor cosine_similarity(const Tensor& y_true, const Tensor& y_pred, const ops::Axes& axis) {
   const auto [labels, predictions] = squeeze_or_expand_to_same_rank(y_true, y_pred);
   return -ops::sum(unit_length(labels, axis) * unit_length(predictions, axis), axis);
 }
 
 CosineSimilarityLoss::CosineSimilarityLoss(CosineSimilarityOptions options)
-    : Loss(options.name, options.reduction), axis_(options.axis) {}
+    : Loss(options.name, options.reduction), axis_(std::move(options.axis)) {}
 
 void CosineSimilarityLoss::visit_fields(FieldVisitor& visitor) {
   Loss::visit_fields(visitor);
-  visitor.field("axis", axis_);
+  visit_axes(visitor, axis_);
 }
 
 Tensor CosineSimilarityLoss::call(const Tensor& y_true, const Tensor& y_pred) {

@@ -1,17 +1,18 @@
 #pragma once
 
 #include "cohort/losses/loss.h"
+#include "cohort/ops/reduce.h"
 
 namespace cohort::losses {
 
 struct CosineSimilarityOptions {
-  int axis = -1;
+  ops::Axes axis = -1;  // one or several
   std::string reduction = "sum_over_batch_size";
   std::string name = "cosine_similarity";
 };
 
 // Minus the cosine of the angle between the two: -1 for vectors that point the same way.
-Tensor cosine_similarity(const Tensor& y_true, const Tensor& y_pred, int axis = -1);
+Tensor cosine_similarity(const Tensor& y_true, const Tensor& y_pred, const ops::Axes& axis = -1);
 
 class CosineSimilarityLoss : public Loss {
  public:
@@ -21,7 +22,7 @@ class CosineSimilarityLoss : public Loss {
   Tensor call(const Tensor& y_true, const Tensor& y_pred) override;
 
  private:
-  int axis_;
+  ops::Axes axis_;
 };
 
 struct CosineSimilarity : Loss::Handle<CosineSimilarityLoss> {

@@ -1,5 +1,6 @@
 #include "cohort/metrics/correlation.h"
 
+#include "cohort/losses/axes_field.h"
 #include "cohort/losses/loss.h"
 #include "cohort/ops/epsilon.h"
 #include "cohort/ops/math.h"
@@ -8,20 +9,20 @@
 namespace cohort::metrics {
 namespace {
 
-Tensor centered(const Tensor& x, int axis) { return x - ops::mean(x, axis, ops::keep_dims); }
+Tensor centered(const Tensor& x, const ops::Axes& axis) { return x - ops::mean(x, axis, ops::keep_dims); }
 
 }  // namespace
 
-Tensor pearson_correlation(const Tensor& y_true, const Tensor& y_pred, int axis) {
+Tensor pearson_correlation(const Tensor& y_true, const Tensor& y_pred, const ops::Axes& axis) {
   const auto [labels, predictions] = squeeze_or_expand_to_same_rank(ops::cast(y_true, y_pred.dtype()), y_pred);
-  const auto standardized = [axis](const Tensor& x) {
+  const auto standardized = [&axis](const Tensor& x) {
     const Tensor shifted = centered(x, axis);
     return shifted / ops::standard_deviation(shifted, axis, ops::keep_dims);
   };
   return ops::mean(standardized(labels) * standardized(predictions), axis);
 }
 
-Tensor concordance_correlation(const Tensor& y_true, const Tensor& y_pred, int axis) {
+Tensor concordance_correlation(const Tensor& y_true, const Tensor& y_pred, const ops::Axes& axis) {
   const auto [labels, predictions] = squeeze_or_expand_to_same_rank(ops::cast(y_true, y_pred.dtype()), y_pred);
   const Tensor label_mean = ops::mean(labels, axis, ops::keep_dims);
   const Tensor mean = ops::mean(predictions, axis, ops::keep_dims);
@@ -33,11 +34,11 @@ Tensor concordance_correlation(const Tensor& y_true, const Tensor& y_pred, int a
 }
 
 PearsonCorrelationMetric::PearsonCorrelationMetric(CorrelationOptions options)
-    : MeanMetricWrapper(named({options.name, options.dtype}, "pearson_correlation")), axis_(options.axis) {}
+    : MeanMetricWrapper(named({options.name, options.dtype}, "pearson_correlation")), axis_(std::move(options.axis)) {}
 
 void PearsonCorrelationMetric::visit_fields(FieldVisitor& visitor) {
   MeanMetricWrapper::visit_fields(visitor);
-  visitor.field("axis", axis_);
+  visit_axes(visitor, axis_);
 }
 
 Tensor PearsonCorrelationMetric::values(const Tensor& y_true, const Tensor& y_pred) {
@@ -45,11 +46,12 @@ Tensor PearsonCorrelationMetric::values(const Tensor& y_true, const Tensor& y_pr
 }
 
 ConcordanceCorrelationMetric::ConcordanceCorrelationMetric(CorrelationOptions options)
-    : MeanMetricWrapper(named({options.name, options.dtype}, "concordance_correlation")), axis_(options.axis) {}
+    : MeanMetricWrapper(named({options.name, options.dtype}, "concordance_correlation")),
+      axis_(std::move(options.axis)) {}
 
 void ConcordanceCorrelationMetric::visit_fields(FieldVisitor& visitor) {
   MeanMetricWrapper::visit_fields(visitor);
-  visitor.field("axis", axis_);
+  visit_axes(visitor, axis_);
 }
 
 Tensor ConcordanceCorrelationMetric::values(const Tensor& y_true, const Tensor& y_pred) {

@@ -1,19 +1,20 @@
 #pragma once
 
 #include "cohort/metrics/mean.h"
+#include "cohort/ops/reduce.h"
 
 namespace cohort::metrics {
 
 struct CorrelationOptions {
   std::string name = {};
   DType dtype = DType::Float32;
-  int axis = -1;
+  ops::Axes axis = -1;  // one or several
 };
 
 // Pearson's correlation of labels and predictions along `axis`.
-Tensor pearson_correlation(const Tensor& y_true, const Tensor& y_pred, int axis = -1);
+Tensor pearson_correlation(const Tensor& y_true, const Tensor& y_pred, const ops::Axes& axis = -1);
 // Lin's concordance correlation, as Keras defines it: how far predictions and labels lie on the line of equality.
-Tensor concordance_correlation(const Tensor& y_true, const Tensor& y_pred, int axis = -1);
+Tensor concordance_correlation(const Tensor& y_true, const Tensor& y_pred, const ops::Axes& axis = -1);
 
 // The mean of Pearson's correlation.
 class PearsonCorrelationMetric : public MeanMetricWrapper {
@@ -24,7 +25,7 @@ class PearsonCorrelationMetric : public MeanMetricWrapper {
   Tensor values(const Tensor& y_true, const Tensor& y_pred) override;
 
  private:
-  int axis_;
+  ops::Axes axis_;
 };
 
 // The mean of the concordance correlation.
@@ -36,7 +37,7 @@ class ConcordanceCorrelationMetric : public MeanMetricWrapper {
   Tensor values(const Tensor& y_true, const Tensor& y_pred) override;
 
  private:
-  int axis_;
+  ops::Axes axis_;
 };
 
 struct PearsonCorrelation : Metric::Handle<PearsonCorrelationMetric> {

@@ -1,13 +1,14 @@
 #pragma once
 
 #include "cohort/metrics/mean.h"
+#include "cohort/ops/reduce.h"
 
 namespace cohort::metrics {
 
 struct CosineSimilarityMetricOptions {
   std::string name = {};
   DType dtype = DType::Float32;
-  int axis = -1;
+  ops::Axes axis = -1;  // one or several
 };
 
 // The mean cosine of the angle between labels and predictions.

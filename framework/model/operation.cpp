@@ -3,6 +3,7 @@
 #include <map>
 #include <optional>
 
+#include "cohort/core/rare_fields.h"
 #include "cohort/ops/broadcast.h"
 
 namespace cohort {
@@ -27,6 +28,30 @@ void visit_optional(FieldVisitor& visitor, const char* name, Attributes& config)
   visitor.field(name, value);
   if (value) {
     config.set(name, AttributeValue(std::move(*value)));
+  } else {
+    config.erase(name);
+  }
+}
+
+void visit_pairs(FieldVisitor& visitor, const char* name, Attributes& config) {
+  const auto flat = config.get<std::vector<std::int64_t>>(name, {});
+  NestedLists pairs;
+  for (std::size_t i = 0; i + 1 < flat.size(); i += 2) pairs.push_back({flat[i], flat[i + 1]});
+  visit_rare(visitor, name, pairs);
+  std::vector<std::int64_t> read;
+  for (const std::vector<std::int64_t>& pair : pairs) {
+    if (pair.size() != 2) throw invalid_argument("operation", "lists of two integers are expected", {{"field", name}});
+    read.insert(read.end(), pair.begin(), pair.end());
+  }
+  config.set(name, std::move(read));
+}
+
+void visit_anything(FieldVisitor& visitor, const char* name, Attributes& config) {
+  const AttributeValue* held = config.find(name);
+  std::optional<AttributeValue> value = held ? std::optional(*held) : std::nullopt;
+  visit_rare(visitor, name, value);
+  if (value) {
+    config.set(name, std::move(*value));
   } else {
     config.erase(name);
   }
@@ -83,6 +108,12 @@ void Operation::visit_fields(FieldVisitor& visitor) {
         break;
       case Kind::OptionalIntegers:
         visit_optional<std::vector<std::int64_t>>(visitor, key, config_);
+        break;
+      case Kind::Pairs:
+        visit_pairs(visitor, key, config_);
+        break;
+      case Kind::Any:
+        visit_anything(visitor, key, config_);
         break;
     }
   }

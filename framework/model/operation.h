@@ -21,7 +21,9 @@ struct OperationField {
     Text,
     OptionalText,
     Integers,
-    OptionalIntegers
+    OptionalIntegers,
+    Pairs,  // a list of lists of two integers; in attributes one after another
+    Any     // whatever Keras writes there, null included
   };
   std::string name;
   Kind kind;

@@ -41,23 +41,48 @@ void flatten(const Json& value, int axis, const Shape& shape, std::vector<double
   for (const Json& each : value) flatten(each, axis + 1, shape, values, who);
 }
 
-Tensor tensor_from_json(const Json& config, std::string_view who) {
-  if (!config.is_object() || !config.contains("value") || !config.contains("dtype") || !config["dtype"].is_string()) {
-    throw invalid_argument(who, "a tensor is written with its value and dtype", {{"tensor", shown(config)}});
-  }
+NestedNumbers lists_from_json(const Json& lists, std::string_view who, std::string numpy_dtype = {}) {
   Shape shape;
-  for (const Json* value = &config["value"]; value->is_array() && shape.rank() < Shape::kMaxRank;) {
+  for (const Json* value = &lists; value->is_array() && shape.rank() < Shape::kMaxRank;) {
     shape.push_back(static_cast<std::int64_t>(value->size()));
     if (value->empty()) break;
     value = &(*value)[0];
   }
   std::vector<double> values;
-  flatten(config["value"], 0, shape, values, who);
-  return run_op("Cast", {Tensor::of(values, shape)},
-                {{"dtype", dtype_from_string(config["dtype"].get<std::string>())}});
+  flatten(lists, 0, shape, values, who);
+  return NestedNumbers(shape, std::move(values), std::move(numpy_dtype));
+}
+
+bool is_tensor_json(const Json& value) {
+  return is_object_json(value) && (value["class_name"] == "__numpy__" || value["class_name"] == "__tensor__");
+}
+
+NestedNumbers tensor_numbers(const Json& config, std::string_view who) {
+  if (!config.is_object() || !config.contains("value") || !config.contains("dtype") || !config["dtype"].is_string()) {
+    throw invalid_argument(who, "a tensor is written with its value and dtype", {{"tensor", shown(config)}});
+  }
+  return lists_from_json(config["value"], who, config["dtype"].get<std::string>());
+}
+
+Tensor tensor_from_json(const Json& config, std::string_view who) {
+  const NestedNumbers numbers = tensor_numbers(config, who);
+  return run_op("Cast", {Tensor::of(numbers.values(), numbers.shape())},
+                {{"dtype", dtype_from_string(numbers.numpy_dtype())}});
 }
 
 }  // namespace
+
+Json nested_to_json(const NestedNumbers& numbers) {
+  std::size_t next = 0;
+  const std::string& dtype = numbers.numpy_dtype();
+  Json lists = nested(numbers.values(), numbers.shape(), 0, next, dtype.find("int") != std::string::npos);
+  return dtype.empty() ? lists
+                       : Json{{"class_name", "__numpy__"}, {"config", {{"value", std::move(lists)}, {"dtype", dtype}}}};
+}
+
+NestedNumbers nested_from_json(const Json& value, std::string_view who) {
+  return is_tensor_json(value) ? tensor_numbers(value["config"], who) : lists_from_json(value, who);
+}
 
 Json attribute_to_json(const AttributeValue& value) {
   return std::visit(
@@ -95,9 +120,7 @@ AttributeValue attribute_from_json(const Json& value, std::string_view who) {
     if (std::all_of(value.begin(), value.end(), is_index_json)) return index_from_json(value);
   }
   if (value.is_object() && is_index_json(value)) return index_from_json(Json::array({value}));
-  if (is_object_json(value) && (value["class_name"] == "__numpy__" || value["class_name"] == "__tensor__")) {
-    return tensor_from_json(value["config"], who);
-  }
+  if (is_tensor_json(value)) return tensor_from_json(value["config"], who);
   throw unimplemented(who, "call arguments are symbols, numbers, strings or lists of them",
                       {{"argument", shown(value)}});
 }

@@ -6,6 +6,7 @@
 
 #include "cohort/core/attributes.h"
 #include "cohort/core/config.h"
+#include "cohort/core/nested_numbers.h"
 
 // JSON values of configs, for loaders and savers inside the framework; not installed.
 namespace cohort {
@@ -33,6 +34,10 @@ std::string registered_name(const Json& object);
 // A call argument that is no tensor. Throws, naming `who`, for what no attribute can hold.
 Json attribute_to_json(const AttributeValue& value);
 AttributeValue attribute_from_json(const Json& value, std::string_view who);
+
+// Lists of lists of numbers of equal lengths, a number, or a tensor. Throws, naming `who`, for anything else.
+Json nested_to_json(const NestedNumbers& numbers);
+NestedNumbers nested_from_json(const Json& value, std::string_view who);
 
 // Sets the fields of `object` from a config; `depth` counts the objects around it.
 void read_config(Configurable& object, const Json& config, int depth = 0);

@@ -32,7 +32,12 @@ class Reader : public FieldVisitor, public RareFieldVisitor {
   void field(const char* name, std::vector<double>& value) override { read(name, value, &Reader::numbers); }
   void field(const char* name, std::vector<std::string>& value) override { read(name, value, &Reader::texts); }
   void rare_field(const char* name, NestedLists& value) override { read(name, value, &Reader::lists_of_integers); }
+  void rare_field(const char* name, NestedNumbers& value) override { read(name, value, &Reader::array); }
+  void rare_field(const char* name, std::optional<NestedNumbers>& value) override { read(name, value, &Reader::array); }
   void rare_field(const char* name, std::optional<NumberDict>& value) override { read(name, value, &Reader::dict); }
+  void rare_field(const char* name, std::optional<AttributeValue>& value) override {
+    read(name, value, &Reader::anything);
+  }
   void field(const char* name, std::optional<bool>& value) override { read(name, value, &Reader::boolean); }
   void field(const char* name, std::optional<std::int64_t>& value) override { read(name, value, &Reader::integer); }
   void field(const char* name, std::optional<double>& value) override { read(name, value, &Reader::number); }
@@ -164,6 +169,8 @@ class Reader : public FieldVisitor, public RareFieldVisitor {
     }
     return values;
   }
+  NestedNumbers array(const char*, const Json& json) const { return nested_from_json(json, who_); }
+  AttributeValue anything(const char*, const Json& json) const { return attribute_from_json(json, who_); }
   NestedLists lists_of_integers(const char* name, const Json& json) const {
     if (json.is_number_integer()) return {{integer(name, json)}};
     if (!json.is_array()) refuse(name, "a list of lists of integers", json);
@@ -238,7 +245,7 @@ std::string registered_name(const Json& object) {
   }
   const std::string name = object["class_name"].get<std::string>(), module = string_or_empty(object, "module");
   // Op layers share their class names with layers.
-  if (module.starts_with("keras.src.ops.")) return module + ">" + name;
+  if (module.starts_with("keras.src.ops.") || module.starts_with("keras.src.activations.")) return module + ">" + name;
   const std::string registered = string_or_empty(object, "registered_name");
   return registered.find('>') != std::string::npos ? registered : name;
 }

@@ -41,7 +41,14 @@ class Writer : public FieldVisitor, public RareFieldVisitor {
   void field(const char* name, std::vector<double>& value) override { config_[name] = finite(name, value); }
   void field(const char* name, std::vector<std::string>& value) override { config_[name] = value; }
   void rare_field(const char* name, NestedLists& value) override { config_[name] = value; }
+  void rare_field(const char* name, NestedNumbers& value) override { config_[name] = nested_to_json(value); }
+  void rare_field(const char* name, std::optional<NestedNumbers>& value) override {
+    config_[name] = value ? nested_to_json(*value) : Json(nullptr);
+  }
   void rare_field(const char* name, std::optional<NumberDict>& value) override { config_[name] = or_null(value); }
+  void rare_field(const char* name, std::optional<AttributeValue>& value) override {
+    config_[name] = value ? attribute_to_json(*value) : Json(nullptr);
+  }
   void field(const char* name, std::optional<bool>& value) override { config_[name] = or_null(value); }
   void field(const char* name, std::optional<std::int64_t>& value) override { config_[name] = or_null(value); }
   void field(const char* name, std::optional<double>& value) override {

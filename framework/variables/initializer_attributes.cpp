@@ -1,13 +1,14 @@
 #include "cohort/variables/initializer_attributes.h"
 
 #include "cohort/core/random.h"
+#include "cohort/core/rare_fields.h"
 
 namespace cohort {
 namespace {
 
 std::string key_of(const char* name) { return std::string("field.") + name; }
 
-class Writer : public FieldVisitor {
+class Writer : public FieldVisitor, public RareFieldVisitor {
  public:
   explicit Writer(Attributes& attributes) : attributes_(attributes) {}
   bool complete() const { return complete_; }
@@ -37,6 +38,11 @@ class Writer : public FieldVisitor {
   void field(const char*, RefField&) override { complete_ = false; }
   void field(const char*, RefListField&) override { complete_ = false; }
   void field(const char*, double&, RefField&) override { complete_ = false; }
+  void rare_field(const char*, NestedLists&) override { complete_ = false; }
+  void rare_field(const char*, NestedNumbers&) override { complete_ = false; }
+  void rare_field(const char*, std::optional<NestedNumbers>&) override { complete_ = false; }
+  void rare_field(const char*, std::optional<NumberDict>&) override { complete_ = false; }
+  void rare_field(const char*, std::optional<AttributeValue>&) override { complete_ = false; }
 
  private:
   template <class T>

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cohort/core/dispatch.h"
+#include "cohort/core/rare_fields.h"
 #include "cohort/graph/trace.h"
 #include "cohort/layers/layer_checks.h"
 #include "cohort/ops/array.h"
@@ -47,8 +48,8 @@ void NormalizationLayer::visit_fields(FieldVisitor& visitor) {
   Layer::visit_fields(visitor);
   visitor.field("axis", options_.axis);
   visitor.field("invert", options_.invert);
-  visitor.field("mean", options_.mean);
-  visitor.field("variance", options_.variance);
+  visit_rare(visitor, "mean", options_.mean);
+  visit_rare(visitor, "variance", options_.variance);
 }
 
 void NormalizationLayer::fields_changed() {
@@ -57,9 +58,9 @@ void NormalizationLayer::fields_changed() {
         class_name(), "mean and variance must be given together",
         {{"mean", options_.mean ? "given" : "None"}, {"variance", options_.variance ? "given" : "None"}});
   }
-  if (options_.mean && options_.mean->size() != options_.variance->size()) {
+  if (options_.mean && !(options_.mean->shape() == options_.variance->shape())) {
     throw invalid_argument(class_name(), "mean and variance must have one shape",
-                           {{"mean", options_.mean->size()}, {"variance", options_.variance->size()}});
+                           {{"mean", options_.mean->shape()}, {"variance", options_.variance->shape()}});
   }
 }
 
@@ -88,7 +89,7 @@ void NormalizationLayer::build(const Shape& input) {
     }
   }
   if (options_.mean) {
-    const auto given = static_cast<std::int64_t>(options_.mean->size());
+    const auto given = static_cast<std::int64_t>(options_.mean->values().size());
     if (given != 1 && given != moments.num_elements() && (moments.rank() == 0 || given != moments.back())) {
       throw invalid_argument(title(*this), "mean must have a value for each index of the kept axes",
                              {{"mean", given}, {"kept axes", moments}});
@@ -112,9 +113,7 @@ Tensor NormalizationLayer::spread(const Tensor& moment) const {
 }
 
 Tensor NormalizationLayer::call(const Tensor& input, const CallContext&) {
-  const auto given = [](const std::vector<double>& values) {
-    return Tensor::of(values, {static_cast<std::int64_t>(values.size())});
-  };
+  const auto given = [](const NestedNumbers& numbers) { return Tensor::of(numbers.values(), numbers.shape()); };
   const Tensor mean = spread(options_.mean ? given(*options_.mean) : mean_.value());
   const Tensor variance = spread(options_.mean ? given(*options_.variance) : variance_.value());
   const Tensor x = ops::cast(input, compute_dtype()), deviation = ops::maximum(ops::sqrt(variance), kEpsilon);

@@ -5,15 +5,16 @@
 #include <string>
 #include <vector>
 
+#include "cohort/core/nested_numbers.h"
 #include "cohort/layers/preprocessing/adaptable.h"
 #include "cohort/model/layer.h"
 
 namespace cohort::layers {
 
 struct NormalizationOptions {
-  std::vector<std::int64_t> axis = {-1};                   // each index along these has its own mean; none: one for all
-  std::optional<std::vector<double>> mean = std::nullopt;  // given: with the variance, in place of adapt()
-  std::optional<std::vector<double>> variance = std::nullopt;
+  std::vector<std::int64_t> axis = {-1};             // each index along these has its own mean; none: one for all
+  std::optional<NestedNumbers> mean = std::nullopt;  // given: with the variance, in place of adapt()
+  std::optional<NestedNumbers> variance = std::nullopt;
   bool invert = false;
   DTypePolicy dtype = {};
   std::string name = {};

@@ -23,8 +23,9 @@ bool is_known(const std::string& module, const std::string& name) {
   if (module == "keras.optimizers") return Optimizer::registry().has(name);
   if (module == "keras.optimizers.schedules") return LearningRateSchedule::registry().has(name);
   if (module == "keras.src.models.functional") return true;
-  if (module.starts_with("keras.src.ops.")) return true;  // an operation of a functional model: its reader knows them
-  return module == "keras" || module == "builtins";       // DTypePolicy, Sequential, a function by its name
+  // An operation of a functional model: its reader knows them.
+  if (module.starts_with("keras.src.ops.") || module.starts_with("keras.src.activations.")) return true;
+  return module == "keras" || module == "builtins";  // DTypePolicy, Sequential, a function by its name
 }
 
 bool same(const Json& seen, const Json& expected) {

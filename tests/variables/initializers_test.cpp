@@ -68,6 +68,10 @@ TEST(Initializers, ASeedDecidesTheValues) {
 
 TEST(Initializers, ConstantsAndIdentity) {
   EXPECT_EQ((*Constant(0.25))({2}, DType::Float32).to_vector<float>(), (std::vector<float>{0.25, 0.25}));
+  const Constant column({{1.0}, {2.0}});
+  EXPECT_EQ((*column)({2, 2}, DType::Float32).to_vector<float>(), (std::vector<float>{1, 1, 2, 2}));
+  EXPECT_THROW((*column)({3, 2}, DType::Float32), Error);
+  EXPECT_THROW((*column)({2}, DType::Float32), Error);
   EXPECT_EQ((*Ones())({2}, DType::Int32).to_vector<int>(), (std::vector<int>{1, 1}));
   EXPECT_EQ((*Identity(2.0))({2, 3}, DType::Float64).to_vector<float>(), (std::vector<float>{2, 0, 0, 0, 2, 0}));
   test::expect_error([] { (*Identity())({3}, DType::Float32); }, {"matrix", "(3,)"});

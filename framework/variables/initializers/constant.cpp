@@ -3,12 +3,44 @@
 #include <algorithm>
 #include <vector>
 
+#include "cohort/core/rare_fields.h"
 #include "cohort/variables/initializers/host_values.h"
 
 namespace cohort::initializers {
 
+// A number is a plain field: visitors that know no arrays take it.
+void ConstantInitializer::visit_fields(FieldVisitor& visitor) {
+  auto* knows_arrays = dynamic_cast<RareFieldVisitor*>(&visitor);
+  if (knows_arrays && (visitor.reads_config() || !value_.is_scalar())) return knows_arrays->rare_field("value", value_);
+  double number = value_.values().at(0);
+  visitor.field("value", number);
+  if (visitor.reads_config()) value_ = number;
+}
+
 Tensor ConstantInitializer::operator()(const Shape& shape, DType dtype) const {
-  return Tensor::full(shape, value_, dtype);
+  if (value_.is_scalar()) return Tensor::full(shape, value_.values()[0], dtype);
+  const Shape& own = value_.shape();
+  const int missing = shape.rank() - own.rank();
+  std::vector<std::int64_t> strides(static_cast<std::size_t>(std::max(shape.rank(), 0)), 0);
+  std::int64_t stride = 1;
+  for (int axis = own.rank() - 1; axis >= 0; --axis) {
+    if (missing < 0 || (own[axis] != 1 && own[axis] != shape[axis + missing])) {
+      throw invalid_argument("Constant", "a value that broadcasts to the shape is expected",
+                             {{"value.shape", own}, {"shape", shape}});
+    }
+    strides[static_cast<std::size_t>(axis + missing)] = own[axis] == 1 ? 0 : stride;
+    stride *= own[axis];
+  }
+  std::vector<float> values(static_cast<std::size_t>(shape.num_elements()));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    std::int64_t rest = static_cast<std::int64_t>(i), at = 0;
+    for (int axis = shape.rank() - 1; axis >= 0; --axis) {
+      at += rest % shape[axis] * strides[static_cast<std::size_t>(axis)];
+      rest /= shape[axis];
+    }
+    values[i] = static_cast<float>(value_.values()[static_cast<std::size_t>(at)]);
+  }
+  return from_floats(values, shape, dtype);
 }
 
 Tensor ZerosInitializer::operator()(const Shape& shape, DType dtype) const { return Tensor::full(shape, 0.0, dtype); }

@@ -1,19 +1,20 @@
 #pragma once
 
+#include "cohort/core/nested_numbers.h"
 #include "cohort/variables/initializer.h"
 
 namespace cohort::initializers {
 
-// One value everywhere.
+// One value everywhere, or an array that broadcasts to the shape asked for.
 class ConstantInitializer : public Initializer {
  public:
-  explicit ConstantInitializer(double value = 0.0) : value_(value) {}
+  explicit ConstantInitializer(NestedNumbers value = 0.0) : value_(std::move(value)) {}
   std::string class_name() const override { return "Constant"; }
-  void visit_fields(FieldVisitor& visitor) override { visitor.field("value", value_); }
+  void visit_fields(FieldVisitor& visitor) override;
   Tensor operator()(const Shape& shape, DType dtype) const override;
 
  private:
-  double value_;
+  NestedNumbers value_;
 };
 
 class ZerosInitializer : public Initializer {
@@ -44,7 +45,7 @@ class IdentityInitializer : public Initializer {
 };
 
 struct Constant : Ref<ConstantInitializer> {
-  explicit Constant(double value = 0.0) : Ref(std::make_shared<ConstantInitializer>(value)) {}
+  explicit Constant(NestedNumbers value = 0.0) : Ref(std::make_shared<ConstantInitializer>(std::move(value))) {}
 };
 struct Zeros : Ref<ZerosInitializer> {
   Zeros() : Ref(std::make_shared<ZerosInitializer>()) {}
