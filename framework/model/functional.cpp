@@ -161,8 +161,11 @@ Tensors FunctionalGraph::bind(const Element& inputs) const {
                            {{"inputs", tensors.size()}, {"expected", symbols.size()}});
   }
   for (std::size_t i = 0; i < tensors.size(); ++i) {
-    if (!tensors[i].shape().compatible(symbols[i].shape())) {
-      throw invalid_argument(who_, "input '" + names[i] + "' must have shape " + symbols[i].shape().to_string(),
+    // As in Keras, a batch of any size is taken where the Input names one.
+    Shape expected = symbols[i].shape();
+    if (expected.rank() > 0) expected[0] = kUnknown;
+    if (!tensors[i].shape().compatible(expected)) {
+      throw invalid_argument(who_, "input '" + names[i] + "' must have shape " + expected.to_string(),
                              {{"shape", tensors[i].shape()}});
     }
     if (is_floating(tensors[i].dtype()) && tensors[i].dtype() != symbols[i].dtype()) {

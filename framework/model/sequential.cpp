@@ -89,7 +89,7 @@ void Sequential::build(const Shape& input) { build_for({DType::Float32, input});
 void Sequential::build_many(const std::vector<Shape>& inputs) {
   if (inputs.size() != 1 || inputs[0].rank() == 0) return;
   input_shape_ = inputs[0];
-  input_shape_[0] = kUnknown;
+  input_shape_[0] = input_layer_ ? input_layer_.as<InputLayer>()->spec().shape[0] : kUnknown;
 }
 
 // Runs once on symbols, so that every layer meets its input's shape.
@@ -105,9 +105,11 @@ Element Sequential::call_element(const Element& inputs, const CallContext& conte
   }
   Element value = inputs;
   if (input_layer_ && value.is_leaf()) {
-    const TensorSpec& expected = input_layer_.as<InputLayer>()->spec();
-    if (!value.leaf().shape().compatible(expected.shape)) {
-      throw invalid_argument("Sequential '" + name() + "'", "the input must have shape " + expected.shape.to_string(),
+    // As in Keras, a batch of any size is taken where the Input names one.
+    Shape expected = input_layer_.as<InputLayer>()->spec().shape;
+    if (expected.rank() > 0) expected[0] = kUnknown;
+    if (!value.leaf().shape().compatible(expected)) {
+      throw invalid_argument("Sequential '" + name() + "'", "the input must have shape " + expected.to_string(),
                              {{"shape", value.leaf().shape()}});
     }
   }

@@ -1,7 +1,11 @@
 #include "cohort/layers/preprocessing/center_crop.h"
 
 #include "cohort/layers/preprocessing/image_sizes.h"
+#include "cohort/ops/broadcast.h"
+#include "cohort/ops/creation.h"
 #include "cohort/ops/image.h"
+#include "cohort/ops/indexing.h"
+#include "cohort/ops/math.h"
 
 namespace cohort::layers {
 
@@ -22,7 +26,22 @@ void CenterCropLayer::fields_changed() {
   check_new_size(*this, height_, width_);
 }
 
+namespace {
+
+// `count` elements in the middle of an axis whose size need not be known yet; it must not be smaller.
+Tensor middle_of(const Tensor& images, std::int64_t count, int axis) {
+  const Tensor start = ops::floor_divide(ops::size_of(images, {axis}, DType::Int32) - static_cast<double>(count), 2.0);
+  return ops::take(images, ops::arange(static_cast<double>(count)) + start, axis);
+}
+
+}  // namespace
+
 Tensor CenterCropLayer::transform(const Tensor& images, bool) {
+  const Shape& shape = images.shape();
+  const auto fits = [](std::int64_t size, std::int64_t wanted) { return size == kUnknown || size >= wanted; };
+  if ((shape[1] == kUnknown || shape[2] == kUnknown) && fits(shape[1], height_) && fits(shape[2], width_)) {
+    return middle_of(middle_of(images, height_, 1), width_, 2);
+  }
   check_size_known(images);
   const std::int64_t below = images.shape()[1] - height_, beside = images.shape()[2] - width_;
   if (below >= 0 && beside >= 0) return crop(images, below / 2, beside / 2, height_, width_);

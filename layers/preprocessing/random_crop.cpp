@@ -28,8 +28,8 @@ void RandomCropLayer::fields_changed() {
 }
 
 Tensor RandomCropLayer::transform(const Tensor& images, bool training) {
-  check_size_known(images);
   if (!training) return images;
+  check_size_known(images);
   const std::int64_t height = images.shape()[1], width = images.shape()[2];
   if (height > height_ && width > width_) {
     // `count` of `size` elements along an axis, from a random one on.

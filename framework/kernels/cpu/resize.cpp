@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 
 #include "cohort/core/kernel.h"
 #include "cohort/core/scratch.h"
@@ -16,6 +17,7 @@ struct ResizePlan {
       : batch(x[0]), height(x[1]), width(x[2]), new_height(y[1]), new_width(y[2]), channels(x[3]) {
     const std::string interpolation = spec.attr<std::string>("interpolation");
     const bool antialias = spec.attr<bool>("antialias");
+    linear = interpolation == "bilinear" && !antialias;
     rows = resize_weights(height, new_height, interpolation, antialias);
     cols = resize_weights(width, new_width, interpolation, antialias);
   }
@@ -24,6 +26,7 @@ struct ResizePlan {
 
   std::int64_t batch, height, width, new_height, new_width, channels;
   ResizeWeights rows, cols;
+  bool linear = false;  // every output lies between two inputs along each axis
 };
 
 // Calls body(tap) for what output `o` is made of.
@@ -32,6 +35,26 @@ void for_taps(const ResizeWeights& weights, std::int64_t o, const Body& body) {
   const auto at = static_cast<std::size_t>(o);
   for (std::int64_t i = weights.first[at]; i < weights.first[at + 1]; ++i)
     body(weights.taps[static_cast<std::size_t>(i)]);
+}
+
+// A line of the output from the four inputs around each pixel. The steps and their rounding are TensorFlow's, so that
+// integers come out the same.
+template <class T, class C>
+void linear_line(const ResizePlan& plan, const T* image, std::int64_t row, T* y) {
+  const ResizeTap* down = plan.rows.taps.data() + 2 * row;
+  const T* above = image + down[0].input * plan.width * plan.channels;
+  const T* below = image + down[1].input * plan.width * plan.channels;
+  const C down_share = C(down[1].weight);
+  for (std::int64_t col = 0; col < plan.new_width; ++col, y += plan.channels) {
+    const ResizeTap* across = plan.cols.taps.data() + 2 * col;
+    const std::int64_t left = across[0].input * plan.channels, right = across[1].input * plan.channels;
+    const C share = C(across[1].weight);
+    for (std::int64_t c = 0; c < plan.channels; ++c) {
+      const C top = std::fma(C(above[right + c]) - C(above[left + c]), share, C(above[left + c]));
+      const C bottom = std::fma(C(below[right + c]) - C(below[left + c]), share, C(below[left + c]));
+      y[c] = T(std::fma(bottom - top, down_share, top));
+    }
+  }
 }
 
 Scratch line_memory;
@@ -48,6 +71,10 @@ KernelFn make_resize(const KernelSpec& spec) {
         C* pixel = line + line_size;
         for (std::int64_t row = begin; row < end; ++row) {
           const T* image = io.in<T>(0) + row / plan.new_height * plan.image();
+          if (plan.linear) {
+            linear_line<T, C>(plan, image, row % plan.new_height, io.out<T>(0) + row * new_line);
+            continue;
+          }
           std::fill_n(line, line_size, C(0));
           for_taps(plan.rows, row % plan.new_height, [&](const ResizeTap& tap) {
             const T* source = image + tap.input * line_size;

@@ -69,8 +69,10 @@ void add_cubic(Taps& taps, float place, std::int64_t inputs) {
   normalize(taps, first);
 }
 
-void add_linear(Taps& taps, float place, std::int64_t inputs) {
-  const float center = place - 0.5f, below = std::floor(center), share = center - below;
+// Rounded once, as TensorFlow does: where a result lies half way between two integers, the last bit decides.
+void add_linear(Taps& taps, std::int64_t output, float scale, std::int64_t inputs) {
+  const float center = std::fma(static_cast<float>(output) + 0.5f, scale, -0.5f);
+  const float below = std::floor(center), share = center - below;
   taps.push_back({std::max<std::int64_t>(static_cast<std::int64_t>(below), 0), 1.0f - share});
   taps.push_back({std::min<std::int64_t>(static_cast<std::int64_t>(std::ceil(center)), inputs - 1), share});
 }
@@ -110,7 +112,7 @@ ResizeWeights resize_weights(std::int64_t inputs, std::int64_t outputs, const st
     } else if (antialias) {
       add_filtered(taps, {1.0f, triangle}, place, inputs, scale, true);
     } else {
-      add_linear(taps, place, inputs);
+      add_linear(taps, output, scale, inputs);
     }
     weights.first.push_back(static_cast<std::int64_t>(taps.size()));
   }
