@@ -130,7 +130,7 @@ Attributes reduced(const ops::Axes& axes, bool keep) {
   return config;
 }
 
-SymbolicTensor call(const char* name, const SymbolicTensor& x, const Attributes& config) {
+SymbolicTensor call_reduction(const char* name, const SymbolicTensor& x, const Attributes& config) {
   return call_operation(name, {x}, config).leaf();
 }
 
@@ -139,57 +139,64 @@ SymbolicTensor call(const char* name, const SymbolicTensor& x, const Attributes&
 namespace ops {
 
 SymbolicTensor sum(const SymbolicTensor& x, const Axes& axes, bool keep) {
-  return call("numpy>Sum", x, reduced(axes, keep));
+  return call_reduction("numpy>Sum", x, reduced(axes, keep));
 }
 SymbolicTensor mean(const SymbolicTensor& x, const Axes& axes, bool keep) {
-  return call("numpy>Mean", x, reduced(axes, keep));
+  return call_reduction("numpy>Mean", x, reduced(axes, keep));
 }
 SymbolicTensor prod(const SymbolicTensor& x, const Axes& axes, bool keep) {
-  return call("numpy>Prod", x, reduced(axes, keep));
+  return call_reduction("numpy>Prod", x, reduced(axes, keep));
 }
 SymbolicTensor max(const SymbolicTensor& x, const Axes& axes, bool keep) {
-  return call("numpy>Max", x, reduced(axes, keep));
+  return call_reduction("numpy>Max", x, reduced(axes, keep));
 }
 SymbolicTensor min(const SymbolicTensor& x, const Axes& axes, bool keep) {
-  return call("numpy>Min", x, reduced(axes, keep));
+  return call_reduction("numpy>Min", x, reduced(axes, keep));
 }
 SymbolicTensor any(const SymbolicTensor& x, const Axes& axes, bool keep) {
-  return call("numpy>Any", x, reduced(axes, keep));
+  return call_reduction("numpy>Any", x, reduced(axes, keep));
 }
 SymbolicTensor all(const SymbolicTensor& x, const Axes& axes, bool keep) {
-  return call("numpy>All", x, reduced(axes, keep));
+  return call_reduction("numpy>All", x, reduced(axes, keep));
 }
 SymbolicTensor logsumexp(const SymbolicTensor& x, const Axes& axes, bool keep) {
-  return call("math>Logsumexp", x, reduced(axes, keep));
+  return call_reduction("math>Logsumexp", x, reduced(axes, keep));
 }
 SymbolicTensor variance(const SymbolicTensor& x, const Axes& axes, bool keep) {
-  return call("numpy>Var", x, reduced(axes, keep));
+  return call_reduction("numpy>Var", x, reduced(axes, keep));
 }
 SymbolicTensor standard_deviation(const SymbolicTensor& x, const Axes& axes, bool keep) {
-  return call("numpy>Std", x, reduced(axes, keep));
+  return call_reduction("numpy>Std", x, reduced(axes, keep));
 }
 SymbolicTensor argmax(const SymbolicTensor& x, int axis, bool keep) {
-  return call("numpy>Argmax", x, {{"axis", axis}, {"keepdims", keep}});
+  return call_reduction("numpy>Argmax", x, {{"axis", axis}, {"keepdims", keep}});
 }
 SymbolicTensor argmin(const SymbolicTensor& x, int axis, bool keep) {
-  return call("numpy>Argmin", x, {{"axis", axis}, {"keepdims", keep}});
+  return call_reduction("numpy>Argmin", x, {{"axis", axis}, {"keepdims", keep}});
 }
-SymbolicTensor softmax(const SymbolicTensor& x, int axis) { return call("nn>Softmax", x, {{"axis", axis}}); }
-SymbolicTensor log_softmax(const SymbolicTensor& x, int axis) { return call("nn>LogSoftmax", x, {{"axis", axis}}); }
-SymbolicTensor cumsum(const SymbolicTensor& x, int axis) { return call("numpy>Cumsum", x, {{"axis", axis}}); }
-SymbolicTensor cumprod(const SymbolicTensor& x, int axis) { return call("numpy>Cumprod", x, {{"axis", axis}}); }
-SymbolicTensor sort(const SymbolicTensor& x, int axis) { return call("numpy>Sort", x, {{"axis", axis}}); }
-SymbolicTensor argsort(const SymbolicTensor& x, int axis) { return call("numpy>Argsort", x, {{"axis", axis}}); }
-SymbolicTensor round(const SymbolicTensor& x) { return call("numpy>Round", x, {{"decimals", 0}}); }
+SymbolicTensor softmax(const SymbolicTensor& x, int axis) { return call_reduction("nn>Softmax", x, {{"axis", axis}}); }
+SymbolicTensor log_softmax(const SymbolicTensor& x, int axis) {
+  return call_reduction("nn>LogSoftmax", x, {{"axis", axis}});
+}
+SymbolicTensor cumsum(const SymbolicTensor& x, int axis) { return call_reduction("numpy>Cumsum", x, {{"axis", axis}}); }
+SymbolicTensor cumprod(const SymbolicTensor& x, int axis) {
+  return call_reduction("numpy>Cumprod", x, {{"axis", axis}});
+}
+SymbolicTensor sort(const SymbolicTensor& x, int axis) { return call_reduction("numpy>Sort", x, {{"axis", axis}}); }
+SymbolicTensor argsort(const SymbolicTensor& x, int axis) {
+  return call_reduction("numpy>Argsort", x, {{"axis", axis}});
+}
+SymbolicTensor round(const SymbolicTensor& x) { return call_reduction("numpy>Round", x, {{"decimals", 0}}); }
 SymbolicTensor clip(const SymbolicTensor& x, double minimum, double maximum) {
-  return call("numpy>Clip", x, {{"x_min", minimum}, {"x_max", maximum}});
+  return call_reduction("numpy>Clip", x, {{"x_min", minimum}, {"x_max", maximum}});
 }
 SymbolicTensor cast(const SymbolicTensor& x, DType dtype) {
-  return call("core>Cast", x, {{"dtype", std::string(to_string(dtype))}});
+  return call_reduction("core>Cast", x, {{"dtype", std::string(to_string(dtype))}});
 }
 SymbolicTensor one_hot(const SymbolicTensor& indices, std::int64_t depth, int axis, DType dtype) {
-  return call("nn>OneHot", indices,
-              {{"num_classes", depth}, {"axis", axis}, {"dtype", std::string(to_string(dtype))}, {"sparse", false}});
+  return call_reduction(
+      "nn>OneHot", indices,
+      {{"num_classes", depth}, {"axis", axis}, {"dtype", std::string(to_string(dtype))}, {"sparse", false}});
 }
 SymbolicTensor where(const SymbolicTensor& condition, const SymbolicTensor& a, const SymbolicTensor& b) {
   return call_operation("numpy>Where", {condition, a, b}).leaf();

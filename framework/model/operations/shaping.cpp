@@ -154,7 +154,7 @@ std::string text_of(std::int64_t bound) {
   return bound == ops::SliceSpec::kOpen ? std::string("None") : std::to_string(bound);
 }
 
-SymbolicTensor call(const char* name, const OperationArgument& x, const Attributes& config) {
+SymbolicTensor call_numpy(const char* name, const OperationArgument& x, const Attributes& config) {
   return call_operation(std::string("numpy>") + name, {x}, config).flatten().at(0);
 }
 
@@ -169,42 +169,46 @@ Attributes given_axes(const char* name, const Integers& axes) {
 namespace ops {
 
 SymbolicTensor reshape(const SymbolicTensor& x, const Integers& shape) {
-  return call("Reshape", x, {{"newshape", shape}});
+  return call_numpy("Reshape", x, {{"newshape", shape}});
 }
-SymbolicTensor expand_dims(const SymbolicTensor& x, int axis) { return call("ExpandDims", x, {{"axis", one(axis)}}); }
+SymbolicTensor expand_dims(const SymbolicTensor& x, int axis) {
+  return call_numpy("ExpandDims", x, {{"axis", one(axis)}});
+}
 SymbolicTensor squeeze(const SymbolicTensor& x, const Integers& axes) {
-  return call("Squeeze", x, given_axes("axis", axes));
+  return call_numpy("Squeeze", x, given_axes("axis", axes));
 }
 SymbolicTensor transpose(const SymbolicTensor& x, const Integers& axes) {
-  return call("Transpose", x, given_axes("axes", axes));
+  return call_numpy("Transpose", x, given_axes("axes", axes));
 }
 SymbolicTensor swapaxes(const SymbolicTensor& x, int axis1, int axis2) {
-  return call("Swapaxes", x, {{"axis1", axis1}, {"axis2", axis2}});
+  return call_numpy("Swapaxes", x, {{"axis1", axis1}, {"axis2", axis2}});
 }
 SymbolicTensor moveaxis(const SymbolicTensor& x, int source, int destination) {
-  return call("Moveaxis", x, {{"source", source}, {"destination", destination}});
+  return call_numpy("Moveaxis", x, {{"source", source}, {"destination", destination}});
 }
 SymbolicTensor broadcast_to(const SymbolicTensor& x, const Integers& shape) {
-  return call("BroadcastTo", x, {{"shape", shape}});
+  return call_numpy("BroadcastTo", x, {{"shape", shape}});
 }
 SymbolicTensor concatenate(const std::vector<SymbolicTensor>& tensors, int axis) {
-  return call("Concatenate", tensors, {{"axis", axis}});
+  return call_numpy("Concatenate", tensors, {{"axis", axis}});
 }
 SymbolicTensor stack(const std::vector<SymbolicTensor>& tensors, int axis) {
-  return call("Stack", tensors, {{"axis", axis}});
+  return call_numpy("Stack", tensors, {{"axis", axis}});
 }
 std::vector<SymbolicTensor> split(const SymbolicTensor& x, int num, int axis) {
   return call_operation("numpy>Split", {x}, {{"indices_or_sections", one(num)}, {"axis", axis}}).flatten();
 }
 SymbolicTensor tile(const SymbolicTensor& x, const Integers& multiples) {
-  return call("Tile", x, {{"repeats", multiples}});
+  return call_numpy("Tile", x, {{"repeats", multiples}});
 }
 SymbolicTensor repeat(const SymbolicTensor& x, int repeats, int axis) {
-  return call("Repeat", x, {{"repeats", repeats}, {"axis", axis}});
+  return call_numpy("Repeat", x, {{"repeats", repeats}, {"axis", axis}});
 }
-SymbolicTensor flip(const SymbolicTensor& x, const Integers& axes) { return call("Flip", x, given_axes("axis", axes)); }
+SymbolicTensor flip(const SymbolicTensor& x, const Integers& axes) {
+  return call_numpy("Flip", x, given_axes("axis", axes));
+}
 SymbolicTensor roll(const SymbolicTensor& x, std::int64_t shift, int axis) {
-  return call("Roll", x, {{"shift", shift}, {"axis", axis}});
+  return call_numpy("Roll", x, {{"shift", shift}, {"axis", axis}});
 }
 SymbolicTensor take(const SymbolicTensor& x, const SymbolicTensor& indices, int axis) {
   return call_operation("numpy>Take", {x, indices}, {{"axis", axis}}).leaf();
