@@ -8,7 +8,8 @@
 
 namespace cohort::distribute::rpc {
 
-// Serves requests that come over gRPC: a thread per stream reads, handles and answers in order. Thread-safe.
+// Serves requests that come over gRPC: those of a stream in order, those of several streams side by side unless they
+// are quick. Thread-safe.
 class GrpcServer {
  public:
   // Throws when the address cannot be had.

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <grpcpp/generic/async_generic_service.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+
+#include "cohort/distribute/rpc/serving_threads.h"
+#include "cohort/distribute/rpc/transport.h"
+
+namespace cohort::distribute::rpc {
+
+// The streams that come in on a completion queue, each an object of its own that ends itself. Thread-safe.
+class ServedCalls {
+ public:
+  // The generic service is part of a server that was built with this queue.
+  ServedCalls(grpc::AsyncGenericService& generic, grpc::ServerCompletionQueue& queue, Service& service);
+  // Lets callers come from now on.
+  void accept();
+  // Streams answer nothing any more and end.
+  void stop() { stopping_ = true; }
+  // To be called when the server has been shut down: returns when the last stream has ended.
+  void wait_for_all();
+
+  bool is_stopping() const { return stopping_; }
+  Service& service() { return service_; }
+  grpc::ServerCompletionQueue& queue() { return queue_; }
+
+  // Every call, from its arrival to its end, is counted between these two.
+  void enter();
+  void leave();
+
+ private:
+  grpc::AsyncGenericService& generic_;
+  grpc::ServerCompletionQueue& queue_;
+  Service& service_;
+  std::atomic<bool> stopping_ = false;
+  std::mutex mutex_;
+  std::condition_variable left_;
+  int count_ = 0;
+};
+
+}  // namespace cohort::distribute::rpc
