@@ -44,11 +44,7 @@ struct Where {
 
 class FaultyTransport : public testing::TestWithParam<std::tuple<Where, std::uint64_t>> {};
 
-TEST_P(FaultyTransport, EveryElementCountsOnce) {
-  const Deadline deadline(60s);
-  const auto [where, seed] = GetParam();
-  const rpc::Faults faults{
-      .seed = seed, .drop_request = 0.05, .drop_reply = 0.05, .duplicate = 0.1, .late = 0.1, .timeout = 1ms};
+std::shared_ptr<rpc::FaultCounts> train_with(const rpc::Faults& faults, const Where& where) {
   auto counts = std::make_shared<rpc::FaultCounts>();
   const rpc::TransportOptions faulty{.wrap = rpc::fault_transport(faults, counts)};
   FaultyCluster cluster(3, 2, where.workers ? faulty : rpc::TransportOptions{});
@@ -58,10 +54,24 @@ TEST_P(FaultyTransport, EveryElementCountsOnce) {
       kOnBothServers);
   EXPECT_EQ(fit_sums(strategy, 500, 2), expected_sums(500, 2));
   EXPECT_EQ(schedule_sums(strategy, 200), expected_sums(200));
+  return counts;
+}
+
+TEST_P(FaultyTransport, EveryElementCountsOnce) {
+  const Deadline deadline(60s);
+  const auto [where, seed] = GetParam();
+  const auto counts = train_with(
+      {.seed = seed, .drop_request = 0.05, .drop_reply = 0.05, .duplicate = 0.1, .late = 0.1, .timeout = 1ms}, where);
   EXPECT_GT(counts->dropped_requests, 0);
   EXPECT_GT(counts->dropped_replies, 0);
   EXPECT_GT(counts->duplicates, 0);
   EXPECT_GT(counts->late, 0);
+}
+
+TEST_P(FaultyTransport, EveryElementCountsOnceWhenStreamsBreak) {
+  const Deadline deadline(60s);
+  const auto [where, seed] = GetParam();
+  EXPECT_GT(train_with({.seed = seed, .disconnect = 0.02}, where)->disconnects, 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Ways, FaultyTransport,

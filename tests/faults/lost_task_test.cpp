@@ -73,6 +73,37 @@ TEST(LostServer, ItIsLostAlsoWhenItIsStartedAgain) {
   EXPECT_THAT(training.get(), AllOf(StartsWith("Unavailable"), HasSubstr("ps:0")));
 }
 
+// Silent for less time than makes a task dead: all wait for it, and nothing is lost or counted twice.
+TEST(PausedServer, AShortRestChangesNothing) {
+  const Deadline deadline(60s);
+  ProcessCluster cluster(2, 2);
+  auto training = std::async(std::launch::async, [&] {
+    ParameterServerStrategy strategy = strategy_of(cluster);
+    return fit_sums(strategy, 8000);
+  });
+  std::this_thread::sleep_for(800ms);
+  cluster.server(1).pause();
+  std::this_thread::sleep_for(2s);
+  const bool waited = training.wait_for(0s) != std::future_status::ready;
+  cluster.server(1).go_on();
+  EXPECT_TRUE(waited);
+  EXPECT_EQ(training.get(), expected_sums(8000));
+}
+
+TEST(PausedServer, OneThatStaysSilentIsNamed) {
+  const Deadline deadline(60s);
+  ProcessCluster cluster(2, 2);
+  auto training = std::async(std::launch::async, [&] {
+    ParameterServerStrategy strategy = strategy_of(cluster);
+    return error_of([&] { fit_sums(strategy, kEndless); });
+  });
+  std::this_thread::sleep_for(1500ms);
+  const auto paused = Clock::now();
+  cluster.server(1).pause();
+  EXPECT_THAT(training.get(), AllOf(StartsWith("Unavailable"), HasSubstr("ps:1")));
+  EXPECT_LT(seconds_since(paused), 20.0);
+}
+
 // The chief takes it for dead and gives its work to others; what it sends when it wakes up has been counted.
 TEST(PausedWorker, LatePushesChangeNothing) {
   const Deadline deadline(90s);
