@@ -22,6 +22,19 @@ Dataset squares(std::int64_t features = 4) {
   return datasets::from_tensor_slices(Tensor::full({24, features}, 1.0), Tensor::full({24, 1}, 1.0)).batch(4);
 }
 
+// Keeps the largest value it saw, which two workers' states do not add up to.
+class LargestValue : public Metric {
+ public:
+  LargestValue() : Metric("largest_value") { largest_ = add_variable("largest", {}, 0.0, Aggregation::Mean); }
+  void update_state(const Tensor&, const Tensor& y_pred, const Tensor&) override {
+    largest_.assign(ops::maximum(largest_.value(), ops::max(y_pred)));
+  }
+  Tensor result() override { return largest_.value(); }
+
+ private:
+  Variable largest_;
+};
+
 class TrainingErrors : public testing::TestWithParam<const char*> {
  protected:
   ParameterServerStrategy lead(Partitioner partitioner = {}) const {
@@ -156,6 +169,16 @@ TEST_P(TrainingErrors, RunningEagerly) {
   model.compile({.optimizer = "sgd", .loss = "mse", .run_eagerly = true});
   EXPECT_THAT(error_within(1s, [&] { model.fit(squares(), {.verbose = 0}); }),
               AllOf(HasSubstr("FailedPrecondition ParameterServerStrategy"), HasSubstr("run_eagerly")));
+}
+
+TEST_P(TrainingErrors, AMetricWhoseStateDoesNotAddUp) {
+  const ParameterServerStrategy strategy = lead();
+  auto scope = strategy.scope();
+  Sequential model({layers::Dense(1)});
+  model.compile({.optimizer = "sgd", .loss = "mse", .metrics = {make<LargestValue>()}});
+  EXPECT_THAT(error_within(1s, [&] { model.fit(squares(), {.verbose = 0}); }),
+              AllOf(HasSubstr("FailedPrecondition ClusterCoordinator"), HasSubstr("must add up"), HasSubstr("largest"),
+                    HasSubstr("Aggregation::Sum")));
 }
 
 TEST_P(TrainingErrors, DataWithoutAnEndAndWithoutSteps) {
