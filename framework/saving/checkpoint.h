@@ -11,7 +11,7 @@
 
 #include "cohort/data/iterator.h"
 #include "cohort/model/model.h"
-#include "cohort/model/position.h"
+#include "cohort/model/run_control.h"
 #include "cohort/variables/variable.h"
 
 namespace cohort {

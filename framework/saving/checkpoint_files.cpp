@@ -10,6 +10,7 @@
 #include "cohort/core/crc32c.h"
 #include "cohort/core/error.h"
 #include "cohort/saving/atomic_file.h"
+#include "cohort/saving/checkpoint_state.h"
 
 namespace cohort {
 namespace {
@@ -48,6 +49,17 @@ struct DataFileName {
   }
   std::string checkpoint, id;
 };
+
+// The name an AtomicFile was to get; any other file's own.
+std::string without_temporary_ending(const std::string& name) {
+  constexpr std::string_view kMark = ".tmp.";
+  const std::size_t mark = name.rfind(kMark);
+  if (mark == std::string::npos) return name;
+  const std::string numbers = name.substr(mark + kMark.size());
+  const bool fits = numbers.find_first_not_of("0123456789.") == std::string::npos &&
+                    std::count(numbers.begin(), numbers.end(), '.') == 1;
+  return fits ? name.substr(0, mark) : name;
+}
 
 template <class Wanted>
 void remove_files(const std::string& folder, const Wanted& wanted) {
@@ -198,11 +210,19 @@ void remove_unfinished_checkpoints(const std::string& folder, const std::string&
       return error.code() != ErrorCode::NotFound;  // a damaged one may yet be looked into
     }
   };
+  const auto is_one_of_these = [&](const std::string& checkpoint) {
+    const std::int64_t number = checkpoint_number(checkpoint);
+    return number >= 0 && checkpoint == name + "-" + std::to_string(number);
+  };
   remove_files(folder, [&](const std::string& file) {
-    if (!file.starts_with(name + "-") && !file.starts_with("checkpoint.tmp.")) return false;
-    if (file.find(".tmp.") != std::string::npos) return true;
-    const DataFileName data(file);
-    return !data.id.empty() && !has_index(data);
+    const std::string final_name = without_temporary_ending(file);
+    const DataFileName data(final_name);
+    if (final_name != file) {
+      return final_name == "checkpoint" || is_one_of_these(data.checkpoint) ||
+             (final_name.ends_with(kIndexEnding) &&
+              is_one_of_these(final_name.substr(0, final_name.size() - kIndexEnding.size())));
+    }
+    return is_one_of_these(data.checkpoint) && !has_index(data);
   });
 }
 

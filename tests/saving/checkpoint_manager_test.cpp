@@ -224,9 +224,12 @@ TEST(CheckpointManager, TidiesUpAfterAKilledWriterAndAdoptsWhatItFinished) {
   std::ofstream(directory + "/ckpt-2.data-fedcba9876543210-00000-of-00001") << "whole, without an index";
   std::ofstream(directory + "/ckpt-2.index.tmp.17.3") << "{";
   std::ofstream(directory + "/checkpoint.tmp.17.3") << "{";
+  // Somebody else's.
   std::ofstream(directory + "/ckpt-notes.txt") << "mine";
+  std::ofstream(directory + "/ckpt-notes.tmp.txt") << "mine";
+  std::ofstream(directory + "/ckpt-b-1.index.tmp.17.3") << "of another manager";
   { CountingRun tidied(directory); }
-  EXPECT_EQ(std::distance(fs::directory_iterator(directory), {}), 4) << "index, data, list, somebody's notes";
+  EXPECT_EQ(std::distance(fs::directory_iterator(directory), {}), 6) << "index, data, list and what is not its own";
 
   // Killed between the index and the list.
   const std::string data = data_file_of(elsewhere + "/ckpt-2");
