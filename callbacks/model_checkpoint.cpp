@@ -1,10 +1,12 @@
 #include "cohort/callbacks/model_checkpoint.h"
 
 #include <cstdio>
+#include <filesystem>
 
 #include "cohort/callbacks/formatting.h"
 #include "cohort/core/error.h"
 #include "cohort/model/model.h"
+#include "cohort/model/run_control.h"
 
 namespace cohort::callbacks {
 
@@ -30,8 +32,9 @@ ModelCheckpointCallback::ModelCheckpointCallback(std::string filepath, ModelChec
     throw invalid_argument("ModelCheckpoint", "with save_weights_only the path must end in .weights.h5",
                            {{"filepath", filepath_}});
   }
-  if (!options_.save_weights_only && !filepath_.ends_with(".keras")) {
-    throw invalid_argument("ModelCheckpoint", "the path must end in .keras", {{"filepath", filepath_}},
+  if (!options_.save_weights_only && !filepath_.ends_with(".keras") && !filepath_.ends_with(".h5")) {
+    throw invalid_argument("ModelCheckpoint", "the path must end in .keras, or in .h5 for Keras's older format",
+                           {{"filepath", filepath_}},
                            "Set save_weights_only to write the weights alone to .weights.h5.");
   }
 }
@@ -43,6 +46,7 @@ void ModelCheckpointCallback::on_train_batch_end(std::int64_t batch, Logs& logs)
   last_batch_ = batch;
   if (batches_since_saving_ < options_.save_freq.batches()) return;
   batches_since_saving_ = 0;
+  if (fit_) fit_->synchronize();  // after batches, others may be under way
   save(batch, logs);
 }
 
@@ -80,6 +84,10 @@ void ModelCheckpointCallback::save(std::optional<std::int64_t> batch, const Logs
   if (batch) counts.set("batch", static_cast<double>(*batch + 1));
   const std::string path = format_path(filepath_, counts, logs, "ModelCheckpoint");
   if (!due(logs, path)) return;
+  if (std::error_code ignored; std::filesystem::is_directory(path, ignored)) {
+    throw invalid_argument("ModelCheckpoint", "filepath must name a file", {{"filepath", path}, {"there", "a folder"}},
+                           "Give another path, or move the folder away.");
+  }
   if (options_.save_weights_only) {
     model().save_weights(path);
   } else {

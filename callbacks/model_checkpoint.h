@@ -14,6 +14,7 @@ class SaveFrequency {
   SaveFrequency(const char* name) : SaveFrequency(std::string(name)) {}
   SaveFrequency(const std::string& name);
   SaveFrequency(std::int64_t batches);
+  SaveFrequency(int batches) : SaveFrequency(std::int64_t{batches}) {}  // 0 could also be a text
   bool each_epoch() const { return batches_ == 0; }
   std::int64_t batches() const { return batches_; }
 
@@ -42,6 +43,11 @@ class ModelCheckpointCallback : public Callback {
   BatchHooks batch_hooks() const override {
     return options_.save_freq.each_epoch() ? BatchHooks::None : BatchHooks::Every;
   }
+  void set_run(RunControl* run) override {
+    Callback::set_run(run);
+    fit_ = run;
+  }
+  // The monitored figure of the last model that was saved as the best.
   std::optional<double> best() const { return best_; }
 
  private:
@@ -51,6 +57,7 @@ class ModelCheckpointCallback : public Callback {
   std::string filepath_;
   ModelCheckpointOptions options_;
   Monitor monitor_;
+  RunControl* fit_ = nullptr;  // none when hooks are called by hand
   std::optional<double> best_;
   std::int64_t epoch_ = 0, batches_since_saving_ = 0, last_batch_ = -1;
 };

@@ -3,26 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <limits>
-
 #include "cohort/core/error.h"
 
 namespace cohort::callbacks {
 namespace {
-
-TEST(PythonNumber, IsWhatPythonPrints) {
-  EXPECT_EQ(python_number(0.1), "0.1");
-  EXPECT_EQ(python_number(1.0), "1.0");
-  EXPECT_EQ(python_number(0.0), "0.0");
-  EXPECT_EQ(python_number(-2.5), "-2.5");
-  EXPECT_EQ(python_number(100000.0), "100000.0");
-  EXPECT_EQ(python_number(1e16), "1e+16");
-  EXPECT_EQ(python_number(0.0001), "0.0001");
-  EXPECT_EQ(python_number(0.00001), "1e-05");
-  EXPECT_EQ(python_number(0.05000000074505806), "0.05000000074505806");
-  EXPECT_EQ(python_number(std::numeric_limits<double>::quiet_NaN()), "nan");
-  EXPECT_EQ(python_number(-std::numeric_limits<double>::infinity()), "-inf");
-}
 
 TEST(FormatPath, FillsFields) {
   const Logs counts{{"epoch", 3}}, logs{{"val_loss", 0.12345}, {"acc", 1.0}};
@@ -31,13 +15,15 @@ TEST(FormatPath, FillsFields) {
   EXPECT_EQ(format_path("{val_loss}{acc}", counts, logs, "X"), "0.123451.0");
   EXPECT_EQ(format_path("{epoch:4d}|{val_loss:08.3f}|{acc:.1e}", counts, logs, "X"), "   3|0000.123|1.0e+00");
   EXPECT_EQ(format_path("{{epoch}}", counts, logs, "X"), "{epoch}");
+  EXPECT_EQ(format_path("{epoch!r}{acc!s}", counts, logs, "X"), "31.0");
+  EXPECT_EQ(format_path("{{{epoch:+d}}}", counts, logs, "X"), "{+3}");
   EXPECT_EQ(format_path("plain", counts, logs, "X"), "plain");
 }
 
 TEST(FormatPath, RefusesWhatItCannotFill) {
   const Logs counts{{"epoch", 3}}, logs{{"loss", 0.5}};
-  for (const char* bad :
-       {"{epoch", "epoch}", "{val_loss}", "{}", "{loss:d}", "{epoch:x}", "{epoch:0.d}", "{loss:.2f", "{loss:999f}"}) {
+  for (const char* bad : {"{epoch", "epoch}", "{val_loss}", "{}", "{loss:d}", "{epoch:.1d}", "{epoch:s}", "{epoch!r:3}",
+                          "{epoch!x}", "{epoch.real}", "{0}", "{loss:.2f", "{loss:9999f}"}) {
     EXPECT_THROW(format_path(bad, counts, logs, "ModelCheckpoint"), Error) << bad;
   }
   try {
