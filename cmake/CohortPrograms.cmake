@@ -32,6 +32,9 @@ if(TARGET cohort-cluster-bench)
   target_link_libraries(cohort-cluster-bench PRIVATE gRPC::grpc++)
 endif()
 
+file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/benchmarks/checkpoint_bench.cpp)
+cohort_program(cohort-checkpoint-bench . cohort-checkpoint-bench ${sources})
+
 set(COHORT_EXAMPLE_TARGETS)
 if(COHORT_EXAMPLES)
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/examples/*.cpp)
