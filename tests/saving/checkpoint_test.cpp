@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "cohort/datasets/datasets.h"
 #include "cohort/optimizers/sgd.h"
 #include "cohort/saving/atomic_file.h"
 #include "cohort/saving/checkpoint_state.h"
@@ -123,6 +124,28 @@ TEST(Checkpoint, KeepsPositionMetricsAndNamedValues) {
   EXPECT_EQ(restored.position->fit, 2u);
   EXPECT_EQ(restored.values.at("note"), std::string("a\0b", 3));
   EXPECT_EQ(read_now(metric_of(other)).item<float>(), 42);
+}
+
+TEST(Checkpoint, PutsIteratorsBackWhereTheyStood) {
+  const TemporaryFolder folder;
+  const Dataset data = datasets::from_tensor_slices(counted({20}, 0)).shuffle(20, {.seed = 5}).prefetch(2);
+  const auto next = [](const Iterator& iterator) { return iterator.next<1>()[0].item<float>(); };
+  const Iterator iterator = data.iterator();
+  for (int i = 0; i < 7; ++i) next(iterator);
+  Checkpoint({.iterators = {{"train", iterator}}}).write(folder.file("x"));
+  const std::vector<float> expected = {next(iterator), next(iterator)};
+
+  const Iterator other = data.iterator();
+  Checkpoint({.iterators = {{"train", other}}}).read(folder.file("x"));
+  EXPECT_EQ(expected, (std::vector<float>{next(other), next(other)}));
+  // That of another dataset does not fit, which is known before any variable changes.
+  Variable weight(counted({2}, 1));
+  Checkpoint({.variables = {{"w", weight}}, .iterators = {{"train", iterator}}}).write(folder.file("y"));
+  weight.assign(counted({2}, 9));
+  const Iterator plain = datasets::from_tensor_slices(counted({20}, 0)).iterator();
+  EXPECT_THROW(Checkpoint({.variables = {{"w", weight}}, .iterators = {{"train", plain}}}).read(folder.file("y")),
+               Error);
+  EXPECT_EQ(read_now(weight).to_vector<float>(), counted({2}, 9).to_vector<float>());
 }
 
 TEST(Checkpoint, CutsWhatIsLargerThanAFile) {
