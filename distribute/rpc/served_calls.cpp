@@ -169,7 +169,9 @@ class Arrival {
  public:
   Arrival(ServedCalls& calls, grpc::AsyncGenericService& generic) : calls_(calls) {
     calls_.enter();
-    generic.RequestCall(&line_->context, &line_->stream, &calls_.queue(), &calls_.queue(), arrive_.begin());
+    Line& line = *line_;  // read before the operation begins: from then on the event's thread may take it
+    grpc::ServerCompletionQueue& queue = calls_.queue();
+    generic.RequestCall(&line.context, &line.stream, &queue, &queue, arrive_.begin());
   }
   ~Arrival() { calls_.leave(); }
 
