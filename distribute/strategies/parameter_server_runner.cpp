@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "cohort/core/timeline.h"
 #include "cohort/data/iterator_state.h"
 #include "cohort/distribute/coordinator/per_worker_impl.h"
 #include "cohort/distribute/who_impl.h"
@@ -109,6 +110,7 @@ bool ParameterServerRunner::carries_on() const {
 }
 
 void ParameterServerRunner::schedule(std::int64_t first_step, std::int64_t steps) {
+  const TimelineSpan span("cluster", "schedule", first_step);
   prepare();
   Closure closure;
   closure.function = function_;
@@ -210,6 +212,7 @@ Execution ParameterServerRunner::run_predict(std::int64_t first_step, std::int64
 }
 
 void ParameterServerRunner::wait_for(std::int64_t first_step) {
+  const TimelineSpan span("cluster", "wait for workers", first_step);
   using namespace std::chrono_literals;
   std::unique_lock lock(shared_->mutex);
   while (shared_->under_way.contains(first_step) && !shared_->failed) shared_->changed.wait_for(lock, 1s);
@@ -221,6 +224,7 @@ void ParameterServerRunner::wait_for(std::int64_t first_step) {
 }
 
 void ParameterServerRunner::synchronize() {
+  const TimelineSpan span("cluster", "wait for all workers");
   if (!function_) return;
   for (;;) {
     runtime_->coordinator().join();

@@ -1,10 +1,27 @@
 #include "cohort/model/callback_list.h"
 
+#include <cxxabi.h>
+
 #include <algorithm>
+#include <cstdlib>
+#include <typeinfo>
 
 #include "cohort/core/error.h"
+#include "cohort/core/timeline.h"
 
 namespace cohort {
+namespace {
+
+// "TensorBoardCallback"; asked for only while a timeline is written.
+std::string callback_class(const Callback& callback) {
+  int status = 0;
+  char* name = abi::__cxa_demangle(typeid(callback).name(), nullptr, nullptr, &status);
+  std::string text = status == 0 ? name : "callback";
+  std::free(name);
+  return text.substr(text.rfind(':') + 1);
+}
+
+}  // namespace
 
 RunControl& Callback::run() const {
   if (!run_) throw failed_precondition("Callback.run", "a fit must be under way");
@@ -33,6 +50,17 @@ void CallbackList::set_run(RunControl& run) {
   for (Entry& entry : entries_) entry.callback->set_run(&run);
 }
 
+template <class Hook>
+void CallbackList::each(const Hook& hook) {
+  for (Entry& entry : entries_) call(entry, hook);
+}
+
+template <class Hook>
+void CallbackList::call(Entry& entry, const Hook& hook) {
+  const TimelineSpan span("callback", Timeline::current() ? callback_class(*entry.callback) : std::string());
+  hook(*entry.callback);
+}
+
 bool CallbackList::needs_built_model() const {
   return std::any_of(entries_.begin(), entries_.end(),
                      [](const Entry& entry) { return entry.callback->needs_built_model(); });
@@ -45,45 +73,44 @@ void CallbackList::set_steps(std::int64_t steps) {
 }
 
 void CallbackList::train_begin() {
-  for (Entry& entry : entries_) entry.callback->on_train_begin();
+  each([&](Callback& callback) { callback.on_train_begin(); });
 }
 void CallbackList::train_end(Logs& logs) {
-  for (Entry& entry : entries_) entry.callback->on_train_end(logs);
+  each([&](Callback& callback) { callback.on_train_end(logs); });
 }
 void CallbackList::epoch_begin(std::int64_t epoch) {
-  for (Entry& entry : entries_) entry.callback->on_epoch_begin(epoch);
+  each([&](Callback& callback) { callback.on_epoch_begin(epoch); });
 }
 void CallbackList::epoch_end(std::int64_t epoch, Logs& logs) {
-  for (Entry& entry : entries_) entry.callback->on_epoch_end(epoch, logs);
+  each([&](Callback& callback) { callback.on_epoch_end(epoch, logs); });
 }
 void CallbackList::test_begin() {
-  for (Entry& entry : entries_) entry.callback->on_test_begin();
+  each([&](Callback& callback) { callback.on_test_begin(); });
 }
 void CallbackList::test_end(Logs& logs) {
-  for (Entry& entry : entries_) entry.callback->on_test_end(logs);
+  each([&](Callback& callback) { callback.on_test_end(logs); });
 }
 void CallbackList::predict_begin() {
-  for (Entry& entry : entries_) entry.callback->on_predict_begin();
+  each([&](Callback& callback) { callback.on_predict_begin(); });
 }
 void CallbackList::predict_end(Logs& logs) {
-  for (Entry& entry : entries_) entry.callback->on_predict_end(logs);
+  each([&](Callback& callback) { callback.on_predict_end(logs); });
 }
 
 void CallbackList::batch_begin(Phase phase, std::int64_t batch) {
   if (!any_every_ && !any_bare_) return;
   for (Entry& entry : entries_) {
     if (entry.hooks != BatchHooks::Every && entry.hooks != BatchHooks::Bare) continue;
-    switch (phase) {
-      case Phase::Train:
-        entry.callback->on_train_batch_begin(batch);
-        break;
-      case Phase::Test:
-        entry.callback->on_test_batch_begin(batch);
-        break;
-      case Phase::Predict:
-        entry.callback->on_predict_batch_begin(batch);
-        break;
-    }
+    call(entry, [phase, batch](Callback& callback) {
+      switch (phase) {
+        case Phase::Train:
+          return callback.on_train_batch_begin(batch);
+        case Phase::Test:
+          return callback.on_test_batch_begin(batch);
+        case Phase::Predict:
+          return callback.on_predict_batch_begin(batch);
+      }
+    });
   }
 }
 
@@ -106,17 +133,16 @@ void CallbackList::batch_end(Phase phase, std::int64_t batch, const Execution& e
   }
   for (Entry& entry : entries_) {
     if (entry.hooks == BatchHooks::None || (entry.hooks == BatchHooks::Sampled && !sampled)) continue;
-    switch (phase) {
-      case Phase::Train:
-        entry.callback->on_train_batch_end(batch, batch_logs_);
-        break;
-      case Phase::Test:
-        entry.callback->on_test_batch_end(batch, batch_logs_);
-        break;
-      case Phase::Predict:
-        entry.callback->on_predict_batch_end(batch, batch_logs_);
-        break;
-    }
+    call(entry, [this, phase, batch](Callback& callback) {
+      switch (phase) {
+        case Phase::Train:
+          return callback.on_train_batch_end(batch, batch_logs_);
+        case Phase::Test:
+          return callback.on_test_batch_end(batch, batch_logs_);
+        case Phase::Predict:
+          return callback.on_predict_batch_end(batch, batch_logs_);
+      }
+    });
   }
 }
 

@@ -40,6 +40,10 @@ class CallbackList {
     Ref<Callback> callback;
     BatchHooks hooks;
   };
+  template <class Hook>
+  void each(const Hook& hook);
+  template <class Hook>
+  void call(Entry& entry, const Hook& hook);
   bool sample_due();
 
   std::vector<Entry> entries_;

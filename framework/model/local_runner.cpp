@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "cohort/core/timeline.h"
 #include "cohort/model/model.h"
 
 namespace cohort {
@@ -67,6 +68,7 @@ void LocalRunner::rewind() {
 }
 
 bool LocalRunner::next_batch(bool first_of_epoch) {
+  const TimelineSpan span("data", "data wait", next_step_);
   bool found = walker_->next(batch_);
   if (!found && first_of_epoch && !fresh_) {  // the epoch before took the very last batch
     rewind();
@@ -80,6 +82,7 @@ Execution LocalRunner::run(std::int64_t first_step, std::int64_t steps) {
   Execution execution{.runner = this, .ticket = first_step};
   next_step_ = first_step;
   while (execution.steps < steps) {
+    const TimelineSpan span("step", "step", next_step_);
     if (!next_batch(next_step_ == 0)) {
       execution.data_ended = true;
       rewind();  // what comes next begins anew
@@ -94,6 +97,7 @@ Execution LocalRunner::run(std::int64_t first_step, std::int64_t steps) {
 }
 
 void LocalRunner::run_batch(Execution& execution) {
+  const TimelineSpan span("compute", "compute", next_step_);
   if (program_->eager()) {
     for (Tensor& leaf : batch_) leaf = leaf.to(*device_);
     Element result = program_->run_eagerly(dataset_.element_spec().with_leaves(batch_), random_);

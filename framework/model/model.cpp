@@ -112,6 +112,7 @@ void Model::train_step(const Element& data) {
     track_loss(loss, batch.x);
     loss = optimizer_->scale_loss(loss);
     variables = trainable_variables();
+    const NameScope scope("gradients");
     if (!variables.empty()) gradients = tape.gradient(loss, variables);
   }
   if (variables.empty()) {

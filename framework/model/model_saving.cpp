@@ -1,6 +1,7 @@
 #include <map>
 #include <mutex>
 
+#include "cohort/core/timeline.h"
 #include "cohort/model/model.h"
 
 namespace cohort {
@@ -45,6 +46,7 @@ void Model::save(const std::string& path, SaveOptions options) const {
   }
   const ModelSaver saver = saver_for(path, "Model.save");
   if (!saver.save) throw unimplemented("Model.save", "this format holds weights only", {{"path", path}});
+  const TimelineSpan span("file", "save model");
   saver.save(*this, path, options.overwrite);
 }
 
@@ -54,6 +56,7 @@ void Model::save_weights(const std::string& path, SaveOptions options) const {
   }
   const ModelSaver saver = saver_for(path, "Model.save_weights");
   if (!saver.save) throw unimplemented("Model.save_weights", "this format cannot be written", {{"path", path}});
+  const TimelineSpan span("file", "save weights");
   saver.save(*this, path, options.overwrite);
 }
 

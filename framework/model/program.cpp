@@ -79,6 +79,11 @@ const StepGraph* Program::find_step(const ElementSpec& spec) {
   return nullptr;
 }
 
+const StepGraph* Program::latest_step() {
+  std::lock_guard lock(mutex_);
+  return steps_.empty() ? nullptr : steps_.back().get();
+}
+
 const StepGraph& Program::step(const ElementSpec& spec) {
   const ElementSpec wanted = with_unknown_batch(spec);
   if (const StepGraph* known = find_step(wanted)) return *known;

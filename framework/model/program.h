@@ -47,6 +47,8 @@ class Program {
   bool eager() const;
   // The step for elements like these, traced if need be.
   const StepGraph& step(const ElementSpec& spec);
+  // The step traced last; nullptr when none was.
+  const StepGraph* latest_step();
   // Runs the step's code line by line on concrete tensors.
   Element run_eagerly(const Element& element, const RandomState& random);
   // Gets the running figures, sorted by name.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "cohort/core/log.h"
+#include "cohort/core/timeline.h"
 
 namespace cohort::trainer {
 
@@ -25,13 +26,19 @@ void StepLoop::begin_epoch(std::int64_t epoch) {
   if (!std::exchange(resumes_, false)) progress_ = {.epoch = epoch};
 }
 
+Execution StepLoop::run_execution(CallbackList::Phase phase, std::int64_t steps) {
+  const TimelineSpan span("execution", phase == CallbackList::Phase::Train ? "execution" : "evaluation",
+                          progress_.steps);
+  return runner_->run(progress_.steps, steps);
+}
+
 Pass StepLoop::run(CallbackList::Phase phase, CallbackList& callbacks, const InterruptScope* interrupt,
                    std::vector<Element>* outputs) {
   const std::int64_t limit = runner_->steps().value_or(std::numeric_limits<std::int64_t>::max());
   Pass pass;
   while (progress_.steps < limit && !progress_.ended) {
     callbacks.batch_begin(phase, progress_.steps);
-    Execution execution = runner_->run(progress_.steps, std::min(steps_per_execution_, limit - progress_.steps));
+    Execution execution = run_execution(phase, std::min(steps_per_execution_, limit - progress_.steps));
     progress_.steps += execution.steps;
     progress_.ended = execution.data_ended || progress_.steps >= limit;
     if (execution.steps > 0) {

@@ -39,6 +39,8 @@ class StepLoop {
   void restore(const Position& position);
 
  private:
+  Execution run_execution(CallbackList::Phase phase, std::int64_t steps);
+
   struct Progress {
     std::int64_t epoch = 0;
     std::int64_t steps = 0;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cohort/core/error.h"
+#include "cohort/core/timeline.h"
 #include "cohort/saving/atomic_file.h"
 #include "cohort/saving/hdf5_file.h"
 #include "cohort/saving/weights_file.h"
@@ -101,6 +102,7 @@ std::vector<std::pair<Variable, Tensor>> read_metrics(const Model& model, const 
 }  // namespace
 
 void write_training_state(const Model& model, const Position& position, const std::string& path) {
+  const TimelineSpan span("file", "write training state");
   Hdf5File file = Hdf5File::create_image(path);
   write_weights(model, file);
   const std::string where = serialize(position);

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace cohort {
+
+// What a thread did when: named spans of time, one inside the other. Filled by the thread that has a TimelineScope.
+class Timeline {
+ public:
+  using Clock = std::chrono::steady_clock;
+  struct Span {
+    const char* category;  // "step", "data", "compute", "callback", "file", ...
+    std::string name;
+    Clock::time_point begin, end;
+    std::int64_t number;  // of the step or batch it belongs to; -1: none
+  };
+
+  // In the order in which they ended.
+  const std::vector<Span>& spans() const { return spans_; }
+  // Spans left out because there were too many.
+  std::int64_t dropped() const { return dropped_; }
+  void add(Span span);
+  // The one this thread writes to; nullptr: none.
+  static Timeline* current();
+
+ private:
+  std::vector<Span> spans_;
+  std::int64_t dropped_ = 0;
+};
+
+// Lets this thread write to a timeline while it lives. Ended on the thread that made it.
+class TimelineScope {
+ public:
+  explicit TimelineScope(Timeline& timeline);
+  ~TimelineScope();
+  TimelineScope(const TimelineScope&) = delete;
+
+ private:
+  Timeline* before_;
+};
+
+// One span, from here to the end of the block. Without a timeline it costs a look at a thread-local pointer.
+class TimelineSpan {
+ public:
+  TimelineSpan(const char* category, const char* name, std::int64_t number = -1) : timeline_(Timeline::current()) {
+    if (timeline_) begin(category, name, number);
+  }
+  TimelineSpan(const char* category, const std::string& name, std::int64_t number = -1)
+      : TimelineSpan(category, name.c_str(), number) {}
+  ~TimelineSpan() {
+    if (timeline_) end();
+  }
+  TimelineSpan(const TimelineSpan&) = delete;
+
+ private:
+  void begin(const char* category, const char* name, std::int64_t number);
+  void end();
+
+  Timeline* timeline_;
+  const char* category_ = nullptr;
+  std::string name_;
+  Timeline::Clock::time_point begin_;
+  std::int64_t number_ = -1;
+};
+
+}  // namespace cohort
