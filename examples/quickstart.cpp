@@ -56,11 +56,13 @@ void train(const Arguments& arguments) {
   const ch::DatasetCreator shards([train](const ch::InputContext& context) {
     return train.shard(context.num_input_pipelines, context.input_pipeline_id).shuffle(60000).batch(64);
   });
-  model.fit(shards, {.epochs = arguments.epochs,
-                     .validation_data = test.batch(256),
-                     .callbacks = {ch::callbacks::TensorBoard({.log_dir = "logs"}),
-                                   ch::callbacks::ModelCheckpoint("ckpt/{epoch:02d}.keras")}});
+  model.fit(shards,
+            {.epochs = arguments.epochs,
+             .validation_data = test.batch(256),
+             .callbacks = {ch::callbacks::TensorBoard({.log_dir = "logs", .histogram_freq = 1, .write_images = true}),
+                           ch::callbacks::ModelCheckpoint("ckpt/{epoch:02d}.keras")}});
   model.summary();
+  ch::summary::EventWriter("logs/train").add_text("model", "```\n" + model.summary_text() + "```", 0);
   model.save("model.keras");
   std::cout << "Saved model.keras; checkpoints are in ckpt/, TensorBoard logs in logs/.\n";
 }
