@@ -7,9 +7,10 @@
 
 namespace cohort::golden {
 
-Case::Case(const Hdf5File& file, std::string name)
+Case::Case(const Hdf5File& file, std::string name, std::filesystem::path folder)
     : file_(&file),
       name_(std::move(name)),
+      folder_(std::move(folder)),
       rtol_(file.double_attribute(name_, "rtol")),
       atol_(file.double_attribute(name_, "atol")) {}
 
@@ -75,7 +76,13 @@ void Case::expect(const std::string& path, const std::vector<double>& seen, cons
   if (stored.shape() != shape) {
     return fail(path + ": shape " + shape.to_string() + ", expected " + stored.shape().to_string());
   }
-  const std::vector<double> expected = stored.to_vector<double>();
+  expect_close(path, seen, stored.to_vector<double>());
+}
+
+void Case::expect_close(const std::string& what, const std::vector<double>& seen, const std::vector<double>& expected) {
+  if (seen.size() != expected.size()) {
+    return fail(what + ": " + std::to_string(seen.size()) + " numbers, expected " + std::to_string(expected.size()));
+  }
   double largest = 0.0;
   std::size_t where = 0, outside = 0;
   for (std::size_t i = 0; i < expected.size(); ++i) {
@@ -90,7 +97,7 @@ void Case::expect(const std::string& path, const std::vector<double>& seen, cons
   if (largest > 1.0) {
     std::ostringstream line;
     line.precision(9);
-    line << path << ": " << outside << " of " << expected.size() << " elements differ, most number " << where << ": "
+    line << what << ": " << outside << " of " << expected.size() << " elements differ, most number " << where << ": "
          << seen[where] << ", expected " << expected[where] << " (" << largest << " times the tolerance)";
     fail(line.str());
   }
@@ -122,6 +129,20 @@ void Case::check_complete() {
   std::vector<std::string> unused;
   collect_unused("", unused);
   for (const std::string& path : unused) fail(path + ": was not compared");
+}
+
+Element given_tree(Case& checked, const std::string& name, const std::string& like) {
+  const Json structure = checked.json("structure");
+  const std::string kind = structure.value(like.empty() ? name : like, "");
+  if (kind.empty()) return {};
+  if (kind == "array") return checked.given(name + "/0");
+  std::vector<Element> list;
+  std::vector<Element::Named> dict;
+  for (const std::string& member : checked.ordered_members(name)) {
+    list.emplace_back(checked.given(name + "/" + member));
+    dict.emplace_back(member, list.back());
+  }
+  return kind == "dict" ? Element::dict(std::move(dict)) : Element::tuple(std::move(list));
 }
 
 }  // namespace cohort::golden

@@ -1,11 +1,13 @@
 #pragma once
 
+#include <filesystem>
 #include <map>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "cohort/core/tensor.h"
+#include "cohort/data/element.h"
 #include "cohort/saving/config_json_impl.h"
 #include "cohort/saving/hdf5_file.h"
 
@@ -20,10 +22,12 @@ struct Skipped {
 // every dataset that was read or compared, so that a case cannot pass with one forgotten.
 class Case {
  public:
-  Case(const Hdf5File& file, std::string name);
+  // `folder` is where the file lies, with others beside it.
+  Case(const Hdf5File& file, std::string name, std::filesystem::path folder);
 
   const std::string& name() const { return name_; }
   const Hdf5File& file() const { return *file_; }
+  const std::filesystem::path& folder() const { return folder_; }
 
   // Attributes of the case.
   std::string text(const std::string& attribute) const;
@@ -47,6 +51,8 @@ class Case {
   // Compares a result with a dataset: equal shapes, and |seen - expected| <= atol + rtol * |expected| everywhere.
   void expect(const std::string& path, const Tensor& seen);
   void expect(const std::string& path, const std::vector<double>& seen, const Shape& shape);
+  // The same for numbers that the case holds elsewhere, as many of them; `what` is their name in a failure.
+  void expect_close(const std::string& what, const std::vector<double>& seen, const std::vector<double>& expected);
   // Compares the members of a group with as many results.
   void expect_all(const std::string& group, const std::vector<Tensor>& seen);
   // Says that a dataset has nothing to be compared with, and why the case is right all the same.
@@ -68,10 +74,14 @@ class Case {
 
   const Hdf5File* file_;
   std::string name_;
+  std::filesystem::path folder_;
   double rtol_, atol_, worst_ = 0.0;
   std::set<std::string> used_, compared_;
   std::vector<std::string> problems_;
 };
+
+// Data of a case, given as one tensor, a list or a dict: what its attribute `structure` says of `like` (`name` itself).
+Element given_tree(Case& checked, const std::string& name, const std::string& like = {});
 
 // Throws Skipped when a class that the config names, at any depth, is not registered.
 void require_registered(const Json& config);

@@ -8,20 +8,6 @@
 namespace cohort::golden {
 namespace {
 
-// Data of a case: one tensor, a list or a dict, as `structure` says.
-Element given_tree(Case& checked, const std::string& name) {
-  const Json structure = checked.json("structure");
-  if (!structure.contains(name)) return {};
-  if (structure[name] == "array") return checked.given(name + "/0");
-  std::vector<Element> list;
-  std::vector<Element::Named> dict;
-  for (const std::string& member : checked.ordered_members(name)) {
-    list.emplace_back(checked.given(name + "/" + member));
-    dict.emplace_back(member, list.back());
-  }
-  return structure[name] == "dict" ? Element::dict(std::move(dict)) : Element::tuple(std::move(list));
-}
-
 void require_losses_and_metrics(const Json& value, bool loss) {
   if (value.is_string()) {
     const std::string name = value;

@@ -28,7 +28,7 @@ constexpr Group kGroups[] = {
     {"training", "training.h5", check_training},
     {"callbacks", "callbacks.h5", check_callback},
     {"saved", "saved/expected.h5", nullptr},
-    {"tensorboard", "tensorboard/models.h5", nullptr},
+    {"tensorboard", "tensorboard/models.h5", check_tensorboard},
 };
 
 struct Tally {
@@ -36,10 +36,11 @@ struct Tally {
   bool verbose = false;
 };
 
-void run_case(const Group& group, const Hdf5File& file, const std::string& name, Tally& tally) {
+void run_case(const Group& group, const Hdf5File& file, const std::string& path, const std::string& name,
+              Tally& tally) {
   try {
     if (group.check == nullptr) throw Skipped{std::string("the group ") + group.name + " is not supported yet"};
-    Case checked(file, name);
+    Case checked(file, name, std::filesystem::path(path).parent_path());
     set_random_seed(1);
     try {
       group.check(checked);
@@ -72,7 +73,7 @@ void run_group(const Group& group, const std::string& path, Tally& tally) {
   if (static_cast<std::int64_t>(cases.size()) != file.int_attribute("", "cases")) {
     throw Error(ErrorCode::DataLoss, "golden_check", "a file must hold as many cases as it says", {{"file", path}});
   }
-  for (const std::string& name : cases) run_case(group, file, name, here);
+  for (const std::string& name : cases) run_case(group, file, path, name, here);
   std::printf("%-13s %d passed, %d failed, %d skipped\n", group.name, here.passed, here.failed, here.skipped);
   tally.passed += here.passed;
   tally.failed += here.failed;
