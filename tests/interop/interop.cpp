@@ -180,6 +180,7 @@ void curve(const std::string& model_file, const std::string& io_file, const std:
   out.close();
 }
 
+// Everything an EventWriter writes, and the logs of a training with all that the callback shows.
 void events(const std::string& folder) {
   ch::summary::EventWriter writer(folder + "/plain");
   for (int step = 0; step < 5; ++step) {
@@ -187,6 +188,10 @@ void events(const std::string& folder) {
     writer.add_histogram("spread", waves({100}, 0.1 + step), step);
   }
   writer.add_text("note", "# Title\nsome *text*", 2);
+  writer.add_images("pictures", waves({5, 6, 8, 3}, 0.01), 3, {.max_outputs = 4, .description = "*waves*"});
+  writer.add_image("grey", ch::Tensor::of(std::vector<std::uint8_t>{0, 50, 100, 150, 200, 250}, {2, 3}), 3);
+  writer.add_audio("tone", waves({400, 2}, 0.2), 8000, 1);
+  writer.add_hparams({{"units", 16}, {"activation", "relu"}, {"bias", true}}, {{"hparam/accuracy", 0.75}});
   writer.close();
 
   ch::set_random_seed(4);
@@ -200,8 +205,40 @@ void events(const std::string& folder) {
              .epochs = 2,
              .verbose = 0,
              .validation_data = {x, y},
-             .callbacks = {ch::callbacks::TensorBoard(
-                 {.log_dir = folder + "/fit", .histogram_freq = 1, .update_freq = "batch"})}});
+             .callbacks = {ch::callbacks::TensorBoard({.log_dir = folder + "/fit",
+                                                       .histogram_freq = 1,
+                                                       .write_images = true,
+                                                       .update_freq = "batch",
+                                                       .profile_batch = {2, 3}})}});
+
+  const ch::SymbolicTensor image = ch::Input({6, 6, 1}, {.name = "image"}),
+                           words = ch::Input({4, 3}, {.name = "words"});
+  const ch::SymbolicTensor seen = ch::layers::Flatten()(ch::layers::Conv2D(3, 3, {.activation = "relu"})(image));
+  ch::Model functional({image, words},
+                       ch::layers::Dense(3)(ch::layers::Concatenate()({seen, ch::layers::LSTM(4)(words)})));
+  functional.compile({.optimizer = ch::optimizers::Adam(0.01),
+                      .loss = ch::losses::SparseCategoricalCrossentropy({.from_logits = true})});
+  functional.fit(
+      {waves({8, 6, 6, 1}, 0.3), waves({8, 4, 3}, 0.4)}, labels(8, 3),
+      {.epochs = 1, .verbose = 0, .callbacks = {ch::callbacks::TensorBoard({.log_dir = folder + "/functional"})}});
+}
+
+// Trains a compiled .keras file on x and y of another file under the TensorBoard callback.
+void board(const std::string& model_file, const std::string& io_file, const std::string& folder) {
+  const ch::Ref<ch::Model> model = ch::load_model(model_file);
+  const ch::Hdf5File io = ch::Hdf5File::open(io_file);
+  model->fit(io.read("x"), io.read("y"),
+             {.batch_size = io.int_attribute("", "batch"),
+              .epochs = io.int_attribute("", "epochs"),
+              .verbose = 0,
+              .validation_data = {io.read("val_x"), io.read("val_y")},
+              .shuffle = false,
+              .callbacks = {ch::callbacks::TensorBoard({.log_dir = folder,
+                                                        .histogram_freq = 1,
+                                                        .write_images = true,
+                                                        .write_steps_per_second = true,
+                                                        .update_freq = io.int_attribute("", "update_freq"),
+                                                        .profile_batch = 2})}});
 }
 
 }  // namespace
@@ -217,11 +254,14 @@ int main(int argc, char** argv) {
       predict(arguments[1], arguments[2], arguments[3]);
     } else if (arguments.size() == 4 && arguments[0] == "curve") {
       curve(arguments[1], arguments[2], arguments[3]);
+    } else if (arguments.size() == 4 && arguments[0] == "board") {
+      board(arguments[1], arguments[2], arguments[3]);
     } else if (arguments.size() == 2 && arguments[0] == "events") {
       events(arguments[1]);
     } else {
       std::fprintf(stderr,
-                   "usage: interop save DIR | branches DIR | predict MODEL IO OUT | curve MODEL IO OUT | events DIR\n");
+                   "usage: interop save DIR | branches DIR | predict MODEL IO OUT | curve MODEL IO OUT | board MODEL "
+                   "IO DIR | events DIR\n");
       return 2;
     }
   } catch (const std::exception& error) {

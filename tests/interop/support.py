@@ -10,3 +10,9 @@ def cohort(*arguments):
     done = subprocess.run([os.path.join(BUILD, "bin", "tests", "interop"), *map(str, arguments)], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+def program(name):
+    """The path of build/bin/<name>, or None where it was not built."""
+    path = os.path.join(BUILD, "bin", name)
+    return path if os.path.exists(path) else None
