@@ -1,6 +1,7 @@
 #pragma once
 
 #include <fstream>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,12 +24,14 @@ class CSVLoggerCallback : public Callback {
   BatchHooks batch_hooks() const override { return BatchHooks::None; }
 
  private:
+  void decide_columns(const Logs& logs);
+  std::string field(const std::string& text) const;
   void check_written() const;
 
   std::string filename_;
   CSVLoggerOptions options_;
   std::ofstream file_;
-  std::vector<std::string> keys_;
+  std::optional<std::vector<std::string>> keys_;  // the columns, once the first epoch has shown them
   bool header_due_ = true;
 };
 

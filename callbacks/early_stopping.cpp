@@ -16,6 +16,7 @@ void EarlyStoppingCallback::on_train_begin() {
 }
 
 void EarlyStoppingCallback::on_epoch_end(std::int64_t epoch, Logs& logs) {
+  monitor_.decide(model());
   const std::optional<double> now = monitor_.value(logs);
   if (!now || epoch < options_.start_from_epoch) return;
   if (options_.restore_best_weights && best_weights_.empty()) {

@@ -14,36 +14,51 @@ struct LambdaCallbackOptions {
   std::function<void(Logs& logs)> on_train_end = {};
   std::function<void(std::int64_t batch)> on_train_batch_begin = {};
   std::function<void(std::int64_t batch, Logs& logs)> on_train_batch_end = {};
+  std::function<void()> on_test_begin = {};
+  std::function<void(Logs& logs)> on_test_end = {};
+  std::function<void(std::int64_t batch)> on_test_batch_begin = {};
+  std::function<void(std::int64_t batch, Logs& logs)> on_test_batch_end = {};
+  std::function<void()> on_predict_begin = {};
+  std::function<void(Logs& logs)> on_predict_end = {};
+  std::function<void(std::int64_t batch)> on_predict_batch_begin = {};
+  std::function<void(std::int64_t batch, Logs& logs)> on_predict_batch_end = {};
 };
 
 // A callback made of functions.
 class LambdaCallbackBody : public Callback {
  public:
-  explicit LambdaCallbackBody(LambdaCallbackOptions options) : options_(std::move(options)) {}
-  void on_epoch_begin(std::int64_t epoch) override {
-    if (options_.on_epoch_begin) options_.on_epoch_begin(epoch);
-  }
-  void on_epoch_end(std::int64_t epoch, Logs& logs) override {
-    if (options_.on_epoch_end) options_.on_epoch_end(epoch, logs);
-  }
-  void on_train_begin() override {
-    if (options_.on_train_begin) options_.on_train_begin();
-  }
-  void on_train_end(Logs& logs) override {
-    if (options_.on_train_end) options_.on_train_end(logs);
-  }
-  void on_train_batch_begin(std::int64_t batch) override {
-    if (options_.on_train_batch_begin) options_.on_train_batch_begin(batch);
-  }
-  void on_train_batch_end(std::int64_t batch, Logs& logs) override {
-    if (options_.on_train_batch_end) options_.on_train_batch_end(batch, logs);
+  explicit LambdaCallbackBody(LambdaCallbackOptions options) : functions_(std::move(options)) {}
+
+  void on_epoch_begin(std::int64_t epoch) override { call(functions_.on_epoch_begin, epoch); }
+  void on_epoch_end(std::int64_t epoch, Logs& logs) override { call(functions_.on_epoch_end, epoch, logs); }
+  void on_train_begin() override { call(functions_.on_train_begin); }
+  void on_train_end(Logs& logs) override { call(functions_.on_train_end, logs); }
+  void on_train_batch_begin(std::int64_t batch) override { call(functions_.on_train_batch_begin, batch); }
+  void on_train_batch_end(std::int64_t batch, Logs& logs) override { call(functions_.on_train_batch_end, batch, logs); }
+  void on_test_begin() override { call(functions_.on_test_begin); }
+  void on_test_end(Logs& logs) override { call(functions_.on_test_end, logs); }
+  void on_test_batch_begin(std::int64_t batch) override { call(functions_.on_test_batch_begin, batch); }
+  void on_test_batch_end(std::int64_t batch, Logs& logs) override { call(functions_.on_test_batch_end, batch, logs); }
+  void on_predict_begin() override { call(functions_.on_predict_begin); }
+  void on_predict_end(Logs& logs) override { call(functions_.on_predict_end, logs); }
+  void on_predict_batch_begin(std::int64_t batch) override { call(functions_.on_predict_batch_begin, batch); }
+  void on_predict_batch_end(std::int64_t batch, Logs& logs) override {
+    call(functions_.on_predict_batch_end, batch, logs);
   }
   BatchHooks batch_hooks() const override {
-    return options_.on_train_batch_begin || options_.on_train_batch_end ? BatchHooks::Every : BatchHooks::None;
+    const LambdaCallbackOptions& f = functions_;
+    const bool any = f.on_train_batch_begin || f.on_train_batch_end || f.on_test_batch_begin || f.on_test_batch_end ||
+                     f.on_predict_batch_begin || f.on_predict_batch_end;
+    return any ? BatchHooks::Every : BatchHooks::None;
   }
 
  private:
-  LambdaCallbackOptions options_;
+  template <class Function, class... Arguments>
+  static void call(const Function& function, Arguments&... arguments) {
+    if (function) function(arguments...);
+  }
+
+  LambdaCallbackOptions functions_;
 };
 
 struct LambdaCallback : Ref<LambdaCallbackBody> {

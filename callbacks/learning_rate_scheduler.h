@@ -1,5 +1,6 @@
 #pragma once
 
+#include <concepts>
 #include <functional>
 
 #include "cohort/model/callback.h"
@@ -28,6 +29,13 @@ struct LearningRateScheduler : Ref<LearningRateSchedulerCallback> {
   explicit LearningRateScheduler(LearningRateSchedulerCallback::Schedule schedule,
                                  LearningRateSchedulerOptions options = {})
       : Ref(std::make_shared<LearningRateSchedulerCallback>(std::move(schedule), options)) {}
+  // Of a function that looks at the epoch alone.
+  template <std::invocable<std::int64_t> OfEpoch>
+  explicit LearningRateScheduler(OfEpoch schedule, LearningRateSchedulerOptions options = {})
+      : LearningRateScheduler(
+            LearningRateSchedulerCallback::Schedule(
+                [schedule = std::move(schedule)](std::int64_t epoch, double) -> double { return schedule(epoch); }),
+            options) {}
 };
 
 }  // namespace cohort::callbacks

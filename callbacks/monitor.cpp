@@ -1,8 +1,8 @@
 #include "cohort/callbacks/monitor.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <span>
 #include <string_view>
 
 #include "cohort/core/error.h"
@@ -12,31 +12,47 @@
 namespace cohort::callbacks {
 namespace {
 
-// Metric classes of Keras whose larger values are better, besides all accuracies.
-constexpr std::array<std::string_view, 20> kGreaterIsBetter = {"AUC",
-                                                               "Precision",
-                                                               "Recall",
-                                                               "F1Score",
-                                                               "FBetaScore",
-                                                               "R2Score",
-                                                               "IoU",
-                                                               "BinaryIoU",
-                                                               "MeanIoU",
-                                                               "OneHotIoU",
-                                                               "OneHotMeanIoU",
-                                                               "CosineSimilarity",
-                                                               "TruePositives",
-                                                               "TrueNegatives",
-                                                               "PrecisionAtRecall",
-                                                               "RecallAtPrecision",
-                                                               "SensitivityAtSpecificity",
-                                                               "SpecificityAtSensitivity",
-                                                               "ConcordanceCorrelation",
-                                                               "PearsonCorrelation"};
+using ClassNames = std::span<const std::string_view>;
+
+// What Keras knows of its metrics besides all accuracies and crossentropies.
+constexpr std::string_view kGreaterIsBetter[] = {"AUC",
+                                                 "BinaryIoU",
+                                                 "ConcordanceCorrelation",
+                                                 "CosineSimilarity",
+                                                 "F1Score",
+                                                 "FBetaScore",
+                                                 "IoU",
+                                                 "MeanIoU",
+                                                 "OneHotIoU",
+                                                 "OneHotMeanIoU",
+                                                 "PearsonCorrelation",
+                                                 "Precision",
+                                                 "PrecisionAtRecall",
+                                                 "R2Score",
+                                                 "Recall",
+                                                 "RecallAtPrecision",
+                                                 "SensitivityAtSpecificity",
+                                                 "SpecificityAtSensitivity"};
+constexpr std::string_view kLessIsBetter[] = {"CategoricalHinge",  "Hinge",
+                                              "KLDivergence",      "LogCoshError",
+                                              "MeanAbsoluteError", "MeanAbsolutePercentageError",
+                                              "MeanSquaredError",  "MeanSquaredLogarithmicError",
+                                              "Poisson",           "RootMeanSquaredError",
+                                              "SquaredHinge"};
+
+bool is_among(const std::string& class_name, ClassNames names) {
+  return std::find(names.begin(), names.end(), class_name) != names.end();
+}
 
 bool greater_is_better(const std::string& class_name) {
-  return class_name.ends_with("Accuracy") ||
-         std::find(kGreaterIsBetter.begin(), kGreaterIsBetter.end(), class_name) != kGreaterIsBetter.end();
+  return class_name.ends_with("Accuracy") || is_among(class_name, kGreaterIsBetter);
+}
+
+// A loss that serves as a metric is one of Keras's functions.
+bool less_is_better(const Metric& metric) {
+  const std::string class_name = metric.class_name();
+  return class_name.ends_with("Crossentropy") || is_among(class_name, kLessIsBetter) ||
+         (class_name == "MeanMetricWrapper" && Loss::registry().has(metric.name()));
 }
 
 }  // namespace
@@ -48,7 +64,7 @@ Monitor::Monitor(std::string who, std::string name, std::string mode, double min
   } else if (mode == "max") {
     direction_ = Direction::Greater;
   } else if (mode != "auto") {
-    throw invalid_argument(who_, "mode must be 'auto', 'min' or 'max'", {{"mode", "'" + mode + "'"}});
+    log::warn(who_ + ": mode must be 'auto', 'min' or 'max'. Received: mode='" + mode + "'. It is taken for 'auto'.");
   }
 }
 
@@ -64,22 +80,22 @@ std::optional<double> Monitor::value(const Logs& logs) const {
 }
 
 void Monitor::decide(const Model& model) {
+  if (direction_ != Direction::Unknown) return;
   const std::string metric = name_.starts_with("val_") ? name_.substr(4) : name_;
-  if (metric == "loss") {
-    direction_ = Direction::Less;
-    return;
-  }
+  if (metric == "loss") direction_ = Direction::Less;
   for (const Ref<Metric>& each : model.metrics()) {
     if (model.result_name(each) != metric && each->name() != metric) continue;
-    direction_ = greater_is_better(each->class_name()) ? Direction::Greater : Direction::Less;
-    return;
+    if (greater_is_better(each->class_name())) direction_ = Direction::Greater;
+    if (less_is_better(*each)) direction_ = Direction::Less;
   }
-  throw invalid_argument(who_, "monitor must be a figure whose better direction is known", {{"monitor", name_}},
-                         "Give mode = \"max\" or mode = \"min\".");
+  if (direction_ == Direction::Unknown) {
+    throw invalid_argument(who_, "monitor must be a figure whose better direction is known", {{"monitor", name_}},
+                           "Give mode = \"max\" or mode = \"min\".");
+  }
 }
 
 bool Monitor::improved(double now, std::optional<double> before, const Model& model) {
-  if (direction_ == Direction::Unknown) decide(model);
+  decide(model);
   if (!before) return true;
   // Keras compares in float32; so decisions at the edge come out alike.
   const auto reference = static_cast<float>(*before);

@@ -10,19 +10,20 @@ namespace cohort::callbacks {
 // Tells whether a logged figure has improved: what EarlyStopping, ReduceLROnPlateau and ModelCheckpoint share.
 class Monitor {
  public:
-  // `mode` is "min", "max" or "auto", which asks the model's metric of that name.
+  // `mode` is "min", "max" or "auto", which asks the model's metric of that name; any other is taken for "auto", with a
+  // warning in the log.
   Monitor(std::string who, std::string name, std::string mode, double min_delta = 0.0);
 
   const std::string& name() const { return name_; }
   // The figure, or nothing with a warning in the log.
   std::optional<double> value(const Logs& logs) const;
-  // Whether `now` beats `before` by more than min_delta; anything beats nothing. Decides "auto" on first use.
+  // Decides "auto" now that the model's metrics exist; throws when they do not tell.
+  void decide(const Model& model);
+  // Whether `now` beats `before` by more than min_delta; anything beats nothing.
   bool improved(double now, std::optional<double> before, const Model& model);
 
  private:
   enum class Direction { Unknown, Less, Greater };
-  void decide(const Model& model);
-
   std::string who_, name_;
   Direction direction_;
   double min_delta_;

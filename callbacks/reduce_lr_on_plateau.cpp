@@ -34,6 +34,7 @@ bool ReduceLROnPlateauCallback::reduce(std::int64_t epoch) {
 }
 
 void ReduceLROnPlateauCallback::on_epoch_end(std::int64_t epoch, Logs& logs) {
+  monitor_.decide(model());
   logs.set("learning_rate", model().optimizer()->learning_rate());
   const std::optional<double> now = monitor_.value(logs);
   if (!now) return;

@@ -51,6 +51,8 @@ bool LocalRunner::carries_on() const { return options_.steps_per_epoch && progra
 
 void LocalRunner::begin_epoch(std::int64_t epoch) {
   random_.epoch = static_cast<std::uint64_t>(epoch);
+  examples_ = 0;
+  waiting_ = {};
   if (std::exchange(resumes_, false)) return;
   if (!walker_) {
     walker_ = dataset_.walk();
@@ -78,12 +80,26 @@ bool LocalRunner::next_batch(bool first_of_epoch) {
   return found;
 }
 
+bool LocalRunner::measured_next_batch(bool first_of_epoch) {
+  const auto begin = std::chrono::steady_clock::now();
+  const bool found = next_batch(first_of_epoch);
+  waiting_ += std::chrono::steady_clock::now() - begin;
+  if (found && !batch_.empty() && batch_[0].rank() > 0) examples_ += batch_[0].shape()[0];
+  return found;
+}
+
+EpochWork LocalRunner::work() const {
+  if (!measures_) return {};
+  return {.examples = examples_, .seconds_waiting_for_data = std::chrono::duration<double>(waiting_).count()};
+}
+
 Execution LocalRunner::run(std::int64_t first_step, std::int64_t steps) {
   Execution execution{.runner = this, .ticket = first_step};
   next_step_ = first_step;
   while (execution.steps < steps) {
     const TimelineSpan span("step", "step", next_step_);
-    if (!next_batch(next_step_ == 0)) {
+    const bool first = next_step_ == 0;
+    if (!(measures_ ? measured_next_batch(first) : next_batch(first))) {
       execution.data_ended = true;
       rewind();  // what comes next begins anew
       break;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <string>
 
@@ -24,12 +25,15 @@ class LocalRunner : public StepRunner {
   void restore(const Position& position) override;
   std::optional<std::int64_t> steps() const override;
   void read_logs(std::int64_t ticket, Logs& logs) override;
+  void measure_work() override { measures_ = true; }
+  EpochWork work() const override;
 
  private:
   void build_eagerly();
   bool carries_on() const;
   void rewind();
   bool next_batch(bool first_of_epoch);
+  bool measured_next_batch(bool first_of_epoch);
   void run_batch(Execution& execution);
 
   std::shared_ptr<Program> program_;
@@ -44,6 +48,9 @@ class LocalRunner : public StepRunner {
   const StepGraph* step_ = nullptr;  // the program's
   Tensors batch_, inputs_, outputs_;
   std::int64_t next_step_ = 0;
+  bool measures_ = false;
+  std::int64_t examples_ = 0;  // of this epoch
+  std::chrono::steady_clock::duration waiting_{};
 };
 
 }  // namespace cohort

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "cohort/model/epoch_work.h"
 #include "cohort/model/position.h"
 
 namespace cohort {
@@ -15,6 +16,10 @@ class RunControl {
   // Goes on from there instead of the beginning; in on_train_begin only. Weights, the optimizer's state and, in the
   // middle of an epoch, the metrics are the caller's to put back.
   virtual void restore(const Position& position) = 0;
+  // From now on work() tells examples and waiting, too, for two looks at the clock a step.
+  virtual void measure_work() = 0;
+  // Of the epoch under way, or the last one when it has ended.
+  virtual EpochWork work() const = 0;
   // Ctrl-C ended the run: on_train_end comes, but the training is not over.
   virtual bool interrupted() const = 0;
 };

@@ -36,10 +36,12 @@ Pass StepLoop::run(CallbackList::Phase phase, CallbackList& callbacks, const Int
                    std::vector<Element>* outputs) {
   const std::int64_t limit = runner_->steps().value_or(std::numeric_limits<std::int64_t>::max());
   Pass pass;
+  steps_done_ = 0;
   while (progress_.steps < limit && !progress_.ended) {
     callbacks.batch_begin(phase, progress_.steps);
     Execution execution = run_execution(phase, std::min(steps_per_execution_, limit - progress_.steps));
     progress_.steps += execution.steps;
+    steps_done_ += execution.steps;
     progress_.ended = execution.data_ended || progress_.steps >= limit;
     if (execution.steps > 0) {
       if (outputs) {
@@ -67,6 +69,12 @@ Pass StepLoop::run(CallbackList::Phase phase, CallbackList& callbacks, const Int
   }
   pass.steps = progress_.steps;
   return pass;
+}
+
+EpochWork StepLoop::work() const {
+  EpochWork work = runner_->work();
+  work.steps = steps_done_;
+  return work;
 }
 
 Position StepLoop::position() {

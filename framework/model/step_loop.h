@@ -37,6 +37,8 @@ class StepLoop {
 
   Position position();
   void restore(const Position& position);
+  // Of the latest run().
+  EpochWork work() const;
 
  private:
   Execution run_execution(CallbackList::Phase phase, std::int64_t steps);
@@ -53,7 +55,8 @@ class StepLoop {
   std::optional<std::int64_t> asked_;
   std::unique_ptr<StepRunner> runner_;
   Progress progress_;
-  bool resumes_ = false;  // the next epoch to begin is one that was under way
+  std::int64_t steps_done_ = 0;  // in the latest run()
+  bool resumes_ = false;         // the next epoch to begin is one that was under way
 };
 
 // A fit's training loop, as callbacks may use it.
@@ -63,6 +66,8 @@ class FitControl : public RunControl {
   void synchronize() override { loop_.runner().synchronize(); }
   Position position() override { return loop_.position(); }
   void restore(const Position& position) override;
+  void measure_work() override { loop_.runner().measure_work(); }
+  EpochWork work() const override { return loop_.work(); }
   bool interrupted() const override { return interrupted_; }
 
   // The epoch that a callback wants to go on from, if any. Too late to restore from now on.

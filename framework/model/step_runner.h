@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cohort/data/element.h"
+#include "cohort/model/epoch_work.h"
 #include "cohort/model/logs.h"
 #include "cohort/model/position.h"
 
@@ -63,6 +64,9 @@ class StepRunner {
   // Batches of an epoch, where known.
   virtual std::optional<std::int64_t> steps() const = 0;
   virtual void read_logs(std::int64_t ticket, Logs& logs) = 0;
+  // From now on work() says what it can; the trainer, which counts them, fills in the steps.
+  virtual void measure_work() {}
+  virtual EpochWork work() const { return {}; }
 };
 
 inline void Execution::read_logs(Logs& logs) const { runner->read_logs(ticket, logs); }

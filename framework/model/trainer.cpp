@@ -1,5 +1,7 @@
 #include "cohort/model/trainer.h"
 
+#include <algorithm>
+
 #include "cohort/model/data_adapter.h"
 #include "cohort/model/progress.h"
 #include "cohort/model/step_loop.h"
@@ -10,9 +12,11 @@ namespace {
 
 using Phase = CallbackList::Phase;
 
-// Adds the display, which comes after the user's callbacks.
+// Adds the display, which comes after the user's callbacks unless it is one of them.
 std::vector<Ref<Callback>> with_progress(std::vector<Ref<Callback>> callbacks, int verbose) {
-  if (verbose != 0) callbacks.push_back(Ref<Callback>(std::make_shared<ProgressBar>()));
+  const bool given = std::any_of(callbacks.begin(), callbacks.end(),
+                                 [](const Ref<Callback>& each) { return each && each.as<ProgressBar>(); });
+  if (verbose != 0 && !given) callbacks.push_back(Ref<Callback>(std::make_shared<ProgressBar>()));
   return callbacks;
 }
 

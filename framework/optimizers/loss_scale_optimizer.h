@@ -34,6 +34,7 @@ class LossScalingOptimizer : public Optimizer {
   void set_learning_rate(double value) override { inner_->set_learning_rate(value); }
   // Its own state, then the other optimizer's.
   const Variables& variables() const override;
+  std::vector<std::pair<Variable, Variable>> averages() const override { return inner_->averages(); }
 
   const Ref<Optimizer>& inner_optimizer() const { return inner_; }
   // What the loss is multiplied with now.

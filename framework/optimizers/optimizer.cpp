@@ -298,6 +298,12 @@ void Optimizer::finalize_variable_values(const Variables& variables) {
   }
 }
 
+std::vector<std::pair<Variable, Variable>> Optimizer::averages() const {
+  std::vector<std::pair<Variable, Variable>> pairs;
+  for (std::size_t i = 0; i < averages_.size(); ++i) pairs.emplace_back(trained_[i], averages_[i]);
+  return pairs;
+}
+
 Tensor Optimizer::updates_done() const {
   if (done_.defined()) return done_;
   if (!settings_.gradient_accumulation_steps) return iterations_.value();

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "cohort/core/config.h"
@@ -108,6 +109,8 @@ class Optimizer : public Configurable {
   // All state in Keras's order: iterations, learning rate unless scheduled, slots.
   virtual const Variables& variables() const { return state_; }
   bool built() const { return built_; }
+  // With `use_ema`, once built: each trained variable, a shard where it is cut, and its average. Else nothing.
+  virtual std::vector<std::pair<Variable, Variable>> averages() const;
 
   static Registry<Optimizer>& registry();
   static std::shared_ptr<Optimizer> from_name(std::string_view name) { return registry().make(name); }

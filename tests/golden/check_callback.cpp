@@ -55,6 +55,9 @@ Ref<Callback> make_callback(const std::string& name, const Json& config, const s
                                    .save_best_only = flag("save_best_only"),
                                    .save_weights_only = flag("save_weights_only"),
                                    .mode = text("mode", "auto")};
+    if (config.contains("initial_value_threshold")) {
+      options.initial_value_threshold = number("initial_value_threshold", 0.0);
+    }
     if (config.contains("save_freq") && config["save_freq"].is_number()) options.save_freq = whole("save_freq", 1);
     return ModelCheckpoint(folder + "/" + text("filepath", ""), options);
   }
@@ -113,6 +116,8 @@ void check_callback(Case& checked) {
   Sequential model({layers::Dense(1, {.use_bias = false})});
   model.build({kUnknown, 1});
   model.compile({.optimizer = optimizers::SGD(rate), .loss = "mse", .metrics = {"accuracy"}});
+  // Makes the metrics, which say what is better.
+  model.evaluate(Tensor::full({1, 1}, 0.0), Tensor::full({1, 1}, 0.0), {.verbose = 0});
   const auto learning_rate = [&] { return model.optimizer()->learning_rate(); };
 
   const Json given = checked.json("given_logs"), trace = checked.json("trace");

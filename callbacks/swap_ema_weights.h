@@ -1,0 +1,37 @@
+#pragma once
+
+#include "cohort/model/callback.h"
+
+namespace cohort::callbacks {
+
+struct SwapEMAWeightsOptions {
+  // Also between the end of an epoch and the beginning of the next: for callbacks like ModelCheckpoint behind this one.
+  bool swap_on_epoch = false;
+};
+
+// Puts the optimizer's averages of the weights (`use_ema`) into the model while it is evaluated or predicts, and the
+// weights back afterwards.
+class SwapEMAWeightsCallback : public Callback {
+ public:
+  explicit SwapEMAWeightsCallback(SwapEMAWeightsOptions options = {}) : options_(options) {}
+  void on_epoch_begin(std::int64_t epoch) override;
+  void on_epoch_end(std::int64_t epoch, Logs& logs) override;
+  void on_test_begin() override;
+  void on_test_end(Logs& logs) override;
+  void on_predict_begin() override;
+  void on_predict_end(Logs& logs) override;
+  BatchHooks batch_hooks() const override { return BatchHooks::None; }
+
+ private:
+  void put_averages(bool into_model);
+
+  SwapEMAWeightsOptions options_;
+  bool averages_in_model_ = false;
+};
+
+struct SwapEMAWeights : Ref<SwapEMAWeightsCallback> {
+  explicit SwapEMAWeights(SwapEMAWeightsOptions options = {})
+      : Ref(std::make_shared<SwapEMAWeightsCallback>(options)) {}
+};
+
+}  // namespace cohort::callbacks

@@ -1,0 +1,49 @@
+#include "cohort/callbacks/throughput.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "cohort/model/run_control.h"
+
+namespace cohort::callbacks {
+
+void ThroughputCallback::on_train_begin() { run().measure_work(); }
+
+void ThroughputCallback::on_epoch_begin(std::int64_t) {
+  seconds_ = 0.0;
+  begin_ = Clock::now();
+}
+
+// Training has ended where validation begins.
+void ThroughputCallback::on_test_begin() { note_end(); }
+
+void ThroughputCallback::note_end() {
+  constexpr double kLeast = 1e-9;
+  if (seconds_ == 0.0) seconds_ = std::max(kLeast, std::chrono::duration<double>(Clock::now() - begin_).count());
+}
+
+void ThroughputCallback::on_epoch_end(std::int64_t epoch, Logs& logs) {
+  note_end();
+  const EpochWork work = run().work();
+  const double steps_per_second = static_cast<double>(work.steps) / seconds_;
+  logs.set("steps_per_second", steps_per_second);
+  char text[160];
+  int length =
+      std::snprintf(text, sizeof text, "Epoch %lld: %.1f steps/s", static_cast<long long>(epoch + 1), steps_per_second);
+  const auto append = [&](const char* pattern, double value) {
+    length += std::snprintf(text + length, sizeof text - static_cast<std::size_t>(length), pattern, value);
+  };
+  if (work.examples) {
+    const double examples_per_second = static_cast<double>(*work.examples) / seconds_;
+    logs.set("examples_per_second", examples_per_second);
+    append(", %.1f examples/s", examples_per_second);
+  }
+  if (work.seconds_waiting_for_data) {
+    const double share = std::min(1.0, *work.seconds_waiting_for_data / seconds_);
+    logs.set("data_wait", share);
+    append(", %.1f %% of the time waiting for data", share * 100.0);
+  }
+  if (options_.verbose > 0) std::printf("%s\n", text);
+}
+
+}  // namespace cohort::callbacks

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <chrono>
+
+#include "cohort/model/callback.h"
+
+namespace cohort::callbacks {
+
+struct ThroughputOptions {
+  int verbose = 1;  // 0: only in the logs
+};
+
+// Says after every epoch how fast it trained, validation left out: one line, and the figures steps_per_second,
+// examples_per_second and data_wait (the share of the time spent waiting for data) in the logs. The last two only where
+// batches are seen by this process; nothing is asked of the steps but two looks at the clock.
+class ThroughputCallback : public Callback {
+ public:
+  explicit ThroughputCallback(ThroughputOptions options = {}) : options_(options) {}
+  void on_train_begin() override;
+  void on_epoch_begin(std::int64_t epoch) override;
+  void on_test_begin() override;
+  void on_epoch_end(std::int64_t epoch, Logs& logs) override;
+  BatchHooks batch_hooks() const override { return BatchHooks::None; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  void note_end();
+
+  ThroughputOptions options_;
+  Clock::time_point begin_{};
+  double seconds_ = 0.0;  // of training in this epoch; 0 while it is under way
+};
+
+struct Throughput : Ref<ThroughputCallback> {
+  explicit Throughput(ThroughputOptions options = {}) : Ref(std::make_shared<ThroughputCallback>(options)) {}
+};
+
+}  // namespace cohort::callbacks
