@@ -39,6 +39,8 @@
 #include "cohort/saving/checkpoint_manager.h"
 #include "cohort/saving/clone_model.h"
 #include "cohort/saving/keras_archive.h"
+#include "cohort/saving/model_to_dot.h"
+#include "cohort/saving/plot_model.h"
 #include "cohort/summary/chrome_trace.h"
 #include "cohort/summary/event_writer.h"
 #include "cohort/variables/constraints.h"
