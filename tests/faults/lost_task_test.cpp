@@ -79,15 +79,15 @@ TEST(PausedServer, AShortRestChangesNothing) {
   ProcessCluster cluster(2, 2);
   auto training = std::async(std::launch::async, [&] {
     ParameterServerStrategy strategy = strategy_of(cluster);
-    return fit_sums(strategy, 8000);
+    return fit_sums(strategy, 30000);
   });
-  std::this_thread::sleep_for(800ms);
+  std::this_thread::sleep_for(500ms);
   cluster.server(1).pause();
   std::this_thread::sleep_for(2s);
   const bool waited = training.wait_for(0s) != std::future_status::ready;
   cluster.server(1).go_on();
   EXPECT_TRUE(waited);
-  EXPECT_EQ(training.get(), expected_sums(8000));
+  EXPECT_EQ(training.get(), expected_sums(30000));
 }
 
 TEST(PausedServer, OneThatStaysSilentIsNamed) {
