@@ -49,9 +49,11 @@ class ShuffleIterator : public Selection<ShuffleIterator> {
     input_->rewind();
     begin();
   }
-  // The elements held are not written: which they are follows from the start of the pass and the number given out.
+  // The elements held are not written: which they are follows from the start of the pass and the number given out. The
+  // seed is: another process may have drawn another one.
   void save_to(StateWriter& state) const override {
     state.stage('S');
+    state.number(seed_);
     state.number(run_);
     state.number(epoch_);
     state.number(given_);
@@ -59,6 +61,7 @@ class ShuffleIterator : public Selection<ShuffleIterator> {
   }
   void restore_from(StateReader& state) override {
     state.stage('S');
+    seed_ = state.number();
     run_ = state.number();
     epoch_ = state.number();
     const std::uint64_t given = state.number();

@@ -25,11 +25,11 @@ Coordinator& ClusterRuntime::coordinator() {
   return *coordinator_;
 }
 
-int ClusterRuntime::add_dataset(std::vector<Dataset> pipelines) {
+int ClusterRuntime::add_dataset(std::vector<Dataset> pipelines, const std::vector<std::string>& beginnings) {
   Coordinator& all = coordinator();
   const std::vector<std::int64_t> sizes = cardinalities(pipelines);
   std::lock_guard lock(mutex_);
-  const int number = datasets_->add(std::move(pipelines));
+  const int number = datasets_->add(std::move(pipelines), beginnings);
   if (all.pipelines().add(sizes) != number) {
     throw internal_error("ClusterCoordinator", "datasets must be counted alike everywhere", {{"dataset", number}});
   }

@@ -21,8 +21,10 @@ class ClusterRuntime {
 
   const std::shared_ptr<Cluster>& cluster() const { return cluster_; }
   Coordinator& coordinator();
-  // A dataset of one pipeline for each entry; what closures call it by.
-  int add_dataset(std::vector<Dataset> pipelines);
+  // A dataset of one pipeline for each entry; what closures call it by. Where each pipeline begins may be given.
+  int add_dataset(std::vector<Dataset> pipelines, const std::vector<std::string>& beginnings = {});
+  // Where a pipeline begins: what shuffles it comes from there.
+  std::string beginning_of(int dataset, int pipeline) const { return datasets_->find(dataset, pipeline).beginning; }
   // The function made for a graph, by `make` when it is first asked for.
   std::shared_ptr<const PlacedFunction> place(const std::shared_ptr<const Graph>& graph,
                                               const std::function<std::shared_ptr<PlacedFunction>()>& make);

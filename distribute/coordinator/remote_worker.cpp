@@ -7,11 +7,11 @@
 
 namespace cohort::distribute {
 
-int PipelineDatasets::add(std::vector<Dataset> pipelines) {
+int PipelineDatasets::add(std::vector<Dataset> pipelines, const std::vector<std::string>& beginnings) {
   std::vector<Entry> entries;
-  for (Dataset& pipeline : pipelines) {
-    std::string beginning = pipeline.walk()->save();
-    entries.push_back({std::move(pipeline), std::move(beginning)});
+  for (std::size_t i = 0; i < pipelines.size(); ++i) {
+    std::string beginning = i < beginnings.size() ? beginnings[i] : pipelines[i].walk()->save();
+    entries.push_back({std::move(pipelines[i]), std::move(beginning)});
   }
   std::lock_guard lock(mutex_);
   datasets_.push_back(std::move(entries));

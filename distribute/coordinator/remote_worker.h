@@ -21,8 +21,9 @@ class PipelineDatasets {
     // Where an iterator made here begins: a dataset walked before is shuffled in another order than one just made.
     std::string beginning;
   };
-  // One dataset for each pipeline; the number by which closures name them.
-  int add(std::vector<Dataset> pipelines);
+  // One dataset for each pipeline; the number by which closures name them. With `beginnings`, pipelines begin where
+  // those of another process did.
+  int add(std::vector<Dataset> pipelines, const std::vector<std::string>& beginnings = {});
   Entry find(int dataset, int pipeline) const;
 
  private:

@@ -121,6 +121,8 @@ void WorkerLoop::worker_lost(const std::exception_ptr& why) {
       }
     } catch (const std::exception& error) {
       watch_.lost(worker_, error.what());
+      // It follows another chief now, and will not come back to this one.
+      if (code_of(std::current_exception()) == ErrorCode::Aborted) queue_.fail(std::current_exception());
     }
     if (!queue_.busy()) continue;
     if (const std::optional<Error> error = watch_.timed_out()) queue_.fail(std::make_exception_ptr(*error));

@@ -76,10 +76,6 @@ void ParameterServerRunner::prepare() {
     }
     return std::make_shared<PlacedFunction>(*runtime_->cluster(), *step_->traced.graph, inputs, std::vector<int>{0});
   });
-  add_dataset();
-}
-
-void ParameterServerRunner::add_dataset() {
   if (dataset_ < 0) dataset_ = runtime_->add_dataset(pipelines_);
 }
 
@@ -276,6 +272,7 @@ Position ParameterServerRunner::position() const {
   const std::vector<Lease> leases = runtime_->coordinator().pipelines().position(dataset_);
   writer.number(leases.size());
   for (const Lease& lease : leases) {
+    writer.bytes(runtime_->beginning_of(dataset_, lease.pipeline));
     writer.number(lease.rewinds);
     writer.number(lease.first);
     writer.number(lease.state_at);
@@ -284,24 +281,32 @@ Position ParameterServerRunner::position() const {
   return position;
 }
 
-void ParameterServerRunner::restore(const Position& position) {
-  if (!position.data.empty()) {
-    add_dataset();
-    StateReader reader(position.data);
-    const std::uint64_t taken = reader.number();
-    std::vector<Lease> leases(std::min<std::uint64_t>(reader.number(), pipelines_.size() + 1));
-    for (std::size_t i = 0; i < leases.size(); ++i) {
-      leases[i].dataset = dataset_;
-      leases[i].pipeline = static_cast<int>(i);
-      leases[i].rewinds = reader.number();
-      leases[i].first = reader.number();
-      leases[i].state_at = reader.number();
-      leases[i].state = reader.bytes();
-    }
-    reader.finish();
-    runtime_->coordinator().pipelines().resume(dataset_, leases);
-    taken_ = static_cast<std::int64_t>(taken);
+void ParameterServerRunner::restore_data(const std::string& position) {
+  StateReader reader(position);
+  const std::uint64_t taken = reader.number();
+  std::vector<Lease> leases(std::min<std::uint64_t>(reader.number(), pipelines_.size() + 1));
+  std::vector<std::string> beginnings;
+  for (std::size_t i = 0; i < leases.size(); ++i) {
+    beginnings.emplace_back(reader.bytes());
+    leases[i].pipeline = static_cast<int>(i);
+    leases[i].rewinds = reader.number();
+    leases[i].first = reader.number();
+    leases[i].state_at = reader.number();
+    leases[i].state = reader.bytes();
   }
+  reader.finish();
+  // Those of another dataset would be found by a worker, much later.
+  for (std::size_t i = 0; i < std::min(leases.size(), pipelines_.size()); ++i) {
+    pipelines_[i].walk()->restore(beginnings[i]);
+  }
+  dataset_ = runtime_->add_dataset(pipelines_, beginnings);
+  for (Lease& lease : leases) lease.dataset = dataset_;
+  runtime_->coordinator().pipelines().resume(dataset_, leases);
+  taken_ = static_cast<std::int64_t>(taken);
+}
+
+void ParameterServerRunner::restore(const Position& position) {
+  if (!position.data.empty()) restore_data(position.data);
   goes_on_ = carries_on();
   resumes_ = position.mid_epoch();
   random_ = position.random;

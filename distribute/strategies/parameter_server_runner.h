@@ -46,7 +46,7 @@ class ParameterServerRunner : public StepRunner {
 
   void trace_step();
   void prepare();
-  void add_dataset();
+  void restore_data(const std::string& position);
   bool carries_on() const;
   void schedule(std::int64_t first_step, std::int64_t steps);
   void schedule_missing();

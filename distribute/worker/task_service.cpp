@@ -1,5 +1,8 @@
 #include "cohort/distribute/worker/task_service.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "cohort/core/log.h"
 #include "cohort/distribute/worker/closure_runner.h"
 #include "cohort/distribute/worker/flags.h"
@@ -85,15 +88,34 @@ void TaskService::hello(const rpc::Message& request, rpc::Message& reply) {
                                 "Give every task the same cluster.");
     }
   }
-  std::shared_ptr<Job> before;
-  std::lock_guard lock(mutex_);
-  if (!job_ || job_->id != request.head.job) {
-    if (job_) log::info(name() + ": a new chief has come; the job before it ends here.");
-    before = std::exchange(job_, std::make_shared<Job>(request.head.job, incarnation_, options_));
-    if (before) before->closures.cancel(~std::uint64_t{0});
-    ended_ = false;
-  }
+  take_over(request.head.job);
   reply.head.incarnation = incarnation_;
+}
+
+void TaskService::take_over(std::uint64_t id) {
+  std::shared_ptr<Job> before;  // let go of without the lock
+  std::lock_guard lock(mutex_);
+  if (job_ && job_->id == id) return;
+  // One that was taken for dead may wake up and look for its tasks.
+  if (std::find(jobs_before_.begin(), jobs_before_.end(), id) != jobs_before_.end()) throw taken_over("Hello");
+  if (job_) {
+    log::info(name() + ": a new chief has come; the job before it ends here.");
+    note_before(job_->id);
+  }
+  before = std::exchange(job_, std::make_shared<Job>(id, incarnation_, options_));
+  if (before) before->closures.cancel(~std::uint64_t{0});
+  ended_ = false;
+}
+
+void TaskService::note_before(std::uint64_t id) {
+  constexpr std::size_t kRemembered = 256;
+  jobs_before_.push_back(id);
+  if (jobs_before_.size() > kRemembered) jobs_before_.pop_front();
+}
+
+Error TaskService::taken_over(std::string_view method) const {
+  return Error(ErrorCode::Aborted, name(), "a message of the present job is expected", {{"method", method}},
+               "Another chief has taken over this task.");
 }
 
 std::shared_ptr<TaskService::Job> TaskService::job_of(const rpc::Message& request) {
@@ -103,8 +125,7 @@ std::shared_ptr<TaskService::Job> TaskService::job_of(const rpc::Message& reques
                 {{"method", rpc::to_string(request.head.method)}}, "It was started anew and has lost what it held.");
   }
   if (job_->id != request.head.job) {
-    throw Error(ErrorCode::Aborted, name(), "a message of the present job is expected",
-                {{"method", rpc::to_string(request.head.method)}}, "Another chief has taken over this task.");
+    throw taken_over(rpc::to_string(request.head.method));
   }
   return job_;
 }
@@ -161,7 +182,9 @@ void TaskService::handle(const rpc::Message& request, rpc::Message& reply) {
     case Method::EndJob: {
       {
         std::lock_guard lock(mutex_);
-        if (job_ == job) job_.reset();
+        if (job_ != job) return;  // a new chief was faster
+        note_before(job->id);
+        job_.reset();
         ended_ = true;
       }
       ended_changed_.notify_all();

@@ -2,10 +2,12 @@
 
 #include <condition_variable>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <string>
 
+#include "cohort/core/error.h"
 #include "cohort/distribute/cluster/cluster_spec.h"
 #include "cohort/distribute/rpc/transport.h"
 
@@ -27,6 +29,9 @@ class TaskService : public rpc::Service {
   struct Job;
   void hello(const rpc::Message& request, rpc::Message& reply);
   void run_closure(const rpc::Message& request, rpc::Message& reply);
+  void take_over(std::uint64_t id);
+  void note_before(std::uint64_t id);
+  Error taken_over(std::string_view method) const;
   std::shared_ptr<Job> job_of(const rpc::Message& request);
   std::string name() const { return task_name(job_name_, task_index_); }
 
@@ -40,6 +45,7 @@ class TaskService : public rpc::Service {
   bool ended_ = false;    // the job is over; the next one starts anew
   bool stopped_ = false;  // for good
   std::shared_ptr<Job> job_;
+  std::deque<std::uint64_t> jobs_before_;  // that others have taken over from, or that have ended
 };
 
 }  // namespace cohort::distribute

@@ -72,8 +72,12 @@ TEST_F(OneTask, ServesOnlyTheChiefThatCameLast) {
   EXPECT_EQ(error_of_message(Method::Cancel, ""), "");
   EXPECT_EQ(error_of_hello(hello_to("worker", 0), kJob + 1), "");
   EXPECT_THAT(error_of_message(Method::Cancel, ""), AllOf(HasSubstr("Aborted worker:0"), HasSubstr("Another chief")));
+  // The one before was not dead after all, and looks for its tasks again.
+  EXPECT_THAT(error_of_hello(hello_to("worker", 0)), AllOf(HasSubstr("Aborted worker:0"), HasSubstr("Another chief")));
+  EXPECT_EQ(error_of_message(Method::Cancel, "", kJob + 1), "");
   EXPECT_EQ(error_of_message(Method::EndJob, "", kJob + 1), "");
   task_.wait();
+  EXPECT_THAT(error_of_hello(hello_to("worker", 0), kJob + 1), HasSubstr("Aborted worker:0"));
   EXPECT_THAT(error_of_message(Method::Cancel, "", kJob + 1), HasSubstr("Unavailable"));
 }
 
