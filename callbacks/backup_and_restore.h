@@ -1,12 +1,16 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <memory>
 #include <string>
 #include <variant>
 
 #include "cohort/model/callback.h"
-#include "cohort/model/position.h"
+
+namespace cohort {
+class Checkpoint;
+class CheckpointManager;
+}  // namespace cohort
 
 namespace cohort::callbacks {
 
@@ -16,11 +20,13 @@ struct BackupAndRestoreOptions {
   bool delete_checkpoint = true;                                             // once training has ended
 };
 
-// Keeps the state of a training run in a folder, and goes on from it when the same program is started again: with the
-// same batches, random numbers and figures as if it had never stopped. The folder is for one run's use alone.
+// Keeps the state of a training run in a folder, as checkpoints, and goes on from the newest that is whole when the
+// same program is started again: with the same batches, random numbers and figures as if it had never stopped. The
+// folder is for one run's use alone. Last in the list of callbacks, it saves what the others did, too.
 class BackupAndRestoreCallback : public Callback {
  public:
   explicit BackupAndRestoreCallback(std::string backup_dir, BackupAndRestoreOptions options = {});
+  ~BackupAndRestoreCallback() override;
   void on_train_begin() override;
   void on_train_batch_end(std::int64_t batch, Logs& logs) override;
   void on_epoch_end(std::int64_t epoch, Logs& logs) override;
@@ -29,14 +35,14 @@ class BackupAndRestoreCallback : public Callback {
   bool needs_built_model() const override { return true; }
 
  private:
-  std::optional<Position> load();
   void save();
-  void remove_unfinished() const;
 
-  std::string backup_dir_, latest_, previous_;
+  std::string backup_dir_;
   BackupAndRestoreOptions options_;
   std::int64_t save_every_ = 0;  // batches; 0: at the end of epochs
   std::int64_t batches_since_saving_ = 0, last_batch_ = -1;
+  std::unique_ptr<Checkpoint> checkpoint_;
+  std::unique_ptr<CheckpointManager> manager_;  // of the fit under way
 };
 
 struct BackupAndRestore : Ref<BackupAndRestoreCallback> {

@@ -1,7 +1,11 @@
 #include "cohort/callbacks/early_stopping.h"
 
 #include <cstdio>
+#include <cstring>
 
+#include "cohort/callbacks/gathered_state.h"
+#include "cohort/core/device.h"
+#include "cohort/core/error.h"
 #include "cohort/model/model.h"
 
 namespace cohort::callbacks {
@@ -48,6 +52,42 @@ void EarlyStoppingCallback::on_train_end(Logs&) {
     }
     model().set_weights(best_weights_);
   }
+}
+
+std::string EarlyStoppingCallback::save_state() const {
+  std::string state;
+  StateWriter writer(state);
+  write_figure(writer, best_);
+  for (const std::int64_t count : {best_epoch_, stopped_epoch_, wait_}) write_count(writer, count);
+  write_count(writer, static_cast<std::int64_t>(best_weights_.size()));
+  for (const Tensor& weight : best_weights_) {
+    const Tensor value = weight.to_host();
+    writer.bytes({static_cast<const char*>(value.raw()), value.bytes()});
+  }
+  return state;
+}
+
+void EarlyStoppingCallback::restore_state(std::string_view state) {
+  StateReader reader(state);
+  best_ = read_figure(reader);
+  for (std::int64_t* count : {&best_epoch_, &stopped_epoch_, &wait_}) *count = read_count(reader);
+  const std::int64_t count = read_count(reader);
+  const Variables weights = count > 0 ? model().weights() : Variables();
+  best_weights_.clear();
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::string_view bytes = reader.bytes();
+    const bool known = i < static_cast<std::int64_t>(weights.size());
+    Tensor value = known ? Tensor::empty(weights[static_cast<std::size_t>(i)].dtype(),
+                                         weights[static_cast<std::size_t>(i)].shape(), cpu())
+                         : Tensor();
+    if (!known || value.bytes() != bytes.size()) {
+      throw failed_precondition("EarlyStopping", "the best weights so far must be those of this model",
+                                {{"weight", i}, {"bytes", bytes.size()}});
+    }
+    std::memcpy(value.raw(), bytes.data(), bytes.size());
+    best_weights_.push_back(std::move(value));
+  }
+  reader.finish();
 }
 
 }  // namespace cohort::callbacks

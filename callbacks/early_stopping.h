@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cohort/callbacks/monitor.h"
@@ -29,6 +30,8 @@ class EarlyStoppingCallback : public Callback {
   void on_epoch_end(std::int64_t epoch, Logs& logs) override;
   void on_train_end(Logs& logs) override;
   BatchHooks batch_hooks() const override { return BatchHooks::None; }
+  std::string save_state() const override;
+  void restore_state(std::string_view state) override;
 
   std::optional<double> best() const { return best_; }
   std::int64_t best_epoch() const { return best_epoch_; }

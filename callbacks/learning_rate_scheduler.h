@@ -2,6 +2,8 @@
 
 #include <concepts>
 #include <functional>
+#include <string>
+#include <string_view>
 
 #include "cohort/model/callback.h"
 
@@ -16,13 +18,17 @@ class LearningRateSchedulerCallback : public Callback {
  public:
   using Schedule = std::function<double(std::int64_t epoch, double rate)>;
   explicit LearningRateSchedulerCallback(Schedule schedule, LearningRateSchedulerOptions options = {});
+  void on_train_begin() override { scheduled_epoch_ = -1; }
   void on_epoch_begin(std::int64_t epoch) override;
   void on_epoch_end(std::int64_t epoch, Logs& logs) override;
   BatchHooks batch_hooks() const override { return BatchHooks::None; }
+  std::string save_state() const override;
+  void restore_state(std::string_view state) override;
 
  private:
   Schedule schedule_;
   LearningRateSchedulerOptions options_;
+  std::int64_t scheduled_epoch_ = -1;  // the last one whose rate is set
 };
 
 struct LearningRateScheduler : Ref<LearningRateSchedulerCallback> {

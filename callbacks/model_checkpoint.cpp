@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "cohort/callbacks/formatting.h"
+#include "cohort/callbacks/gathered_state.h"
 #include "cohort/core/error.h"
 #include "cohort/model/model.h"
 #include "cohort/model/run_control.h"
@@ -96,6 +97,21 @@ void ModelCheckpointCallback::save(std::optional<std::int64_t> batch, const Logs
   if (options_.verbose > 0) {
     std::printf("\nEpoch %lld: finished saving model to %s\n", static_cast<long long>(epoch_ + 1), path.c_str());
   }
+}
+
+std::string ModelCheckpointCallback::save_state() const {
+  std::string state;
+  StateWriter writer(state);
+  write_figure(writer, best_);
+  for (const std::int64_t count : {batches_since_saving_, last_batch_}) write_count(writer, count);
+  return state;
+}
+
+void ModelCheckpointCallback::restore_state(std::string_view state) {
+  StateReader reader(state);
+  best_ = read_figure(reader);
+  for (std::int64_t* count : {&batches_since_saving_, &last_batch_}) *count = read_count(reader);
+  reader.finish();
 }
 
 }  // namespace cohort::callbacks

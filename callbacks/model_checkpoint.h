@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "cohort/callbacks/monitor.h"
 #include "cohort/model/callback.h"
@@ -47,6 +48,8 @@ class ModelCheckpointCallback : public Callback {
     Callback::set_run(run);
     fit_ = run;
   }
+  std::string save_state() const override;
+  void restore_state(std::string_view state) override;
   // The monitored figure of the last model that was saved as the best.
   std::optional<double> best() const { return best_; }
 

@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "cohort/callbacks/formatting.h"
+#include "cohort/callbacks/gathered_state.h"
 #include "cohort/core/error.h"
 #include "cohort/model/model.h"
 
@@ -49,6 +50,21 @@ void ReduceLROnPlateauCallback::on_epoch_end(std::int64_t epoch, Logs& logs) {
     cooldown_counter_ = options_.cooldown;
     wait_ = 0;
   }
+}
+
+std::string ReduceLROnPlateauCallback::save_state() const {
+  std::string state;
+  StateWriter writer(state);
+  write_figure(writer, best_);
+  for (const std::int64_t count : {wait_, cooldown_counter_}) write_count(writer, count);
+  return state;
+}
+
+void ReduceLROnPlateauCallback::restore_state(std::string_view state) {
+  StateReader reader(state);
+  best_ = read_figure(reader);
+  for (std::int64_t* count : {&wait_, &cooldown_counter_}) *count = read_count(reader);
+  reader.finish();
 }
 
 }  // namespace cohort::callbacks

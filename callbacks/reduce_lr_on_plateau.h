@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "cohort/callbacks/monitor.h"
 #include "cohort/model/callback.h"
@@ -26,6 +27,8 @@ class ReduceLROnPlateauCallback : public Callback {
   void on_train_begin() override;
   void on_epoch_end(std::int64_t epoch, Logs& logs) override;
   BatchHooks batch_hooks() const override { return BatchHooks::None; }
+  std::string save_state() const override;
+  void restore_state(std::string_view state) override;
 
   std::optional<double> best() const { return best_; }
   std::int64_t wait() const { return wait_; }

@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
+#include <string_view>
 
 #include "cohort/core/ref.h"
 #include "cohort/model/logs.h"
@@ -56,6 +58,11 @@ class Callback {
 
   // Whether on_train_begin needs the weights, the optimizer's state and the metrics to exist. Asked once, before it.
   virtual bool needs_built_model() const { return false; }
+
+  // What it has gathered since on_train_begin and a run that goes on in another process needs back: bytes that
+  // restore_state() understands, which comes after on_train_begin. Empty: nothing.
+  virtual std::string save_state() const { return {}; }
+  virtual void restore_state(std::string_view /*state*/) {}
 
   virtual void set_params(const CallbackParams& params) { params_ = params; }
   virtual void set_model(Model& model) { model_ = &model; }

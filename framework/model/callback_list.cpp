@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <cstdlib>
 #include <typeinfo>
+#include <utility>
 
 #include "cohort/core/error.h"
 #include "cohort/core/timeline.h"
+#include "cohort/data/iterator_state.h"
 
 namespace cohort {
 namespace {
@@ -20,6 +22,9 @@ std::string callback_class(const Callback& callback) {
   std::free(name);
   return text.substr(text.rfind(':') + 1);
 }
+
+// A program has the same names when it is started again.
+std::string_view kind_of(const Callback& callback) { return typeid(callback).name(); }
 
 }  // namespace
 
@@ -64,6 +69,34 @@ void CallbackList::call(Entry& entry, const Hook& hook) {
 bool CallbackList::needs_built_model() const {
   return std::any_of(entries_.begin(), entries_.end(),
                      [](const Entry& entry) { return entry.callback->needs_built_model(); });
+}
+
+std::string CallbackList::save_states() const {
+  std::string states;
+  StateWriter writer(states);
+  writer.number(entries_.size());
+  for (const Entry& entry : entries_) {
+    writer.bytes(kind_of(*entry.callback));
+    writer.bytes(entry.callback->save_state());
+  }
+  return states;
+}
+
+void CallbackList::restore_states(std::string_view states) {
+  std::vector<std::pair<std::string_view, std::string_view>> saved;
+  StateReader reader(states);
+  for (std::uint64_t left = reader.number(); left > 0; --left) {
+    const std::string_view kind = reader.bytes();
+    saved.emplace_back(kind, reader.bytes());
+  }
+  reader.finish();
+  for (Entry& entry : entries_) {
+    const std::string_view kind = kind_of(*entry.callback);
+    const auto found = std::find_if(saved.begin(), saved.end(), [&](const auto& each) { return each.first == kind; });
+    if (found == saved.end()) continue;
+    if (!found->second.empty()) entry.callback->restore_state(found->second);
+    saved.erase(found);
+  }
 }
 
 void CallbackList::set_steps(std::int64_t steps) {

@@ -2,6 +2,8 @@
 
 #include <chrono>
 #include <cstdint>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "cohort/model/callback.h"
@@ -22,6 +24,9 @@ class CallbackList {
   // Gives the callbacks the run, until this list ends.
   void set_run(RunControl& run);
   bool needs_built_model() const;
+  // What the callbacks have gathered, and back to those of the same kinds, in order; others begin with nothing.
+  std::string save_states() const;
+  void restore_states(std::string_view states);
   // Tells how many batches an epoch has, where that was not known before.
   void set_steps(std::int64_t steps);
   void train_begin();

@@ -9,7 +9,7 @@ namespace cohort {
 namespace {
 
 constexpr std::string_view kMagic = "cohort position";
-constexpr std::uint64_t kVersion = 1;
+constexpr std::uint64_t kVersion = 2;
 
 Error unreadable(std::string_view problem) {
   return Error(ErrorCode::DataLoss, "Position", "the bytes of a saved position are expected", {{"problem", problem}});
@@ -36,6 +36,8 @@ Position read(StateReader& reader) {
   position.random = {
       .seed = reader.number(), .epoch = reader.number(), .step = reader.number(), .first_sample = reader.number()};
   position.fit = reader.number();
+  position.stopped = reader.number() != 0;
+  position.callbacks = reader.bytes();
   reader.finish();
   return position;
 }
@@ -56,6 +58,8 @@ std::string serialize(const Position& position) {
   writer.number(position.random.step);
   writer.number(position.random.first_sample);
   writer.number(position.fit);
+  writer.number(position.stopped);
+  writer.bytes(position.callbacks);
   return bytes;
 }
 

@@ -14,8 +14,10 @@ struct Position {
   std::int64_t step = 0;  // of the epoch, the next one
   std::string data = {};  // the runner's own account of where the data stands
   RandomState random = {};
-  std::uint64_t fit = 0;     // which of the model's fits it is
-  bool epoch_ended = false;  // the epoch has no further step; its end is what comes next
+  std::uint64_t fit = 0;       // which of the model's fits it is
+  bool epoch_ended = false;    // the epoch has no further step; its end is what comes next
+  bool stopped = false;        // somebody has asked to stop training: no epoch comes next
+  std::string callbacks = {};  // what they have gathered
 
   // Steps of the epoch are done, so its metrics count.
   bool mid_epoch() const { return step > 0 || epoch_ended; }

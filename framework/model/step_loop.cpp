@@ -92,18 +92,26 @@ void StepLoop::restore(const Position& position) {
   resumes_ = true;
 }
 
+Position FitControl::position() {
+  Position position = loop_.position();
+  position.stopped = model_.stop_training;
+  position.callbacks = callbacks_.save_states();
+  return position;
+}
+
 void FitControl::restore(const Position& position) {
   if (begun_) {
     throw failed_precondition("RunControl.restore", "a run is restored before its first epoch", {},
                               "Call it in on_train_begin.");
   }
   loop_.restore(position);
-  epoch_ = position.epoch;
+  restored_ = position;
 }
 
-std::optional<std::int64_t> FitControl::begin() {
+const std::optional<Position>& FitControl::begin() {
   begun_ = true;
-  return epoch_;
+  if (restored_) callbacks_.restore_states(restored_->callbacks);
+  return restored_;
 }
 
 }  // namespace cohort::trainer

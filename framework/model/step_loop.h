@@ -59,24 +59,28 @@ class StepLoop {
   bool resumes_ = false;         // the next epoch to begin is one that was under way
 };
 
-// A fit's training loop, as callbacks may use it.
+// A fit's training loop and its callbacks, as a callback may use them.
 class FitControl : public RunControl {
  public:
-  explicit FitControl(StepLoop& loop) : loop_(loop) {}
+  FitControl(StepLoop& loop, Model& model, CallbackList& callbacks)
+      : loop_(loop), model_(model), callbacks_(callbacks) {}
   void synchronize() override { loop_.runner().synchronize(); }
-  Position position() override { return loop_.position(); }
+  Position position() override;
   void restore(const Position& position) override;
   void measure_work() override { loop_.runner().measure_work(); }
   EpochWork work() const override { return loop_.work(); }
   bool interrupted() const override { return interrupted_; }
 
-  // The epoch that a callback wants to go on from, if any. Too late to restore from now on.
-  std::optional<std::int64_t> begin();
+  // All callbacks know that training begins: those of a run that goes on get back what they had. Returns where it goes
+  // on from, if a callback wants that. Too late to restore from now on.
+  const std::optional<Position>& begin();
   void set_interrupted() { interrupted_ = true; }
 
  private:
   StepLoop& loop_;
-  std::optional<std::int64_t> epoch_;
+  Model& model_;
+  CallbackList& callbacks_;
+  std::optional<Position> restored_;
   bool begun_ = false, interrupted_ = false;
 };
 

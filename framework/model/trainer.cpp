@@ -70,20 +70,21 @@ History fit(Model& model, DataArgument data, const FitOptions& options) {
   History history;
   std::vector<Ref<Callback>> all = options.callbacks;
   all.push_back(Ref<Callback>(std::make_shared<HistoryRecorder>(history)));
-  FitControl control(training);
   CallbackList callbacks(with_progress(std::move(all), verbose), model,
                          {.verbose = verbose, .epochs = options.epochs, .steps = training.runner().steps()});
+  FitControl control(training, model, callbacks);
   callbacks.set_run(control);
 
   model.stop_training = false;
   InterruptScope interrupt;
   if (callbacks.needs_built_model()) training.runner().build();
   callbacks.train_begin();
-  const std::optional<std::int64_t> restored_epoch = control.begin();
-  const std::int64_t first_epoch = restored_epoch.value_or(options.initial_epoch);
+  const std::optional<Position>& restored = control.begin();
+  const std::int64_t first_epoch = restored ? restored->epoch : options.initial_epoch;
+  const std::int64_t end = restored && restored->stopped ? first_epoch : options.epochs;
   Logs logs;
   bool interrupted = false;
-  for (std::int64_t epoch = first_epoch; epoch < options.epochs && !interrupted; ++epoch) {
+  for (std::int64_t epoch = first_epoch; epoch < end && !interrupted; ++epoch) {
     training.begin_epoch(epoch);
     callbacks.epoch_begin(epoch);
     const Pass pass = training.run(Phase::Train, callbacks, &interrupt);
@@ -114,7 +115,7 @@ History fit(Model& model, DataArgument data, const FitOptions& options) {
     interrupted = interrupt.interrupted();
   }
   training.runner().synchronize();
-  if (model.optimizer()->built() && (restored_epoch || first_epoch < options.epochs)) {
+  if (model.optimizer()->built() && (restored || first_epoch < options.epochs)) {
     model.optimizer()->finalize_variable_values(model.trainable_variables());
   }
   if (interrupted) control.set_interrupted();

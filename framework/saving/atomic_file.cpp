@@ -1,6 +1,7 @@
 #include "cohort/saving/atomic_file.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -40,6 +41,27 @@ std::string folder_of(const std::string& path) {
   return folder.empty() ? "." : folder.string();
 }
 
+constexpr std::string_view kTemporaryMark = ".tmp.";
+
+// A writer holds a lock on its file, which the system takes from it however it ends. False when somebody took the file
+// for a leftover before.
+bool claim(int descriptor) {
+  if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0) return errno != EWOULDBLOCK;  // some file systems have no locks
+  struct stat about {};
+  return ::fstat(descriptor, &about) != 0 || about.st_nlink > 0;
+}
+
+// What killed writers of this file have left.
+void remove_leftovers(const std::string& path) {
+  const std::string begin = std::filesystem::path(path).filename().string() + std::string(kTemporaryMark);
+  std::error_code problem;
+  for (const auto& entry : std::filesystem::directory_iterator(folder_of(path), problem)) {
+    if (!entry.path().filename().string().starts_with(begin)) continue;
+    const Descriptor leftover(::open(entry.path().c_str(), O_RDONLY | O_CLOEXEC));
+    if (leftover.valid() && ::flock(leftover.get(), LOCK_EX | LOCK_NB) == 0) ::unlink(entry.path().c_str());
+  }
+}
+
 constexpr std::size_t kStagedBytes = std::size_t{1} << 20;
 constexpr std::uint64_t kWritebackBytes = std::uint64_t{8} << 20;
 
@@ -49,9 +71,13 @@ AtomicFile::AtomicFile(std::string path) : path_(std::move(path)) {
   static std::atomic<int> files{0};
   std::error_code problem;
   std::filesystem::create_directories(folder_of(path_), problem);
-  temporary_ = path_ + ".tmp." + std::to_string(getpid()) + "." + std::to_string(files++);
-  descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-  if (descriptor_ < 0) throw failure(path_, "a file must be made beside it");
+  remove_leftovers(path_);
+  do {
+    if (descriptor_ >= 0) ::close(descriptor_);
+    temporary_ = path_ + std::string(kTemporaryMark) + std::to_string(getpid()) + "." + std::to_string(files++);
+    descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    if (descriptor_ < 0) throw failure(path_, "a file must be made beside it");
+  } while (!claim(descriptor_));
 }
 
 AtomicFile::~AtomicFile() {

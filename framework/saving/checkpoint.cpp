@@ -93,7 +93,7 @@ RestoredCheckpoint Checkpoint::read(const std::string& path, RestoreOptions opti
   CheckpointRestoration restoration(content_, index, path, options);
   const Tensors values = read_checkpoint_values(index, path);
   RestoredCheckpoint restored{.path = path, .number = index.number};
-  restoration.apply(values, restored);
+  restoration.apply(values, options, restored);
   return restored;
 }
 

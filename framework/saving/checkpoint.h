@@ -37,11 +37,6 @@ struct CheckpointMoment {
   std::map<std::string, std::string> values = {};
 };
 
-struct RestoreOptions {
-  // What only the checkpoint or only the content has is left alone instead of being an error.
-  bool expect_partial = false;
-};
-
 // What was restored, and what came with it.
 struct RestoredCheckpoint {
   std::string path;
@@ -49,6 +44,13 @@ struct RestoredCheckpoint {
   std::optional<Position> position = std::nullopt;
   std::map<std::string, std::string> values = {};
   std::vector<std::string> missing = {}, unused = {};  // with expect_partial: the content's own, the checkpoint's own
+};
+
+struct RestoreOptions {
+  // What only the checkpoint or only the content has is left alone instead of being an error.
+  bool expect_partial = false;
+  // Sees what is about to be restored, and may throw before the first value changes.
+  std::function<void(const RestoredCheckpoint&)> accept = {};
 };
 
 // Saves and restores a training's state under names that follow from the model's structure, whatever the strategy: a

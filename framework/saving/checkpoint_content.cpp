@@ -153,7 +153,7 @@ void CheckpointRestoration::match_metrics() {
   for (const auto& [name, variable] : named) match_variable(name, variable);
 }
 
-void CheckpointRestoration::apply(const Tensors& values, RestoredCheckpoint& restored) {
+void CheckpointRestoration::apply(const Tensors& values, const RestoreOptions& options, RestoredCheckpoint& restored) {
   const auto bytes = [&](const std::string& name) -> std::optional<std::string> {
     const CheckpointEntry* entry = index_.find(name);
     if (!entry || entry->dtype != DType::UInt8) return std::nullopt;
@@ -164,13 +164,14 @@ void CheckpointRestoration::apply(const Tensors& values, RestoredCheckpoint& res
     if (!entry.name.starts_with(kValuesPrefix)) continue;
     restored.values[entry.name.substr(kValuesPrefix.size())] = bytes(entry.name).value_or("");
   }
+  restored.missing = missing_;
+  restored.unused = unused_;
   // First what may yet turn out not to fit.
+  if (options.accept) options.accept(restored);
   for (const auto& [name, iterator] : content_.iterators) {
     if (const auto state = bytes(kIteratorsPrefix + name)) iterator.walker().restore(*state);
   }
   for (const Match& match : matches_) write_now(match.variable, values[match.entry]);
-  restored.missing = missing_;
-  restored.unused = unused_;
 }
 
 }  // namespace cohort

@@ -23,7 +23,7 @@ class CheckpointRestoration {
   CheckpointRestoration(const CheckpointContent& content, const CheckpointIndex& index, const std::string& path,
                         const RestoreOptions& options);
   // `values` are those of the index's entries.
-  void apply(const Tensors& values, RestoredCheckpoint& restored);
+  void apply(const Tensors& values, const RestoreOptions& options, RestoredCheckpoint& restored);
 
  private:
   struct Match {

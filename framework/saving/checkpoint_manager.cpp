@@ -60,6 +60,16 @@ class CheckpointManager::Folder {
     if (sweep()) write_checkpoint_state(directory_, state_);
   }
 
+  void clear() {
+    std::vector<std::string> names = candidates();
+    const std::lock_guard lock(mutex_);
+    for (auto oldest = names.rbegin(); oldest != names.rend(); ++oldest) remove_checkpoint_files(path_of(*oldest));
+    state_ = {.last_preserved = state_.last_preserved};
+    remove_checkpoint_state(directory_);
+    std::error_code something_is_in_it;
+    std::filesystem::remove(directory_, something_is_in_it);
+  }
+
   void set_latest(const std::string& name) {
     const std::lock_guard lock(mutex_);
     state_.latest = name;
@@ -212,6 +222,11 @@ std::optional<RestoredCheckpoint> CheckpointManager::restore_or_initialize(Resto
   }
   if (options_.init_fn) options_.init_fn();
   return std::nullopt;
+}
+
+void CheckpointManager::clear() {
+  checkpoint_.sync();
+  folder_->clear();
 }
 
 std::optional<std::string> CheckpointManager::latest_checkpoint() const {

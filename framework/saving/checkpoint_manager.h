@@ -42,6 +42,8 @@ class CheckpointManager {
   // init_fn and returns nothing; when there are some but none is whole, throws DataLoss. One of another model throws
   // FailedPrecondition.
   std::optional<RestoredCheckpoint> restore_or_initialize(RestoreOptions options = {});
+  // Takes all checkpoints away, the newest last, and the folder where nothing else is in it.
+  void clear();
   // Waits until all is on the disk, and throws what went wrong while it was written.
   void sync() { checkpoint_.sync(); }
 

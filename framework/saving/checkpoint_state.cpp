@@ -70,6 +70,11 @@ void write_checkpoint_state(const std::string& folder, const CheckpointState& st
   write_file_atomically(state_file(folder), dump_json(json) + "\n");
 }
 
+void remove_checkpoint_state(const std::string& folder) {
+  std::error_code ignored;  // it names what is gone already
+  fs::remove(state_file(folder), ignored);
+}
+
 std::optional<std::string> latest_checkpoint(const std::string& folder) {
   const std::optional<CheckpointState> state = read_checkpoint_state(folder);
   if (state && is_there(folder, state->latest)) return (fs::path(folder) / state->latest).string();

@@ -21,6 +21,8 @@ struct CheckpointState {
 // Nothing when there is none, or when it cannot be understood, which is logged.
 std::optional<CheckpointState> read_checkpoint_state(const std::string& folder);
 void write_checkpoint_state(const std::string& folder, const CheckpointState& state);
+// Takes the file away.
+void remove_checkpoint_state(const std::string& folder);
 // Makes a checkpoint its folder's latest.
 void note_latest_checkpoint(const std::string& path);
 
