@@ -13,8 +13,9 @@
 #include "cohort/model/run_control.h"
 #include "cohort/model/sequential.h"
 #include "cohort/optimizers/optimizers.h"
+#include "cohort/saving/checkpoint.h"
+#include "cohort/saving/checkpoint_state.h"
 #include "cohort/saving/keras_archive.h"
-#include "cohort/saving/training_state.h"
 
 namespace cohort::test {
 namespace {
@@ -22,9 +23,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kSamples = 120, kBatch = 8, kFeatures = 64, kClasses = 10;
-constexpr std::int64_t kEpochs = 4;
 
-Dataset samples(int first) {
+Dataset run_samples(int first) {
   std::vector<float> x(kSamples * kFeatures);
   std::vector<std::int32_t> y(kSamples);
   for (std::size_t i = 0; i < x.size(); ++i) {
@@ -34,7 +34,7 @@ Dataset samples(int first) {
   return datasets::from_tensor_slices(Tensor::of(x, {kSamples, kFeatures}), Tensor::of(y, {kSamples}));
 }
 
-std::unique_ptr<Model> make_model() {
+std::unique_ptr<Model> make_run_model() {
   set_random_seed(11);
   auto model = std::make_unique<Sequential>(
       std::vector<Ref<Layer>>{layers::Dense(384, {.activation = "relu"}), layers::Dropout(0.2),
@@ -46,10 +46,11 @@ std::unique_ptr<Model> make_model() {
   return model;
 }
 
-void fit(Model& model, std::vector<Ref<Callback>> callbacks) {
-  model.fit(
-      samples(0).shuffle(60).batch(kBatch).prefetch(2),
-      {.epochs = kEpochs, .verbose = 0, .validation_data = samples(1).batch(40), .callbacks = std::move(callbacks)});
+void fit_run(Model& model, std::vector<Ref<Callback>> callbacks) {
+  model.fit(run_samples(0).shuffle(60).batch(kBatch).prefetch(2), {.epochs = kRunEpochs,
+                                                                   .verbose = 0,
+                                                                   .validation_data = run_samples(1).batch(40),
+                                                                   .callbacks = std::move(callbacks)});
 }
 
 std::uint64_t fingerprint(const Variables& variables) {
@@ -117,10 +118,15 @@ void expect_weights(const Model& model, std::int64_t place, const UnbrokenRun& t
 
 bool is_unfinished(const fs::path& file) { return file.filename().string().find(".tmp.") != std::string::npos; }
 
-std::int64_t check_backup(Model& model, const fs::path& file, const UnbrokenRun& truth) {
-  const Position position = read_training_state(model, file.string());
-  const std::int64_t place = place_of(position.epoch, position.step);
-  expect_weights(model, place, truth, file);
+// All that are there must be whole; the newest one's place.
+std::int64_t check_backups(const fs::path& folder, const UnbrokenRun& truth) {
+  std::int64_t place = 0;
+  for (const std::string& name : checkpoints_in(folder.string())) {
+    Checkpoint checkpoint({.model = truth.model.get()});
+    const RestoredCheckpoint restored = checkpoint.read((folder / name).string());
+    place = place_of(restored.position->epoch, restored.position->step);
+    expect_weights(*truth.model, place, truth, folder / name);
+  }
   return place;
 }
 
@@ -146,46 +152,42 @@ const char* to_string(RunPhase phase) {
 }
 
 std::uint64_t killed_run(const KilledRunSetting& setting, const std::string& folder, RunReport& report) {
-  const std::unique_ptr<Model> model = make_model();
+  const std::unique_ptr<Model> model = make_run_model();
   const fs::path files = fs::path(folder) / "files";
-  fit(*model, {make<PhaseMarker>(report, RunPhase::BackingUp),
-               callbacks::BackupAndRestore((fs::path(folder) / "backup").string(), setting.backup),
-               make<PhaseMarker>(report, RunPhase::SavingModel),
-               callbacks::ModelCheckpoint((files / "{epoch:02d}.keras").string()),
-               make<PhaseMarker>(report, RunPhase::SavingWeights),
-               callbacks::ModelCheckpoint((files / "{epoch:02d}-{batch:03d}.weights.h5").string(),
-                                          {.save_weights_only = true, .save_freq = setting.save_weights_every}),
-               make<LastMarker>(report)});
+  fit_run(*model, {make<PhaseMarker>(report, RunPhase::SavingModel),
+                   callbacks::ModelCheckpoint((files / "{epoch:02d}.keras").string()),
+                   make<PhaseMarker>(report, RunPhase::SavingWeights),
+                   callbacks::ModelCheckpoint((files / "{epoch:02d}-{batch:03d}.weights.h5").string(),
+                                              {.save_weights_only = true, .save_freq = setting.save_weights_every}),
+                   make<PhaseMarker>(report, RunPhase::BackingUp),
+                   callbacks::BackupAndRestore((fs::path(folder) / "backup").string(), setting.backup),
+                   make<LastMarker>(report)});
   return fingerprint_of_all(*model);
 }
 
 UnbrokenRun unbroken_run() {
   UnbrokenRun run;
-  run.model = make_model();
-  fit(*run.model, {make<Recorder>(run.weights)});
+  run.model = make_run_model();
+  fit_run(*run.model, {make<Recorder>(run.weights)});
   run.end = fingerprint_of_all(*run.model);
   return run;
 }
 
 std::int64_t check_files(const std::string& folder, const UnbrokenRun& truth) {
   Model& model = *truth.model;
-  std::map<std::string, std::int64_t> backups;
   for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder)) {
     const fs::path& file = entry.path();
     const std::string name = file.filename().string();
     if (!entry.is_regular_file() || is_unfinished(file)) continue;
     SCOPED_TRACE(name);
-    if (file.parent_path().filename() == "backup") {
-      backups[name] = check_backup(model, file, truth);
-    } else if (file.extension() == ".keras") {
+    if (file.extension() == ".keras") {
       expect_weights(*load_model(file.string()), place_of(std::stoll(name), 0), truth, file);
     } else if (name.ends_with(".weights.h5")) {
       model.load_weights(file.string());
       expect_weights(model, place_of(std::stoll(name) - 1, std::stoll(name.substr(3))), truth, file);
     }
   }
-  // "latest.weights.h5" comes before "latest.weights.h5.bkp", which counts only without it.
-  return backups.empty() ? 0 : backups.begin()->second;
+  return check_backups(fs::path(folder) / "backup", truth);
 }
 
 int unfinished_files(const std::string& folder) {

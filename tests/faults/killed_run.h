@@ -25,6 +25,8 @@ static_assert(std::atomic<std::int64_t>::is_always_lock_free && std::atomic<RunP
 // A place in a run as one number that grows.
 inline std::int64_t place_of(std::int64_t epoch, std::int64_t step) { return epoch * 1000 + step; }
 
+inline constexpr int kRunEpochs = 4;
+
 // How a run keeps its state.
 struct KilledRunSetting {
   callbacks::BackupAndRestoreOptions backup = {};

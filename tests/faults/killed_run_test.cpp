@@ -1,26 +1,20 @@
 // A training program that is killed at any moment, also while it writes: whoever starts it again ends with the very
 // weights of a run that was never killed, and finds no half-written file on the way.
-#include <fcntl.h>
 #include <gtest/gtest.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <chrono>
-#include <csignal>
-#include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <random>
-#include <thread>
 
 #include "tests/faults/killed_run.h"
+#include "tests/faults/random_kills.h"
+#include "tests/faults/shared_report.h"
 #include "tests/support/deadline.h"
 #include "tests/support/kills_wanted.h"
 #include "tests/support/paths.h"
-#include "tests/support/started_program.h"
 
 namespace cohort::test {
 namespace {
@@ -28,10 +22,10 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-constexpr const char *kFolder = "COHORT_TEST_FOLDER", *kSetting = "COHORT_TEST_SETTING", *kPage = "COHORT_TEST_PAGE";
+constexpr const char* kRunSetting = "COHORT_TEST_SETTING";
 
 // Backups after epochs or batches, the one before kept or not.
-const std::vector<KilledRunSetting>& settings() {
+const std::vector<KilledRunSetting>& run_settings() {
   static const std::vector<KilledRunSetting> all = {{.backup = {.save_freq = 2}},
                                                     {.backup = {}},
                                                     {.backup = {.save_freq = 5, .double_checkpoint = true}},
@@ -39,135 +33,84 @@ const std::vector<KilledRunSetting>& settings() {
   return all;
 }
 
-// Memory that outlives the process which writes to it.
-class SharedReport {
- public:
-  SharedReport() : file_(::memfd_create("report", 0)) {
-    if (::ftruncate(file_, sizeof(RunReport)) != 0) throw std::runtime_error("no memory to share");
-    report_ = new (map(file_)) RunReport;
-  }
-  ~SharedReport() { ::close(file_); }
-  int file() const { return file_; }
-  RunReport& operator*() const { return *report_; }
-  RunReport* operator->() const { return report_; }
-  void reset() {
-    report_->phase = RunPhase::Starting;
-    report_->resumed_at = -1;
-  }
-  static RunReport& of(int file) { return *static_cast<RunReport*>(map(file)); }
-
- private:
-  static void* map(int file) { return ::mmap(nullptr, sizeof(RunReport), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0); }
-  int file_;
-  RunReport* report_;
-};
-
-// The program that is killed: this test's own binary, started with the variables set.
+// The program that is killed: this test's own binary, started in its folder.
 TEST(KilledRun, DISABLED_Program) {
-  const std::string folder = std::getenv(kFolder);
-  const auto setting = static_cast<std::size_t>(std::atoi(std::getenv(kSetting)));
-  const std::uint64_t end = killed_run(settings().at(setting), folder, SharedReport::of(std::atoi(std::getenv(kPage))));
-  std::ofstream(folder + "/result") << end;
+  const SharedReport<RunReport> report("report");
+  const auto setting = static_cast<std::size_t>(std::atoi(std::getenv(kRunSetting)));
+  std::ofstream("result") << killed_run(run_settings().at(setting), ".", *report);
 }
 
-class KilledProgram {
+// One run, in a folder of its own, that is killed and started again.
+class BrokenRun {
  public:
-  explicit KilledProgram(const UnbrokenRun& truth) : truth_(truth) {}
+  BrokenRun(std::size_t setting, const UnbrokenRun& truth)
+      : setting_(setting), truth_(truth), report_(folder_.file("report")) {}
 
-  // Starts it and kills it after that time. False when it had ended before; then it must have ended well.
-  bool run(const std::string& folder, std::size_t setting, std::chrono::microseconds life) {
+  // Starts the program and kills it after that time; false when it has ended before.
+  bool killed_after(std::chrono::microseconds life) {
     report_.reset();
-    const std::int64_t expected_place = check_files(folder, truth_);
-    const pid_t program = start(folder, setting);
-    const bool ended = !still_runs_after(program, life);
-    if (!ended) ::kill(program, SIGKILL);
-    int status = -1;
-    if (!ended) ::waitpid(program, &status, 0);
+    const std::int64_t expected_place = check_files(folder_.path().string(), truth_);
+    StartedProgram program("tests/faults_test",
+                           {.arguments = {"--gtest_filter=KilledRun.DISABLED_Program",
+                                          "--gtest_also_run_disabled_tests", "--gtest_brief=1"},
+                            .environment = {{kRunSetting, std::to_string(setting_)}}},
+                           folder_.path());
+    const bool killed = outlives(program, life);
+    if (killed) {
+      program.signal(SIGKILL);
+      program.wait();
+    }
     const std::int64_t resumed_at = report_->resumed_at;
     EXPECT_TRUE(resumed_at == -1 || resumed_at == expected_place)
-        << "it went on from " << resumed_at << ", its backup is at " << expected_place;
-    return !ended;
-  }
-  // In microseconds.
-  unsigned life_unless_killed() {
-    const TemporaryFolder folder;
-    const auto begin = Clock::now();
-    EXPECT_FALSE(run(folder.path().string(), 0, 60s));
-    return static_cast<unsigned>(std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - begin).count());
+        << "it went on from " << resumed_at << ", its backup is at " << expected_place << "\n"
+        << program.errors();
+    return killed;
   }
   RunPhase phase() const { return report_->phase; }
 
- private:
-  pid_t start(const std::string& folder, std::size_t setting) {
-    const pid_t program = ::fork();
-    if (program == 0) {
-      ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-      const int log = ::open((folder + "/log").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-      ::dup2(log, STDOUT_FILENO);
-      ::dup2(log, STDERR_FILENO);
-      ::setenv(kFolder, folder.c_str(), 1);
-      ::setenv(kSetting, std::to_string(setting).c_str(), 1);
-      ::setenv(kPage, std::to_string(report_.file()).c_str(), 1);
-      ::execl("/proc/self/exe", "faults_test", "--gtest_filter=KilledRun.DISABLED_Program",
-              "--gtest_also_run_disabled_tests", "--gtest_brief=1", static_cast<char*>(nullptr));
-      ::_exit(127);
+  void check_end() {
+    std::uint64_t end = 0;
+    std::ifstream(folder_.file("result")) >> end;
+    EXPECT_EQ(end, truth_.end);
+    check_files(folder_.path().string(), truth_);
+    EXPECT_EQ(unfinished_files(folder_.path().string()), 0);
+    for (int epoch = 1; epoch <= kRunEpochs; ++epoch) {
+      EXPECT_TRUE(std::filesystem::exists(folder_.file("files/0" + std::to_string(epoch) + ".keras"))) << epoch;
     }
-    return program;
+    EXPECT_FALSE(std::filesystem::exists(folder_.file("backup")))
+        << "what a finished training needs no more must be gone";
   }
-  static bool still_runs_after(pid_t program, std::chrono::microseconds life) {
-    const auto deadline = Clock::now() + life;
-    do {
-      int status = -1;
-      if (::waitpid(program, &status, WNOHANG) == program) {
-        EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
-        return false;
-      }
-      std::this_thread::sleep_for(100us);
-    } while (Clock::now() < deadline);
-    return true;
-  }
+  static constexpr int kMostKills = 4;
 
+ private:
+  const std::size_t setting_;
   const UnbrokenRun& truth_;
-  SharedReport report_;
+  const TemporaryFolder folder_;
+  SharedReport<RunReport> report_;
 };
 
 TEST(KilledRun, EndsAsIfItHadNeverBeenKilled) {
   const int kills = kills_wanted(12);
   const Deadline deadline(std::chrono::seconds(60 + 4 * kills));
   const UnbrokenRun truth = unbroken_run();
-  KilledProgram program(truth);
+  const auto begin = Clock::now();
+  ASSERT_FALSE(BrokenRun(0, truth).killed_after(60s));
+  const std::chrono::duration<double, std::micro> whole = Clock::now() - begin;
   std::mt19937 random(std::random_device{}());
-  std::map<RunPhase, int> phases;
-  int killed = 0, runs = 0;
-  constexpr int kKillsOfARun = 4;
-  const unsigned whole = program.life_unless_killed();
-  while (killed < kills) {
-    const TemporaryFolder folder;
-    const std::string path = folder.path().string();
-    const std::size_t setting = static_cast<std::size_t>(runs++) % settings().size();
+  KillCount<RunPhase> killed;
+  for (std::size_t runs = 0; killed.total() < kills && !testing::Test::HasFailure(); ++runs) {
+    const std::size_t setting = runs % run_settings().size();
     SCOPED_TRACE("setting " + std::to_string(setting));
+    BrokenRun run(setting, truth);
     bool goes_on = true;
-    for (int time = 0; time < kKillsOfARun && goes_on && killed < kills; ++time) {
-      goes_on = program.run(path, setting, std::chrono::microseconds(random() % whole));
-      if (!goes_on) break;
-      ++killed;
-      ++phases[program.phase()];
+    for (int time = 0; goes_on && time < BrokenRun::kMostKills && killed.total() < kills; ++time) {
+      goes_on = run.killed_after(std::chrono::microseconds(random() % static_cast<unsigned>(whole.count())));
+      if (goes_on) killed.add(run.phase());
     }
-    EXPECT_TRUE(!goes_on || !program.run(path, setting, 60s));
-    std::uint64_t end = 0;
-    std::ifstream(path + "/result") >> end;
-    ASSERT_EQ(end, truth.end);
-    check_files(path, truth);
-    EXPECT_LE(unfinished_files(path), kKillsOfARun);  // each may leave one
-    EXPECT_FALSE(std::filesystem::exists(path + "/backup")) << "what a finished training needs no more must be gone";
-    if (testing::Test::HasFailure()) {
-      std::printf("%s", content_of(path + "/log").c_str());
-      break;
-    }
+    EXPECT_TRUE(!goes_on || !run.killed_after(60s));
+    run.check_end();
   }
-  std::printf("killed %d times in %d runs:", killed, runs);
-  for (const auto& [phase, times] : phases) std::printf(" %d %s;", times, to_string(phase));
-  std::printf("\n");
+  killed.print();
 }
 
 }  // namespace

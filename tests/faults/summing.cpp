@@ -19,6 +19,8 @@ class SummingLayer : public Layer {
   Variable first_, second_;
 };
 
+COHORT_REGISTER_LAYER("faults", SummingLayer);
+
 std::int64_t number(std::int64_t index) { return 1 + index * 7 % 11; }
 
 }  // namespace

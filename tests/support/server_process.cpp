@@ -83,6 +83,12 @@ void ServerProcess::kill() {
   id_ = -1;
 }
 
+void ServerProcess::start_if_ended() {
+  if (id_ > 0 && ::waitpid(id_, nullptr, WNOHANG) == 0) return;
+  id_ = -1;
+  start();
+}
+
 void ServerProcess::pause() const { signal(SIGSTOP); }
 void ServerProcess::go_on() const { signal(SIGCONT); }
 

@@ -25,6 +25,8 @@ class ServerProcess {
   // It stands still, as a machine that is overloaded or cut off does.
   void pause() const;
   void go_on() const;
+  // Starts it again if it has ended by itself.
+  void start_if_ended();
   // Whether it runs and ends by itself within that time, with exit code 0.
   bool ends_well(int seconds);
   // All that was printed so far, by all that ran here.
