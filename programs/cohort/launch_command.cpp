@@ -19,6 +19,7 @@ struct LaunchOptions {
   std::int64_t ps = 0;
   bool evaluator = false;
   bool restart_workers = false;
+  int restart_chief = 0;
   std::vector<std::string> program;
 };
 
@@ -42,7 +43,9 @@ int launch(const LaunchOptions& options) {
       tasks.push_back({.name = distribute::task_name(job, index),
                        .environment = {{"TF_CONFIG", distribute::to_tf_config(spec, job, index)}},
                        .leader = is_leader,
-                       .restart = options.restart_workers && job == distribute::kWorker && !is_leader});
+                       .restart = !is_leader && (options.restart_chief > 0 ||
+                                                 (options.restart_workers && job == distribute::kWorker)),
+                       .restarts = is_leader ? options.restart_chief : 0});
     }
   }
   return Launcher(options.program, std::move(tasks)).run();
@@ -59,6 +62,10 @@ void add_launch_command(CLI::App& app, int& exit_code) {
       ->check(CLI::Range(0, 1000));
   command->add_flag("--evaluator", options->evaluator, "one evaluator beside them");
   command->add_flag("--restart-workers", options->restart_workers, "start a worker that failed again");
+  command
+      ->add_option("--restart-chief", options->restart_chief,
+                   "start a chief that failed again, up to so many times, and all tasks that ended with it")
+      ->check(CLI::Range(0, 1'000'000));
   command->add_option("program", options->program, "the program and its arguments, after --")->required();
   command->footer(
       "Each line the tasks print has the task in front. Signals go to the chief, the other tasks end with it; a "

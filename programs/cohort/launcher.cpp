@@ -58,7 +58,7 @@ Launcher::~Launcher() {
 
 int Launcher::run() {
   for (const auto& task : tasks_) start(*task);
-  while (leader_->alive()) wait_and_serve(Clock::now() + std::chrono::hours(1));
+  while (leader_->alive() || leader_->restart_at) wait_and_serve(Clock::now() + std::chrono::hours(1));
   stop_all();
   return *leader_->exit_code;
 }
@@ -112,6 +112,7 @@ void Launcher::take_signals() {
     if (number == SIGCHLD) continue;
     // The leader first alone: it may want to save what the others hold. Who signals twice is in earnest.
     ++signals_passed_;
+    leader_->restart_at.reset();
     for (const auto& task : tasks_)
       if (task->alive() && (task->task.leader || signals_passed_ > 1)) task->process->signal(number);
   }
@@ -120,11 +121,18 @@ void Launcher::take_signals() {
 void Launcher::notice_end(Running& task) {
   if (!task.alive()) return;
   task.exit_code = task.process->ended();
-  if (!task.exit_code || task.task.leader || stopping_) return;
-  const bool again = task.task.restart && *task.exit_code != 0;
+  if (!task.exit_code || stopping_) return;
+  const bool again = begins_anew(task);
   if (again) task.restart_at = Clock::now() + kRestartDelay;
-  if (*task.exit_code != 0)
+  if (*task.exit_code != 0 && (again || !task.task.leader))
     say(task, "ended with exit code " + std::to_string(*task.exit_code) + (again ? ", starting it again" : ""));
+}
+
+bool Launcher::begins_anew(Running& task) {
+  const bool failed = *task.exit_code != 0;
+  // A leader that fails in good order has told the others to end.
+  if (!task.task.leader) return task.task.restart && (failed || leader_->task.restarts > 0);
+  return failed && signals_passed_ == 0 && task.task.restarts > 0 && task.task.restarts-- > 0;
 }
 
 void Launcher::stop_all() {

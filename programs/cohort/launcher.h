@@ -19,6 +19,7 @@ struct LaunchedTask {
   std::vector<std::pair<std::string, std::string>> environment = {};
   bool leader = false;   // exactly one: when it ends, all end
   bool restart = false;  // begins anew when it failed
+  int restarts = 0;  // of a leader: how often it may fail and begin anew, and with it those of the others that ended
 };
 
 // Runs one program as several tasks: prints their lines with their names, passes signals on, ends them all when the
@@ -40,6 +41,7 @@ class Launcher {
   void read_output(Running& task);
   void take_signals();
   void notice_end(Running& task);
+  bool begins_anew(Running& task);
   void stop_all();
   void say(const Running& task, const std::string& text);
 

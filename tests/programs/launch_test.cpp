@@ -197,6 +197,34 @@ TEST_F(Launch, StartsFailedWorkersAgainWhenAsked) {
   expect_gone({"chief:0", "worker:0", "ps:0"});
 }
 
+TEST_F(Launch, StartsAFailedChiefAgainWhenAsked) {
+  // The worker ends with the first chief, the ps lives on.
+  const auto command = launch({"--workers", "1", "--ps", "1", "--restart-chief", "3"}, R"(
+    echo start >> $folder/$task.starts
+    starts=$(wc -l < $folder/$task.starts)
+    if [ $task = chief:0 ]; then
+      until [ -e $folder/worker:0.starts ] && [ $(wc -l < $folder/worker:0.starts) -ge $starts ]; do sleep 0.02; done
+      touch $folder/failed; [ $starts -ge 2 ] || kill -KILL $$
+      exit 0
+    fi
+    if [ $task = worker:0 ] && [ $starts = 1 ]; then until [ -e $folder/failed ]; do sleep 0.02; done; exit 0; fi
+    exec sleep 1000)");
+  EXPECT_EQ(command->wait(), 0);
+  EXPECT_EQ(content("chief:0.starts"), "start\nstart\n");
+  EXPECT_EQ(content("worker:0.starts"), "start\nstart\n");
+  EXPECT_EQ(content("ps:0.starts"), "start\n");
+  EXPECT_EQ(command->errors(), "cohort launch: chief:0 ended with exit code 137, starting it again\n");
+  expect_gone({"chief:0", "worker:0", "ps:0"});
+}
+
+TEST_F(Launch, StartsAChiefNoMoreOftenThanAsked) {
+  const auto command = launch({"--workers", "1", "--ps", "1", "--restart-chief", "2"}, R"(
+    [ $task = chief:0 ] || exec sleep 1000
+    echo start >> $folder/starts; exit 7)");
+  EXPECT_EQ(command->wait(), 7);
+  EXPECT_EQ(content("starts"), "start\nstart\nstart\n");
+}
+
 TEST_F(Launch, RefusesWhatCannotRun) {
   StartedCommand missing({"launch", "--workers", "1", "--ps", "1", "--", "no/such/program"}, folder_.path());
   EXPECT_EQ(missing.wait(), 1);
