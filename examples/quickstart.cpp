@@ -1,5 +1,5 @@
 // Trains the README's model on Fashion-MNIST on a cluster inside this process (chief, 3 workers, 2 parameter servers),
-// with TensorBoard logs and a checkpoint per epoch in the current folder.
+// with TensorBoard logs and a checkpoint per epoch in the current folder. Interrupted and run again, it goes on.
 // Usage: quickstart [--epochs N] [--data FOLDER] [--seed N]
 #include <cohort/cohort.h>
 
@@ -60,7 +60,8 @@ void train(const Arguments& arguments) {
             {.epochs = arguments.epochs,
              .validation_data = test.batch(256),
              .callbacks = {ch::callbacks::TensorBoard({.log_dir = "logs", .histogram_freq = 1, .write_images = true}),
-                           ch::callbacks::ModelCheckpoint("ckpt/{epoch:02d}.keras")}});
+                           ch::callbacks::ModelCheckpoint("ckpt/{epoch:02d}.keras"),
+                           ch::callbacks::BackupAndRestore("backup")}});  // last: it saves what the others did
   model.summary();
   ch::summary::EventWriter("logs/train").add_text("model", "```\n" + model.summary_text() + "```", 0);
   model.save("model.keras");
