@@ -38,6 +38,7 @@
 #include "cohort/optimizers/optimizers.h"
 #include "cohort/saving/checkpoint_manager.h"
 #include "cohort/saving/clone_model.h"
+#include "cohort/saving/exported_graph.h"
 #include "cohort/saving/keras_archive.h"
 #include "cohort/saving/model_to_dot.h"
 #include "cohort/saving/plot_model.h"

@@ -8,6 +8,7 @@
 
 #include "cohort/core/dispatch.h"
 #include "cohort/core/masks.h"
+#include "cohort/model/layer_arguments.h"
 
 namespace cohort {
 namespace {
@@ -196,7 +197,7 @@ Element FunctionalGraph::run(const Element& inputs, const CallContext& context) 
     CallContext call{.training = context.training, .arguments = step.call->arguments};
     // Inputs by place are given their masks: one tensor may come twice, with two of them. Which of the masks that named
     // arguments carry a layer sees is up to its call.
-    const bool named = like.kind() == Symbols::Kind::Dict && !step.call->layer->argument_names().empty();
+    const bool named = is_called_by_name(*step.call->layer, like);
     if (!named) call.mask = like.with_leaves(argument_masks);
     const Tensors results = step.call->layer->apply(like.with_leaves(arguments), call).flatten();
     for (std::size_t i = 0; i < results.size(); ++i) {

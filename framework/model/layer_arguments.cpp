@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cohort/core/masks.h"
+#include "cohort/model/model.h"
 
 namespace cohort {
 namespace {
@@ -19,10 +20,14 @@ void check_names(const Layer& layer, const std::vector<std::string>& names, cons
 
 }  // namespace
 
+bool names_arguments(const Layer& layer, const std::vector<std::string>& keys) {
+  if (dynamic_cast<const Model*>(&layer) == nullptr) return !layer.argument_names().empty();
+  return keys.size() == 2 && std::is_permutation(keys.begin(), keys.end(), layer.argument_names().begin());
+}
+
 void settle_arguments(const Layer& layer, Element& inputs, CallContext& context) {
-  if (inputs.kind() != Element::Kind::Dict) return;
+  if (!is_called_by_name(layer, inputs)) return;
   const std::vector<std::string> names = layer.argument_names();
-  if (names.empty()) return;
   check_names(layer, names, inputs);
   const bool masks_given = context.mask.kind() == Element::Kind::Dict;
   std::vector<Element::Named> members, masks;

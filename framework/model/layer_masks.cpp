@@ -4,6 +4,7 @@
 
 #include "cohort/core/masks.h"
 #include "cohort/model/layer.h"
+#include "cohort/model/layer_arguments.h"
 
 namespace cohort {
 namespace {
@@ -48,7 +49,7 @@ Element input_masks(const Layer& layer, const Element& inputs, const Element& gi
 
 Element call_masks(const Layer& layer, const Element& inputs, const Element& carried) {
   const std::vector<std::string> names = layer.argument_names();
-  if (names.empty() || inputs.kind() != Element::Kind::Dict || inputs.size() < 2) return carried;
+  if (inputs.size() < 2 || !is_called_by_name(layer, inputs)) return carried;
   Tensors kept;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const bool taken = std::find(names.begin(), names.end(), inputs.key(i) + "_mask") != names.end();

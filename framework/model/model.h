@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <string_view>
@@ -36,6 +37,19 @@ struct SummaryOptions {
 
 struct SaveOptions {
   bool overwrite = true;
+};
+
+struct LoadWeightsOptions {
+  // Of a legacy .h5 file alone: layers take the weights stored under their names, layers without any keep theirs.
+  std::optional<bool> by_name = std::nullopt;
+  // Layers whose weights do not fit keep theirs, with a warning that names them.
+  bool skip_mismatch = false;
+};
+
+struct ExportOptions {
+  bool overwrite = true;
+  // What predict_step is traced for (axis 0 the batch); none: the inputs of a functional model or a built Sequential.
+  std::optional<ElementSpec> input_signature = std::nullopt;
 };
 
 // A layer that can be trained: compile, fit, evaluate, predict. Made from symbols it is a functional model; a user's
@@ -83,6 +97,7 @@ class Model : public Layer {
   void track_loss(const Tensor& loss, const Element& x);
 
   Element call_element(const Element& inputs, const CallContext& context) override;
+  std::vector<std::string> argument_names() const override { return {"inputs", "mask"}; }
 
   // Loss, compiled metrics, losses of the outputs, its own, its layers'.
   std::vector<Ref<Metric>> metrics() const override;
@@ -110,7 +125,10 @@ class Model : public Layer {
   // Writes everything, or the weights alone, in the format the path's ending names.
   void save(const std::string& path, SaveOptions options = {}) const;
   void save_weights(const std::string& path, SaveOptions options = {}) const;
-  void load_weights(const std::string& path);
+  void load_weights(const std::string& path, LoadWeightsOptions options = {});
+  // Writes what predict computes, weights included, as one graph that load_exported() runs without the model's classes
+  // (Keras's export; in C++ that is a keyword).
+  void export_graph(const std::string& path, ExportOptions options = {});
 
   // A callback sets it; fit ends after the batch under way.
   std::atomic<bool> stop_training = false;
@@ -153,10 +171,12 @@ class Model : public Layer {
   std::uint64_t fits_begun_ = 0;
 };
 
-// Savers register themselves for a file ending (".keras", ".weights.h5"), so that models know no file format.
+// Savers register themselves for a file ending (".keras", ".weights.h5", ".h5"), so that models know no file format.
 struct ModelSaver {
   void (*save)(const Model&, const std::string& path, bool overwrite) = nullptr;
-  void (*load_weights)(Model&, const std::string& path) = nullptr;
+  void (*save_weights)(const Model&, const std::string& path, bool overwrite) = nullptr;
+  void (*load_weights)(Model&, const std::string& path, const LoadWeightsOptions& options) = nullptr;
+  void (*export_graph)(Model&, const std::string& path, const ExportOptions& options) = nullptr;
 };
 bool register_model_saver(const std::string& ending, ModelSaver saver);
 

@@ -40,30 +40,34 @@ bool register_model_saver(const std::string& ending, ModelSaver saver) {
 }
 
 void Model::save(const std::string& path, SaveOptions options) const {
-  if (path.ends_with(".h5")) {
-    throw unimplemented("Model.save", "a whole model is written to a .keras file", {{"path", path}},
-                        "Keras's older .h5 files are not written; save_weights writes the weights alone.");
-  }
   const ModelSaver saver = saver_for(path, "Model.save");
-  if (!saver.save) throw unimplemented("Model.save", "this format holds weights only", {{"path", path}});
+  if (!saver.save) throw unimplemented("Model.save", "this format holds no whole model", {{"path", path}});
   const TimelineSpan span("file", "save model");
   saver.save(*this, path, options.overwrite);
 }
 
 void Model::save_weights(const std::string& path, SaveOptions options) const {
-  if (!path.ends_with(".weights.h5")) {
-    throw invalid_argument("Model.save_weights", "the path must end in .weights.h5", {{"path", path}});
-  }
   const ModelSaver saver = saver_for(path, "Model.save_weights");
-  if (!saver.save) throw unimplemented("Model.save_weights", "this format cannot be written", {{"path", path}});
+  if (!saver.save_weights) {
+    throw invalid_argument("Model.save_weights", "the path must end in .weights.h5, or in .h5 for the legacy layout",
+                           {{"path", path}});
+  }
   const TimelineSpan span("file", "save weights");
-  saver.save(*this, path, options.overwrite);
+  saver.save_weights(*this, path, options.overwrite);
 }
 
-void Model::load_weights(const std::string& path) {
+void Model::load_weights(const std::string& path, LoadWeightsOptions options) {
   const ModelSaver saver = saver_for(path, "Model.load_weights");
   if (!saver.load_weights) throw unimplemented("Model.load_weights", "this format cannot be read", {{"path", path}});
-  saver.load_weights(*this, path);
+  saver.load_weights(*this, path, options);
+}
+
+void Model::export_graph(const std::string& path, ExportOptions options) {
+  const ModelSaver saver = saver_for(path, "Model.export_graph");
+  if (!saver.export_graph) {
+    throw invalid_argument("Model.export_graph", "the path must end in .graph", {{"path", path}});
+  }
+  saver.export_graph(*this, path, options);
 }
 
 }  // namespace cohort

@@ -2,7 +2,9 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -114,6 +116,27 @@ void AtomicFile::write_out(std::string_view bytes) {
     }
   }
 }
+
+void AtomicFile::reserve(std::uint64_t bytes) {
+  constexpr std::uint64_t kMore = std::uint64_t{1} << 20;  // what is said about the bytes
+  struct rlimit most {};
+  struct statvfs disk {};
+  if (::getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur != RLIM_INFINITY && bytes + kMore > most.rlim_cur) {
+    errno = EFBIG;
+    fail("must not be larger than files may be");
+  }
+  // Not every file system can set blocks aside.
+  const int done =
+      ::fallocate(descriptor_, FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(std::max<std::uint64_t>(bytes, 1)));
+  const bool full = done != 0 && (errno == ENOSPC || errno == EDQUOT);
+  const std::uint64_t missing = done == 0 ? kMore : bytes + kMore;
+  if (full || (::fstatvfs(descriptor_, &disk) == 0 && disk.f_bavail * disk.f_frsize < missing)) {
+    errno = ENOSPC;
+    fail("must have room on the disk");
+  }
+}
+
+void AtomicFile::start_writing_back() { ::sync_file_range(descriptor_, 0, 0, SYNC_FILE_RANGE_WRITE); }
 
 void AtomicFile::commit() {
   flush();

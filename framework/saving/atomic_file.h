@@ -18,6 +18,13 @@ class AtomicFile {
 
   void append(std::string_view bytes);
   std::uint64_t size() const { return written_ + staged_.size(); }
+  // For those who write in another way: the file under its temporary name, to be closed before commit().
+  const std::string& temporary() const { return temporary_; }
+  // Throws when there is no room for so many bytes and what is said about them; else sets blocks aside. For writers
+  // that cannot cope with a full disk, as HDF5.
+  void reserve(std::uint64_t bytes);
+  // Lets the disk begin with what is written so far.
+  void start_writing_back();
   // Syncs the file, gives it its name and syncs the folder.
   void commit();
 

@@ -263,6 +263,22 @@ void read_config(Configurable& object, const Json& config, int depth) {
   object.fields_changed();
 }
 
+namespace {
+
+// An object of the class that a file names; tells how a class becomes known.
+Configurable& make_registered(RefField& field, const std::string& class_name, std::string_view who) {
+  try {
+    return *field.make(class_name);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::NotFound) throw;
+    throw not_found(who, "a registered class is expected", {{"class_name", class_name}},
+                    "A layer of one's own is registered by COHORT_REGISTER_LAYER(\"package\", Class), which files call "
+                    "package>Class; losses, metrics and the like by registry().add(\"package>Class\", ...).");
+  }
+}
+
+}  // namespace
+
 void read_ref(RefField& field, const Json& value, std::string_view who, std::string_view name, int depth) {
   if (value.is_null()) {
     field.reset();
@@ -272,8 +288,13 @@ void read_ref(RefField& field, const Json& value, std::string_view who, std::str
     const Json& config = value["config"];
     if (value["class_name"] == "function" && config.is_string()) {  // how Keras writes a bare function
       field.make(config.get<std::string>());
+    } else if (value["class_name"] == "__lambda__") {
+      throw unimplemented(who, "'" + std::string(name) + "' must be a function that is registered by name",
+                          {{name, "__lambda__"}},
+                          "Python code in a file is never run, whatever safe_mode is. Register the function with "
+                          "COHORT_REGISTER_FUNCTION, and save the model with a function of that name.");
     } else if (!read_model(field, value, depth)) {
-      read_config(*field.make(registered_name(value)), config, depth);
+      read_config(make_registered(field, registered_name(value), who), config, depth);
     }
   } else {
     throw invalid_argument(who, "'" + std::string(name) + "' must be an object, a registered name or null",

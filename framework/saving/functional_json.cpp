@@ -6,6 +6,8 @@
 #include "cohort/core/error.h"
 #include "cohort/model/functional.h"
 #include "cohort/model/input_layer.h"
+#include "cohort/model/layer_arguments.h"
+#include "cohort/model/sequential.h"
 #include "cohort/saving/model_json_impl.h"
 
 // Functional models as Keras writes them: each layer once, with the calls ("inbound nodes") it has in this model.
@@ -71,12 +73,18 @@ Place place_from_json(const Json& value) {
   return {value[0].get<std::string>(), value[1].get<std::int64_t>(), value[2].get<std::int64_t>()};
 }
 
+// Keras counts the calls of a functional model from 1 where it lists a model's inputs and outputs, and only there.
+bool counts_from_one(const Layer& layer) {
+  const auto* model = dynamic_cast<const Model*>(&layer);
+  return model != nullptr && model->functional() != nullptr && dynamic_cast<const Sequential*>(model) == nullptr;
+}
+
 // Args and kwargs of a call: the layer's named arguments in order as long as none is missing, the rest by name.
 Json call_to_json(const LayerCall& call, const CallNumbers& numbers) {
   const auto symbol = [&](const SymbolicTensor& each) { return symbol_to_json(each, numbers); };
   const std::vector<std::string> names = call.layer->argument_names();
   Json args = Json::array(), kwargs = Json::object();
-  const bool named = !names.empty() && call.inputs.kind() == Symbols::Kind::Dict;
+  const bool named = is_called_by_name(*call.layer, call.inputs);
   if (!named) args.push_back(tree_to_json(call.inputs, symbol));
   bool in_order = true;
   for (std::size_t i = named ? 0 : 1; i < names.size(); ++i) {
@@ -86,6 +94,7 @@ Json call_to_json(const LayerCall& call, const CallNumbers& numbers) {
       in_order = false;
       continue;
     }
+    if (names[i] == "mask") in_order = false;  // where Keras puts it, and a model's second argument is another
     Json value = member ? tree_to_json(*member, symbol) : attribute_to_json(*attribute);
     if (in_order) {
       args.push_back(std::move(value));
@@ -147,7 +156,12 @@ class Reader {
 
   // Places as they stand in input_layers and output_layers: one, a list of them, or a dict.
   Symbols places(const Json& value) const {
-    if (value.is_array() && !value.empty() && value[0].is_string()) return Symbols(at(place_from_json(value)));
+    if (value.is_array() && !value.empty() && value[0].is_string()) {
+      auto [name, call, output] = place_from_json(value);
+      const auto layer = layers_.find(name);
+      if (call > 0 && layer != layers_.end() && counts_from_one(*layer->second)) --call;
+      return Symbols(at({name, call, output}));
+    }
     std::vector<Tree<SymbolicTensor>> list;
     std::vector<Tree<SymbolicTensor>::Named> dict;
     if (value.is_object()) {
@@ -242,7 +256,10 @@ class Reader {
 Json functional_config_to_json(const Model& model) {
   const FunctionalGraph& graph = *model.functional();
   const CallNumbers numbers = number_calls(graph);
-  const auto place = [&](const SymbolicTensor& each) { return history(each, numbers); };
+  const auto place = [&](const SymbolicTensor& each) {
+    const Layer& layer = *each.source()->layer;
+    return Json::array({layer.name(), number_of(each, numbers) + (counts_from_one(layer) ? 1 : 0), each.output()});
+  };
   Json layers = Json::array();
   for (const Ref<Layer>& layer : graph.layers()) {
     Json entry = layer_to_json(*layer);

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <type_traits>
 
 #include "cohort/saving/hdf5_file_impl.h"
@@ -20,11 +21,13 @@ std::vector<std::string> Hdf5File::State::attribute_strings(const std::string& p
   const Hdf5Handle found = attribute(path, attribute_name);
   const Hdf5Handle type(H5Aget_type(found), H5Tclose), space(H5Aget_space(found), H5Sclose);
   const Shape shape = shape_of(space, path);
+  if (!scalar && shape.num_elements() == 0) return {};  // of any type: h5py writes an empty list as numbers
   if (H5Tget_class(type) != H5T_STRING || (scalar && shape.num_elements() != 1) ||
-      H5Aget_storage_size(found) > (hsize_t{1} << 30)) {
+      H5Aget_storage_size(found) > bytes_in_file()) {
     throw data_loss(path, scalar ? "must have a string as attribute" : "must have a list of strings as attribute",
                     {{"attribute", attribute_name}});
   }
+  if (H5Tis_variable_str(type) > 0) check_attribute_strings(object(path), attribute_name, shape.num_elements(), path);
   return strings(type, space, shape.num_elements(), path,
                  [&](hid_t memory, void* target) { return H5Aread(found, memory, target); });
 }
@@ -96,9 +99,25 @@ void Hdf5File::set_attribute(const std::string& path, const std::string& name, c
   const Hdf5Lock lock;
   const hsize_t count = values.size();
   const Hdf5Handle text = hdf5_string_type(), space(H5Screate_simple(1, &count, nullptr), H5Sclose);
+  if (values.empty()) {  // as h5py writes an empty list
+    return state().set_attribute(path, name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, space, nullptr);
+  }
   std::vector<const char*> pointers;
   for (const std::string& value : values) pointers.push_back(value.c_str());
-  state().set_attribute(path, name, text, text, space, values.empty() ? nullptr : pointers.data());
+  state().set_attribute(path, name, text, text, space, pointers.data());
+}
+void Hdf5File::set_fixed_strings_attribute(const std::string& path, const std::string& name,
+                                           const std::vector<std::string>& values) {
+  const Hdf5Lock lock;
+  const hsize_t count = values.size();
+  std::size_t longest = 1;
+  for (const std::string& value : values) longest = std::max(longest, value.size());
+  std::string padded;
+  for (const std::string& value : values) padded.append(value).append(longest - value.size(), '\0');
+  const Hdf5Handle text(H5Tcopy(H5T_C_S1), H5Tclose), space(H5Screate_simple(1, &count, nullptr), H5Sclose);
+  H5Tset_size(text, longest);
+  H5Tset_strpad(text, H5T_STR_NULLPAD);
+  state().set_attribute(path, name, text, text, space, values.empty() ? nullptr : padded.data());
 }
 
 }  // namespace cohort

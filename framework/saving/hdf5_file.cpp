@@ -1,7 +1,9 @@
 #include "cohort/saving/hdf5_file.h"
 
+#include <fstream>
 #include <utility>
 
+#include "cohort/saving/hdf5_bytes_impl.h"
 #include "cohort/saving/hdf5_file_impl.h"
 
 namespace cohort {
@@ -52,12 +54,43 @@ Hdf5File Hdf5File::open(const std::string& file) {
   return Hdf5File(std::move(state));
 }
 
-Hdf5File Hdf5File::create(const std::string& file) {
+Hdf5File Hdf5File::create(const std::string& file, const std::string& name, std::uint64_t user_block) {
   const Hdf5Lock lock;
-  auto state = std::make_unique<State>(file);
-  state->file = Hdf5Handle(H5Fcreate(file.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), H5Fclose);
-  if (!state->file.valid()) throw failed_precondition("Hdf5File", "the file must be writable", {{"file", file}});
+  auto state = std::make_unique<State>(name.empty() ? file : name);
+  const Hdf5Handle plan(H5Pcreate(H5P_FILE_CREATE), H5Pclose);
+  H5Pset_userblock(plan, user_block);
+  // An AtomicFile holds the lock of a file under way already.
+  const Hdf5Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
+  H5Pset_file_locking(access, false, true);
+  state->file = Hdf5Handle(H5Fcreate(file.c_str(), H5F_ACC_TRUNC, plan, access), H5Fclose);
+  if (!state->file.valid()) {
+    throw Error(ErrorCode::ResourceExhausted, "Hdf5File", "the file must be writable", {{"file", state->name}},
+                "See that the folder is writable and the disk not full.");
+  }
   return Hdf5File(std::move(state));
+}
+
+void Hdf5File::forget_user_block(const std::string& file, std::uint64_t user_block) {
+  // The superblock's first addresses: where the file begins, free space (unused) and where it ends. All others count
+  // from the first.
+  constexpr std::size_t kBegin = 24, kEnd = 40, kBytes = 48;
+  std::fstream stream(file, std::ios::in | std::ios::out | std::ios::binary);
+  std::string block(kBytes, '\0');
+  stream.seekg(static_cast<std::streamoff>(user_block)).read(block.data(), kBytes);
+  const bool expected = stream && block.starts_with("\x89HDF\r\n\x1a\n") && block[8] == 0 &&
+                        number_at(block, kBegin, 8) == user_block && number_at(block, kEnd, 8) >= user_block;
+  if (expected) {
+    const std::uint64_t end = number_at(block, kEnd, 8) - user_block;
+    for (std::size_t i = 0; i < 8; ++i) {
+      block[kBegin + i] = '\0';
+      block[kEnd + i] = static_cast<char>(end >> (8 * i) & 0xff);
+    }
+    stream.seekp(static_cast<std::streamoff>(user_block)).write(block.data(), kBytes).flush();
+  }
+  if (!expected || !stream) {
+    throw Error(ErrorCode::ResourceExhausted, "Hdf5File '" + file + "'", "must begin behind its user block", {},
+                "See that the disk is not full.");
+  }
 }
 
 Hdf5File Hdf5File::open_image(std::string bytes, const std::string& name) {

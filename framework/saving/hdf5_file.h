@@ -16,8 +16,11 @@ class Hdf5File {
  public:
   // An existing file, for reading.
   static Hdf5File open(const std::string& file);
-  // A new file, in place of an old one.
-  static Hdf5File create(const std::string& file);
+  // A new file, in place of an old one; `name` is what errors call it, if not by its path. It may begin behind bytes
+  // that are somebody else's (a power of two, at least 512).
+  static Hdf5File create(const std::string& file, const std::string& name = {}, std::uint64_t user_block = 0);
+  // Makes a closed file that begins behind a user block one that does not know of it, as it is inside an archive.
+  static void forget_user_block(const std::string& file, std::uint64_t user_block);
   // The same in memory; `name` is what errors call it.
   static Hdf5File open_image(std::string bytes, const std::string& name);
   static Hdf5File create_image(const std::string& name);
@@ -59,6 +62,9 @@ class Hdf5File {
   void set_attribute(const std::string& path, const std::string& name, std::int64_t value);
   void set_attribute(const std::string& path, const std::string& name, double value);
   void set_attribute(const std::string& path, const std::string& name, const std::vector<std::string>& values);
+  // The same with the text in the attribute itself, each padded to the longest.
+  void set_fixed_strings_attribute(const std::string& path, const std::string& name,
+                                   const std::vector<std::string>& values);
 
  private:
   struct State;

@@ -32,11 +32,17 @@ struct Hdf5File::State {
   // hdf5_reader.cpp
   Shape shape_of(hid_t space, const std::string& path) const;
   DType dtype_of(hid_t type, bool marked_bool, const std::string& path) const;
+  std::uint64_t bytes_in_file() const;
   // Refuses a dataset that claims more values than its stored bytes can mean.
   void check_storage(hid_t data, std::uint64_t bytes, const std::string& path) const;
   // Elements of a string type, fixed or variable, read by `read(memory type, buffer)`.
   std::vector<std::string> strings(hid_t type, hid_t space, std::int64_t count, const std::string& path,
                                    const std::function<herr_t(hid_t, void*)>& read) const;
+
+  // hdf5_strings.cpp: throw for strings of any length whose places in the file make no sense.
+  void check_attribute_strings(hid_t owner, const std::string& attribute_name, std::int64_t count,
+                               const std::string& path) const;
+  void check_dataset_strings(hid_t data, std::int64_t count, const std::string& path) const;
 
   // hdf5_attributes.cpp
   static bool has_attribute(hid_t owner, const char* attribute_name);

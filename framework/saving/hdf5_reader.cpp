@@ -56,11 +56,16 @@ DType Hdf5File::State::dtype_of(hid_t type, bool marked_bool, const std::string&
   throw data_loss(path, "must hold numbers, booleans or strings", {{"bytes_of_an_element", size}});
 }
 
+std::uint64_t Hdf5File::State::bytes_in_file() const {
+  hsize_t bytes = 0;
+  return H5Fget_filesize(file, &bytes) < 0 ? 0 : bytes;
+}
+
 void Hdf5File::State::check_storage(hid_t data, std::uint64_t bytes, const std::string& path) const {
   const std::uint64_t stored = H5Dget_storage_size(data);
   const Hdf5Handle plan(H5Dget_create_plist(data), H5Pclose);
   const bool filtered = H5Pget_nfilters(plan) > 0;
-  if (filtered ? bytes / kMaximumCompression > stored : bytes > stored) {
+  if (stored > bytes_in_file() || (filtered ? bytes / kMaximumCompression > stored : bytes > stored)) {
     throw data_loss(path, "must be stored whole", {{"bytes_expected", bytes}, {"bytes_stored", stored}});
   }
 }
@@ -77,7 +82,7 @@ std::vector<std::string> Hdf5File::State::strings(hid_t type, hid_t space, std::
     return result;
   }
   const std::size_t size = H5Tget_size(type);
-  if (size > (std::size_t{1} << 30) || (count > 0 && size > (std::size_t{1} << 32) / static_cast<std::size_t>(count))) {
+  if (count > 0 && size > bytes_in_file() / static_cast<std::size_t>(count)) {
     throw data_loss(path, "must hold strings of a sane length", {{"length", size}});
   }
   std::string all(size * static_cast<std::size_t>(count), '\0');
@@ -107,6 +112,7 @@ Tensor Hdf5File::read(const std::string& path) const {
   const DType dtype = s.dtype_of(type, s.has_attribute(data, "bool"), path);
   s.check_storage(data, static_cast<std::uint64_t>(shape.num_elements()) * H5Tget_size(type), path);
   if (dtype == DType::String) {
+    if (H5Tis_variable_str(type) > 0) s.check_dataset_strings(data, shape.num_elements(), path);
     return Tensor::of_strings(s.strings(type, space, shape.num_elements(), path,
                                         [&](hid_t memory, void* target) {
                                           return H5Dread(data, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, target);

@@ -147,13 +147,17 @@ Ref<Model> model_from_config(const std::string& class_name, const Json& config, 
 
 std::string model_to_json(const Model& model) { return dump_json(layer_to_json(model)); }
 
-Ref<Model> model_from_json(std::string_view json, ModelFromJsonOptions options) {
-  const Json value = parse_json(json, "model");
+Ref<Model> model_from_object(const Json& value) {
   const Json& class_name = member(value, "class_name", "model");
   if (!class_name.is_string() || !is_model_class(class_name)) {
     throw unimplemented("model", "Sequential and functional models can be read", {{"class_name", shown(class_name)}});
   }
-  Ref<Model> model = model_from_config(class_name, member(value, "config", "model"));
+  return model_from_config(class_name, member(value, "config", "model"));
+}
+
+Ref<Model> model_from_json(std::string_view json, ModelFromJsonOptions options) {
+  const Json value = parse_json(json, "model");
+  Ref<Model> model = model_from_object(value);
   const bool compiled =
       value.contains("compile_config") && value["compile_config"].is_object() && !value["compile_config"].empty();
   if (options.compile && compiled) model->compile(compile_from_json(value["compile_config"]));

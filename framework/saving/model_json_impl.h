@@ -14,6 +14,8 @@ bool read_model(RefField& field, const Json& value, int depth);
 // Keras's config of a model alone, and a model made from it.
 Json model_config_to_json(const Model& model);
 Ref<Model> model_from_config(const std::string& class_name, const Json& config, int depth = 0);
+// The model that {"class_name", "config"} describes.
+Ref<Model> model_from_object(const Json& value);
 Ref<Model> sequential_from_config(const Json& config, int depth);
 Ref<Model> functional_from_config(const Json& config, int depth);
 Json functional_config_to_json(const Model& model);

@@ -68,4 +68,8 @@ std::vector<WeightGroup> weight_groups(const Model& model) {
   return groups;
 }
 
+std::string below_layer(const WeightGroup& group, const std::string& name) {
+  return group.path.substr(0, group.path.size() - std::string_view("vars").size()) + name;
+}
+
 }  // namespace cohort

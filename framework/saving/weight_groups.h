@@ -18,4 +18,7 @@ struct WeightGroup {
 // Of a model and every layer below it, each once; layers without weights have a place, too.
 std::vector<WeightGroup> weight_groups(const Model& model);
 
+// The path of something else that the group's layer keeps: beside "vars".
+std::string below_layer(const WeightGroup& group, const std::string& name);
+
 }  // namespace cohort

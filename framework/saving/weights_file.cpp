@@ -2,48 +2,19 @@
 
 #include "cohort/core/error.h"
 #include "cohort/core/log.h"
+#include "cohort/model/assets.h"
+#include "cohort/optimizers/loss_scale_optimizer.h"
 #include "cohort/saving/atomic_file.h"
+#include "cohort/saving/legacy_h5.h"
 #include "cohort/saving/overwrite.h"
 #include "cohort/saving/weight_groups.h"
+#include "cohort/saving/weight_plan_impl.h"
 
 namespace cohort {
 namespace {
 
-// What a file says about some variables: checked now, written once everything is.
-struct Assignment {
-  Variable variable;
-  Tensor value;
-};
-
-template <class T>
-Tensor narrowed(const Tensor& value) {
-  const std::vector<float> wide = value.to_vector<float>();
-  return Tensor::of(std::vector<T>(wide.begin(), wide.end()), value.shape(), cpu());
-}
-
-// The same values in another type: files may hold a wider or narrower one than the model.
-Tensor converted(const Tensor& value, DType dtype, const std::string& who) {
-  switch (dtype) {
-    case DType::Float32:
-      return Tensor::of(value.to_vector<float>(), value.shape(), cpu());
-    case DType::Float64:
-      return Tensor::of(value.to_vector<double>(), value.shape(), cpu());
-    case DType::Float16:
-      return narrowed<Half>(value);
-    case DType::BFloat16:
-      return narrowed<BFloat16>(value);
-    case DType::Int32:
-      return Tensor::of(value.to_vector<std::int32_t>(), value.shape(), cpu());
-    case DType::Int64:
-      return Tensor::of(value.to_vector<std::int64_t>(), value.shape(), cpu());
-    default:
-      throw Error(ErrorCode::DataLoss, who, "a stored weight must have a type like the weight's",
-                  {{"stored", value.dtype()}, {"expected", dtype}});
-  }
-}
-
 void plan_group(const Hdf5File& file, const std::string& group, const std::string& who, const Variables& variables,
-                std::vector<Assignment>& plan) {
+                WeightPlan& plan) {
   const int stored = file.numbered_members(group);
   if (stored != static_cast<int>(variables.size())) {
     throw Error(ErrorCode::DataLoss, who, "the file must hold as many weights as the model has",
@@ -51,48 +22,82 @@ void plan_group(const Hdf5File& file, const std::string& group, const std::strin
                 "The file belongs to another model.");
   }
   for (int i = 0; i < stored; ++i) {
-    const Variable& variable = variables[static_cast<std::size_t>(i)];
-    const std::string path = group + "/" + std::to_string(i);
-    const TensorSpec spec = file.spec(path);
-    if (spec.shape != variable.shape()) {
-      throw Error(ErrorCode::DataLoss, who, "a stored weight must have the weight's shape",
-                  {{"file", file.name()}, {"path", path}, {"stored", spec.shape}, {"expected", variable.shape()}},
-                  "The file belongs to another model.");
-    }
-    Tensor value = file.read(path);
-    if (value.dtype() != variable.dtype()) value = converted(value, variable.dtype(), who);
-    plan.push_back({variable, std::move(value)});
+    plan.add(file, group + "/" + std::to_string(i), variables[static_cast<std::size_t>(i)], who);
   }
 }
 
-void plan_optimizer(Model& model, const Hdf5File& file, std::vector<Assignment>& plan) {
+void plan_optimizer(Model& model, const Hdf5File& file, WeightPlan& plan) {
   if (!model.compiled() || !model.optimizer() || !file.exists("optimizer/vars")) return;
   Optimizer& optimizer = *model.optimizer();
   optimizer.ensure_built(model.trainable_variables());
-  std::vector<Assignment> mine;
-  try {
-    plan_group(file, "optimizer/vars", optimizer.class_name(), optimizer.variables(), mine);
-  } catch (const Error& error) {
-    // As Keras does: the weights are worth having even when the optimizer was another.
-    log::warn(std::string("the optimizer starts anew. ") + error.what());
-    return;
+  plan.attempt(
+      [&](WeightPlan& mine) {
+        plan_group(file, "optimizer/vars", optimizer.class_name(), optimizer.variables(), mine);
+      },
+      [](const Error& error) {
+        // As Keras does: the weights are worth having even when the optimizer was another.
+        log::warn(std::string("the optimizer starts anew. ") + error.what());
+      });
+}
+
+void write_optimizer(const Optimizer& optimizer, const std::string& place, Hdf5File& file) {
+  const std::string group = place + "/vars";
+  file.create_group(group);
+  file.set_attribute(group, "name", optimizer.name());
+  int number = 0;
+  for (const Variable& variable : optimizer.variables()) {
+    file.write(group + "/" + std::to_string(number++), read_now(variable));
   }
-  plan.insert(plan.end(), mine.begin(), mine.end());
+  // Keras writes the state of an optimizer inside another twice: among the outer one's, and as its own.
+  if (const auto* outer = dynamic_cast<const optimizers::LossScalingOptimizer*>(&optimizer)) {
+    write_optimizer(*outer->inner_optimizer(), place + "/inner_optimizer", file);
+  }
 }
 
 void save_weights_file(const Model& model, const std::string& path, bool overwrite) {
   require_may_write(path, overwrite);
-  Hdf5File file = Hdf5File::create_image(path);
-  write_weights(model, file);
-  write_file_atomically(path, file.image());
+  write_hdf5_atomically(path, bytes_of_weights(model), [&](Hdf5File& file) { write_weights(model, file); });
 }
 
-void load_weights_file(Model& model, const std::string& path) { read_weights(model, Hdf5File::open(path)); }
+void load_weights_file(Model& model, const std::string& path, const LoadWeightsOptions& options) {
+  refuse_by_name(path, options);
+  read_weights(model, Hdf5File::open(path), options.skip_mismatch);
+}
 
-[[maybe_unused]] const bool weights_file_registered =
-    register_model_saver(".weights.h5", {save_weights_file, load_weights_file});
+[[maybe_unused]] const bool weights_file_registered = register_model_saver(
+    ".weights.h5", {.save = save_legacy_h5, .save_weights = save_weights_file, .load_weights = load_weights_file});
 
 }  // namespace
+
+std::uint64_t bytes_of_weights(const Model& model) {
+  Variables variables = model.weights();
+  if (model.compiled() && model.optimizer()) {
+    const Variables& state = model.optimizer()->variables();
+    variables.insert(variables.end(), state.begin(), state.end());
+  }
+  std::uint64_t bytes = 0;
+  for (const Variable& variable : variables) {
+    bytes += static_cast<std::uint64_t>(variable.shape().num_elements()) * size_of(variable.dtype());
+  }
+  return bytes;
+}
+
+void write_hdf5(AtomicFile& whole, const std::string& name, std::uint64_t offset, std::uint64_t bytes,
+                const std::function<void(Hdf5File&)>& write) {
+  // A disk that is full in the middle would leave HDF5 with a file it can neither write nor close: there must be room
+  // before it begins, and again behind its emptying the file.
+  whole.reserve(bytes);
+  Hdf5File file = Hdf5File::create(whole.temporary(), name, offset);
+  whole.reserve(bytes);
+  write(file);
+  file.close();
+}
+
+void write_hdf5_atomically(const std::string& path, std::uint64_t bytes, const std::function<void(Hdf5File&)>& write) {
+  AtomicFile whole(path);
+  write_hdf5(whole, path, 0, bytes, write);
+  whole.commit();
+}
 
 void write_weights(const Model& model, Hdf5File& file) {
   for (const WeightGroup& group : weight_groups(model)) {
@@ -101,24 +106,54 @@ void write_weights(const Model& model, Hdf5File& file) {
     int number = 0;
     for (const Variable& variable : group.variables)
       file.write(group.path + "/" + std::to_string(number++), read_now(variable));
+    if (const auto* more = dynamic_cast<const HasAssets*>(group.layer)) {
+      for (const auto& [name, value] : more->assets().values) file.write(below_layer(group, name), value);
+    }
   }
-  if (!model.compiled() || !model.optimizer() || !model.optimizer()->built()) return;
-  file.create_group("optimizer/vars");
-  file.set_attribute("optimizer/vars", "name", model.optimizer()->name());
-  int number = 0;
-  for (const Variable& variable : model.optimizer()->variables()) {
-    file.write("optimizer/vars/" + std::to_string(number++), read_now(variable));
+  if (model.compiled() && model.optimizer() && model.optimizer()->built()) {
+    write_optimizer(*model.optimizer(), "optimizer", file);
   }
 }
 
-void read_weights(Model& model, const Hdf5File& file) {
-  std::vector<Assignment> plan;
+void refuse_by_name(const std::string& path, const LoadWeightsOptions& options) {
+  if (options.by_name) {
+    throw invalid_argument("Model.load_weights", "by_name is for legacy .h5 files", {{"path", path}},
+                           "Leave by_name out.");
+  }
+}
+
+void read_weights(Model& model, const Hdf5File& file, bool skip_mismatch) {
+  if (file.has_attribute("", "layer_names") || file.exists("model_weights")) {
+    throw invalid_argument("Model.load_weights", "weights in Keras 3's layout are expected", {{"file", file.name()}},
+                           "The file has the legacy layout: give it a name that ends in .h5 and not in .weights.h5.");
+  }
+  WeightPlan plan;
+  std::vector<std::string> skipped;
+  std::string reason;
   for (const WeightGroup& group : weight_groups(model)) {
     if (group.variables.empty()) continue;
-    plan_group(file, group.path, group.layer->class_name() + " '" + group.layer->name() + "'", group.variables, plan);
+    const std::string who = group.layer->class_name() + " '" + group.layer->name() + "'";
+    const auto add = [&](WeightPlan& mine) { plan_group(file, group.path, who, group.variables, mine); };
+    if (!skip_mismatch) {
+      add(plan);
+      continue;
+    }
+    plan.attempt(add, [&](const Error& error) {
+      if (skipped.empty()) reason = error.what();
+      skipped.push_back(who);
+    });
   }
   plan_optimizer(model, file, plan);
-  for (const Assignment& each : plan) write_now(each.variable, each.value);
+  plan.write();
+  warn_of_skipped(skipped, reason);
+}
+
+void warn_of_skipped(const std::vector<std::string>& skipped, const std::string& reason) {
+  if (skipped.empty()) return;
+  std::string names;
+  for (const std::string& each : skipped) names += (names.empty() ? "" : ", ") + each;
+  log::warn("Model.load_weights: " + std::to_string(skipped.size()) + " objects keep their weights: " + names +
+            ". The first, because " + reason);
 }
 
 }  // namespace cohort

@@ -10,8 +10,11 @@
 namespace cohort {
 namespace {
 
-// Deflate cannot shrink data by more than about 1032 to 1: what claims more is a bomb.
-constexpr std::uint64_t kMaximumCompression = 1100;
+// Keras stores members as they are. One that was packed again by other means grows by this at most, unless it is small:
+// what claims more is a bomb.
+constexpr std::uint64_t kMaximumCompression = 100;
+constexpr std::uint64_t kLargestDeflation = 1100;
+constexpr std::uint64_t kSmallMember = std::uint64_t{64} << 20;
 // 1980-01-01, the first date a zip archive knows.
 constexpr zip_uint16_t kNoDate = 33;
 
@@ -27,15 +30,21 @@ struct CloseMember {
   void operator()(zip_file_t* member) const { zip_fclose(member); }
 };
 
-std::string read_member(zip_t* archive, zip_uint64_t index, std::uint64_t archive_bytes, const std::string& name) {
+// `budget`: what all members together may still take.
+std::string read_member(zip_t* archive, zip_uint64_t index, std::uint64_t archive_bytes, std::uint64_t& budget,
+                        const std::string& name) {
   zip_stat_t about;
   zip_stat_init(&about);
   if (zip_stat_index(archive, index, 0, &about) != 0 || (about.valid & ZIP_STAT_SIZE) == 0) {
     throw damaged(name, "every member must say its size");
   }
-  if (about.comp_size > archive_bytes || about.size / kMaximumCompression > about.comp_size) {
+  const bool stored = about.comp_method == ZIP_CM_STORE;
+  if (about.comp_size > archive_bytes || (stored && about.size != about.comp_size) ||
+      (about.size > kSmallMember && about.size / kMaximumCompression > about.comp_size) ||
+      about.size / kLargestDeflation > about.comp_size || about.size > budget) {
     throw damaged(name, "a member must have a size that its bytes can mean", about.name);
   }
+  budget -= about.size;
   const std::unique_ptr<zip_file_t, CloseMember> member(zip_fopen_index(archive, index, 0));
   std::string bytes(about.size, '\0');
   // Reading one byte past the end makes libzip check the sum.
@@ -45,6 +54,15 @@ std::string read_member(zip_t* archive, zip_uint64_t index, std::uint64_t archiv
     throw damaged(name, "a member must be whole", about.name);
   }
   return bytes;
+}
+
+// Nothing is ever unpacked to a disk; a name that would lead out of a folder is refused all the same, for whoever does.
+void check_member_name(const std::string& member, const std::string& archive) {
+  const bool rooted = member.empty() || member[0] == '/' || member.find('\\') != std::string::npos ||
+                      (member.size() > 1 && member[1] == ':');
+  if (rooted || ("/" + member + "/").find("/../") != std::string::npos) {
+    throw damaged(archive, "a member must have a name inside the archive", member);
+  }
 }
 
 }  // namespace
@@ -64,11 +82,14 @@ ZipArchive ZipArchive::parse(const std::string& bytes, const std::string& name) 
   ZipArchive result;
   result.name_ = name;
   const zip_int64_t count = zip_get_num_entries(archive.get(), 0);
+  std::uint64_t budget = kSmallMember + kMaximumCompression * bytes.size();
   for (zip_int64_t i = 0; i < count; ++i) {
     const auto index = static_cast<zip_uint64_t>(i);
     const char* member = zip_get_name(archive.get(), index, 0);
     if (member == nullptr) throw damaged(name, "every member must have a name");
-    result.add(member, read_member(archive.get(), index, bytes.size(), name));
+    check_member_name(member, name);
+    if (result.has(member)) throw damaged(name, "a member may be there once", member);
+    result.add(member, read_member(archive.get(), index, bytes.size(), budget, name));
   }
   return result;
 }

@@ -11,8 +11,8 @@ namespace cohort {
 class ZipArchive {
  public:
   ZipArchive() = default;
-  // Reads an archive's bytes; `name` is what errors call it. Refuses damaged members and ones that claim to be far
-  // larger than their bytes can mean.
+  // Reads an archive's bytes; `name` is what errors call it. Refuses damaged members, ones that claim to be far larger
+  // than their bytes can mean, names that occur twice or lead out of the archive.
   static ZipArchive parse(const std::string& bytes, const std::string& name);
   // The archive's bytes, members stored as they are, without dates: equal members give equal bytes.
   std::string serialize() const;

@@ -6,6 +6,7 @@
 #include <limits>
 #include <numeric>
 #include <set>
+#include <sstream>
 
 #include "cohort/layers/layer_checks.h"
 #include "cohort/layers/preprocessing/either_field.h"
@@ -39,6 +40,26 @@ void read_token(const std::string& line, std::int64_t& token, const std::string&
   } catch (const std::exception&) {
   }
   throw invalid_argument(who, "a line of the vocabulary must be an integer", {{"line", line}});
+}
+
+bool fits_a_line(const std::string& token) { return token.find_first_of("\r\n") == std::string::npos; }
+bool fits_a_line(std::int64_t) { return true; }
+const std::string& line_of(const std::string& token) { return token; }
+std::string line_of(std::int64_t token) { return std::to_string(token); }
+
+constexpr const char* kVocabularyFile = "vocabulary.txt";
+constexpr const char* kWeightsValue = "vars/idf_weights";
+
+template <class Token>
+std::vector<Token> tokens_in_lines(std::istream& lines, const std::string& who) {
+  std::vector<Token> tokens;
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.empty() && line.back() == '\r') line.pop_back();
+    Token token{};
+    read_token(line, token, who);
+    tokens.push_back(std::move(token));
+  }
+  return tokens;
 }
 
 void visit_vocabulary(FieldVisitor& visitor, std::optional<std::vector<std::string>>& vocabulary) {
@@ -167,7 +188,8 @@ Tensor IndexLookupLayer<Token>::call(const Tensor& input, const CallContext&) {
     return ops::lookup_token(input, vocabulary, token_start(), scalar_of(options_.oov_token.value_or(Token{})), mask);
   }
   const bool as_index = options_.output_mode == "int";
-  if (!as_index && tokens_.empty() && !options_.pad_to_max_tokens) {
+  const bool pending = tokens_.empty() && saved_size_ && input.is_symbolic();
+  if (!as_index && tokens_.empty() && !options_.pad_to_max_tokens && !pending) {
     throw failed_precondition(title(*this), "a vocabulary is needed with output_mode '" + options_.output_mode + "'",
                               {}, "Give a vocabulary, or call adapt() with sample data.");
   }
@@ -182,13 +204,15 @@ Tensor IndexLookupLayer<Token>::call(const Tensor& input, const CallContext&) {
                                 // Beyond all categories: a masked token counts for none.
                                 .mask_index = as_index ? 0 : std::numeric_limits<std::int64_t>::max()});
   if (as_index) return indices;
-  const std::int64_t depth = options_.pad_to_max_tokens ? *options_.max_tokens : vocabulary_size();
+  const std::int64_t depth =
+      options_.pad_to_max_tokens ? *options_.max_tokens : (pending ? *saved_size_ : vocabulary_size());
   if (options_.output_mode != "tf_idf") return encode_categories(indices, options_.output_mode, depth, DType::Int64);
-  if (static_cast<std::int64_t>(weights_.size()) != depth) {
+  if (static_cast<std::int64_t>(weights_.size()) != depth && !pending) {
     throw failed_precondition(title(*this), "idf_weights are needed with output_mode 'tf_idf'", {},
                               "Give them with the vocabulary, or call adapt() with sample data.");
   }
-  const std::vector<float> weights(weights_.begin(), weights_.end());
+  std::vector<float> weights(weights_.begin(), weights_.end());
+  weights.resize(static_cast<std::size_t>(depth));
   return encode_categories(indices, "count", depth, DType::Float32) * Tensor::of(weights, {depth});
 }
 
@@ -265,6 +289,12 @@ template <class Token>
 void IndexLookupLayer<Token>::set_vocabulary(std::vector<Token> vocabulary,
                                              std::optional<std::vector<double>> idf_weights) {
   take_vocabulary(vocabulary, idf_weights);
+  // Keras keeps in the config what was given there; what was learned is a file with a line for each token.
+  if (learns_ && std::all_of(tokens_.begin(), tokens_.end(), [](const Token& token) { return fits_a_line(token); })) {
+    options_.vocabulary.reset();
+    options_.idf_weights.reset();
+    return;
+  }
   options_.vocabulary = std::move(vocabulary);
   options_.idf_weights = std::move(idf_weights);
 }
@@ -273,15 +303,39 @@ template <class Token>
 void IndexLookupLayer<Token>::set_vocabulary_file(const std::string& path) {
   std::ifstream file(path);
   if (!file) throw not_found(class_name(), "the vocabulary file must be readable", {{"path", path}});
-  std::vector<Token> tokens;
-  for (std::string line; std::getline(file, line);) {
-    if (!line.empty() && line.back() == '\r') line.pop_back();
-    Token token{};
-    read_token(line, token, class_name());
-    tokens.push_back(std::move(token));
-  }
-  set_vocabulary(std::move(tokens));
   learns_ = false;
+  set_vocabulary(tokens_in_lines<Token>(file, class_name()));
+}
+
+template <class Token>
+LayerAssets IndexLookupLayer<Token>::assets() const {
+  LayerAssets assets;
+  if (options_.output_mode == "tf_idf" && !weights_.empty()) {
+    assets.values[kWeightsValue] = Tensor::of(std::vector<float>(weights_.begin(), weights_.end()),
+                                              {static_cast<std::int64_t>(weights_.size())}, cpu());
+  }
+  if (options_.vocabulary || tokens_.empty()) return assets;
+  std::string& lines = assets.files[kVocabularyFile];
+  const std::vector<Token> vocabulary = get_vocabulary();
+  for (std::size_t i = 0; i < vocabulary.size(); ++i) lines.append(i == 0 ? "" : "\n").append(line_of(vocabulary[i]));
+  return assets;
+}
+
+template <class Token>
+void IndexLookupLayer<Token>::restore_assets(const LayerAssets& assets) {
+  const auto found = assets.files.find(kVocabularyFile);
+  if (options_.vocabulary || found == assets.files.end()) return;
+  // As Keras reads it: empty lines at the end are none.
+  std::istringstream lines(found->second.substr(0, found->second.find_last_not_of("\r\n") + 1));
+  std::vector<Token> vocabulary = tokens_in_lines<Token>(lines, class_name());
+  std::optional<std::vector<double>> weights;
+  if (const auto stored = assets.values.find(kWeightsValue);
+      options_.output_mode == "tf_idf" && stored != assets.values.end()) {
+    weights = stored->second.template to_vector<double>();
+    // Padding behind the last token is made again.
+    if (options_.pad_to_max_tokens && weights->size() > vocabulary.size()) weights->resize(vocabulary.size());
+  }
+  set_vocabulary(std::move(vocabulary), std::move(weights));
 }
 
 template <class Token>

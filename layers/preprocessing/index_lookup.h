@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cohort/layers/preprocessing/adaptable.h"
+#include "cohort/model/assets.h"
 #include "cohort/model/layer.h"
 
 namespace cohort::layers {
@@ -31,7 +32,7 @@ struct LookupOptions {
 // Tokens to their numbers in a vocabulary and back: what StringLookup and IntegerLookup have in common. Numbers begin
 // with the mask's (0, if there is one and the mode is "int"), then those for tokens that are not in the vocabulary.
 template <class Token>
-class IndexLookupLayer : public Layer, public Adaptable {
+class IndexLookupLayer : public Layer, public Adaptable, public HasAssets {
  public:
   explicit IndexLookupLayer(LookupOptions<Token> options);
   void visit_fields(FieldVisitor& visitor) override;
@@ -51,7 +52,14 @@ class IndexLookupLayer : public Layer, public Adaptable {
   void set_vocabulary_file(const std::string& path);
   std::vector<Token> get_vocabulary(bool include_special_tokens = true) const;
   std::int64_t vocabulary_size() const;
-  const std::optional<std::vector<double>>& idf_weights() const { return options_.idf_weights; }
+  // What its config holds: a vocabulary that was given, not one that was learned.
+  const std::optional<std::vector<Token>>& config_vocabulary() const { return options_.vocabulary; }
+  const std::optional<std::vector<double>>& config_idf_weights() const { return options_.idf_weights; }
+
+  LayerAssets assets() const override;
+  void restore_assets(const LayerAssets& assets) override;
+  // A vocabulary of this size is still to come: until then the layer can be called on symbols.
+  void expect_vocabulary(std::int64_t size) { saved_size_ = size; }
 
  protected:
   bool casts_inputs() const override { return false; }

@@ -28,7 +28,8 @@ void TextVectorizationLayer::visit_fields(FieldVisitor& visitor) {
   visit_texts(visitor, "vocabulary", options_.vocabulary);
   visitor.field("idf_weights", options_.idf_weights);
   visitor.field("encoding", options_.encoding);
-  if (options_.vocabulary || !saved_size_) saved_size_ = vocabulary_size();
+  const bool known = !lookup_->get_vocabulary(/*include_special_tokens=*/false).empty();
+  if (known || !saved_size_) saved_size_ = vocabulary_size();
   visitor.field("vocabulary_size", saved_size_);
 }
 
@@ -64,6 +65,7 @@ void TextVectorizationLayer::fields_changed() {
                                                                     .pad_to_max_tokens = options_.pad_to_max_tokens,
                                                                     .sparse = options_.sparse,
                                                                     .encoding = options_.encoding});
+  if (saved_size_ && !options_.vocabulary) lookup_->expect_vocabulary(*saved_size_);
 }
 
 Tensor TextVectorizationLayer::tokens(const Tensor& given, std::int64_t length) const {
@@ -93,10 +95,24 @@ Tensor TextVectorizationLayer::call(const Tensor& input, const CallContext& cont
   return lookup_->call(tokens(input, options_.output_sequence_length.value_or(0)), context);
 }
 
-// A config holds what was learned: the layer is the same when it is loaded.
 void TextVectorizationLayer::remember_vocabulary() {
-  options_.vocabulary = lookup_->get_vocabulary(/*include_special_tokens=*/false);
-  options_.idf_weights = lookup_->idf_weights();
+  options_.vocabulary = lookup_->config_vocabulary();
+  options_.idf_weights = lookup_->config_idf_weights();
+}
+
+// Keras writes its inner layer's state twice: as its own, and below the inner layer's attribute.
+LayerAssets TextVectorizationLayer::assets() const {
+  LayerAssets assets = lookup_->assets(), inner;
+  for (const auto& [name, file] : assets.files) inner.files["_lookup_layer/" + name] = file;
+  for (const auto& [name, value] : assets.values) inner.values["_lookup_layer/" + name] = value;
+  assets.files.merge(inner.files);
+  assets.values.merge(inner.values);
+  return assets;
+}
+
+void TextVectorizationLayer::restore_assets(const LayerAssets& assets) {
+  lookup_->restore_assets(assets);
+  remember_vocabulary();
 }
 
 void TextVectorizationLayer::adapt(const Tensor& data) {

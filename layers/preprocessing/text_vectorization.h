@@ -30,7 +30,7 @@ struct TextVectorizationOptions {
 
 // Texts (batch) or (batch, 1) to token numbers (batch, tokens), 0 where a text has no more, 1 for what is not in the
 // vocabulary; or to which tokens occur, how often, or how tellingly (batch, vocabulary).
-class TextVectorizationLayer : public Layer, public Adaptable {
+class TextVectorizationLayer : public Layer, public Adaptable, public HasAssets {
  public:
   explicit TextVectorizationLayer(TextVectorizationOptions options = {});
   std::string class_name() const override { return "TextVectorization"; }
@@ -46,6 +46,8 @@ class TextVectorizationLayer : public Layer, public Adaptable {
   void set_vocabulary_file(const std::string& path);
   std::vector<std::string> get_vocabulary(bool include_special_tokens = true) const;
   std::int64_t vocabulary_size() const { return lookup_->vocabulary_size(); }
+  LayerAssets assets() const override;
+  void restore_assets(const LayerAssets& assets) override;
 
  protected:
   bool casts_inputs() const override { return false; }
