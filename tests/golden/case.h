@@ -85,6 +85,8 @@ Element given_tree(Case& checked, const std::string& name, const std::string& li
 
 // Throws Skipped when a class that the config names, at any depth, is not registered.
 void require_registered(const Json& config);
+// True when two configs say the same: numbers to rounding, without what Keras only notes.
+bool same_config(const Json& seen, const Json& expected);
 // Compares a config that was written with Keras's, key by key; `arguments` may add to it.
 void expect_config(Case& checked, const Configurable& object);
 

@@ -17,6 +17,7 @@ void check_initializer(Case& checked);
 void check_training(Case& checked);
 void check_callback(Case& checked);
 void check_tensorboard(Case& checked);
+void check_saved(Case& checked);
 
 // Where the i-th member of a group lies.
 inline std::string numbered(const char* group, std::size_t i) { return std::string(group) + "/" + std::to_string(i); }

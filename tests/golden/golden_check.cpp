@@ -27,7 +27,7 @@ constexpr Group kGroups[] = {
     {"init", "init.h5", check_initializer},
     {"training", "training.h5", check_training},
     {"callbacks", "callbacks.h5", check_callback},
-    {"saved", "saved/expected.h5", nullptr},
+    {"saved", "saved/expected.h5", check_saved},
     {"tensorboard", "tensorboard/models.h5", check_tensorboard},
 };
 
