@@ -35,6 +35,9 @@ endif()
 file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/benchmarks/checkpoint_bench.cpp)
 cohort_program(cohort-checkpoint-bench . cohort-checkpoint-bench ${sources})
 
+file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/benchmarks/saving_bench*.cpp)
+cohort_program(cohort-saving-bench . cohort-saving-bench ${sources})
+
 set(COHORT_EXAMPLE_TARGETS)
 if(COHORT_EXAMPLES)
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/examples/*.cpp)

@@ -12,6 +12,7 @@
 #include "cohort/model/sequential.h"
 #include "cohort/model/symbolic_ops.h"
 #include "cohort/optimizers/optimizers.h"
+#include "cohort/saving/exported_graph.h"
 #include "cohort/saving/hdf5_file.h"
 #include "cohort/saving/keras_archive.h"
 #include "cohort/summary/event_writer.h"
@@ -39,6 +40,7 @@ void save_with_expectations(ch::Model& model, const std::vector<ch::Tensor>& x, 
   const ch::TensorArgument inputs = x.size() == 1 ? ch::TensorArgument(x[0]) : ch::TensorArgument(x);
   model.fit(inputs, y, {.batch_size = 8, .epochs = 2, .verbose = 0, .shuffle = false});
   model.save(stem + ".keras");
+  model.save(stem + ".h5");
   model.save_weights(stem + ".weights.h5");
   ch::Hdf5File io = ch::Hdf5File::create(stem + ".io.h5");
   const auto write_all = [&io](const std::string& group, const std::vector<ch::Tensor>& values) {
@@ -72,7 +74,9 @@ void save(const std::string& folder) {
   const ch::SymbolicTensor joined = ch::layers::Concatenate()(
       {shared(right), ch::layers::Dense(7, {.activation = "relu"})(left), shared(shared(right))});
   ch::Model graph({left, right}, ch::layers::Dense(1)(joined), {.name = "graph"});
-  graph.compile({.optimizer = ch::optimizers::SGD(0.05, {.momentum = 0.9}), .loss = "mse", .metrics = {"mae"}});
+  graph.compile({.optimizer = ch::optimizers::SGD(0.05, {.momentum = 0.9}),
+                 .loss = ch::losses::MeanSquaredError(),
+                 .metrics = {"mae"}});
   save_with_expectations(graph, {waves({12, 5}, 0.3), waves({12, 4}, 0.9)}, waves({12, 1}, 1.1),
                          folder + "/functional");
 
@@ -85,7 +89,7 @@ void save(const std::string& folder) {
       ch::layers::TimeDistributed(ch::layers::Dense(3))(written));
   const ch::SymbolicTensor last = ch::layers::SimpleRNN(4, {.dropout = 0.0})(words, {.initial_state = {start}});
   ch::Model recurrent({words, start}, ch::layers::Dense(1)(ch::layers::Concatenate()({spoken, last})));
-  recurrent.compile({.optimizer = ch::optimizers::Adam(1e-2), .loss = "mse"});
+  recurrent.compile({.optimizer = ch::optimizers::Adam(1e-2), .loss = ch::losses::MeanSquaredError()});
   save_with_expectations(recurrent, {waves({12, 6, 3}, 0.3), waves({12, 4}, 0.9)}, waves({12, 1}, 1.1),
                          folder + "/recurrent");
 
@@ -100,7 +104,8 @@ void save(const std::string& folder) {
   x = ops::reshape(ops::transpose(x, {0, 2, 1}), {-1, 15});
   x = ops::softmax(ops::clip(x, -3.0, 3.0)) + ops::relu(x);
   ch::Model operations(steps, ch::layers::Dense(1)(x), {.name = "operations"});
-  operations.compile({.optimizer = ch::optimizers::SGD(0.05), .loss = "mse", .metrics = {"mae"}});
+  operations.compile(
+      {.optimizer = ch::optimizers::SGD(0.05), .loss = ch::losses::MeanSquaredError(), .metrics = {"mae"}});
   save_with_expectations(operations, {waves({12, 4, 6}, 0.3)}, waves({12, 1}, 1.1), folder + "/operations");
 }
 
@@ -147,21 +152,65 @@ void branches(const std::string& folder) {
   io.close();
 }
 
-// Loads a .keras file and writes what it computes for the x of another file.
+std::vector<ch::Tensor> read_all(const ch::Hdf5File& file, const std::string& group) {
+  std::vector<ch::Tensor> values;
+  for (int i = 0; i < file.numbered_members(group); ++i) values.push_back(file.read(group + "/" + std::to_string(i)));
+  return values;
+}
+
+void write_all(ch::Hdf5File& file, const std::string& group, const std::vector<ch::Tensor>& values) {
+  for (std::size_t i = 0; i < values.size(); ++i) file.write(group + "/" + std::to_string(i), values[i]);
+}
+
+ch::TensorArgument one_or_all(const std::vector<ch::Tensor>& values) {
+  return values.size() == 1 ? ch::TensorArgument(values[0]) : ch::TensorArgument(values);
+}
+
+// Loads a model file and writes what it computes for the x of another file, its weights and optimizer, and how it goes
+// on.
 void predict(const std::string& model_file, const std::string& io_file, const std::string& out_file) {
   const ch::Ref<ch::Model> model = ch::load_model(model_file);
   const ch::Hdf5File io = ch::Hdf5File::open(io_file);
-  std::vector<ch::Tensor> x;
-  for (int i = 0; i < io.numbered_members("x"); ++i) x.push_back(io.read("x/" + std::to_string(i)));
-  const ch::TensorArgument inputs = x.size() == 1 ? ch::TensorArgument(x[0]) : ch::TensorArgument(x);
+  const ch::TensorArgument x = one_or_all(read_all(io, "x"));
   ch::Hdf5File out = ch::Hdf5File::create(out_file);
-  out.write("outputs/0", model->predict(inputs, {.verbose = 0}));
-  if (io.exists("resume/y/0")) {
-    out.write("resume/loss",
-              ch::Tensor::scalar(model->train_on_batch(inputs, io.read("resume/y/0")).at("loss"), ch::float64));
-    const std::vector<ch::Tensor> weights = model->get_weights();
-    for (std::size_t i = 0; i < weights.size(); ++i) out.write("resume/weights/" + std::to_string(i), weights[i]);
+  write_all(out, "outputs", model->predict_element(ch::DataArgument(x.element(), {}), {.verbose = 0}).flatten());
+  write_all(out, "weights", model->get_weights());
+  if (model->compiled()) {
+    std::vector<ch::Tensor> state;
+    for (const ch::Variable& variable : model->optimizer()->variables()) state.push_back(read_now(variable));
+    write_all(out, "optimizer", state);
   }
+  if (io.exists("resume/y")) {
+    const double loss = model->train_on_batch(x, one_or_all(read_all(io, "resume/y"))).at("loss");
+    out.write("resume/loss", ch::Tensor::scalar(loss, ch::float64));
+    write_all(out, "resume/weights", model->get_weights());
+  }
+  out.close();
+}
+
+// Loads a model file and writes another.
+void convert(const std::string& from, const std::string& to) {
+  const ch::Ref<ch::Model> model = ch::load_model(from);
+  to.ends_with(".weights.h5") ? model->save_weights(to) : model->save(to);
+}
+
+// Exports a model's graph, with what the model computes for the x of another file.
+void export_model(const std::string& model_file, const std::string& io_file, const std::string& graph_file,
+                  const std::string& out_file) {
+  const ch::Ref<ch::Model> model = ch::load_model(model_file);
+  model->export_graph(graph_file);
+  const ch::TensorArgument x = one_or_all(read_all(ch::Hdf5File::open(io_file), "x"));
+  ch::Hdf5File out = ch::Hdf5File::create(out_file);
+  write_all(out, "outputs", model->predict_on_batch_element(x.element()).flatten());
+  out.close();
+}
+
+// Runs an exported graph.
+void serve(const std::string& graph_file, const std::string& io_file, const std::string& out_file) {
+  const ch::ExportedModel model = ch::load_exported(graph_file);
+  const ch::TensorArgument x = one_or_all(read_all(ch::Hdf5File::open(io_file), "x"));
+  ch::Hdf5File out = ch::Hdf5File::create(out_file);
+  write_all(out, "outputs", model.serve_element(x.element()).flatten());
   out.close();
 }
 
@@ -252,6 +301,12 @@ int main(int argc, char** argv) {
       branches(arguments[1]);
     } else if (arguments.size() == 4 && arguments[0] == "predict") {
       predict(arguments[1], arguments[2], arguments[3]);
+    } else if (arguments.size() == 3 && arguments[0] == "convert") {
+      convert(arguments[1], arguments[2]);
+    } else if (arguments.size() == 5 && arguments[0] == "export") {
+      export_model(arguments[1], arguments[2], arguments[3], arguments[4]);
+    } else if (arguments.size() == 4 && arguments[0] == "serve") {
+      serve(arguments[1], arguments[2], arguments[3]);
     } else if (arguments.size() == 4 && arguments[0] == "curve") {
       curve(arguments[1], arguments[2], arguments[3]);
     } else if (arguments.size() == 4 && arguments[0] == "board") {
@@ -260,8 +315,8 @@ int main(int argc, char** argv) {
       events(arguments[1]);
     } else {
       std::fprintf(stderr,
-                   "usage: interop save DIR | branches DIR | predict MODEL IO OUT | curve MODEL IO OUT | board MODEL "
-                   "IO DIR | events DIR\n");
+                   "usage: interop save DIR | branches DIR | predict MODEL IO OUT | convert FROM TO | export MODEL IO "
+                   "GRAPH OUT | serve GRAPH IO OUT | curve MODEL IO OUT | board MODEL IO DIR | events DIR\n");
       return 2;
     }
   } catch (const std::exception& error) {

@@ -8,7 +8,7 @@ import h5py
 import keras
 import numpy as np
 import pytest
-from support import cohort
+from support import close, cohort, items, load, one_or_all
 
 MODELS = ["sequential", "functional", "recurrent", "operations"]
 
@@ -20,23 +20,10 @@ def saved(tmp_path_factory):
     return folder
 
 
-def items(file, group):
-    return [file[group][str(i)][()] for i in range(len(file[group]))]
-
-
-def one_or_all(arrays):
-    return arrays[0] if len(arrays) == 1 else arrays
-
-
-def close(seen, expected, atol=1e-5):
-    assert len(seen) == len(expected)
-    for a, b in zip(seen, expected):
-        np.testing.assert_allclose(np.asarray(a, np.float64), np.asarray(b, np.float64), rtol=1e-4, atol=atol)
-
-
 @pytest.mark.parametrize("name", MODELS)
-def test_keras_loads_an_archive_and_trains_on(saved, name):
-    model = keras.saving.load_model(saved / f"{name}.keras")
+@pytest.mark.parametrize("format", ["keras", "h5"])
+def test_keras_loads_a_model_and_trains_on(saved, name, format):
+    model = load(saved / f"{name}.{format}")
     with h5py.File(saved / f"{name}.io.h5") as io:
         x = one_or_all(items(io, "x"))
         close([model.predict(x, verbose=0)], items(io, "outputs"))
