@@ -58,15 +58,14 @@ const std::vector<ChiefSetting>& chief_settings() {
 }
 constexpr std::size_t kKilledSettings = 3, kLongSetting = 3;
 
-class ChiefMarker : public Callback {
+class LastChiefMarker : public Callback {
  public:
-  explicit ChiefMarker(ChiefReport& report) : report_(report) {}
+  explicit LastChiefMarker(ChiefReport& report) : report_(report) {}
   void on_train_begin() override {
     report_.resumed_at = read_now(model().optimizer()->iterations()).item<std::int64_t>();
     report_.phase = ChiefPhase::Training;
   }
   void on_epoch_begin(std::int64_t) override { report_.phase = ChiefPhase::Training; }
-  void on_train_end(Logs&) override { report_.phase = ChiefPhase::Ending; }
   BatchHooks batch_hooks() const override { return BatchHooks::None; }
   bool needs_built_model() const override { return true; }
 
@@ -74,10 +73,12 @@ class ChiefMarker : public Callback {
   ChiefReport& report_;
 };
 
-class EpochEndMarker : public Callback {
+class FirstChiefMarker : public Callback {
  public:
-  explicit EpochEndMarker(ChiefReport& report) : report_(report) {}
+  explicit FirstChiefMarker(ChiefReport& report) : report_(report) {}
   void on_epoch_end(std::int64_t, Logs&) override { report_.phase = ChiefPhase::BetweenEpochs; }
+  // Before the backup is taken away.
+  void on_train_end(Logs&) override { report_.phase = ChiefPhase::Ending; }
   BatchHooks batch_hooks() const override { return BatchHooks::None; }
 
  private:
@@ -97,9 +98,9 @@ void lead_sums(const distribute::ClusterResolver& resolver, const ChiefSetting& 
   const FitOptions options{
       .epochs = kChiefEpochs,
       .verbose = 0,
-      .callbacks = {make<EpochEndMarker>(*report), callbacks::ModelCheckpoint("files/{epoch:02d}.keras"),
+      .callbacks = {make<FirstChiefMarker>(*report), callbacks::ModelCheckpoint("files/{epoch:02d}.keras"),
                     callbacks::TensorBoard({.log_dir = "logs"}), callbacks::BackupAndRestore("backup", setting.backup),
-                    make<ChiefMarker>(*report)}};
+                    make<LastChiefMarker>(*report)}};
   if (setting.pipeline_for_each_worker) {
     model.fit(sharded, options);
   } else {
