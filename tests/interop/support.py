@@ -46,6 +46,7 @@ def load(path):
         values = [group[name][()] for name in names]
     optimizer = type(model.optimizer).from_config(model.optimizer.get_config())
     optimizer.build(model.trainable_variables)
-    optimizer.set_weights(values)
+    for variable, value in zip(optimizer.variables, values, strict=True):
+        variable.assign(value)
     model.optimizer = optimizer
     return model

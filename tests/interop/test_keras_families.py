@@ -50,7 +50,7 @@ def attention():
     e = L.LayerNormalization()(L.Add()([e, L.MultiHeadAttention(2, 4)(e, e, use_causal_mask=True)]))
     model = keras.Model(ids, [L.Dense(3, activation="softmax", name="kind")(L.GlobalAveragePooling1D()(e)),
                               L.Dense(1, name="size")(L.GlobalMaxPooling1D()(e))])
-    model.compile(optimizers.AdamW(0.01), [losses.SparseCategoricalCrossentropy(), losses.Huber(0.5)], loss_weights=[0.5, 2.0],
+    model.compile(optimizers.AdamW(0.01), [losses.SparseCategoricalCrossentropy(), losses.LogCosh()], loss_weights=[0.5, 2.0],
                   metrics=[["accuracy"], [metrics.MeanSquaredError(), metrics.RootMeanSquaredError(name="rms")]])
     return model, [RANDOM.integers(0, 9, (8, 6)).astype("int32")], [labels(8, 3), floats(8, 1)]
 
@@ -154,8 +154,8 @@ def vocabularies():
     lookup, given, counts = L.StringLookup(mask_token=""), L.StringLookup(vocabulary=["p", "q"]), L.IntegerLookup(output_mode="multi_hot")
     lookup.adapt(np.array(["x", "y", "y"]))
     counts.adapt(np.array([3, 4, 4, 5]))
-    parts = [vectors(texts), L.Flatten()(L.Embedding(6, 2)(lookup(words))), L.Flatten()(L.Embedding(6, 3)(given(words))), counts(numbers)]
-    return keras.Model([texts, words, numbers], L.Dense(2)(L.Concatenate(dtype="float32")(parts)))
+    parts = [vectors(texts), L.Flatten()(L.Embedding(6, 2)(lookup(words))), L.Flatten()(L.Embedding(6, 3)(given(words))), L.Rescaling(1.0)(counts(numbers))]
+    return keras.Model([texts, words, numbers], L.Dense(2)(L.Concatenate()(parts)))
 
 
 def test_learned_vocabularies_travel_as_assets(tmp_path):
