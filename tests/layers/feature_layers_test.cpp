@@ -88,12 +88,14 @@ TEST(StringLookup, TravelsInADatasetsMap) {
   EXPECT_EQ(seen, (std::vector<std::int64_t>{2, 0, 1}));
 }
 
-TEST(StringLookup, LearnsFromADatasetAndKeepsItInItsConfig) {
+TEST(StringLookup, LearnsFromADatasetAndKeepsItInItsAssets) {
   const layers::StringLookup lookup({.max_tokens = 3});
   lookup.adapt(datasets::from_tensor_slices(texts({"b", "a", "b", "c", "c", "b"})).batch(4));
   EXPECT_EQ(lookup.get_vocabulary(), (Strings{"[UNK]", "b", "c"}));
   layers::StringLookupLayer read;
   from_json(read, to_json(*lookup));
+  EXPECT_EQ(read.get_vocabulary(false), Strings());  // as in Keras, configs hold what was given only
+  read.restore_assets(lookup->assets());
   EXPECT_EQ(read.get_vocabulary(false), (Strings{"b", "c"}));
   EXPECT_EQ(read(texts({"c", "x"})).to_vector<std::int64_t>(), (std::vector<std::int64_t>{2, 0}));
 }
@@ -130,12 +132,13 @@ TEST(IndexLookups, RefuseWhatDoesNotFit) {
   expect_error([] { layers::IntegerLookup({.salt = std::vector<std::int64_t>{1}}); }, {"farmhash"});
 }
 
-TEST(TextVectorization, LearnsFromADatasetAndKeepsItInItsConfig) {
+TEST(TextVectorization, LearnsFromADatasetAndKeepsItInItsAssets) {
   const layers::TextVectorization layer({.output_sequence_length = 3});
   layer.adapt(datasets::from_tensor_slices(texts({"the cat", "The dog", "a cat: the end"})).batch(2));
   EXPECT_EQ(layer.get_vocabulary(), (Strings{"", "[UNK]", "the", "cat", "end", "dog", "a"}));
   layers::TextVectorizationLayer read;
   from_json(read, to_json(*layer));
+  read.restore_assets(layer->assets());
   EXPECT_EQ(read(texts({"THE bird's cat end"})).to_vector<std::int64_t>(), (std::vector<std::int64_t>{2, 1, 3}));
 }
 
