@@ -21,8 +21,11 @@ class SwapEMAWeightsCallback : public Callback {
   void on_predict_begin() override;
   void on_predict_end(Logs& logs) override;
   BatchHooks batch_hooks() const override { return BatchHooks::None; }
+  std::string save_state() const override { return averages_in_model_ ? kAverages : ""; }
+  void restore_state(std::string_view state) override { averages_in_model_ = state == kAverages; }
 
  private:
+  static constexpr const char* kAverages = "averages in the model";
   void put_averages(bool into_model);
 
   SwapEMAWeightsOptions options_;

@@ -59,6 +59,19 @@ TEST(RestoredCallbacks, ModelCheckpointKnowsTheBestSoFar) {
   EXPECT_EQ(read_file(folder.file("best.weights.h5")), best);
 }
 
+// The backup is taken while the averages are in the model.
+TEST(RestoredCallbacks, SwapEMAWeightsKnowsWhatIsInTheModel) {
+  const TemporaryFolder folder;
+  const auto run = [&](std::int64_t cut) {
+    int hooks = 0;
+    return train({.averages = true}, {SwapEMAWeights({.swap_on_epoch = true}), BackupAndRestore(folder.file("backup")),
+                                      make<Watcher>(hooks, -1, cut, power_cut)});
+  };
+  const Outcome whole = run(-1);
+  EXPECT_THROW(run(1), std::runtime_error);
+  EXPECT_EQ(run(-1).state, whole.state);
+}
+
 // One of a user's own.
 class BatchCounter : public Callback {
  public:

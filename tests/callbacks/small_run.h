@@ -24,6 +24,7 @@ struct Setting {
   std::int64_t steps_per_execution = 1;
   bool repeats = false;
   bool eager = false;
+  bool averages = false;  // the optimizer keeps averages of the weights
 };
 
 inline Dataset data(const Setting& setting) {
@@ -60,7 +61,7 @@ inline Outcome train(const Setting& setting, std::vector<Ref<Callback>> callback
   // Line by line, dropout counts its calls since the process began: no restart can repeat that.
   const double dropout = setting.eager ? 0.0 : 0.3;
   Sequential model({layers::Dense(12, {.activation = "relu"}), layers::Dropout(dropout), layers::Dense(4)});
-  model.compile({.optimizer = optimizers::Adam(1e-2),
+  model.compile({.optimizer = optimizers::Adam(1e-2, {.use_ema = setting.averages}),
                  .loss = losses::SparseCategoricalCrossentropy({.from_logits = true}),
                  .metrics = {"accuracy"},
                  .run_eagerly = setting.eager,
