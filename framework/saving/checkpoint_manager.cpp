@@ -50,14 +50,14 @@ class CheckpointManager::Folder {
     recover();
   }
 
-  // A checkpoint is there: lists it, takes older ones away, and lists what is left.
+  // A checkpoint is there: takes older ones away and lists what is left. Killed in between, recover() finds it.
   void add(const std::string& name) {
     const std::lock_guard lock(mutex_);
     std::erase_if(state_.all, [&](const CheckpointState::Entry& entry) { return entry.name == name; });
     state_.all.push_back({name, clock_seconds()});
     state_.latest = name;
+    sweep();
     write_checkpoint_state(directory_, state_);
-    if (sweep()) write_checkpoint_state(directory_, state_);
   }
 
   void clear() {
@@ -127,12 +127,10 @@ class CheckpointManager::Folder {
       state_.latest = state_.all.back().name;
   }
 
-  bool sweep() {
-    bool changed = false;
+  void sweep() {
     while (max_to_keep_ && static_cast<std::int64_t>(state_.all.size()) > *max_to_keep_) {
       const CheckpointState::Entry oldest = state_.all.front();
       state_.all.erase(state_.all.begin());
-      changed = true;
       if (keep_every_ && oldest.time - *keep_every_ * 3600.0 >= state_.last_preserved) {
         state_.last_preserved = oldest.time;
         continue;
@@ -143,7 +141,6 @@ class CheckpointManager::Folder {
         log::warn(error.what());  // the new one is safe all the same
       }
     }
-    return changed;
   }
 
   const std::string directory_, name_;

@@ -59,14 +59,19 @@ TEST(LostServer, ScheduleOrJoinNamesIt) {
   expect_to_name_the_lost_server([](const auto& strategy) { schedule_sums(strategy, kEndless); });
 }
 
+// What ends a fit that does not end by itself.
+std::future<std::string> endless_training(ProcessCluster& cluster) {
+  return std::async(std::launch::async, [&cluster] {
+    ParameterServerStrategy strategy = strategy_of(cluster);
+    return error_of([&] { fit_sums(strategy, kEndless); });
+  });
+}
+
 // It has lost its variables, so that it answers again is no help.
 TEST(LostServer, ItIsLostAlsoWhenItIsStartedAgain) {
   const Deadline deadline(60s);
   ProcessCluster cluster(2, 2);
-  auto training = std::async(std::launch::async, [&] {
-    ParameterServerStrategy strategy = strategy_of(cluster);
-    return error_of([&] { fit_sums(strategy, kEndless); });
-  });
+  auto training = endless_training(cluster);
   std::this_thread::sleep_for(1500ms);
   cluster.server(0).kill();
   cluster.server(0).start();
@@ -93,10 +98,7 @@ TEST(PausedServer, AShortRestChangesNothing) {
 TEST(PausedServer, OneThatStaysSilentIsNamed) {
   const Deadline deadline(60s);
   ProcessCluster cluster(2, 2);
-  auto training = std::async(std::launch::async, [&] {
-    ParameterServerStrategy strategy = strategy_of(cluster);
-    return error_of([&] { fit_sums(strategy, kEndless); });
-  });
+  auto training = endless_training(cluster);
   std::this_thread::sleep_for(1500ms);
   const auto paused = Clock::now();
   cluster.server(1).pause();

@@ -1,6 +1,6 @@
 #include "cohort/model/activations.h"
 
-#include "cohort/model/operation.h"
+#include "cohort/model/operations/table.h"
 #include "cohort/ops/array.h"
 
 // Keras's activations as operations (and ravel): what a functional model holds where one was called on a symbol.
@@ -14,14 +14,11 @@ using WithAxis = Tensor (*)(const Tensor&, int);
 
 void add(const char* module, const char* name, std::vector<OperationField> fields,
          std::function<Tensor(const Tensor&, const Attributes&)> function) {
-  register_operation(
-      {std::string("keras.src.ops.") + module,
-       name,
-       {"x"},
-       std::move(fields),
-       [function = std::move(function)](const std::vector<Element>& arguments, const Attributes& config) {
-         return Element(function(arguments[0].leaf(), config));
-       }});
+  operations::add_typed_operation(
+      module, name, {"x"}, std::move(fields),
+      [function = std::move(function)](const operations::Arguments& arguments, const Attributes& config) {
+        return Element(function(arguments[0].leaf(), config));
+      });
 }
 
 void add_plain(const char* name, Plain function) {

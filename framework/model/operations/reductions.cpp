@@ -1,4 +1,5 @@
 #include "cohort/model/operations/axes_impl.h"
+#include "cohort/model/operations/table.h"
 #include "cohort/model/symbolic_ops.h"
 #include "cohort/ops/array.h"
 #include "cohort/ops/cast.h"
@@ -15,8 +16,9 @@
 namespace cohort {
 namespace {
 
-using Arguments = std::vector<Element>;
-using Integers = std::vector<std::int64_t>;
+using operations::add_typed_operation;
+using operations::Arguments;
+using operations::Integers;
 using Kind = OperationField::Kind;
 using Reduction = Tensor (*)(const Tensor&, const ops::Axes&, bool);
 using AxisFunction = Tensor (*)(const Tensor&, int);
@@ -24,35 +26,30 @@ using AxisFunction = Tensor (*)(const Tensor&, int);
 const OperationField kAxis{"axis", Kind::Integer}, kAnyAxis{"axis", Kind::OptionalInteger},
     kAxes{"axis", Kind::OptionalIntegers}, kKeepDims{"keepdims", Kind::Bool};
 
-void add(const char* module, const char* name, std::vector<std::string> arguments, std::vector<OperationField> fields,
-         std::function<Element(const Arguments&, const Attributes&)> compute) {
-  register_operation(
-      {std::string("keras.src.ops.") + module, name, std::move(arguments), std::move(fields), std::move(compute)});
-}
-
 void add_reduction(const char* module, const char* name, Reduction function) {
   std::vector<OperationField> fields = {kAxes, kKeepDims};
   // Keras's max and min also take a value to begin with, which nobody saves but as null.
   const std::string_view text = name;
   if (text == "Max" || text == "Min") fields.push_back({"initial", Kind::OptionalInteger});
-  add(module, name, {"x"}, std::move(fields), [function](const Arguments& a, const Attributes& config) {
+  add_typed_operation(module, name, {"x"}, std::move(fields), [function](const Arguments& a, const Attributes& config) {
     return Element(function(a[0].leaf(), config.get<Integers>("axis", {}), config.get<bool>("keepdims", false)));
   });
 }
 
 void add_arg(const char* name, Tensor (*function)(const Tensor&, int, bool)) {
-  add("numpy", name, {"x"}, {kAnyAxis, kKeepDims}, [function](const Arguments& a, const Attributes& config) {
-    const Tensor index =
-        function(flat_without_axis(a[0].leaf(), config), axis_of(config), config.get<bool>("keepdims"));
-    return Element(ops::cast(index, DType::Int32));
-  });
+  add_typed_operation(
+      "numpy", name, {"x"}, {kAnyAxis, kKeepDims}, [function](const Arguments& a, const Attributes& config) {
+        const Tensor index =
+            function(flat_without_axis(a[0].leaf(), config), axis_of(config), config.get<bool>("keepdims"));
+        return Element(ops::cast(index, DType::Int32));
+      });
 }
 
 void add_along(const char* module, const char* name, const OperationField& axis, AxisFunction function) {
   std::vector<OperationField> fields = {axis};
   const std::string_view text = name;
   if (text.starts_with("Cum")) fields.push_back({"dtype", Kind::OptionalInteger});  // null
-  add(module, name, {"x"}, std::move(fields), [function](const Arguments& a, const Attributes& config) {
+  add_typed_operation(module, name, {"x"}, std::move(fields), [function](const Arguments& a, const Attributes& config) {
     return Element(function(flat_without_axis(a[0].leaf(), config), axis_of(config)));
   });
 }
@@ -73,54 +70,58 @@ const bool reductions_registered = [] {
   add_along("numpy", "Argsort", kAxis, [](const Tensor& x, int axis) { return ops::argsort(x, axis); });
   add_along("numpy", "Cumsum", kAnyAxis, [](const Tensor& x, int axis) { return ops::cumsum(x, axis); });
   add_along("numpy", "Cumprod", kAnyAxis, [](const Tensor& x, int axis) { return ops::cumprod(x, axis); });
-  add("numpy", "Round", {"x"}, {{"decimals", Kind::Integer}}, [](const Arguments& a, const Attributes& config) {
-    double scale = 1.0;
-    for (std::int64_t i = 0; i < config.get<std::int64_t>("decimals"); ++i) scale *= 10.0;
-    return scale == 1.0 ? ops::round(a[0].leaf()) : ops::round(a[0].leaf() * scale) / scale;
-  });
-  add("numpy", "Where", {"condition", "x1", "x2"}, {}, [](const Arguments& a, const Attributes&) {
+  add_typed_operation("numpy", "Round", {"x"}, {{"decimals", Kind::Integer}},
+                      [](const Arguments& a, const Attributes& config) {
+                        double scale = 1.0;
+                        for (std::int64_t i = 0; i < config.get<std::int64_t>("decimals"); ++i) scale *= 10.0;
+                        return scale == 1.0 ? ops::round(a[0].leaf()) : ops::round(a[0].leaf() * scale) / scale;
+                      });
+  add_typed_operation("numpy", "Where", {"condition", "x1", "x2"}, {}, [](const Arguments& a, const Attributes&) {
     if (a[1].empty()) throw unimplemented("Where", "a value for either case is expected");
     return ops::where(a[0].leaf(), a[1].leaf(), a[2].leaf());
   });
-  add("numpy", "Clip", {"x"}, {{"x_min", Kind::Number}, {"x_max", Kind::Number}},
-      [](const Arguments& a, const Attributes& config) {
-        return ops::clip(a[0].leaf(), config.get<double>("x_min"), config.get<double>("x_max"));
-      });
-  add("core", "Cast", {"x"}, {{"dtype", Kind::Text}}, [](const Arguments& a, const Attributes& config) {
+  add_typed_operation("numpy", "Clip", {"x"}, {{"x_min", Kind::Number}, {"x_max", Kind::Number}},
+                      [](const Arguments& a, const Attributes& config) {
+                        return ops::clip(a[0].leaf(), config.get<double>("x_min"), config.get<double>("x_max"));
+                      });
+  add_typed_operation("core", "Cast", {"x"}, {{"dtype", Kind::Text}}, [](const Arguments& a, const Attributes& config) {
     return ops::cast(a[0].leaf(), dtype_from_string(config.get<std::string>("dtype")));
   });
   // Keras makes these where it works out masks: their dtype may be null, which leaves the tensor's own.
   const auto cast_if_given = [](const Tensor& x, const Attributes& config) {
     return config.has("dtype") ? ops::cast(x, dtype_from_string(config.get<std::string>("dtype"))) : x;
   };
-  add("core", "ConvertToTensor", {"x"},
+  add_typed_operation(
+      "core", "ConvertToTensor", {"x"},
       {{"dtype", Kind::OptionalText}, {"sparse", Kind::OptionalBool}, {"ragged", Kind::OptionalBool}},
       [cast_if_given](const Arguments& a, const Attributes& config) { return cast_if_given(a[0].leaf(), config); });
-  add("numpy", "ZerosLike", {"x"}, {{"dtype", Kind::OptionalText}},
-      [cast_if_given](const Arguments& a, const Attributes& config) {
-        return ops::zeros_like(cast_if_given(a[0].leaf(), config));
+  add_typed_operation("numpy", "ZerosLike", {"x"}, {{"dtype", Kind::OptionalText}},
+                      [cast_if_given](const Arguments& a, const Attributes& config) {
+                        return ops::zeros_like(cast_if_given(a[0].leaf(), config));
+                      });
+  add_typed_operation("numpy", "OnesLike", {"x"}, {{"dtype", Kind::OptionalText}},
+                      [cast_if_given](const Arguments& a, const Attributes& config) {
+                        return ops::ones_like(cast_if_given(a[0].leaf(), config));
+                      });
+  add_typed_operation("nn", "OneHot", {"x"},
+                      {{"num_classes", Kind::Integer}, kAxis, {"dtype", Kind::Text}, {"sparse", Kind::Bool}},
+                      [](const Arguments& a, const Attributes& config) {
+                        const std::string dtype = config.get<std::string>("dtype", "");
+                        return ops::one_hot(a[0].leaf(), config.get<std::int64_t>("num_classes"), axis_of(config),
+                                            dtype.empty() ? DType::Float32 : dtype_from_string(dtype));
+                      });
+  add_typed_operation(
+      "numpy", "Tensordot", {"x1", "x2"}, {{"axes", Kind::Integer}}, [](const Arguments& a, const Attributes& config) {
+        return ops::tensordot(a[0].leaf(), a[1].leaf(), static_cast<int>(config.get<std::int64_t>("axes")));
       });
-  add("numpy", "OnesLike", {"x"}, {{"dtype", Kind::OptionalText}},
-      [cast_if_given](const Arguments& a, const Attributes& config) {
-        return ops::ones_like(cast_if_given(a[0].leaf(), config));
-      });
-  add("nn", "OneHot", {"x"}, {{"num_classes", Kind::Integer}, kAxis, {"dtype", Kind::Text}, {"sparse", Kind::Bool}},
-      [](const Arguments& a, const Attributes& config) {
-        const std::string dtype = config.get<std::string>("dtype", "");
-        return ops::one_hot(a[0].leaf(), config.get<std::int64_t>("num_classes"), axis_of(config),
-                            dtype.empty() ? DType::Float32 : dtype_from_string(dtype));
-      });
-  add("numpy", "Tensordot", {"x1", "x2"}, {{"axes", Kind::Integer}}, [](const Arguments& a, const Attributes& config) {
-    return ops::tensordot(a[0].leaf(), a[1].leaf(), static_cast<int>(config.get<std::int64_t>("axes")));
-  });
-  add("numpy", "Einsum", {"operand_1", "operand_2", "operand_3", "operand_4"}, {{"subscripts", Kind::Text}},
-      [](const Arguments& a, const Attributes& config) {
-        Tensors operands;
-        for (const Element& each : a) {
-          if (!each.empty()) operands.push_back(each.leaf());
-        }
-        return ops::einsum(config.get<std::string>("subscripts"), operands);
-      });
+  add_typed_operation("numpy", "Einsum", {"operand_1", "operand_2", "operand_3", "operand_4"},
+                      {{"subscripts", Kind::Text}}, [](const Arguments& a, const Attributes& config) {
+                        Tensors operands;
+                        for (const Element& each : a) {
+                          if (!each.empty()) operands.push_back(each.leaf());
+                        }
+                        return ops::einsum(config.get<std::string>("subscripts"), operands);
+                      });
   return true;
 }();
 

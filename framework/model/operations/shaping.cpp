@@ -1,6 +1,7 @@
 #include <charconv>
 
 #include "cohort/model/operations/axes_impl.h"
+#include "cohort/model/operations/table.h"
 #include "cohort/model/symbolic_ops.h"
 #include "cohort/ops/array.h"
 #include "cohort/ops/broadcast.h"
@@ -11,10 +12,9 @@
 namespace cohort {
 namespace {
 
-using Arguments = std::vector<Element>;
-using Integers = std::vector<std::int64_t>;
+using operations::Arguments;
+using operations::Integers;
 using Kind = OperationField::Kind;
-constexpr const char* kNumpy = "keras.src.ops.numpy";
 
 Integers axes_of(const Attributes& config, const char* name = "axis") { return config.get<Integers>(name, {}); }
 
@@ -94,7 +94,7 @@ Element get_item(const Arguments& arguments, const Attributes& config) {
 
 void add(const char* name, std::vector<std::string> arguments, std::vector<OperationField> fields,
          std::function<Element(const Arguments&, const Attributes&)> compute) {
-  register_operation({kNumpy, name, std::move(arguments), std::move(fields), std::move(compute)});
+  operations::add_typed_operation("numpy", name, std::move(arguments), std::move(fields), std::move(compute));
 }
 
 const bool shaping_registered = [] {

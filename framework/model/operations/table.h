@@ -12,14 +12,19 @@ using Arguments = std::vector<Element>;
 using Integers = std::vector<std::int64_t>;
 using Compute = std::function<Element(const Arguments&, const Attributes&)>;
 
-// One operation of keras.src.ops.<module>: the names of its call's arguments and of its config's fields, whose values
-// may be anything Keras writes there.
+// One operation of keras.src.ops.<module>: the names of its call's arguments, and its config's fields.
+inline void add_typed_operation(const char* module, const char* name, std::vector<std::string> arguments,
+                                std::vector<OperationField> fields, Compute compute) {
+  register_operation(
+      {std::string("keras.src.ops.") + module, name, std::move(arguments), std::move(fields), std::move(compute)});
+}
+
+// The same with fields whose values may be anything Keras writes there.
 inline void add_operation(const char* module, const char* name, std::vector<std::string> arguments,
                           const std::vector<std::string>& fields, Compute compute) {
   std::vector<OperationField> kinds;
   for (const std::string& field : fields) kinds.push_back({field, OperationField::Kind::Any});
-  register_operation(
-      {std::string("keras.src.ops.") + module, name, std::move(arguments), std::move(kinds), std::move(compute)});
+  add_typed_operation(module, name, std::move(arguments), std::move(kinds), std::move(compute));
 }
 
 // Fields as C++ wants them; the fallback where one is null. They throw when it is something else.
