@@ -4,8 +4,8 @@
 
 #include "cohort/core/error.h"
 #include "cohort/core/log.h"
+#include "cohort/model/fit/run_control.h"
 #include "cohort/model/model.h"
-#include "cohort/model/run_control.h"
 #include "cohort/saving/checkpoint_manager.h"
 
 namespace cohort::callbacks {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cohort/model/callback.h"
+#include "cohort/model/fit/callback.h"
 
 namespace cohort::callbacks {
 

@@ -7,7 +7,7 @@
 
 #include "cohort/callbacks/monitor.h"
 #include "cohort/core/tensor.h"
-#include "cohort/model/callback.h"
+#include "cohort/model/fit/callback.h"
 
 namespace cohort::callbacks {
 

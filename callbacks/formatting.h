@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "cohort/callbacks/python_format.h"
-#include "cohort/model/logs.h"
+#include "cohort/model/fit/logs.h"
 
 namespace cohort::callbacks {
 

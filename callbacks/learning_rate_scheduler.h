@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "cohort/model/callback.h"
+#include "cohort/model/fit/callback.h"
 
 namespace cohort::callbacks {
 

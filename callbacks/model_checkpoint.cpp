@@ -6,8 +6,8 @@
 #include "cohort/callbacks/formatting.h"
 #include "cohort/callbacks/gathered_state.h"
 #include "cohort/core/error.h"
+#include "cohort/model/fit/run_control.h"
 #include "cohort/model/model.h"
-#include "cohort/model/run_control.h"
 
 namespace cohort::callbacks {
 

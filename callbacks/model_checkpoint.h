@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "cohort/callbacks/monitor.h"
-#include "cohort/model/callback.h"
+#include "cohort/model/fit/callback.h"
 
 namespace cohort::callbacks {
 

@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "cohort/model/callback.h"
+#include "cohort/model/fit/callback.h"
 
 namespace cohort::callbacks {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cohort/model/progress.h"
+#include "cohort/model/fit/progress.h"
 
 namespace cohort::callbacks {
 

@@ -3,8 +3,8 @@
 #include <filesystem>
 
 #include "cohort/core/error.h"
+#include "cohort/files/atomic_file.h"
 #include "cohort/model/model.h"
-#include "cohort/saving/atomic_file.h"
 
 namespace cohort::callbacks {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "cohort/callbacks/projector.h"
-#include "cohort/model/callback.h"
+#include "cohort/model/fit/callback.h"
 
 namespace cohort {
 class Timeline;

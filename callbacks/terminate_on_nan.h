@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cohort/model/callback.h"
+#include "cohort/model/fit/callback.h"
 
 namespace cohort::callbacks {
 

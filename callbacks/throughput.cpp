@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "cohort/model/run_control.h"
+#include "cohort/model/fit/run_control.h"
 
 namespace cohort::callbacks {
 

@@ -2,7 +2,7 @@
 
 #include <chrono>
 
-#include "cohort/model/callback.h"
+#include "cohort/model/fit/callback.h"
 
 namespace cohort::callbacks {
 

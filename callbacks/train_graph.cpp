@@ -1,7 +1,7 @@
 #include "cohort/callbacks/train_graph.h"
 
+#include "cohort/model/fit/program.h"
 #include "cohort/model/model.h"
-#include "cohort/model/program.h"
 #include "cohort/variables/variable_body.h"
 
 namespace cohort::callbacks {

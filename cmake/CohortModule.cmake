@@ -54,17 +54,17 @@ set(COHORT_COMPILED_ALONE kernels saving)
 
 # What most sources of a room include.
 set(COHORT_PRECOMPILED_autodiff cohort/graph/graph.h)
-set(COHORT_PRECOMPILED_callbacks cohort/model/callback.h cohort/model/model.h)
+set(COHORT_PRECOMPILED_callbacks cohort/model/fit/callback.h cohort/model/model.h)
 set(COHORT_PRECOMPILED_datasets cohort/data/dataset.h)
 set(COHORT_PRECOMPILED_distribute cohort/distribute/worker/task_service.h)
 set(COHORT_PRECOMPILED_graph cohort/core/op.h)
-set(COHORT_PRECOMPILED_layers cohort/model/layer.h)
+set(COHORT_PRECOMPILED_layers cohort/model/layer/layer.h)
 set(COHORT_PRECOMPILED_losses cohort/losses/loss.h)
 set(COHORT_PRECOMPILED_metrics cohort/metrics/metric.h)
-set(COHORT_PRECOMPILED_model cohort/model/layer.h)
+set(COHORT_PRECOMPILED_model cohort/model/layer/layer.h)
 set(COHORT_PRECOMPILED_ops cohort/core/op.h)
 set(COHORT_PRECOMPILED_optimizers cohort/optimizers/optimizer.h)
-set(COHORT_PRECOMPILED_saving cohort/model/layer.h)
+set(COHORT_PRECOMPILED_saving cohort/model/layer/layer.h)
 set(COHORT_PRECOMPILED_variables cohort/variables/variable.h)
 
 # cohort_protos(<out> <folder> <room> [GRPC] FILES ...): <folder>/x.proto is imported as "cohort/<room>/x.proto" and its
@@ -119,9 +119,6 @@ function(cohort_module folder)
   get_filename_component(parent ${COHORT_INCLUDE_DIR}/cohort/${ARG_AS} DIRECTORY)
   if(IS_DIRECTORY ${root} AND NOT IS_SYMLINK ${parent})
     file(CREATE_LINK ${root} ${COHORT_INCLUDE_DIR}/cohort/${ARG_AS} SYMBOLIC)
-    install(DIRECTORY ${root}/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/cohort/${ARG_AS} FILES_MATCHING PATTERN "*.h"
-            PATTERN cuda EXCLUDE PATTERN nccl EXCLUDE PATTERN rpc EXCLUDE
-            PATTERN "*_impl.h" EXCLUDE)
   endif()
   if(NOT sources AND NOT protos)
     return()

@@ -1,7 +1,7 @@
 #include "cohort/distribute/server.h"
 
+#include "cohort/distribute/cluster/error_sources.h"
 #include "cohort/distribute/rpc/transport.h"
-#include "cohort/distribute/who_impl.h"
 #include "cohort/distribute/worker/task_service.h"
 
 namespace cohort::distribute {

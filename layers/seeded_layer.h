@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "cohort/model/layer.h"
+#include "cohort/model/layer/layer.h"
 
 namespace cohort::layers {
 

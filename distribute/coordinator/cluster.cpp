@@ -3,10 +3,10 @@
 #include <thread>
 
 #include "cohort/core/log.h"
+#include "cohort/distribute/cluster/error_sources.h"
 #include "cohort/distribute/cluster/roles.h"
-#include "cohort/distribute/who_impl.h"
-#include "cohort/distribute/worker/flags.h"
-#include "cohort/distribute/worker/messages.pb.h"
+#include "cohort/distribute/protocol/message_flags.h"
+#include "cohort/distribute/protocol/messages.pb.h"
 
 namespace cohort::distribute {
 namespace {

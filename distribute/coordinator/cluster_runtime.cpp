@@ -1,6 +1,6 @@
 #include "cohort/distribute/coordinator/cluster_runtime.h"
 
-#include "cohort/distribute/coordinator/per_worker_impl.h"
+#include "cohort/distribute/coordinator/per_worker_dataset.h"
 
 namespace cohort::distribute {
 

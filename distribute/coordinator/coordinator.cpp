@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "cohort/distribute/coordinator/remote_value_impl.h"
+#include "cohort/distribute/coordinator/remote_value_body.h"
 
 namespace cohort::distribute {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "cohort/distribute/coordinator/remote_variable.h"
-#include "cohort/distribute/worker/messages.pb.h"
-#include "cohort/graph/graph_proto_impl.h"
+#include "cohort/distribute/protocol/messages.pb.h"
+#include "cohort/graph/graph_proto.h"
 
 namespace cohort::distribute {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "cohort/core/error.h"
 #include "cohort/distribute/coordinator/collected_errors.h"
-#include "cohort/distribute/coordinator/remote_value_impl.h"
+#include "cohort/distribute/coordinator/remote_value_body.h"
 
 namespace cohort::distribute {
 

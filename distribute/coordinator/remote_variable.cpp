@@ -1,7 +1,7 @@
 #include "cohort/distribute/coordinator/remote_variable.h"
 
-#include "cohort/distribute/worker/flags.h"
-#include "cohort/distribute/worker/messages.pb.h"
+#include "cohort/distribute/protocol/message_flags.h"
+#include "cohort/distribute/protocol/messages.pb.h"
 
 namespace cohort::distribute {
 

@@ -2,8 +2,8 @@
 
 #include "cohort/core/log.h"
 #include "cohort/distribute/coordinator/placed_function.h"
-#include "cohort/distribute/worker/flags.h"
-#include "cohort/distribute/worker/messages.pb.h"
+#include "cohort/distribute/protocol/message_flags.h"
+#include "cohort/distribute/protocol/messages.pb.h"
 
 namespace cohort::distribute {
 

@@ -3,7 +3,7 @@
 #include <set>
 #include <string>
 
-#include "cohort/distribute/rpc/message.h"
+#include "cohort/distribute/protocol/message.h"
 #include "cohort/graph/graph.h"
 
 namespace cohort::proto {

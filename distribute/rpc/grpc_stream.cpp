@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "cohort/distribute/rpc/grpc_link.h"
-#include "cohort/distribute/rpc/handling.h"
+#include "cohort/distribute/rpc/request_handling.h"
 
 namespace cohort::distribute::rpc {
 

@@ -5,7 +5,7 @@
 #include <map>
 #include <vector>
 
-#include "cohort/distribute/rpc/handling.h"
+#include "cohort/distribute/rpc/request_handling.h"
 
 namespace cohort::distribute::rpc {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "cohort/core/crc32c.h"
+#include "cohort/files/crc32c.h"
 
 namespace cohort::distribute::rpc {
 namespace {

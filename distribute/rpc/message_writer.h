@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cohort/distribute/rpc/message.h"
+#include "cohort/distribute/protocol/message.h"
 #include "cohort/distribute/rpc/wire.h"
 
 namespace cohort::distribute::rpc {

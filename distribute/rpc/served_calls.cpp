@@ -7,8 +7,8 @@
 #include <memory>
 
 #include "cohort/distribute/rpc/grpc_settings.h"
-#include "cohort/distribute/rpc/handling.h"
 #include "cohort/distribute/rpc/message_writer.h"
+#include "cohort/distribute/rpc/request_handling.h"
 
 namespace cohort::distribute::rpc {
 namespace {

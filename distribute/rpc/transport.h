@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "cohort/core/error.h"
-#include "cohort/distribute/rpc/message.h"
+#include "cohort/distribute/protocol/message.h"
 
 namespace cohort::distribute::rpc {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "cohort/distribute/rpc/message.h"
+#include "cohort/distribute/protocol/message.h"
 
 // How a message lies on a byte stream. It travels in chunks, each a header and a piece of the payload; the payload is
 //   prologue | specs of the parts | meta | bytes of the parts, each part starting at a multiple of kPartAlignment

@@ -7,8 +7,8 @@
 
 #include "cohort/core/timeline.h"
 #include "cohort/data/iterator_state.h"
-#include "cohort/distribute/coordinator/per_worker_impl.h"
-#include "cohort/distribute/who_impl.h"
+#include "cohort/distribute/cluster/error_sources.h"
+#include "cohort/distribute/coordinator/per_worker_dataset.h"
 #include "cohort/model/model.h"
 
 namespace cohort::distribute {

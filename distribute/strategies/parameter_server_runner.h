@@ -8,9 +8,9 @@
 
 #include "cohort/distribute/coordinator/cluster_runtime.h"
 #include "cohort/distribute/coordinator/pending_sums.h"
-#include "cohort/model/program.h"
-#include "cohort/model/step_runner.h"
-#include "cohort/model/strategy.h"
+#include "cohort/model/fit/program.h"
+#include "cohort/model/fit/step_runner.h"
+#include "cohort/model/fit/strategy.h"
 
 namespace cohort::distribute {
 

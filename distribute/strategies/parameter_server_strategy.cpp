@@ -1,9 +1,9 @@
 #include "cohort/distribute/strategies/parameter_server_strategy.h"
 
+#include "cohort/distribute/cluster/error_sources.h"
 #include "cohort/distribute/cluster/roles.h"
 #include "cohort/distribute/strategies/parameter_server_runner.h"
 #include "cohort/distribute/strategies/parameter_server_variables.h"
-#include "cohort/distribute/who_impl.h"
 
 namespace cohort::distribute {
 namespace {

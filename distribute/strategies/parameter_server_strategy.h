@@ -3,7 +3,7 @@
 #include <string>
 
 #include "cohort/distribute/cluster/cluster_resolver.h"
-#include "cohort/distribute/partitioners.h"
+#include "cohort/distribute/strategies/partitioners.h"
 #include "cohort/distribute/strategies/strategy_handle.h"
 
 namespace cohort::distribute {

@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "cohort/core/device_spec.h"
-#include "cohort/distribute/who_impl.h"
-#include "cohort/distribute/worker/flags.h"
-#include "cohort/distribute/worker/messages.pb.h"
-#include "cohort/graph/graph_proto_impl.h"
+#include "cohort/distribute/cluster/error_sources.h"
+#include "cohort/distribute/protocol/message_flags.h"
+#include "cohort/distribute/protocol/messages.pb.h"
+#include "cohort/graph/graph_proto.h"
 #include "cohort/variables/shards.h"
 
 namespace cohort::distribute {

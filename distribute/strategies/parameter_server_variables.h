@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cohort/distribute/coordinator/remote_variable.h"
-#include "cohort/distribute/partitioners.h"
+#include "cohort/distribute/strategies/partitioners.h"
 #include "cohort/variables/variable_creator.h"
 
 namespace cohort::distribute {

@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "cohort/model/strategy.h"
+#include "cohort/model/fit/strategy.h"
 
 namespace cohort::distribute {
 

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
-#include "cohort/distribute/who_impl.h"
+#include "cohort/distribute/cluster/error_sources.h"
+#include "cohort/distribute/protocol/message_flags.h"
+#include "cohort/distribute/protocol/message_parsing.h"
+#include "cohort/distribute/protocol/messages.pb.h"
 #include "cohort/distribute/worker/applied_bundles.h"
-#include "cohort/distribute/worker/flags.h"
-#include "cohort/distribute/worker/message_parsing.h"
-#include "cohort/distribute/worker/messages.pb.h"
 
 namespace cohort::distribute {
 namespace {

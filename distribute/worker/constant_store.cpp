@@ -1,6 +1,6 @@
 #include "cohort/distribute/worker/constant_store.h"
 
-#include "cohort/distribute/worker/messages.pb.h"
+#include "cohort/distribute/protocol/messages.pb.h"
 
 namespace cohort::distribute {
 

@@ -1,10 +1,10 @@
 #include "cohort/distribute/worker/parameter_server.h"
 
-#include "cohort/distribute/who_impl.h"
-#include "cohort/distribute/worker/flags.h"
-#include "cohort/distribute/worker/message_parsing.h"
-#include "cohort/distribute/worker/messages.pb.h"
-#include "cohort/graph/graph_proto_impl.h"
+#include "cohort/distribute/cluster/error_sources.h"
+#include "cohort/distribute/protocol/message_flags.h"
+#include "cohort/distribute/protocol/message_parsing.h"
+#include "cohort/distribute/protocol/messages.pb.h"
+#include "cohort/graph/graph_proto.h"
 #include "cohort/graph/partition.h"
 #include "cohort/variables/variable_body.h"
 

@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "cohort/distribute/rpc/message.h"
+#include "cohort/distribute/protocol/message.h"
 #include "cohort/distribute/worker/applied_bundles.h"
 #include "cohort/distribute/worker/constant_store.h"
 #include "cohort/graph/executable.h"

@@ -1,7 +1,7 @@
 #include "cohort/distribute/worker/pipelines.h"
 
-#include "cohort/distribute/worker/message_parsing.h"
-#include "cohort/distribute/worker/messages.pb.h"
+#include "cohort/distribute/protocol/message_parsing.h"
+#include "cohort/distribute/protocol/messages.pb.h"
 
 namespace cohort::distribute {
 

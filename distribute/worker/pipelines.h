@@ -7,8 +7,8 @@
 #include <string>
 
 #include "cohort/data/dataset.h"
-#include "cohort/distribute/coordinator/closure.h"
-#include "cohort/distribute/rpc/message.h"
+#include "cohort/distribute/protocol/lease.h"
+#include "cohort/distribute/protocol/message.h"
 #include "cohort/distribute/worker/constant_store.h"
 
 namespace cohort::distribute {

@@ -4,10 +4,10 @@
 #include <utility>
 
 #include "cohort/core/log.h"
+#include "cohort/distribute/protocol/message_flags.h"
+#include "cohort/distribute/protocol/message_parsing.h"
+#include "cohort/distribute/protocol/messages.pb.h"
 #include "cohort/distribute/worker/closure_runner.h"
-#include "cohort/distribute/worker/flags.h"
-#include "cohort/distribute/worker/message_parsing.h"
-#include "cohort/distribute/worker/messages.pb.h"
 #include "cohort/distribute/worker/parameter_server.h"
 #include "cohort/graph/trace.h"
 #include "cohort/variables/variable_creator.h"

@@ -1,8 +1,8 @@
 #include "cohort/distribute/worker/worker_function.h"
 
-#include "cohort/distribute/who_impl.h"
-#include "cohort/distribute/worker/messages.pb.h"
-#include "cohort/graph/graph_proto_impl.h"
+#include "cohort/distribute/cluster/error_sources.h"
+#include "cohort/distribute/protocol/messages.pb.h"
+#include "cohort/graph/graph_proto.h"
 
 namespace cohort::distribute {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cohort/distribute/rpc/message.h"
+#include "cohort/distribute/protocol/message.h"
 #include "cohort/graph/executable.h"
 #include "cohort/variables/variable.h"
 #include "cohort/variables/variable_body.h"

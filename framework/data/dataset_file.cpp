@@ -2,7 +2,7 @@
 
 #include "cohort/data/dataset.h"
 #include "cohort/data/dataset.pb.h"
-#include "cohort/graph/graph_proto_impl.h"
+#include "cohort/graph/graph_proto.h"
 
 namespace cohort {
 namespace {

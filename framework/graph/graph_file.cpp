@@ -5,7 +5,7 @@
 #include "cohort/core/random.h"
 #include "cohort/graph/graph.h"
 #include "cohort/graph/graph.pb.h"
-#include "cohort/graph/graph_proto_impl.h"
+#include "cohort/graph/graph_proto.h"
 
 namespace cohort {
 namespace {

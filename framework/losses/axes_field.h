@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cohort/core/config.h"
+#include "cohort/config/configurable.h"
 #include "cohort/ops/reduce.h"
 
 namespace cohort {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "cohort/core/config.h"
+#include "cohort/config/configurable.h"
 #include "cohort/core/tensor.h"
 
 namespace cohort {

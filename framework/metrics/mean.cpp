@@ -2,7 +2,7 @@
 
 #include "cohort/core/masks.h"
 #include "cohort/losses/loss.h"
-#include "cohort/metrics/samplewise.h"
+#include "cohort/metrics/samplewise_values.h"
 #include "cohort/ops/broadcast.h"
 
 namespace cohort::metrics {

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "cohort/core/config.h"
+#include "cohort/config/configurable.h"
 #include "cohort/core/tensor.h"
 #include "cohort/variables/variable.h"
 

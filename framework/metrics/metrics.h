@@ -1,7 +1,6 @@
 #pragma once
 
 #include "cohort/metrics/accuracy.h"
-#include "cohort/metrics/at_constraint.h"
 #include "cohort/metrics/auc.h"
 #include "cohort/metrics/binary_accuracy.h"
 #include "cohort/metrics/binary_crossentropy.h"
@@ -25,6 +24,7 @@
 #include "cohort/metrics/poisson.h"
 #include "cohort/metrics/precision_recall.h"
 #include "cohort/metrics/r2_score.h"
+#include "cohort/metrics/rate_at_constraint.h"
 #include "cohort/metrics/root_mean_squared_error.h"
 #include "cohort/metrics/sparse_categorical_accuracy.h"
 #include "cohort/metrics/sparse_categorical_crossentropy.h"

@@ -1,6 +1,6 @@
 #include "cohort/metrics/sum.h"
 
-#include "cohort/metrics/samplewise.h"
+#include "cohort/metrics/samplewise_values.h"
 
 namespace cohort::metrics {
 

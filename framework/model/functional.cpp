@@ -8,7 +8,7 @@
 
 #include "cohort/core/dispatch.h"
 #include "cohort/core/masks.h"
-#include "cohort/model/layer_arguments.h"
+#include "cohort/model/layer/layer_arguments.h"
 
 namespace cohort {
 namespace {

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "cohort/model/layer.h"
-#include "cohort/model/symbolic_tensor.h"
+#include "cohort/model/layer/layer.h"
+#include "cohort/model/symbols/symbolic_tensor.h"
 
 namespace cohort {
 

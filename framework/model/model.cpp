@@ -4,11 +4,11 @@
 #include "cohort/core/log.h"
 #include "cohort/graph/trace.h"
 #include "cohort/model/compiled.h"
+#include "cohort/model/fit/program.h"
+#include "cohort/model/fit/strategy.h"
+#include "cohort/model/fit/trainer.h"
 #include "cohort/model/functional.h"
-#include "cohort/model/operation.h"
-#include "cohort/model/program.h"
-#include "cohort/model/strategy.h"
-#include "cohort/model/trainer.h"
+#include "cohort/model/symbols/operation.h"
 #include "cohort/ops/math.h"
 
 namespace cohort {

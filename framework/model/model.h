@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "cohort/model/compile_options.h"
-#include "cohort/model/data_argument.h"
-#include "cohort/model/history.h"
-#include "cohort/model/layer.h"
-#include "cohort/model/run_options.h"
-#include "cohort/model/symbolic_tensor.h"
+#include "cohort/model/fit/data_argument.h"
+#include "cohort/model/fit/fit_options.h"
+#include "cohort/model/fit/history.h"
+#include "cohort/model/layer/layer.h"
+#include "cohort/model/symbols/symbolic_tensor.h"
 
 namespace cohort {
 

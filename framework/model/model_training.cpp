@@ -1,9 +1,9 @@
 #include "cohort/model/compiled.h"
-#include "cohort/model/data_adapter.h"
+#include "cohort/model/fit/data_adapter.h"
+#include "cohort/model/fit/program.h"
+#include "cohort/model/fit/strategy.h"
+#include "cohort/model/fit/trainer.h"
 #include "cohort/model/model.h"
-#include "cohort/model/program.h"
-#include "cohort/model/strategy.h"
-#include "cohort/model/trainer.h"
 #include "cohort/optimizers/loss_scale_optimizer.h"
 #include "cohort/variables/variable_body.h"
 

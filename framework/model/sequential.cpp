@@ -1,8 +1,8 @@
 #include "cohort/model/sequential.h"
 
 #include "cohort/graph/trace.h"
-#include "cohort/model/input_layer.h"
-#include "cohort/model/layer_call_scope.h"
+#include "cohort/model/layer/input_layer.h"
+#include "cohort/model/layer/layer_call_scope.h"
 
 namespace cohort {
 

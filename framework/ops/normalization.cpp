@@ -6,8 +6,8 @@
 #include "cohort/core/op.h"
 #include "cohort/ops/array.h"
 #include "cohort/ops/creation.h"
+#include "cohort/ops/gradient_or_zeros.h"
 #include "cohort/ops/math.h"
-#include "cohort/ops/or_zeros_impl.h"
 #include "cohort/ops/reduce.h"
 
 namespace cohort::ops {

@@ -7,6 +7,7 @@
 #include "cohort/ops/broadcast.h"
 #include "cohort/ops/cast.h"
 #include "cohort/ops/categories.h"
+#include "cohort/ops/conv.h"
 #include "cohort/ops/creation.h"
 #include "cohort/ops/ctc.h"
 #include "cohort/ops/cumulative.h"

@@ -4,8 +4,8 @@
 #include "cohort/core/op.h"
 #include "cohort/ops/array.h"
 #include "cohort/ops/creation.h"
+#include "cohort/ops/gradient_or_zeros.h"
 #include "cohort/ops/joining.h"
-#include "cohort/ops/or_zeros_impl.h"
 #include "cohort/ops/reduce.h"
 #include "cohort/ops/slicing.h"
 

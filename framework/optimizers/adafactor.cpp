@@ -1,7 +1,7 @@
 #include "cohort/optimizers/adafactor.h"
 
+#include "cohort/optimizers/gradient_magnitudes.h"
 #include "cohort/optimizers/single_op_optimizer.h"
-#include "cohort/optimizers/squares.h"
 #include "cohort/variables/shards.h"
 
 namespace cohort::optimizers {

@@ -1,6 +1,6 @@
 #include "cohort/optimizers/adamax.h"
 
-#include "cohort/optimizers/squares.h"
+#include "cohort/optimizers/gradient_magnitudes.h"
 
 namespace cohort::optimizers {
 

@@ -4,8 +4,8 @@
 #include <cctype>
 #include <regex>
 
+#include "cohort/optimizers/gradient_magnitudes.h"
 #include "cohort/optimizers/single_op_optimizer.h"
-#include "cohort/optimizers/squares.h"
 #include "cohort/variables/shards.h"
 
 namespace cohort::optimizers {

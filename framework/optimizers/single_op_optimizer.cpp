@@ -3,7 +3,7 @@
 #include "cohort/core/dispatch.h"
 #include "cohort/ops/cast.h"
 #include "cohort/ops/math.h"
-#include "cohort/optimizers/squares.h"
+#include "cohort/optimizers/gradient_magnitudes.h"
 #include "cohort/variables/shards.h"
 
 namespace cohort {

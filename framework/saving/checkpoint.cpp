@@ -5,9 +5,9 @@
 
 #include "cohort/core/error.h"
 #include "cohort/core/log.h"
-#include "cohort/saving/background_task.h"
-#include "cohort/saving/checkpoint_content_impl.h"
-#include "cohort/saving/checkpoint_files_impl.h"
+#include "cohort/files/background_task.h"
+#include "cohort/saving/checkpoint/checkpoint_content.h"
+#include "cohort/saving/checkpoint/checkpoint_files.h"
 #include "cohort/saving/checkpoint_state.h"
 
 namespace cohort {

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "cohort/data/iterator.h"
+#include "cohort/model/fit/run_control.h"
 #include "cohort/model/model.h"
-#include "cohort/model/run_control.h"
 #include "cohort/variables/variable.h"
 
 namespace cohort {

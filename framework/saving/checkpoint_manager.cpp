@@ -8,7 +8,7 @@
 
 #include "cohort/core/error.h"
 #include "cohort/core/log.h"
-#include "cohort/saving/checkpoint_files_impl.h"
+#include "cohort/saving/checkpoint/checkpoint_files.h"
 
 namespace cohort {
 namespace {

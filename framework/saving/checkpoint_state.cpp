@@ -7,8 +7,8 @@
 
 #include "cohort/core/error.h"
 #include "cohort/core/log.h"
-#include "cohort/saving/atomic_file.h"
-#include "cohort/saving/config_json_impl.h"
+#include "cohort/files/atomic_file.h"
+#include "cohort/saving/json/object_json.h"
 
 namespace cohort {
 namespace {

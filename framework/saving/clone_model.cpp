@@ -3,9 +3,9 @@
 #include <map>
 
 #include "cohort/model/functional.h"
-#include "cohort/model/input_layer.h"
+#include "cohort/model/layer/input_layer.h"
 #include "cohort/model/sequential.h"
-#include "cohort/saving/model_json_impl.h"
+#include "cohort/saving/json/layer_json.h"
 
 namespace cohort {
 namespace {

@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "cohort/core/config.h"
+#include "cohort/config/configurable.h"
 
 namespace cohort {
 

@@ -2,8 +2,8 @@
 
 #include "cohort/core/dtype.h"
 #include "cohort/saving/config_json.h"
-#include "cohort/saving/config_json_impl.h"
-#include "cohort/saving/dot_label_impl.h"
+#include "cohort/saving/dot_label.h"
+#include "cohort/saving/json/object_json.h"
 
 namespace cohort {
 namespace {

@@ -4,13 +4,13 @@
 
 #include "cohort/core/error.h"
 #include "cohort/core/random.h"
-#include "cohort/model/program.h"
+#include "cohort/model/fit/program.h"
 #include "cohort/model/sequential.h"
-#include "cohort/saving/config_json_impl.h"
-#include "cohort/saving/hdf5_file.h"
-#include "cohort/saving/model_json_impl.h"
+#include "cohort/saving/hdf5/hdf5_file.h"
+#include "cohort/saving/json/layer_json.h"
+#include "cohort/saving/json/object_json.h"
 #include "cohort/saving/overwrite.h"
-#include "cohort/saving/weight_plan_impl.h"
+#include "cohort/saving/weight_plan.h"
 #include "cohort/saving/weights_file.h"
 #include "cohort/variables/variable_body.h"
 

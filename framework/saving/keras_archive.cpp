@@ -4,16 +4,16 @@
 #include <sstream>
 
 #include "cohort/core/error.h"
-#include "cohort/model/assets.h"
-#include "cohort/saving/atomic_file.h"
-#include "cohort/saving/config_json_impl.h"
+#include "cohort/files/atomic_file.h"
+#include "cohort/files/stored_zip.h"
+#include "cohort/files/zip_archive.h"
+#include "cohort/model/layer/assets.h"
+#include "cohort/saving/json/object_json.h"
 #include "cohort/saving/keras_version.h"
 #include "cohort/saving/model_json.h"
 #include "cohort/saving/overwrite.h"
-#include "cohort/saving/stored_zip.h"
 #include "cohort/saving/weight_groups.h"
 #include "cohort/saving/weights_file.h"
-#include "cohort/saving/zip_archive.h"
 
 namespace cohort {
 namespace {

@@ -2,7 +2,7 @@
 
 #include "cohort/core/error.h"
 #include "cohort/saving/keras_archive.h"
-#include "cohort/saving/legacy_h5.h"
+#include "cohort/saving/legacy/legacy_h5.h"
 
 namespace cohort {
 

@@ -4,10 +4,10 @@
 
 #include "cohort/core/error.h"
 #include "cohort/model/functional.h"
-#include "cohort/model/input_layer.h"
+#include "cohort/model/layer/input_layer.h"
 #include "cohort/model/sequential.h"
-#include "cohort/saving/compile_json_impl.h"
-#include "cohort/saving/model_json_impl.h"
+#include "cohort/saving/json/compile_json.h"
+#include "cohort/saving/json/layer_json.h"
 
 namespace cohort {
 namespace {

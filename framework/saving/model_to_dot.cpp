@@ -8,7 +8,7 @@
 #include "cohort/core/error.h"
 #include "cohort/model/functional.h"
 #include "cohort/model/sequential.h"
-#include "cohort/saving/dot_label_impl.h"
+#include "cohort/saving/dot_label.h"
 
 namespace cohort {
 namespace {

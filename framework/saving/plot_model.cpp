@@ -13,7 +13,7 @@
 #include <thread>
 
 #include "cohort/core/error.h"
-#include "cohort/saving/atomic_file.h"
+#include "cohort/files/atomic_file.h"
 #include "cohort/saving/model_to_dot.h"
 
 namespace cohort {

@@ -1,5 +1,5 @@
+#include "cohort/saving/weight_plan.h"
 #include "cohort/core/error.h"
-#include "cohort/saving/weight_plan_impl.h"
 
 namespace cohort {
 namespace {

@@ -2,13 +2,13 @@
 
 #include "cohort/core/error.h"
 #include "cohort/core/log.h"
-#include "cohort/model/assets.h"
+#include "cohort/files/atomic_file.h"
+#include "cohort/model/layer/assets.h"
 #include "cohort/optimizers/loss_scale_optimizer.h"
-#include "cohort/saving/atomic_file.h"
-#include "cohort/saving/legacy_h5.h"
+#include "cohort/saving/legacy/legacy_h5.h"
 #include "cohort/saving/overwrite.h"
 #include "cohort/saving/weight_groups.h"
-#include "cohort/saving/weight_plan_impl.h"
+#include "cohort/saving/weight_plan.h"
 
 namespace cohort {
 namespace {

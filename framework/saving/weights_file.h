@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "cohort/files/atomic_file.h"
 #include "cohort/model/model.h"
-#include "cohort/saving/atomic_file.h"
-#include "cohort/saving/hdf5_file.h"
+#include "cohort/saving/hdf5/hdf5_file.h"
 
 namespace cohort {
 

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cohort/core/timeline.h"
-#include "cohort/saving/atomic_file.h"
+#include "cohort/files/atomic_file.h"
 
 namespace cohort::summary {
 namespace {

@@ -1,6 +1,6 @@
 #include <chrono>
 
-#include "cohort/summary/event_impl.h"
+#include "cohort/summary/event.h"
 
 namespace cohort::summary {
 

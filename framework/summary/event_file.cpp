@@ -12,7 +12,7 @@
 
 #include "cohort/core/error.h"
 #include "cohort/core/log.h"
-#include "cohort/summary/record.h"
+#include "cohort/files/record.h"
 
 namespace cohort::summary {
 namespace {

@@ -1,9 +1,9 @@
 #include "cohort/summary/event_writer.h"
 
 #include "cohort/core/error.h"
+#include "cohort/summary/event.h"
 #include "cohort/summary/event.pb.h"
-#include "cohort/summary/event_impl.h"
-#include "cohort/summary/graph_def_impl.h"
+#include "cohort/summary/graph_def.h"
 
 namespace cohort::summary {
 namespace {

@@ -2,8 +2,8 @@
 #include <set>
 #include <sstream>
 
-#include "cohort/summary/event_impl.h"
-#include "cohort/summary/graph_def_impl.h"
+#include "cohort/summary/event.h"
+#include "cohort/summary/graph_def.h"
 
 namespace cohort::summary {
 namespace {

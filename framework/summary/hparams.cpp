@@ -1,5 +1,5 @@
 #include "cohort/core/error.h"
-#include "cohort/summary/event_impl.h"
+#include "cohort/summary/event.h"
 #include "cohort/summary/event_writer.h"
 #include "cohort/summary/hparams.pb.h"
 

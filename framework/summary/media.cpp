@@ -2,10 +2,10 @@
 #include <vector>
 
 #include "cohort/core/error.h"
-#include "cohort/summary/event_impl.h"
+#include "cohort/files/png.h"
+#include "cohort/files/wav.h"
+#include "cohort/summary/event.h"
 #include "cohort/summary/event_writer.h"
-#include "cohort/summary/png.h"
-#include "cohort/summary/wav.h"
 
 namespace cohort::summary {
 namespace {

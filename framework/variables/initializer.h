@@ -3,7 +3,7 @@
 #include <memory>
 #include <string_view>
 
-#include "cohort/core/config.h"
+#include "cohort/config/configurable.h"
 #include "cohort/core/tensor.h"
 
 namespace cohort {

@@ -1,7 +1,7 @@
 #include "cohort/variables/initializer_attributes.h"
 
+#include "cohort/config/rare_fields.h"
 #include "cohort/core/random.h"
-#include "cohort/core/rare_fields.h"
 
 namespace cohort {
 namespace {

@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "cohort/model/layer.h"
+#include "cohort/model/layer/layer.h"
 
 namespace cohort::layers {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "cohort/model/layer.h"
+#include "cohort/model/layer/layer.h"
 
 namespace cohort::layers {
 

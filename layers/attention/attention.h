@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cohort/layers/seeded_layer.h"
-#include "cohort/model/layer.h"
+#include "cohort/model/layer/layer.h"
 
 namespace cohort::layers {
 

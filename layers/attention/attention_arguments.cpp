@@ -1,6 +1,6 @@
 #include "cohort/layers/attention/attention_arguments.h"
 
-#include "cohort/model/layer_call_scope.h"
+#include "cohort/model/layer/layer_call_scope.h"
 
 namespace cohort::layers {
 namespace {

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "cohort/layers/convolutional/window.h"
-#include "cohort/model/activation.h"
-#include "cohort/model/layer.h"
+#include "cohort/model/layer/activation.h"
+#include "cohort/model/layer/layer.h"
 
 namespace cohort::layers {
 

@@ -4,7 +4,7 @@
 #include <cctype>
 
 #include "cohort/layers/layer_checks.h"
-#include "cohort/layers/spatial.h"
+#include "cohort/layers/spatial_axes.h"
 #include "cohort/ops/cast.h"
 #include "cohort/ops/math.h"
 

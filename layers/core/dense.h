@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <string>
 
-#include "cohort/model/activation.h"
-#include "cohort/model/layer.h"
+#include "cohort/model/layer/activation.h"
+#include "cohort/model/layer/layer.h"
 
 namespace cohort::layers {
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "cohort/model/activation.h"
-#include "cohort/model/layer.h"
+#include "cohort/model/layer/activation.h"
+#include "cohort/model/layer/layer.h"
 
 namespace cohort::layers {
 

@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "cohort/layers/name_option.h"
-#include "cohort/model/layer.h"
+#include "cohort/layers/basic_options.h"
+#include "cohort/model/layer/layer.h"
 
 namespace cohort::layers {
 

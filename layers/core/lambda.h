@@ -5,9 +5,9 @@
 #include <type_traits>
 #include <vector>
 
-#include "cohort/layers/name_option.h"
-#include "cohort/model/layer.h"
-#include "cohort/model/tensor_function.h"
+#include "cohort/layers/basic_options.h"
+#include "cohort/model/layer/layer.h"
+#include "cohort/model/layer/tensor_function.h"
 
 namespace cohort::layers {
 

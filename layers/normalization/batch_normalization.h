@@ -3,8 +3,8 @@
 #include <optional>
 #include <string>
 
-#include "cohort/core/rare_fields.h"
-#include "cohort/model/layer.h"
+#include "cohort/config/rare_fields.h"
+#include "cohort/model/layer/layer.h"
 
 namespace cohort::layers {
 

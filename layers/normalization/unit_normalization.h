@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "cohort/model/layer.h"
+#include "cohort/model/layer/layer.h"
 #include "cohort/ops/reduce.h"
 
 namespace cohort::layers {

@@ -1,6 +1,6 @@
 #include "cohort/layers/pooling/adaptive_pooling.h"
 
-#include "cohort/layers/spatial.h"
+#include "cohort/layers/spatial_axes.h"
 #include "cohort/ops/pooling.h"
 
 namespace cohort::layers {

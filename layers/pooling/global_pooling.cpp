@@ -1,6 +1,6 @@
 #include "cohort/layers/pooling/global_pooling.h"
 
-#include "cohort/layers/spatial.h"
+#include "cohort/layers/spatial_axes.h"
 #include "cohort/ops/math.h"
 #include "cohort/ops/reduce.h"
 

@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "cohort/layers/spatial.h"
+#include "cohort/layers/spatial_axes.h"
 
 namespace cohort::layers {
 

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "cohort/layers/convolutional/window.h"
-#include "cohort/model/layer.h"
+#include "cohort/model/layer/layer.h"
 #include "cohort/ops/pooling.h"
 
 namespace cohort::layers {

@@ -1,7 +1,7 @@
 #include "cohort/layers/preprocessing/category_encoding.h"
 
 #include "cohort/layers/layer_checks.h"
-#include "cohort/layers/preprocessing/encode.h"
+#include "cohort/layers/preprocessing/encode_categories.h"
 
 namespace cohort::layers {
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "cohort/model/layer.h"
+#include "cohort/model/layer/layer.h"
 
 namespace cohort::layers {
 

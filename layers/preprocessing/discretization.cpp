@@ -1,7 +1,7 @@
 #include "cohort/layers/preprocessing/discretization.h"
 
 #include "cohort/layers/layer_checks.h"
-#include "cohort/layers/preprocessing/encode.h"
+#include "cohort/layers/preprocessing/encode_categories.h"
 #include "cohort/layers/preprocessing/quantile_summary.h"
 #include "cohort/ops/categories.h"
 

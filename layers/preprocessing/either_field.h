@@ -6,7 +6,7 @@
 #include <variant>
 #include <vector>
 
-#include "cohort/core/config.h"
+#include "cohort/config/configurable.h"
 
 namespace cohort::layers {
 

@@ -2,7 +2,7 @@
 
 #include "cohort/layers/layer_checks.h"
 #include "cohort/layers/preprocessing/either_field.h"
-#include "cohort/layers/preprocessing/encode.h"
+#include "cohort/layers/preprocessing/encode_categories.h"
 #include "cohort/ops/math.h"
 #include "cohort/ops/text.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cohort/layers/spatial.h"
+#include "cohort/layers/spatial_axes.h"
 #include "cohort/ops/array.h"
 #include "cohort/ops/cast.h"
 #include "cohort/ops/random_ops.h"

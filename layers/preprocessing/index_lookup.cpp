@@ -10,7 +10,7 @@
 
 #include "cohort/layers/layer_checks.h"
 #include "cohort/layers/preprocessing/either_field.h"
-#include "cohort/layers/preprocessing/encode.h"
+#include "cohort/layers/preprocessing/encode_categories.h"
 #include "cohort/ops/array.h"
 #include "cohort/ops/cast.h"
 #include "cohort/ops/math.h"

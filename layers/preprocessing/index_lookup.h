@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "cohort/layers/preprocessing/adaptable.h"
-#include "cohort/model/assets.h"
-#include "cohort/model/layer.h"
+#include "cohort/model/layer/assets.h"
+#include "cohort/model/layer/layer.h"
 
 namespace cohort::layers {
 

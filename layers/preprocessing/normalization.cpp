@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "cohort/config/rare_fields.h"
 #include "cohort/core/dispatch.h"
-#include "cohort/core/rare_fields.h"
 #include "cohort/graph/trace.h"
 #include "cohort/layers/layer_checks.h"
 #include "cohort/ops/array.h"

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "cohort/core/nested_numbers.h"
+#include "cohort/config/nested_numbers.h"
 #include "cohort/layers/preprocessing/adaptable.h"
-#include "cohort/model/layer.h"
+#include "cohort/model/layer/layer.h"
 
 namespace cohort::layers {
 

@@ -3,7 +3,7 @@
 #include <numeric>
 
 #include "cohort/layers/layer_checks.h"
-#include "cohort/layers/preprocessing/encode.h"
+#include "cohort/layers/preprocessing/encode_categories.h"
 #include "cohort/ops/array.h"
 #include "cohort/ops/text.h"
 

@@ -8,7 +8,7 @@
 #include "cohort/layers/convolutional/window.h"
 #include "cohort/layers/recurrent/dropout_factors.h"
 #include "cohort/layers/recurrent/rnn_cell.h"
-#include "cohort/model/activation.h"
+#include "cohort/model/layer/activation.h"
 
 namespace cohort::layers {
 

@@ -1,7 +1,7 @@
 #include "cohort/layers/recurrent/rnn_call.h"
 
 #include "cohort/layers/layer_checks.h"
-#include "cohort/model/layer_call_scope.h"
+#include "cohort/model/layer/layer_call_scope.h"
 
 namespace cohort::layers {
 

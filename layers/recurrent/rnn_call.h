@@ -3,7 +3,7 @@
 #include <optional>
 #include <vector>
 
-#include "cohort/model/layer.h"
+#include "cohort/model/layer/layer.h"
 
 // How recurrent layers are called: on tensors and on symbols, with states to start from and states to return.
 namespace cohort::layers {

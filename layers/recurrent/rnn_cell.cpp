@@ -4,7 +4,7 @@
 
 #include "cohort/graph/trace.h"
 #include "cohort/layers/layer_checks.h"
-#include "cohort/model/layer_call_scope.h"
+#include "cohort/model/layer/layer_call_scope.h"
 #include "cohort/ops/array.h"
 #include "cohort/ops/broadcast.h"
 #include "cohort/ops/cast.h"

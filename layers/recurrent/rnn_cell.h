@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cohort/model/layer.h"
+#include "cohort/model/layer/layer.h"
 
 namespace cohort::layers {
 

@@ -2,7 +2,7 @@
 
 #include "cohort/autodiff/control_flow.h"
 #include "cohort/layers/layer_checks.h"
-#include "cohort/model/layer_call_scope.h"
+#include "cohort/model/layer/layer_call_scope.h"
 #include "cohort/ops/array.h"
 #include "cohort/ops/cast.h"
 #include "cohort/ops/creation.h"

@@ -8,7 +8,7 @@
 
 #include "cohort/layers/recurrent/rnn_call.h"
 #include "cohort/layers/recurrent/rnn_cell.h"
-#include "cohort/model/layer.h"
+#include "cohort/model/layer/layer.h"
 
 namespace cohort::layers {
 

@@ -4,7 +4,7 @@
 
 #include "cohort/layers/layer_checks.h"
 #include "cohort/layers/recurrent/rnn_cell.h"
-#include "cohort/model/layer_call_scope.h"
+#include "cohort/model/layer/layer_call_scope.h"
 #include "cohort/ops/array.h"
 #include "cohort/ops/joining.h"
 #include "cohort/ops/slicing.h"

@@ -1,6 +1,6 @@
 #include "cohort/layers/regularization/spatial_dropout.h"
 
-#include "cohort/layers/spatial.h"
+#include "cohort/layers/spatial_axes.h"
 #include "cohort/ops/math.h"
 #include "cohort/ops/random_ops.h"
 

@@ -1,7 +1,7 @@
 #include "cohort/layers/reshaping/cropping.h"
 
-#include "cohort/core/rare_fields.h"
-#include "cohort/layers/spatial.h"
+#include "cohort/config/rare_fields.h"
+#include "cohort/layers/spatial_axes.h"
 #include "cohort/ops/slicing.h"
 
 namespace cohort::layers {

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "cohort/layers/name_option.h"
-#include "cohort/model/layer.h"
+#include "cohort/layers/basic_options.h"
+#include "cohort/model/layer/layer.h"
 
 namespace cohort::layers {
 

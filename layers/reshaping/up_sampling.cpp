@@ -1,6 +1,6 @@
 #include "cohort/layers/reshaping/up_sampling.h"
 
-#include "cohort/layers/spatial.h"
+#include "cohort/layers/spatial_axes.h"
 #include "cohort/ops/image.h"
 #include "cohort/ops/joining.h"
 

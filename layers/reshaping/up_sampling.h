@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <string>
 
+#include "cohort/layers/basic_options.h"
 #include "cohort/layers/convolutional/window.h"
-#include "cohort/layers/name_option.h"
-#include "cohort/model/layer.h"
+#include "cohort/model/layer/layer.h"
 
 namespace cohort::layers {
 

@@ -3,7 +3,7 @@
 #include <filesystem>
 
 #include "cohort/core/error.h"
-#include "cohort/saving/hdf5_file.h"
+#include "cohort/saving/hdf5/hdf5_file.h"
 
 namespace cohort::programs {
 

@@ -7,7 +7,7 @@
 
 #include "cohort/data/element.h"
 #include "cohort/model/model.h"
-#include "cohort/saving/hdf5_file.h"
+#include "cohort/saving/hdf5/hdf5_file.h"
 
 namespace cohort::programs {
 

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "cohort/core/error.h"
-#include "cohort/saving/atomic_file.h"
-#include "cohort/saving/hdf5_file.h"
+#include "cohort/files/atomic_file.h"
+#include "cohort/saving/hdf5/hdf5_file.h"
 #include "cohort/saving/keras_archive.h"
 #include "programs/cohort/model_file.h"
 #include "programs/cohort/model_inputs.h"

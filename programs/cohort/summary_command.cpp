@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "cohort/saving/hdf5_file.h"
+#include "cohort/saving/hdf5/hdf5_file.h"
 #include "cohort/saving/keras_archive.h"
 #include "programs/cohort/model_file.h"
 #include "programs/cohort/weights_listing.h"

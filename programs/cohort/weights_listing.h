@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "cohort/saving/hdf5_file.h"
+#include "cohort/saving/hdf5/hdf5_file.h"
 
 namespace cohort::programs {
 

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "cohort/saving/atomic_file.h"
+#include "cohort/files/atomic_file.h"
 #include "cohort/saving/checkpoint_state.h"
 #include "tests/callbacks/small_run.h"
 #include "tests/support/error_of.h"

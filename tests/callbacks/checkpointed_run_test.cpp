@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "cohort/model/run_control.h"
+#include "cohort/model/fit/run_control.h"
 #include "cohort/saving/checkpoint_manager.h"
 #include "tests/callbacks/small_run.h"
 #include "tests/support/paths.h"

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "cohort/layers/core/dense.h"
-#include "cohort/model/callback.h"
+#include "cohort/model/fit/callback.h"
 #include "cohort/model/sequential.h"
 #include "cohort/optimizers/sgd.h"
 

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "cohort/data/iterator_state.h"
-#include "cohort/saving/atomic_file.h"
+#include "cohort/files/atomic_file.h"
 #include "tests/callbacks/small_run.h"
 #include "tests/support/paths.h"
 

@@ -1,4 +1,4 @@
-#include "cohort/core/config.h"
+#include "cohort/config/configurable.h"
 
 #include <gtest/gtest.h>
 

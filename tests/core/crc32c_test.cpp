@@ -1,4 +1,4 @@
-#include "cohort/core/crc32c.h"
+#include "cohort/files/crc32c.h"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
-#include "cohort/core/registry.h"
+#include "cohort/config/registry.h"
 
 #include <gtest/gtest.h>
 
-#include "cohort/core/ref.h"
+#include "cohort/config/ref.h"
 
 namespace cohort {
 namespace {

@@ -2,10 +2,10 @@
 
 #include "cohort/datasets/datasets.h"
 #include "cohort/distribute/local_cluster.h"
-#include "cohort/distribute/partitioners.h"
 #include "cohort/distribute/strategies/parameter_server_strategy.h"
+#include "cohort/distribute/strategies/partitioners.h"
 #include "cohort/layers/core/dense.h"
-#include "cohort/model/run_control.h"
+#include "cohort/model/fit/run_control.h"
 #include "cohort/model/sequential.h"
 #include "cohort/optimizers/adam.h"
 #include "cohort/saving/checkpoint_manager.h"

@@ -12,8 +12,8 @@
 #include <type_traits>
 
 #include "cohort/datasets/sources/tensor_slices.h"
-#include "cohort/distribute/coordinator/cluster_coordinator.h"
-#include "cohort/distribute/coordinator/per_worker_impl.h"
+#include "cohort/distribute/cluster_coordinator.h"
+#include "cohort/distribute/coordinator/per_worker_dataset.h"
 #include "tests/distribute/fake_link.h"
 
 namespace cohort::distribute::test {

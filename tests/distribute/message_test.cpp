@@ -5,10 +5,10 @@
 #include <cstring>
 #include <random>
 
-#include "cohort/core/crc32c.h"
 #include "cohort/distribute/rpc/grpc_settings.h"
 #include "cohort/distribute/rpc/message_reader.h"
 #include "cohort/distribute/rpc/message_writer.h"
+#include "cohort/files/crc32c.h"
 #include "tests/distribute/test_services.h"
 
 namespace cohort::distribute::rpc {

@@ -3,9 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cohort/distribute/worker/flags.h"
-#include "cohort/distribute/worker/messages.pb.h"
-#include "cohort/graph/graph_proto_impl.h"
+#include "cohort/distribute/protocol/message_flags.h"
+#include "cohort/distribute/protocol/messages.pb.h"
+#include "cohort/graph/graph_proto.h"
 #include "cohort/variables/initial_value.h"
 #include "tests/support/error_of.h"
 

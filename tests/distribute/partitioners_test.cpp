@@ -1,4 +1,4 @@
-#include "cohort/distribute/partitioners.h"
+#include "cohort/distribute/strategies/partitioners.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

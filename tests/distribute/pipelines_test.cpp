@@ -6,7 +6,7 @@
 #include <random>
 
 #include "cohort/datasets/sources/range.h"
-#include "cohort/distribute/worker/messages.pb.h"
+#include "cohort/distribute/protocol/messages.pb.h"
 #include "tests/support/error_of.h"
 
 namespace cohort::distribute {

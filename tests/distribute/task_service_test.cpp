@@ -6,8 +6,8 @@
 #include <random>
 
 #include "cohort/cohort.h"
-#include "cohort/distribute/rpc/handling.h"
-#include "cohort/distribute/worker/messages.pb.h"
+#include "cohort/distribute/protocol/messages.pb.h"
+#include "cohort/distribute/rpc/request_handling.h"
 #include "tests/distribute/watched_cluster.h"
 #include "tests/support/error_of.h"
 

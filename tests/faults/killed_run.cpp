@@ -10,7 +10,7 @@
 #include "cohort/datasets/datasets.h"
 #include "cohort/layers/layers.h"
 #include "cohort/losses/losses.h"
-#include "cohort/model/run_control.h"
+#include "cohort/model/fit/run_control.h"
 #include "cohort/model/sequential.h"
 #include "cohort/optimizers/optimizers.h"
 #include "cohort/saving/checkpoint.h"

@@ -1,8 +1,8 @@
 #include <cstdio>
 #include <string>
 
-#include "cohort/core/crc32c.h"
-#include "cohort/saving/checkpoint_index_impl.h"
+#include "cohort/files/crc32c.h"
+#include "cohort/saving/checkpoint/checkpoint_index.h"
 #include "tests/fuzz/fuzz_target.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t count) {

@@ -2,8 +2,8 @@
 #include <cstring>
 #include <string>
 
-#include "cohort/core/crc32c.h"
 #include "cohort/distribute/rpc/message_reader.h"
+#include "cohort/files/crc32c.h"
 #include "tests/fuzz/fuzz_target.h"
 
 namespace {

@@ -6,6 +6,9 @@
 
 #include "cohort/datasets/datasets.h"
 #include "cohort/distribute/rpc/wire.h"
+#include "cohort/files/atomic_file.h"
+#include "cohort/files/record.h"
+#include "cohort/files/zip_archive.h"
 #include "cohort/graph/trace.h"
 #include "cohort/layers/convolutional/conv2d.h"
 #include "cohort/layers/core/dense.h"
@@ -16,11 +19,8 @@
 #include "cohort/ops/math.h"
 #include "cohort/ops/matmul.h"
 #include "cohort/optimizers/adam.h"
-#include "cohort/saving/atomic_file.h"
-#include "cohort/saving/checkpoint_index_impl.h"
+#include "cohort/saving/checkpoint/checkpoint_index.h"
 #include "cohort/saving/model_json.h"
-#include "cohort/saving/zip_archive.h"
-#include "cohort/summary/record.h"
 
 namespace cohort::fuzz {
 namespace {
@@ -96,7 +96,7 @@ std::string index_text() {
 
 std::string records() {
   std::string file;
-  for (const char* bytes : {"", "one", "a longer record"}) summary::append_record(file, bytes);
+  for (const char* bytes : {"", "one", "a longer record"}) append_record(file, bytes);
   return file;
 }
 

@@ -1,6 +1,6 @@
 #include <string>
 
-#include "cohort/saving/zip_archive.h"
+#include "cohort/files/zip_archive.h"
 #include "tests/fuzz/fuzz_target.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t count) {

@@ -8,8 +8,8 @@
 
 #include "cohort/core/tensor.h"
 #include "cohort/data/element.h"
-#include "cohort/saving/config_json_impl.h"
-#include "cohort/saving/hdf5_file.h"
+#include "cohort/saving/hdf5/hdf5_file.h"
+#include "cohort/saving/json/object_json.h"
 
 namespace cohort::golden {
 

@@ -1,5 +1,5 @@
 #include "cohort/autodiff/tape.h"
-#include "cohort/model/activation.h"
+#include "cohort/model/layer/activation.h"
 #include "tests/golden/checks.h"
 
 namespace cohort::golden {

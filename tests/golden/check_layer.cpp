@@ -1,9 +1,9 @@
 #include "cohort/autodiff/tape.h"
 #include "cohort/core/masks.h"
 #include "cohort/layers/preprocessing/adaptable.h"
-#include "cohort/model/layer.h"
+#include "cohort/model/layer/layer.h"
 #include "cohort/model/model.h"
-#include "cohort/saving/model_json_impl.h"
+#include "cohort/saving/json/layer_json.h"
 #include "tests/golden/checks.h"
 
 namespace cohort::golden {

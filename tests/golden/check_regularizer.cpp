@@ -1,5 +1,5 @@
 #include "cohort/autodiff/tape.h"
-#include "cohort/model/regularizer.h"
+#include "cohort/model/layer/regularizer.h"
 #include "cohort/variables/constraint.h"
 #include "tests/golden/checks.h"
 

@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "cohort/saving/compile_json_impl.h"
+#include "cohort/saving/json/compile_json.h"
+#include "cohort/saving/json/layer_json.h"
 #include "cohort/saving/load_model.h"
 #include "cohort/saving/model_json.h"
-#include "cohort/saving/model_json_impl.h"
 #include "tests/golden/checks.h"
 #include "tests/golden/scratch_folder.h"
 

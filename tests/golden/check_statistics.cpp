@@ -1,7 +1,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "cohort/model/layer.h"
+#include "cohort/model/layer/layer.h"
 #include "tests/golden/checks.h"
 
 namespace cohort::golden {

@@ -3,10 +3,10 @@
 #include <filesystem>
 
 #include "cohort/callbacks/tensorboard.h"
+#include "cohort/files/atomic_file.h"
 #include "cohort/model/model.h"
-#include "cohort/saving/atomic_file.h"
-#include "cohort/saving/compile_json_impl.h"
-#include "cohort/saving/model_json_impl.h"
+#include "cohort/saving/json/compile_json.h"
+#include "cohort/saving/json/layer_json.h"
 #include "tests/golden/checks.h"
 #include "tests/golden/event_log.h"
 #include "tests/golden/scratch_folder.h"

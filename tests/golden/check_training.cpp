@@ -1,8 +1,8 @@
 #include "cohort/autodiff/tape.h"
 #include "cohort/callbacks/lambda_callback.h"
 #include "cohort/model/model.h"
-#include "cohort/saving/compile_json_impl.h"
-#include "cohort/saving/model_json_impl.h"
+#include "cohort/saving/json/compile_json.h"
+#include "cohort/saving/json/layer_json.h"
 #include "tests/golden/checks.h"
 
 namespace cohort::golden {

@@ -2,9 +2,9 @@
 
 #include "cohort/losses/loss.h"
 #include "cohort/metrics/metric.h"
-#include "cohort/model/activation.h"
-#include "cohort/model/layer.h"
-#include "cohort/model/regularizer.h"
+#include "cohort/model/layer/activation.h"
+#include "cohort/model/layer/layer.h"
+#include "cohort/model/layer/regularizer.h"
 #include "cohort/optimizers/optimizer.h"
 #include "cohort/variables/constraint.h"
 #include "cohort/variables/initializer.h"

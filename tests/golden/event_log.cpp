@@ -7,9 +7,9 @@
 #include <filesystem>
 
 #include "cohort/core/error.h"
-#include "cohort/saving/atomic_file.h"
+#include "cohort/files/atomic_file.h"
+#include "cohort/files/record.h"
 #include "cohort/summary/event.pb.h"
-#include "cohort/summary/record.h"
 
 namespace cohort::golden {
 namespace {
@@ -75,7 +75,7 @@ void read_logged_events(const std::string& file, LoggedRun& run) {
   const std::string bytes = read_file(file);
   std::size_t position = 0;
   std::string_view record;
-  while (summary::next_record(bytes, position, record)) {
+  while (next_record(bytes, position, record)) {
     Event event;
     if (!event.ParseFromArray(record.data(), static_cast<int>(record.size()))) {
       throw Error(ErrorCode::DataLoss, "event file", "every record must be an event", {{"file", file}});

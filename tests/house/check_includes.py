@@ -1,17 +1,18 @@
-"""Checks who includes whom: the edges between rooms, and the few files that may include gRPC, CUDA and HDF5.
+"""Checks who includes whom: the edges between rooms, the boundary between public and private headers, include cycles,
+and the few files that may include gRPC, CUDA and HDF5.
 
 Usage: check_includes.py ROOT
 """
 
-import os
 import re
 import sys
 
+from public_headers import UMBRELLA, file_of, includes_of, public_headers
 from sources import cpp_files
 
 # Inside framework/, a room includes its own tier and those to the left of it.
 TIERS = [
-    ["core"],
+    ["config", "files", "core"],
     ["ops", "kernels", "cuda"],
     ["graph"],
     ["autodiff", "variables"],
@@ -21,11 +22,14 @@ TIERS = [
     ["saving", "summary"],
 ]
 TIER_OF = {room: tier for tier, rooms in enumerate(TIERS) for room in rooms}
+# Inside distribute/ likewise; rooms of one floor do not meet. What is on top, in no room, may include them all.
+FLOORS = [["cluster"], ["protocol"], ["rpc"], ["worker", "coordinator", "collective"], ["strategies"]]
+FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 # These implement framework's interfaces and never meet one another.
 SIBLINGS = ["layers", "datasets", "callbacks", "distribute"]
-# The user's one include: the only file of framework/ that sees everything.
-UMBRELLA = "framework/cohort.h"
 LIBRARY = ["framework"] + SIBLINGS
+# Users of the library inside the tree; tests include all.
+PROGRAMS = ["programs", "examples", "benchmarks"]
 
 # Third-party headers: what their includes look like, and which library files may have them.
 CONFINED = {
@@ -33,33 +37,78 @@ CONFINED = {
     "CUDA": (r"(cuda|cudnn|cublas|curand|cusparse|cusolver|cufft|nvrtc|nvml|nccl|cooperative_groups)\w*\.h$"
              r"|(cuda|cub|thrust|cooperative_groups|nvtx3)/|cudnn_frontend",
              r"framework/kernels/cuda/|framework/cuda/|distribute/collective/nccl/"),
-    "HDF5": (r"(hdf5|hdf5_hl|H5\w*)\.h$|hdf5/|cohort/saving/hdf5_\w+_impl\.h$", r"framework/saving/hdf5_"),
+    "HDF5": (r"(hdf5|hdf5_hl|H5\w*)\.h$|hdf5/", r"framework/saving/hdf5/"),
+    "Eigen": (r"(unsupported/)?Eigen/", r"framework/kernels/cpu/"),
 }
-# Headers are public unless they lie in these folders or are called x_impl.h; public ones keep third-party headers out of users' builds.
-PRIVATE_HEADERS = r"framework/kernels/|framework/cuda/|distribute/rpc/|distribute/collective/nccl/|.*_impl\.h$"
-NEVER_PUBLIC = r"Eigen/|unsupported/Eigen/|google/protobuf/|.*\.pb\.h$|nlohmann/|spdlog/|CLI/|cblas\.h$|hdf5|H5\w*\.h$|grpc|.*_impl\.h$"
+# What no public header includes, so that users' builds do without these libraries.
+NEVER_PUBLIC = r"google/protobuf/|.*\.pb\.h$|nlohmann/|spdlog/|CLI/|cblas\.h$|" + "|".join(
+    pattern for pattern, _ in CONFINED.values())
+# Rooms of the engine: cohort.h reaches none of their headers.
+ENGINE = r"framework/(kernels|cuda|files|saving/(json|hdf5|legacy|checkpoint)|graph/passes)/|distribute/(rpc|protocol|worker|collective)/"
 
-INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]')
+# A header that is not public is its room's own. Who else may include it:
+PRIVATE_EDGES = [
+    # Bytes on disk and on the wire.
+    ("saving|summary|callbacks|distribute|programs", r"framework/files/"),
+    ("programs|datasets", r"framework/saving/hdf5/hdf5_file\.h"),
+    ("data|distribute", r"framework/graph/graph_proto\.h"),
+    # Kernels, what they share with the definitions of their ops, and the memory they work in.
+    ("kernels", r"framework/ops/(conv_window|pool_windows|slice_range)\.h"),
+    ("ops|graph", r"framework/kernels/(functors|fusion)\.h"),
+    ("kernels|datasets", r"framework/core/scratch\.h"),
+    ("graph", r"framework/core/update_claims\.h"),
+    ("layers", r"framework/ops/conv_window\.h"),
+    ("variables", r"framework/ops/slice_range\.h"),
+    ("losses|metrics|model|layers", r"framework/ops/epsilon\.h"),
+    ("metrics", r"framework/losses/axes_field\.h"),
+    # Graphs that are rewritten, cut and sent.
+    ("autodiff", r"framework/graph/(specialize|passes/rewrite)\.h"),
+    ("distribute", r"framework/graph/(partition|hoist_iterators)\.h"),
+    # Variables as those see them that update, save or send them.
+    ("optimizers|model|saving|callbacks|distribute", r"framework/variables/(variable_body|shards)\.h"),
+    ("model|saving", r"framework/variables/autocast\.h"),
+    ("layers", r"framework/variables/initializer_attributes\.h"),
+    # Layer calls and models as their files describe them.
+    ("model", r"framework/autodiff/remat\.h|framework/losses/logits\.h"),
+    ("layers", r"framework/model/layer/layer_call_scope\.h"),
+    ("saving", r"framework/model/(functional|layer/layer_arguments)\.h"),
+    # Programs that look inside.
+    ("programs", r"framework/model/text_table\.h|distribute/cluster/(roles|tf_config)\.h"),
+    ("benchmarks", r"distribute/rpc/"),
+]
 
 
 def room_of_file(path):
-    """framework/core/x.h is in core, layers/core/x.h in layers, everything outside the library in None."""
+    """framework/core/x.h is in core, layers/core/x.h in layers, programs/cohort/x.h in programs; None for tests."""
     parts = path.split("/")
-    if parts[0] not in LIBRARY:
+    if parts[0] == "framework":
+        return parts[1] if len(parts) > 2 else "framework"
+    return parts[0] if parts[0] in SIBLINGS + PROGRAMS else None
+
+
+def floor_problem(path, included):
+    """Says what is wrong with an include inside distribute/, or returns None."""
+    here, there = path.split("/")[1], included.split("/")[2]
+    if there.endswith(".h"):
+        return None if here.endswith((".h", ".cpp")) else "what is on top of distribute is for users, not for its rooms"
+    if here.endswith((".h", ".cpp")) or here == there:
         return None
-    return parts[1] if parts[0] == "framework" and len(parts) > 2 else parts[0]
+    for room in (here, there):
+        if room not in FLOOR_OF:
+            return f"the room distribute/{room} has no floor"
+    if FLOOR_OF[there] >= FLOOR_OF[here]:
+        return f"distribute/{here} is not above distribute/{there}"
+    return None
 
 
 def violation(path, included):
-    """Says what is wrong with `path` including `included`, or returns None."""
+    """Says what is wrong with `path` including `included` by the order of rooms, or returns None."""
     room = room_of_file(path)
-    if room is None or path == UMBRELLA:
+    if room is None or room in PROGRAMS or path == UMBRELLA:
         return None
     for name, (pattern, allowed) in CONFINED.items():
         if re.match(pattern, included) and not re.match(allowed, path):
             return f"only {allowed.replace('|', ', ')} may include {name}"
-    if path.endswith(".h") and re.match(NEVER_PUBLIC, included) and not re.match(PRIVATE_HEADERS, path):
-        return "a public header includes no third-party header and no private one"
     if re.match(r"(\.\./|\./|framework/|tests/|" + "|".join(f"{sibling}/" for sibling in SIBLINGS) + ")", included):
         return 'files of the project are included as "cohort/<room>/<file>.h"'
     if not included.startswith("cohort/"):
@@ -73,26 +122,62 @@ def violation(path, included):
     if room in SIBLINGS:
         if target in SIBLINGS and target != room:
             return f"{room} and {target} are siblings and never meet"
-    elif target in SIBLINGS:
+        return floor_problem(path, included) if room == target == "distribute" else None
+    if target in SIBLINGS:
         return f"framework never includes {target}"
-    elif room not in TIER_OF or target not in TIER_OF:
+    if room not in TIER_OF or target not in TIER_OF:
         return f"the room {room if room not in TIER_OF else target} has no place in the order of framework's rooms"
-    elif TIER_OF[target] > TIER_OF[room]:
+    if TIER_OF[target] > TIER_OF[room]:
         return f"{room} stands left of {target}"
     return None
 
 
+def boundary_problem(path, included, target, public):
+    """Says what is wrong with an include by the boundary between public and private headers, or returns None."""
+    if path in public:
+        if re.match(NEVER_PUBLIC, included):
+            return "a public header includes no third-party header"
+        if target and re.match(ENGINE, target):
+            return "cohort.h reaches this public header, and through it the engine's"
+    room = room_of_file(path)
+    if not target or target in public or room is None or room_of_file(target) == room:
+        return None
+    if any(re.fullmatch(rooms, room) and re.match(headers, target) for rooms, headers in PRIVATE_EDGES):
+        return None
+    return f"a private header of {room_of_file(target)}: use what is public, or add the edge to PRIVATE_EDGES"
+
+
+def cycles(graph):
+    """One line per cycle among headers."""
+    found, done, path = [], set(), []
+
+    def visit(header):
+        if header in path:
+            found.append("include cycle: " + " -> ".join(path[path.index(header):] + [header]))
+        elif header not in done:
+            path.append(header)
+            for included in graph.get(header, []):
+                visit(included)
+            done.add(path.pop())
+
+    for header in sorted(graph):
+        visit(header)
+    return found
+
+
 def check(root):
     """Returns one line per wrong include in the tree under root."""
-    problems = []
+    problems, graph = [], {}
+    public = public_headers(root)
     for path in cpp_files(root):
-        with open(os.path.join(root, path), encoding="utf-8") as source:
-            for number, line in enumerate(source, 1):
-                match = INCLUDE.match(line)
-                problem = match and violation(path, match.group(1))
-                if problem:
-                    problems.append(f"{path}:{number}: {line.strip()}: {problem}")
-    return problems
+        for number, line, included in includes_of(root, path):
+            target = file_of(root, included)
+            if target and path.endswith(".h"):
+                graph.setdefault(path, []).append(target)
+            problem = violation(path, included) or boundary_problem(path, included, target, public)
+            if problem:
+                problems.append(f"{path}:{number}: {line.strip()}: {problem}")
+    return problems + cycles(graph)
 
 
 if __name__ == "__main__":

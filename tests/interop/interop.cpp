@@ -10,10 +10,10 @@
 #include "cohort/layers/layers.h"
 #include "cohort/losses/losses.h"
 #include "cohort/model/sequential.h"
-#include "cohort/model/symbolic_ops.h"
+#include "cohort/model/symbols/symbolic_ops.h"
 #include "cohort/optimizers/optimizers.h"
 #include "cohort/saving/exported_graph.h"
-#include "cohort/saving/hdf5_file.h"
+#include "cohort/saving/hdf5/hdf5_file.h"
 #include "cohort/saving/keras_archive.h"
 #include "cohort/summary/event_writer.h"
 

@@ -11,7 +11,7 @@
 #include "cohort/layers/core/embedding.h"
 #include "cohort/layers/merging/add.h"
 #include "cohort/layers/pooling/global_pooling.h"
-#include "cohort/model/local_runner.h"
+#include "cohort/model/fit/local_runner.h"
 #include "cohort/model/model.h"
 #include "cohort/optimizers/optimizers.h"
 #include "tests/support/allocations.h"

@@ -12,7 +12,7 @@
 #include "cohort/layers/pooling/max_pooling.h"
 #include "cohort/layers/reshaping/flatten.h"
 #include "cohort/layers/reshaping/reshape.h"
-#include "cohort/model/local_runner.h"
+#include "cohort/model/fit/local_runner.h"
 #include "cohort/model/sequential.h"
 #include "cohort/optimizers/optimizers.h"
 #include "tests/support/allocations.h"

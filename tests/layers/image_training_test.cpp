@@ -18,7 +18,7 @@
 #include "cohort/layers/regularization/gaussian_noise.h"
 #include "cohort/layers/regularization/spatial_dropout.h"
 #include "cohort/layers/reshaping/up_sampling.h"
-#include "cohort/model/local_runner.h"
+#include "cohort/model/fit/local_runner.h"
 #include "cohort/model/sequential.h"
 #include "cohort/optimizers/optimizers.h"
 #include "tests/support/allocations.h"

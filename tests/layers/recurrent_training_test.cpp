@@ -9,7 +9,7 @@
 #include "cohort/layers/recurrent/lstm.h"
 #include "cohort/layers/recurrent/rnn.h"
 #include "cohort/layers/recurrent/simple_rnn.h"
-#include "cohort/model/local_runner.h"
+#include "cohort/model/fit/local_runner.h"
 #include "cohort/model/model.h"
 #include "cohort/model/sequential.h"
 #include "cohort/optimizers/optimizers.h"

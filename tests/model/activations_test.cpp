@@ -4,7 +4,7 @@
 
 #include <map>
 
-#include "cohort/model/activation.h"
+#include "cohort/model/layer/activation.h"
 #include "cohort/model/regularizers.h"
 #include "tests/support/op_check.h"
 

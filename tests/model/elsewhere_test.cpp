@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "cohort/core/random.h"
-#include "cohort/model/strategy.h"
+#include "cohort/model/fit/strategy.h"
 #include "cohort/optimizers/optimizers.h"
 #include "cohort/variables/variable_body.h"
 #include "tests/model/small_models.h"

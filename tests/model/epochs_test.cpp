@@ -4,7 +4,7 @@
 #include "cohort/core/random.h"
 #include "cohort/datasets/datasets.h"
 #include "cohort/layers/layers.h"
-#include "cohort/model/local_runner.h"
+#include "cohort/model/fit/local_runner.h"
 #include "cohort/optimizers/optimizers.h"
 #include "tests/model/small_models.h"
 

@@ -1,4 +1,4 @@
-#include "cohort/model/interrupt.h"
+#include "cohort/model/fit/interrupt.h"
 
 #include <gtest/gtest.h>
 

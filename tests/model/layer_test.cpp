@@ -1,10 +1,10 @@
-#include "cohort/model/layer.h"
+#include "cohort/model/layer/layer.h"
 
 #include <gtest/gtest.h>
 
 #include <thread>
 
-#include "cohort/model/input_layer.h"
+#include "cohort/model/layer/input_layer.h"
 #include "cohort/model/regularizers.h"
 #include "cohort/ops/reduce.h"
 #include "cohort/optimizers/optimizers.h"

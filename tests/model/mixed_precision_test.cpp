@@ -2,9 +2,9 @@
 
 #include "cohort/layers/core/dense.h"
 #include "cohort/layers/core/identity.h"
-#include "cohort/model/dtype_policy.h"
 #include "cohort/model/functional.h"
-#include "cohort/model/symbolic_ops.h"
+#include "cohort/model/layer/dtype_policy.h"
+#include "cohort/model/symbols/symbolic_ops.h"
 #include "cohort/saving/config_json.h"
 #include "cohort/saving/model_json.h"
 #include "tests/model/small_models.h"

@@ -4,7 +4,7 @@
 
 #include "cohort/layers/layers.h"
 #include "cohort/losses/losses.h"
-#include "cohort/model/program.h"
+#include "cohort/model/fit/program.h"
 #include "cohort/model/sequential.h"
 #include "cohort/optimizers/optimizers.h"
 

@@ -1,4 +1,4 @@
-#include "cohort/model/position.h"
+#include "cohort/model/fit/position.h"
 
 #include <gtest/gtest.h>
 

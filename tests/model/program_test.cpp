@@ -1,4 +1,4 @@
-#include "cohort/model/program.h"
+#include "cohort/model/fit/program.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "cohort/model/progress.h"
+#include "cohort/model/fit/progress.h"
 
 #include <gtest/gtest.h>
 

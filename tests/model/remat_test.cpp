@@ -1,8 +1,8 @@
-#include "cohort/model/remat.h"
+#include "cohort/model/layer/remat_scope.h"
 
 #include <gtest/gtest.h>
 
-#include "cohort/model/program.h"
+#include "cohort/model/fit/program.h"
 #include "cohort/ops/random_ops.h"
 #include "cohort/ops/reduce.h"
 #include "tests/model/small_models.h"

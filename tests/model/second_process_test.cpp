@@ -7,10 +7,10 @@
 
 #include "cohort/layers/layers.h"
 #include "cohort/losses/losses.h"
-#include "cohort/model/program.h"
+#include "cohort/model/fit/program.h"
 #include "cohort/model/sequential.h"
 #include "cohort/optimizers/optimizers.h"
-#include "cohort/saving/hdf5_file.h"
+#include "cohort/saving/hdf5/hdf5_file.h"
 #include "tests/support/paths.h"
 
 namespace cohort {

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "cohort/metrics/metrics.h"
-#include "cohort/model/local_runner.h"
+#include "cohort/model/fit/local_runner.h"
 #include "cohort/optimizers/optimizers.h"
 #include "tests/model/small_models.h"
 #include "tests/support/allocations.h"

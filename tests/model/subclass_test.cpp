@@ -2,7 +2,7 @@
 
 #include "cohort/layers/core/dense.h"
 #include "cohort/model/functional.h"
-#include "cohort/model/input_layer.h"
+#include "cohort/model/layer/input_layer.h"
 #include "cohort/optimizers/optimizers.h"
 #include "tests/model/small_models.h"
 

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "cohort/model/input_layer.h"
+#include "cohort/model/layer/input_layer.h"
 #include "cohort/optimizers/optimizers.h"
 #include "tests/model/small_models.h"
 

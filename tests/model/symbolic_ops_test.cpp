@@ -1,4 +1,4 @@
-#include "cohort/model/symbolic_ops.h"
+#include "cohort/model/symbols/symbolic_ops.h"
 
 #include <gtest/gtest.h>
 

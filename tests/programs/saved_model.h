@@ -7,7 +7,7 @@
 #include "cohort/model/model.h"
 #include "cohort/model/sequential.h"
 #include "cohort/optimizers/adam.h"
-#include "cohort/saving/hdf5_file.h"
+#include "cohort/saving/hdf5/hdf5_file.h"
 
 namespace cohort::test {
 

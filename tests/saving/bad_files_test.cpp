@@ -10,14 +10,14 @@
 #include <functional>
 
 #include "cohort/core/error.h"
+#include "cohort/files/atomic_file.h"
+#include "cohort/files/zip_archive.h"
 #include "cohort/layers/core/dense.h"
-#include "cohort/model/input_layer.h"
+#include "cohort/model/layer/input_layer.h"
 #include "cohort/model/sequential.h"
-#include "cohort/saving/atomic_file.h"
-#include "cohort/saving/hdf5_file.h"
+#include "cohort/saving/hdf5/hdf5_file.h"
 #include "cohort/saving/keras_archive.h"
 #include "cohort/saving/model_json.h"
-#include "cohort/saving/zip_archive.h"
 #include "tests/support/error_of.h"
 #include "tests/support/paths.h"
 

@@ -6,8 +6,8 @@
 #include <fstream>
 #include <functional>
 
-#include "cohort/core/crc32c.h"
-#include "cohort/saving/atomic_file.h"
+#include "cohort/files/atomic_file.h"
+#include "cohort/files/crc32c.h"
 #include "cohort/saving/checkpoint_manager.h"
 #include "tests/support/error_of.h"
 #include "tests/support/hindered_writes.h"

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <thread>
 
-#include "cohort/saving/atomic_file.h"
+#include "cohort/files/atomic_file.h"
 #include "tests/support/error_of.h"
 #include "tests/support/paths.h"
 

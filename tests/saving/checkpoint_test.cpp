@@ -6,8 +6,8 @@
 #include <filesystem>
 
 #include "cohort/datasets/datasets.h"
+#include "cohort/files/atomic_file.h"
 #include "cohort/optimizers/sgd.h"
-#include "cohort/saving/atomic_file.h"
 #include "cohort/saving/checkpoint_state.h"
 #include "cohort/variables/shards.h"
 #include "tests/saving/checkpoint_run.h"

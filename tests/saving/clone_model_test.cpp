@@ -7,7 +7,7 @@
 #include "cohort/layers/regularization/dropout.h"
 #include "cohort/model/functional.h"
 #include "cohort/model/sequential.h"
-#include "cohort/model/symbolic_ops.h"
+#include "cohort/model/symbols/symbolic_ops.h"
 #include "cohort/saving/model_json.h"
 
 namespace cohort {

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "cohort/core/error.h"
-#include "cohort/saving/config_json_impl.h"
+#include "cohort/saving/json/object_json.h"
 
 namespace cohort {
 namespace {

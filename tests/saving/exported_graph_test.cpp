@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "cohort/core/random.h"
+#include "cohort/files/atomic_file.h"
 #include "cohort/layers/core/dense.h"
 #include "cohort/layers/core/embedding.h"
 #include "cohort/layers/merging/concatenate.h"
@@ -11,10 +12,9 @@
 #include "cohort/layers/preprocessing/string_lookup.h"
 #include "cohort/layers/recurrent/lstm.h"
 #include "cohort/layers/regularization/dropout.h"
-#include "cohort/model/input_layer.h"
+#include "cohort/model/layer/input_layer.h"
 #include "cohort/model/sequential.h"
-#include "cohort/saving/atomic_file.h"
-#include "cohort/saving/hdf5_file.h"
+#include "cohort/saving/hdf5/hdf5_file.h"
 #include "tests/support/error_of.h"
 #include "tests/support/paths.h"
 

@@ -1,4 +1,4 @@
-#include "cohort/saving/hdf5_file.h"
+#include "cohort/saving/hdf5/hdf5_file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

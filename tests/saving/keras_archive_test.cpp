@@ -7,13 +7,13 @@
 
 #include "cohort/core/error.h"
 #include "cohort/core/random.h"
+#include "cohort/files/atomic_file.h"
+#include "cohort/files/zip_archive.h"
 #include "cohort/layers/layers.h"
 #include "cohort/model/sequential.h"
 #include "cohort/optimizers/optimizers.h"
-#include "cohort/saving/atomic_file.h"
-#include "cohort/saving/hdf5_file.h"
+#include "cohort/saving/hdf5/hdf5_file.h"
 #include "cohort/saving/model_json.h"
-#include "cohort/saving/zip_archive.h"
 #include "tests/support/elsewhere.h"
 #include "tests/support/paths.h"
 

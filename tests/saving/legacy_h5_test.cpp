@@ -1,4 +1,4 @@
-#include "cohort/saving/legacy_h5.h"
+#include "cohort/saving/legacy/legacy_h5.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,12 +13,12 @@
 #include "cohort/layers/recurrent/bidirectional.h"
 #include "cohort/layers/recurrent/lstm.h"
 #include "cohort/losses/losses.h"
-#include "cohort/model/input_layer.h"
+#include "cohort/model/layer/input_layer.h"
 #include "cohort/model/sequential.h"
 #include "cohort/optimizers/optimizers.h"
-#include "cohort/saving/hdf5_file.h"
+#include "cohort/saving/hdf5/hdf5_file.h"
 #include "cohort/saving/keras_archive.h"
-#include "cohort/saving/legacy_weights_impl.h"
+#include "cohort/saving/legacy/legacy_weights.h"
 #include "cohort/saving/model_json.h"
 #include "tests/support/error_of.h"
 #include "tests/support/paths.h"

@@ -3,7 +3,7 @@
 #include "cohort/core/random.h"
 #include "cohort/layers/core/dense.h"
 #include "cohort/layers/recurrent/lstm.h"
-#include "cohort/model/input_layer.h"
+#include "cohort/model/layer/input_layer.h"
 #include "cohort/model/sequential.h"
 #include "cohort/saving/model_json.h"
 

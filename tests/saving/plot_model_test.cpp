@@ -6,10 +6,10 @@
 #include <cstdlib>
 
 #include "cohort/core/error.h"
+#include "cohort/files/atomic_file.h"
 #include "cohort/layers/core/dense.h"
 #include "cohort/layers/merging/concatenate.h"
 #include "cohort/model/sequential.h"
-#include "cohort/saving/atomic_file.h"
 #include "cohort/saving/model_to_dot.h"
 #include "tests/support/error_of.h"
 #include "tests/support/paths.h"

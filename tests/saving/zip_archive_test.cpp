@@ -1,11 +1,11 @@
-#include "cohort/saving/zip_archive.h"
+#include "cohort/files/zip_archive.h"
 
 #include <gtest/gtest.h>
 
 #include <filesystem>
 
 #include "cohort/core/error.h"
-#include "cohort/saving/atomic_file.h"
+#include "cohort/files/atomic_file.h"
 #include "tests/support/paths.h"
 
 namespace cohort {

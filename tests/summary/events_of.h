@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "cohort/files/record.h"
 #include "cohort/summary/event.pb.h"
-#include "cohort/summary/record.h"
 
 namespace cohort::summary {
 

@@ -5,7 +5,7 @@
 #include "cohort/graph/trace.h"
 #include "cohort/ops/math.h"
 #include "cohort/summary/event_writer.h"
-#include "cohort/summary/graph_def_impl.h"
+#include "cohort/summary/graph_def.h"
 #include "tests/summary/events_of.h"
 #include "tests/support/paths.h"
 

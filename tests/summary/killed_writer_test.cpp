@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "cohort/saving/atomic_file.h"
+#include "cohort/files/atomic_file.h"
 #include "cohort/summary/event_writer.h"
 #include "tests/summary/events_of.h"
 #include "tests/support/paths.h"

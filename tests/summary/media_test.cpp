@@ -5,9 +5,9 @@
 #include <cmath>
 #include <limits>
 
+#include "cohort/files/png.h"
+#include "cohort/files/wav.h"
 #include "cohort/summary/event_writer.h"
-#include "cohort/summary/png.h"
-#include "cohort/summary/wav.h"
 #include "tests/summary/events_of.h"
 #include "tests/support/error_of.h"
 #include "tests/support/paths.h"

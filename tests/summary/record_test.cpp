@@ -1,9 +1,9 @@
-#include "cohort/summary/record.h"
+#include "cohort/files/record.h"
 
 #include <gtest/gtest.h>
 
-#include "cohort/core/crc32c.h"
 #include "cohort/core/error.h"
+#include "cohort/files/crc32c.h"
 
 namespace cohort::summary {
 namespace {

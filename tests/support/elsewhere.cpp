@@ -2,7 +2,7 @@
 
 #include "cohort/graph/executable.h"
 #include "cohort/graph/graph.h"
-#include "cohort/model/local_runner.h"
+#include "cohort/model/fit/local_runner.h"
 #include "cohort/variables/shards.h"
 
 namespace cohort::test {

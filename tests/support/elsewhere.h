@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "cohort/core/dispatch.h"
-#include "cohort/model/strategy.h"
+#include "cohort/model/fit/strategy.h"
 #include "cohort/variables/variable_body.h"
 #include "cohort/variables/variable_creator.h"
 

@@ -1,7 +1,7 @@
 #include "cohort/core/scratch.h"
 #include "cohort/core/thread_pool.h"
+#include "cohort/kernels/cpu/conv_panel_tiles.h"
 #include "cohort/kernels/cpu/conv_panels.h"
-#include "cohort/kernels/cpu/conv_panels_impl.h"
 
 namespace cohort {
 namespace {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cohort/model/regularizer.h"
+#include "cohort/model/layer/regularizer.h"
 
 namespace cohort::regularizers {
 

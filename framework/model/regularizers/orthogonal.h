@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "cohort/model/regularizer.h"
+#include "cohort/model/layer/regularizer.h"
 
 namespace cohort::regularizers {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "cohort/core/rare_fields.h"
+#include "cohort/config/rare_fields.h"
 #include "cohort/variables/initializers/host_values.h"
 
 namespace cohort::initializers {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cohort/core/nested_numbers.h"
+#include "cohort/config/nested_numbers.h"
 #include "cohort/variables/initializer.h"
 
 namespace cohort::initializers {

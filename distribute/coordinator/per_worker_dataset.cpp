@@ -1,0 +1,60 @@
+#include "cohort/distribute/coordinator/per_worker_dataset.h"
+#include "cohort/core/error.h"
+
+namespace cohort::distribute {
+namespace {
+
+constexpr const char* kCreatePerWorkerDataset = "create_per_worker_dataset";
+
+Dataset make_pipeline(const DatasetCreator& creator, const InputContext& context, const std::string& worker) {
+  try {
+    return creator(context);
+  } catch (const Error& error) {
+    throw Error(error.code(),
+                std::string(kCreatePerWorkerDataset) + ": the dataset of " + worker + ": " + error.what());
+  } catch (const std::exception& error) {
+    throw Error(ErrorCode::Internal,
+                std::string(kCreatePerWorkerDataset) + ": the dataset of " + worker + ": " + error.what());
+  }
+}
+
+}  // namespace
+
+PerWorkerValues PerWorkerDataset::iterator() const {
+  if (!body_) throw failed_precondition("PerWorkerDataset.iterator", "a dataset of a coordinator is expected");
+  auto values = std::make_shared<PerWorkerValues::Body>();
+  values->dataset = body_;
+  return PerWorkerValues(std::move(values));
+}
+
+const ElementSpec& PerWorkerDataset::element_spec() const {
+  if (!body_) throw failed_precondition("PerWorkerDataset.element_spec", "a dataset of a coordinator is expected");
+  return body_->pipelines.front().element_spec();
+}
+
+std::vector<Dataset> make_pipelines(const DatasetCreator& creator, const std::vector<std::string>& workers,
+                                    std::int64_t num_replicas_in_sync) {
+  std::vector<Dataset> pipelines;
+  for (std::size_t i = 0; i < workers.size(); ++i) {
+    const InputContext context{.num_input_pipelines = static_cast<std::int64_t>(workers.size()),
+                               .input_pipeline_id = static_cast<std::int64_t>(i),
+                               .num_replicas_in_sync = num_replicas_in_sync};
+    pipelines.push_back(make_pipeline(creator, context, workers[i]));
+    const std::string first = to_string(pipelines.front().element_spec());
+    const std::string spec = to_string(pipelines.back().element_spec());
+    if (spec != first) {
+      throw invalid_argument(kCreatePerWorkerDataset, "every worker's dataset must have the same kind of elements",
+                             {{workers.front(), first}, {workers[i], spec}},
+                             "Let only the contents depend on the InputContext.");
+    }
+  }
+  return pipelines;
+}
+
+std::vector<std::int64_t> cardinalities(const std::vector<Dataset>& pipelines) {
+  std::vector<std::int64_t> result;
+  for (const Dataset& pipeline : pipelines) result.push_back(pipeline.cardinality());
+  return result;
+}
+
+}  // namespace cohort::distribute

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cohort/data/dataset_creator.h"
+#include "cohort/distribute/coordinator/remote_value.h"
+
+namespace cohort::distribute {
+
+// A dataset's pipelines, and its number in the coordinator's book.
+class PerWorkerDataset::Body {
+ public:
+  int number = 0;
+  std::vector<Dataset> pipelines;  // at least one; all of the same element_spec
+};
+
+// The iterator of a dataset: which dataset.
+class PerWorkerValues::Body {
+ public:
+  std::shared_ptr<const PerWorkerDataset::Body> dataset;
+};
+
+// One pipeline for each worker, made here by calling the function with its context. Throws, naming the worker, when the
+// function throws, gives nothing, or elements unlike the first worker's.
+std::vector<Dataset> make_pipelines(const DatasetCreator& creator, const std::vector<std::string>& workers,
+                                    std::int64_t num_replicas_in_sync = 1);
+// For PipelineBook::add.
+std::vector<std::int64_t> cardinalities(const std::vector<Dataset>& pipelines);
+
+}  // namespace cohort::distribute

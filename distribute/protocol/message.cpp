@@ -1,0 +1,40 @@
+#include "cohort/distribute/protocol/message.h"
+
+#include <random>
+
+namespace cohort::distribute::rpc {
+
+const char* to_string(Method method) {
+  switch (method) {
+    case Method::Hello:
+      return "Hello";
+    case Method::Echo:
+      return "Echo";
+    case Method::CreateVariable:
+      return "CreateVariable";
+    case Method::RegisterServer:
+      return "RegisterServer";
+    case Method::RegisterWorker:
+      return "RegisterWorker";
+    case Method::CreatePipeline:
+      return "CreatePipeline";
+    case Method::RunGraph:
+      return "RunGraph";
+    case Method::Exchange:
+      return "Exchange";
+    case Method::RunClosure:
+      return "RunClosure";
+    case Method::Cancel:
+      return "Cancel";
+    case Method::EndJob:
+      return "EndJob";
+  }
+  return "an unknown method";
+}
+
+std::uint64_t new_identity() {
+  std::random_device entropy;
+  return (std::uint64_t{entropy()} << 32 | entropy()) | 1;
+}
+
+}  // namespace cohort::distribute::rpc

@@ -1,0 +1,53 @@
+#include "cohort/distribute/rpc/request_handling.h"
+
+#include <new>
+
+namespace cohort::distribute::rpc {
+namespace {
+
+std::uint32_t fail(Message& reply, ErrorCode code, const char* text) {
+  reply.meta = text;
+  reply.parts.clear();
+  return 1 + static_cast<std::uint32_t>(code);
+}
+
+}  // namespace
+
+std::uint32_t handle_request(Service& service, const Message& request, Message& reply) {
+  reply.head = Head{};
+  reply.meta.clear();
+  reply.parts.clear();
+  std::uint32_t status = 0;
+  try {
+    service.handle(request, reply);
+  } catch (const Error& error) {
+    status = fail(reply, error.code(), error.what());
+  } catch (const std::bad_alloc&) {
+    status = fail(reply, ErrorCode::ResourceExhausted, "out of memory");
+  } catch (const std::exception& error) {
+    status = fail(reply, ErrorCode::Internal, error.what());
+  } catch (...) {
+    status = fail(reply, ErrorCode::Internal, "an exception of an unknown type");
+  }
+  reply.head.method = request.head.method;
+  reply.head.sequence = request.head.sequence;
+  return status;
+}
+
+bool is_quick(const Message& request) {
+  constexpr std::size_t kFewBytes = std::size_t{64} << 10;
+  // An exchange without parts is a pull, whose answer may be large.
+  const bool push = request.head.method == Method::Exchange && !request.parts.empty();
+  if (!push && request.head.method != Method::Echo) return false;
+  std::size_t bytes = request.meta.size();
+  for (const Tensor& part : request.parts) bytes += part.defined() ? part.bytes() : 0;
+  return bytes <= kFewBytes;
+}
+
+void throw_remote_error(const Peer& peer, std::uint32_t status, const std::string& text) {
+  const auto last = static_cast<std::uint32_t>(ErrorCode::Internal);
+  const ErrorCode code = status - 1 <= last ? static_cast<ErrorCode>(status - 1) : ErrorCode::Internal;
+  throw Error(code, peer.task + ": " + text);
+}
+
+}  // namespace cohort::distribute::rpc

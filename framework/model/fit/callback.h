@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "cohort/config/ref.h"
+#include "cohort/model/fit/logs.h"
+
+namespace cohort {
+
+class Model;
+class RunControl;
+
+// How often a callback wants the batch hooks. A hook comes once for each execution (of steps_per_execution batches).
+enum class BatchHooks {
+  None,
+  Bare,     // each time, with logs that may be empty: nothing waits for the figures
+  Sampled,  // now and then, at most some twenty times a second
+  Every,
+};
+
+// What a run was started with.
+struct CallbackParams {
+  int verbose = 0;
+  std::int64_t epochs = 1;
+  std::optional<std::int64_t> steps = std::nullopt;  // batches in an epoch, where known
+};
+
+// Watches and steers fit, evaluate and predict. A user derives and overrides hooks; all run on the thread that called
+// fit, with the model's weights at rest except in batch hooks. Logs may be added to: later callbacks see what
+// earlier ones wrote.
+class Callback {
+ public:
+  virtual ~Callback() = default;
+
+  virtual void on_train_begin() {}
+  virtual void on_train_end(Logs&) {}
+  virtual void on_epoch_begin(std::int64_t /*epoch*/) {}
+  virtual void on_epoch_end(std::int64_t /*epoch*/, Logs&) {}
+  virtual void on_train_batch_begin(std::int64_t /*batch*/) {}
+  virtual void on_train_batch_end(std::int64_t /*batch*/, Logs&) {}
+
+  virtual void on_test_begin() {}
+  virtual void on_test_end(Logs&) {}
+  virtual void on_test_batch_begin(std::int64_t /*batch*/) {}
+  virtual void on_test_batch_end(std::int64_t /*batch*/, Logs&) {}
+
+  virtual void on_predict_begin() {}
+  virtual void on_predict_end(Logs&) {}
+  virtual void on_predict_batch_begin(std::int64_t /*batch*/) {}
+  virtual void on_predict_batch_end(std::int64_t /*batch*/, Logs&) {}
+
+  // Asked once when a run begins.
+  virtual BatchHooks batch_hooks() const { return BatchHooks::Every; }
+
+  // Whether on_train_begin needs the weights, the optimizer's state and the metrics to exist. Asked once, before it.
+  virtual bool needs_built_model() const { return false; }
+
+  // What it has gathered since on_train_begin and a run that goes on in another process needs back: bytes that
+  // restore_state() understands, which comes after on_train_begin. Empty: nothing.
+  virtual std::string save_state() const { return {}; }
+  virtual void restore_state(std::string_view /*state*/) {}
+
+  virtual void set_params(const CallbackParams& params) { params_ = params; }
+  virtual void set_model(Model& model) { model_ = &model; }
+  Model& model() const { return *model_; }
+  const CallbackParams& params() const { return params_; }
+  // The fit under way; nullptr when it is over.
+  virtual void set_run(RunControl* run) { run_ = run; }
+  // Throws outside fit.
+  RunControl& run() const;
+
+ private:
+  Model* model_ = nullptr;
+  CallbackParams params_;
+  RunControl* run_ = nullptr;
+};
+
+}  // namespace cohort

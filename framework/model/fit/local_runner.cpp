@@ -1,0 +1,180 @@
+#include "cohort/model/fit/local_runner.h"
+
+#include <utility>
+
+#include "cohort/core/timeline.h"
+#include "cohort/model/model.h"
+
+namespace cohort {
+
+LocalRunner::LocalRunner(std::shared_ptr<Program> program, const RunnerData& data, const RunnerOptions& options)
+    : program_(std::move(program)),
+      dataset_(data.creator ? (*data.creator)(InputContext{}) : data.dataset),
+      options_(options),
+      device_(&default_device()) {
+  random_.seed = options_.seed();
+}
+
+std::optional<std::int64_t> LocalRunner::steps() const {
+  const std::int64_t cardinality = dataset_.cardinality();
+  if (options_.steps_per_epoch) return options_.steps_per_epoch;
+  if (cardinality < 0) return std::nullopt;
+  return cardinality;
+}
+
+void LocalRunner::build() {
+  if (program_->eager()) {
+    build_eagerly();
+  } else {
+    program_->step(dataset_.element_spec());
+  }
+}
+
+// Without a trace it takes a batch to make the weights. A test step changes nothing but metrics.
+void LocalRunner::build_eagerly() {
+  if (!walker_) walker_ = dataset_.walk();
+  const std::string state = walker_->save();
+  const bool found = walker_->next(batch_);
+  Model& model = program_->model();
+  if (found) {
+    for (Tensor& leaf : batch_) leaf = leaf.to(*device_);
+    model.test_program()->run_eagerly(dataset_.element_spec().with_leaves(batch_), random_);
+    model.reset_metrics();
+    const Variables variables = model.trainable_variables();
+    if (!model.optimizer()->built() && !variables.empty()) model.optimizer()->build(variables);
+  }
+  walker_->restore(state);
+}
+
+// An epoch of a given length begins where the last one stopped.
+bool LocalRunner::carries_on() const { return options_.steps_per_epoch && program_->kind() == Program::Kind::Train; }
+
+void LocalRunner::begin_epoch(std::int64_t epoch) {
+  random_.epoch = static_cast<std::uint64_t>(epoch);
+  examples_ = 0;
+  waiting_ = {};
+  if (std::exchange(resumes_, false)) return;
+  if (!walker_) {
+    walker_ = dataset_.walk();
+  } else if (!goes_on_ && !fresh_) {
+    rewind();
+  }
+  goes_on_ = carries_on();
+  next_step_ = 0;
+  if (program_->kind() != Program::Kind::Predict) program_->reset_metrics();
+}
+
+void LocalRunner::rewind() {
+  walker_->rewind();
+  fresh_ = true;
+}
+
+bool LocalRunner::next_batch(bool first_of_epoch) {
+  const TimelineSpan span("data", "data wait", next_step_);
+  bool found = walker_->next(batch_);
+  if (!found && first_of_epoch && !fresh_) {  // the epoch before took the very last batch
+    rewind();
+    found = walker_->next(batch_);
+  }
+  if (found) fresh_ = false;
+  return found;
+}
+
+bool LocalRunner::measured_next_batch(bool first_of_epoch) {
+  const auto begin = std::chrono::steady_clock::now();
+  const bool found = next_batch(first_of_epoch);
+  waiting_ += std::chrono::steady_clock::now() - begin;
+  if (found && !batch_.empty() && batch_[0].rank() > 0) examples_ += batch_[0].shape()[0];
+  return found;
+}
+
+EpochWork LocalRunner::work() const {
+  if (!measures_) return {};
+  return {.examples = examples_, .seconds_waiting_for_data = std::chrono::duration<double>(waiting_).count()};
+}
+
+Execution LocalRunner::run(std::int64_t first_step, std::int64_t steps) {
+  Execution execution{.runner = this, .ticket = first_step};
+  next_step_ = first_step;
+  while (execution.steps < steps) {
+    const TimelineSpan span("step", "step", next_step_);
+    const bool first = next_step_ == 0;
+    if (!(measures_ ? measured_next_batch(first) : next_batch(first))) {
+      execution.data_ended = true;
+      rewind();  // what comes next begins anew
+      break;
+    }
+    random_.step = static_cast<std::uint64_t>(next_step_);
+    run_batch(execution);
+    ++execution.steps;
+    ++next_step_;
+  }
+  return execution;
+}
+
+void LocalRunner::run_batch(Execution& execution) {
+  const TimelineSpan span("compute", "compute", next_step_);
+  if (program_->eager()) {
+    for (Tensor& leaf : batch_) leaf = leaf.to(*device_);
+    Element result = program_->run_eagerly(dataset_.element_spec().with_leaves(batch_), random_);
+    if (program_->kind() == Program::Kind::Predict) execution.outputs.push_back(std::move(result));
+    return;
+  }
+  if (!step_) {
+    step_ = &program_->step(dataset_.element_spec());
+    inputs_.assign(batch_.size(), Tensor());
+    inputs_.insert(inputs_.end(), step_->traced.captures.begin(), step_->traced.captures.end());
+    outputs_.resize(step_->traced.graph->outputs.size());
+  }
+  for (std::size_t i = 0; i < batch_.size(); ++i) inputs_[i].renew_from(batch_[i], *device_);
+  step_->executables->run(inputs_, outputs_, random_, *device_);
+  // A batch that has one owner is written over by the next.
+  for (std::size_t i = 0; i < batch_.size(); ++i) {
+    if (inputs_[i].same_as(batch_[i])) inputs_[i] = Tensor();
+  }
+  if (program_->kind() == Program::Kind::Predict) execution.outputs.push_back(step_->outputs.with_leaves(outputs_));
+}
+
+Logs LocalRunner::end_epoch() {
+  synchronize();
+  Logs logs;
+  if (program_->kind() != Program::Kind::Predict) program_->read_results(logs);
+  return logs;
+}
+
+void LocalRunner::read_logs(std::int64_t, Logs& logs) {
+  if (program_->kind() == Program::Kind::Predict) {
+    logs.clear();
+  } else {
+    program_->read_results(logs);
+  }
+}
+
+Position LocalRunner::position() const {
+  Position position{
+      .epoch = static_cast<std::int64_t>(random_.epoch), .step = next_step_, .random = random_, .fit = options_.fit};
+  if (walker_) {
+    StateWriter writer(position.data);
+    writer.number(fresh_);
+    walker_->save_to(writer);
+  }
+  return position;
+}
+
+void LocalRunner::restore(const Position& position) {
+  if (!walker_) walker_ = dataset_.walk();
+  if (!position.data.empty()) {
+    StateReader reader(position.data);
+    fresh_ = reader.number() != 0;
+    walker_->restore_from(reader);
+    reader.finish();
+  }
+  goes_on_ = carries_on();
+  resumes_ = position.mid_epoch();
+  random_ = position.random;
+  options_.fit = position.fit;
+  if (program_->kind() == Program::Kind::Train) program_->model().note_fit(position.fit);
+  next_step_ = position.step;
+}
+
+}  // namespace cohort

@@ -1,0 +1,87 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "cohort/model/fit/callback_list.h"
+#include "cohort/model/fit/interrupt.h"
+#include "cohort/model/fit/program.h"
+#include "cohort/model/fit/run_control.h"
+#include "cohort/model/fit/strategy.h"
+#include "cohort/model/model.h"
+
+namespace cohort::trainer {
+
+// How one pass over the data ended.
+struct Pass {
+  std::int64_t steps = 0;
+  bool stopped = false;      // stop_training
+  bool interrupted = false;  // Ctrl-C
+};
+
+// The executions of an epoch, one after the other, on the runner of the model's strategy.
+class StepLoop {
+ public:
+  StepLoop(Model& model, std::shared_ptr<Program> program, const RunnerData& data, std::optional<std::int64_t> steps,
+           const char* who, std::uint64_t fit = 0);
+
+  StepRunner& runner() { return *runner_; }
+  void begin_epoch(std::int64_t epoch);
+  // Does what is left of the epoch.
+  Pass run(CallbackList::Phase phase, CallbackList& callbacks, const InterruptScope* interrupt,
+           std::vector<Element>* outputs = nullptr);
+  // Everything that belongs to the epoch is done: from now on position() is before the next one.
+  void finish_epoch() { progress_ = {.epoch = progress_.epoch + 1}; }
+
+  Position position();
+  void restore(const Position& position);
+  // Of the latest run().
+  EpochWork work() const;
+
+ private:
+  Execution run_execution(CallbackList::Phase phase, std::int64_t steps);
+
+  struct Progress {
+    std::int64_t epoch = 0;
+    std::int64_t steps = 0;
+    bool ended = false;
+  };
+
+  Model& model_;
+  std::int64_t steps_per_execution_;
+  const char* who_;
+  std::optional<std::int64_t> asked_;
+  std::unique_ptr<StepRunner> runner_;
+  Progress progress_;
+  std::int64_t steps_done_ = 0;  // in the latest run()
+  bool resumes_ = false;         // the next epoch to begin is one that was under way
+};
+
+// A fit's training loop and its callbacks, as a callback may use them.
+class FitControl : public RunControl {
+ public:
+  FitControl(StepLoop& loop, Model& model, CallbackList& callbacks)
+      : loop_(loop), model_(model), callbacks_(callbacks) {}
+  void synchronize() override { loop_.runner().synchronize(); }
+  Position position() override;
+  void restore(const Position& position) override;
+  void measure_work() override { loop_.runner().measure_work(); }
+  EpochWork work() const override { return loop_.work(); }
+  bool interrupted() const override { return interrupted_; }
+
+  // All callbacks know that training begins: those of a run that goes on get back what they had. Returns where it goes
+  // on from, if a callback wants that. Too late to restore from now on.
+  const std::optional<Position>& begin();
+  void set_interrupted() { interrupted_ = true; }
+
+ private:
+  StepLoop& loop_;
+  Model& model_;
+  CallbackList& callbacks_;
+  std::optional<Position> restored_;
+  bool begun_ = false, interrupted_ = false;
+};
+
+}  // namespace cohort::trainer

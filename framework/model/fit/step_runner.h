@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cohort/data/element.h"
+#include "cohort/model/fit/epoch_work.h"
+#include "cohort/model/fit/logs.h"
+#include "cohort/model/fit/position.h"
+
+namespace cohort {
+
+class StepRunner;
+
+// What one run() did, or has begun to do.
+struct Execution {
+  std::int64_t steps = 0;   // batches taken
+  bool data_ended = false;  // the data gave out before `steps` were asked for
+  // Outputs of each step, in order; of a predict program only.
+  std::vector<Element> outputs = {};
+  // The running figures after this execution; waits for it.
+  void read_logs(Logs& logs) const;
+
+  StepRunner* runner = nullptr;
+  std::int64_t ticket = 0;
+};
+
+struct RunnerOptions {
+  // Batches of an epoch; none: until the data ends. With a number, the next epoch of a train program goes on where the
+  // last one stopped; the others start over.
+  std::optional<std::int64_t> steps_per_epoch = std::nullopt;
+  std::int64_t steps_per_execution = 1;
+  // Which of the model's fits this is, counted from 0: each draws its own random numbers.
+  std::uint64_t fit = 0;
+  // The first fit draws from the global seed itself, later ones each from one of their own.
+  std::uint64_t seed() const { return fit == 0 ? global_seed() : hash_combine(global_seed(), fit); }
+};
+
+// Runs a program over data. The trainer is its only caller, from one thread.
+class StepRunner {
+ public:
+  virtual ~StepRunner() = default;
+  // Makes the weights, optimizer state and metrics that the first step would make; only called when they are needed
+  // before it. What it traces is what the steps run.
+  virtual void build() {}
+  // Zeroes the metrics and stands before the epoch's first batch; after restore() into the middle of this epoch both
+  // stay as they are.
+  virtual void begin_epoch(std::int64_t epoch) = 0;
+  // Runs up to `steps` batches; may return before the work is done.
+  virtual Execution run(std::int64_t first_step, std::int64_t steps) = 0;
+  // Waits; the metrics are whole.
+  virtual Logs end_epoch() = 0;
+  // A quiet point: nothing is running when it returns. Before a callback reads or writes weights.
+  virtual void synchronize() {}
+  // Drops what has not started and awaits what has.
+  virtual void cancel() {}
+  // At a quiet point. The trainer, which counts them, fills in epoch and step.
+  virtual Position position() const = 0;
+  // Before the first begin_epoch, which is that of position.epoch.
+  virtual void restore(const Position& position) = 0;
+  // Batches of an epoch, where known.
+  virtual std::optional<std::int64_t> steps() const = 0;
+  virtual void read_logs(std::int64_t ticket, Logs& logs) = 0;
+  // From now on work() says what it can; the trainer, which counts them, fills in the steps.
+  virtual void measure_work() {}
+  virtual EpochWork work() const { return {}; }
+};
+
+inline void Execution::read_logs(Logs& logs) const { runner->read_logs(ticket, logs); }
+
+}  // namespace cohort

@@ -1,0 +1,32 @@
+#include "cohort/model/fit/strategy.h"
+
+#include <utility>
+
+#include "cohort/model/fit/local_runner.h"
+
+namespace cohort {
+namespace {
+
+class LocalStrategy : public Strategy {
+ public:
+  std::unique_ptr<StepRunner> make_runner(std::shared_ptr<Program> program, const RunnerData& data,
+                                          const RunnerOptions& options) override {
+    return std::make_unique<LocalRunner>(std::move(program), data, options);
+  }
+};
+
+thread_local std::shared_ptr<Strategy> innermost;
+
+}  // namespace
+
+StrategyScope::StrategyScope(std::shared_ptr<Strategy> strategy)
+    : before_(std::exchange(innermost, std::move(strategy))),
+      variables_(innermost ? innermost->variable_creator() : nullptr) {}
+StrategyScope::~StrategyScope() { innermost = std::move(before_); }
+
+std::shared_ptr<Strategy> current_strategy() {
+  static const std::shared_ptr<Strategy> local = std::make_shared<LocalStrategy>();
+  return innermost ? innermost : local;
+}
+
+}  // namespace cohort

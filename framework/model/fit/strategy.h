@@ -1,0 +1,48 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "cohort/data/dataset.h"
+#include "cohort/data/dataset_creator.h"
+#include "cohort/model/fit/step_runner.h"
+#include "cohort/variables/variable_creator.h"
+
+namespace cohort {
+
+class Program;
+class Strategy;
+
+// The data of a run: a dataset of batches, or a function that makes one for each pipeline.
+struct RunnerData {
+  Dataset dataset = {};
+  std::optional<DatasetCreator> creator = std::nullopt;
+};
+
+// Makes models and variables belong to a strategy while it lives. Thread-local, nested.
+class StrategyScope {
+ public:
+  explicit StrategyScope(std::shared_ptr<Strategy> strategy);
+  ~StrategyScope();
+  StrategyScope(const StrategyScope&) = delete;
+
+ private:
+  std::shared_ptr<Strategy> before_;
+  VariableCreatorScope variables_;
+};
+
+// Where and how a model's steps run: here, on several devices, on a cluster. A model keeps the one it was made under.
+class Strategy {
+ public:
+  virtual ~Strategy() = default;
+  virtual std::unique_ptr<StepRunner> make_runner(std::shared_ptr<Program> program, const RunnerData& data,
+                                                  const RunnerOptions& options) = 0;
+  virtual int num_replicas_in_sync() const { return 1; }
+  // Decides where variables made in its scope live; nullptr: here.
+  virtual VariableCreator* variable_creator() { return nullptr; }
+};
+
+// The strategy of the innermost scope; outside every scope the local one.
+std::shared_ptr<Strategy> current_strategy();
+
+}  // namespace cohort

@@ -1,0 +1,179 @@
+#include "cohort/model/fit/trainer.h"
+
+#include <algorithm>
+
+#include "cohort/model/fit/data_adapter.h"
+#include "cohort/model/fit/progress.h"
+#include "cohort/model/fit/step_loop.h"
+#include "cohort/ops/joining.h"
+
+namespace cohort::trainer {
+namespace {
+
+using Phase = CallbackList::Phase;
+
+// Adds the display, which comes after the user's callbacks unless it is one of them.
+std::vector<Ref<Callback>> with_progress(std::vector<Ref<Callback>> callbacks, int verbose) {
+  const bool given = std::any_of(callbacks.begin(), callbacks.end(),
+                                 [](const Ref<Callback>& each) { return each && each.as<ProgressBar>(); });
+  if (verbose != 0 && !given) callbacks.push_back(Ref<Callback>(std::make_shared<ProgressBar>()));
+  return callbacks;
+}
+
+int checked_verbosity(const std::optional<int>& verbose, const char* who) {
+  if (!verbose) return default_verbosity();
+  if (*verbose < 0 || *verbose > 2) throw invalid_argument(who, "verbose must be 0, 1 or 2", {{"verbose", *verbose}});
+  return *verbose;
+}
+
+// None when Ctrl-C ended it early.
+std::optional<Logs> test_pass(StepLoop& loop, CallbackList& callbacks, const InterruptScope* interrupt = nullptr) {
+  loop.begin_epoch(0);
+  callbacks.test_begin();
+  const Pass pass = loop.run(Phase::Test, callbacks, interrupt);
+  if (pass.interrupted) {
+    loop.runner().cancel();
+    return std::nullopt;
+  }
+  Logs logs = loop.runner().end_epoch();
+  callbacks.set_steps(pass.steps);
+  callbacks.test_end(logs);
+  return logs;
+}
+
+void check(const FitOptions& options) {
+  constexpr const char* kWho = "Model.fit";
+  if (options.epochs < 0) throw invalid_argument(kWho, "epochs must not be negative", {{"epochs", options.epochs}});
+  if (options.initial_epoch < 0) {
+    throw invalid_argument(kWho, "initial_epoch must not be negative", {{"initial_epoch", options.initial_epoch}});
+  }
+  options.validation_freq.check();
+}
+
+}  // namespace
+
+History fit(Model& model, DataArgument data, const FitOptions& options) {
+  constexpr const char* kWho = "Model.fit";
+  check(options);
+  const int verbose = checked_verbosity(options.verbose, kWho);
+  DataArgument validation = options.validation_data;
+  if (options.validation_split != 0.0 && validation.empty()) {
+    std::tie(data, validation) = split_for_validation(data, options.validation_split);
+  }
+  const RunnerData train_data = adapt_data(data, {.who = kWho,
+                                                  .batch_size = options.batch_size,
+                                                  .shuffle = options.shuffle,
+                                                  .class_weight = options.class_weight});
+  StepLoop training(model, model.train_program(), train_data, options.steps_per_epoch, kWho, model.begin_fit());
+  std::unique_ptr<StepLoop> testing;
+
+  History history;
+  std::vector<Ref<Callback>> all = options.callbacks;
+  all.push_back(Ref<Callback>(std::make_shared<HistoryRecorder>(history)));
+  CallbackList callbacks(with_progress(std::move(all), verbose), model,
+                         {.verbose = verbose, .epochs = options.epochs, .steps = training.runner().steps()});
+  FitControl control(training, model, callbacks);
+  callbacks.set_run(control);
+
+  model.stop_training = false;
+  InterruptScope interrupt;
+  if (callbacks.needs_built_model()) training.runner().build();
+  callbacks.train_begin();
+  const std::optional<Position>& restored = control.begin();
+  const std::int64_t first_epoch = restored ? restored->epoch : options.initial_epoch;
+  const std::int64_t end = restored && restored->stopped ? first_epoch : options.epochs;
+  Logs logs;
+  bool interrupted = false;
+  for (std::int64_t epoch = first_epoch; epoch < end && !interrupted; ++epoch) {
+    training.begin_epoch(epoch);
+    callbacks.epoch_begin(epoch);
+    const Pass pass = training.run(Phase::Train, callbacks, &interrupt);
+    if (pass.stopped || pass.interrupted) training.runner().cancel();
+    interrupted = pass.interrupted;
+    if (interrupted) break;
+    logs = training.runner().end_epoch();
+    callbacks.set_steps(pass.steps);
+    if (!validation.empty() && options.validation_freq.includes(epoch + 1)) {
+      if (!testing) {
+        const std::optional<std::int64_t> batch_size =
+            options.validation_batch_size ? options.validation_batch_size
+                                          : (validation.is_tensors() ? options.batch_size : std::nullopt);
+        testing = std::make_unique<StepLoop>(
+            model, model.test_program(),
+            adapt_data(validation, {.who = "Model.fit (validation)", .batch_size = batch_size}),
+            options.validation_steps, "Model.fit (validation)");
+      }
+      const std::optional<Logs> figures = test_pass(*testing, callbacks, &interrupt);
+      interrupted = !figures;
+      if (interrupted) break;
+      for (const auto& [name, value] : *figures) logs.set("val_" + name, value);
+      logs.sort_by_name();
+    }
+    training.finish_epoch();
+    callbacks.epoch_end(epoch, logs);
+    if (model.stop_training) break;
+    interrupted = interrupt.interrupted();
+  }
+  training.runner().synchronize();
+  if (model.optimizer()->built() && (restored || first_epoch < options.epochs)) {
+    model.optimizer()->finalize_variable_values(model.trainable_variables());
+  }
+  if (interrupted) control.set_interrupted();
+  callbacks.train_end(logs);
+  if (interrupted) {
+    throw Error(ErrorCode::Cancelled, kWho, "training was interrupted from the keyboard", {},
+                "The model keeps what it has learnt.");
+  }
+  return history;
+}
+
+Logs evaluate(Model& model, const DataArgument& data, const EvaluateOptions& options) {
+  constexpr const char* kWho = "Model.evaluate";
+  const int verbose = checked_verbosity(options.verbose, kWho);
+  StepLoop loop(model, model.test_program(), adapt_data(data, {.who = kWho, .batch_size = options.batch_size}),
+                options.steps, kWho);
+  CallbackList callbacks(with_progress(options.callbacks, verbose), model,
+                         {.verbose = verbose, .epochs = 1, .steps = loop.runner().steps()});
+  return *test_pass(loop, callbacks);
+}
+
+Element predict(Model& model, const DataArgument& data, const PredictOptions& options) {
+  constexpr const char* kWho = "Model.predict";
+  const int verbose = checked_verbosity(options.verbose, kWho);
+  StepLoop loop(model, model.predict_program(), adapt_data(data, {.who = kWho, .batch_size = options.batch_size}),
+                options.steps, kWho);
+  CallbackList callbacks(with_progress(options.callbacks, verbose), model,
+                         {.verbose = verbose, .epochs = 1, .steps = loop.runner().steps()});
+  std::vector<Element> outputs;
+  loop.begin_epoch(0);
+  callbacks.predict_begin();
+  const Pass pass = loop.run(Phase::Predict, callbacks, nullptr, &outputs);
+  Logs logs = loop.runner().end_epoch();
+  callbacks.set_steps(pass.steps);
+  callbacks.predict_end(logs);
+
+  std::vector<Tensors> columns;
+  for (const Element& output : outputs) {
+    const Tensors leaves = output.flatten();
+    columns.resize(leaves.size());
+    for (std::size_t i = 0; i < leaves.size(); ++i) columns[i].push_back(leaves[i]);
+  }
+  Tensors joined;
+  for (const Tensors& column : columns) joined.push_back(column.size() == 1 ? column[0] : ops::concatenate(column, 0));
+  return outputs[0].with_leaves(joined);
+}
+
+Element run_on_batch(Program& program, const Element& batch, std::int64_t step) {
+  RandomState random{.seed = global_seed(), .step = static_cast<std::uint64_t>(step)};
+  Device& device = default_device();
+  Tensors leaves = batch.flatten();
+  for (Tensor& leaf : leaves) leaf = leaf.to(device);
+  if (program.eager()) return program.run_eagerly(batch.with_leaves(leaves), random);
+  const StepGraph& graph = program.step(spec_of(batch));
+  leaves.insert(leaves.end(), graph.traced.captures.begin(), graph.traced.captures.end());
+  Tensors outputs(graph.traced.graph->outputs.size());
+  graph.executables->run(leaves, outputs, random, device);
+  return graph.outputs.with_leaves(outputs);
+}
+
+}  // namespace cohort::trainer

@@ -1,0 +1,17 @@
+#pragma once
+
+#include "cohort/model/fit/program.h"
+#include "cohort/model/model.h"
+
+// The one loop behind fit, evaluate and predict.
+namespace cohort::trainer {
+
+History fit(Model& model, DataArgument data, const FitOptions& options);
+// Figures sorted by name, as fit's logs.
+Logs evaluate(Model& model, const DataArgument& data, const EvaluateOptions& options);
+Element predict(Model& model, const DataArgument& data, const PredictOptions& options);
+
+// One step on one batch; what a predict program gives.
+Element run_on_batch(Program& program, const Element& batch, std::int64_t step);
+
+}  // namespace cohort::trainer

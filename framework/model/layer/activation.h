@@ -1,0 +1,23 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "cohort/config/configurable.h"
+#include "cohort/core/tensor.h"
+
+namespace cohort {
+
+// A function a layer applies to its output, found by Keras's name ("relu"). Keras writes it as that name alone.
+class Activation : public Configurable {
+ public:
+  std::string module_name() const override { return "keras.activations"; }
+  std::string short_name() const override { return class_name(); }
+  virtual Tensor operator()(const Tensor& x) const = 0;
+
+  static Registry<Activation>& registry();
+  static std::shared_ptr<Activation> from_name(std::string_view name) { return registry().make(name); }
+};
+
+}  // namespace cohort

@@ -1,0 +1,111 @@
+#include <cxxabi.h>
+
+#include <cctype>
+#include <cstdlib>
+#include <map>
+#include <mutex>
+#include <typeindex>
+
+#include "cohort/model/layer/layer.h"
+
+namespace cohort {
+namespace {
+
+struct Names {
+  std::mutex mutex;
+  std::map<std::string, int> counts;
+  std::map<std::type_index, std::string> registered;
+};
+// Never destroyed: layers in static storage may ask for a name at exit.
+Names& names() {
+  static Names* names = new Names;
+  return *names;
+}
+
+// "Conv2DTranspose" -> "conv2d_transpose", as Keras writes it.
+std::string snake_case(std::string_view name) {
+  const auto is_upper = [&](std::size_t i) { return std::isupper(static_cast<unsigned char>(name[i])) != 0; };
+  const auto is_lower = [&](std::size_t i) {
+    return i < name.size() && std::islower(static_cast<unsigned char>(name[i])) != 0;
+  };
+  std::string result;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    const bool begins_word = is_upper(i) && is_lower(i + 1);
+    const bool ends_word = i > 0 && is_upper(i) && is_lower(i - 1);
+    if (i > 0 && (begins_word || ends_word) && result.back() != '_') result += '_';
+    result += static_cast<char>(std::tolower(static_cast<unsigned char>(name[i])));
+  }
+  return result;
+}
+
+// "mine>Scale" -> "Scale", "app::Scale" -> "Scale".
+std::string_view base_name(std::string_view name) {
+  if (const auto at = name.rfind('>'); at != std::string_view::npos) name.remove_prefix(at + 1);
+  if (const auto at = name.rfind("::"); at != std::string_view::npos) name.remove_prefix(at + 2);
+  return name;
+}
+
+}  // namespace
+
+std::string snake_case_name(std::string_view class_name) {
+  // Keras offers this class under another name than its own, which it still uses in names and files.
+  if (class_name == "GroupQueryAttention") return "grouped_query_attention";
+  return snake_case(base_name(class_name));
+}
+
+void reset_layer_names() {
+  std::lock_guard lock(names().mutex);
+  names().counts.clear();
+}
+
+std::string unique_layer_name(const std::string& class_name) {
+  const std::string base = snake_case_name(class_name);
+  std::lock_guard lock(names().mutex);
+  const int count = names().counts[base]++;
+  return count == 0 ? base : base + "_" + std::to_string(count);
+}
+
+bool register_layer_class(const std::string& registered_name, const std::type_info& type,
+                          Registry<Layer>::Maker maker) {
+  Layer::registry().add(registered_name, std::move(maker));
+  std::lock_guard lock(names().mutex);
+  names().registered.emplace(type, registered_name);
+  return true;
+}
+
+std::string Layer::class_name() const {
+  {
+    std::lock_guard lock(names().mutex);
+    const auto found = names().registered.find(typeid(*this));
+    if (found != names().registered.end()) return found->second;
+  }
+  int status = 0;
+  char* plain = abi::__cxa_demangle(typeid(*this).name(), nullptr, nullptr, &status);
+  std::string name(base_name(status == 0 ? plain : typeid(*this).name()));
+  std::free(plain);
+  return name;
+}
+
+// Keras's own classes override this or are named by Keras's module; a user's class has none.
+std::string Layer::module_name() const {
+  std::lock_guard lock(names().mutex);
+  return names().registered.count(typeid(*this)) ? std::string() : std::string("keras.layers");
+}
+
+const std::string& Layer::name() const {
+  {
+    std::lock_guard lock(mutex_);
+    if (!name_.empty()) return name_;
+  }
+  const std::string of_class = class_name();
+  std::lock_guard lock(mutex_);
+  if (name_.empty()) name_ = unique_layer_name(of_class);
+  return name_;
+}
+
+Registry<Layer>& Layer::registry() {
+  static Registry<Layer>* registry = new Registry<Layer>("Layer");
+  return *registry;
+}
+
+}  // namespace cohort

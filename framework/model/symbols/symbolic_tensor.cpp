@@ -1,0 +1,140 @@
+#include "cohort/model/symbols/symbolic_tensor.h"
+
+#include "cohort/graph/trace.h"
+#include "cohort/model/fit/program.h"
+#include "cohort/model/layer/input_layer.h"
+
+namespace cohort {
+
+InputLayer::InputLayer(const Shape& shape, InputOptions options) {
+  batch_shape_ = {options.batch_size};
+  for (std::int64_t size : shape) batch_shape_.push_back(size);
+  dtype_ = options.dtype;
+  if (!options.name.empty()) set_name(std::move(options.name));
+  fields_changed();
+}
+
+Tensor InputLayer::call(const Tensor& input, const CallContext&) { return input; }
+
+void InputLayer::visit_fields(FieldVisitor& visitor) {
+  visitor.field("batch_shape", batch_shape_);
+  visitor.field("dtype", dtype_);
+  std::string name = this->name();
+  visitor.field("name", name);
+  set_name(std::move(name));
+}
+
+void InputLayer::fields_changed() {
+  spec_ = {dtype_, batch_shape_};
+  mark_built();
+}
+
+namespace {
+[[maybe_unused]] const bool symbolic_tensor_registered =
+    Layer::registry().add("InputLayer", [] { return std::make_shared<InputLayer>(); });
+}  // namespace
+
+SymbolicTensor Input(const Shape& shape, InputOptions options) {
+  auto layer = std::make_shared<InputLayer>(shape, std::move(options));
+  layer->name();  // names follow the order in which inputs are made
+  return layer->input_symbol();
+}
+
+SymbolicTensor InputLayer::input_symbol() {
+  if (!inbound_calls().empty()) return output();
+  return add_call(Symbols(), ElementSpec(spec_)).leaf();
+}
+
+Symbols Layer::add_call(const Symbols& inputs, const ElementSpec& outputs, const Attributes& arguments) {
+  auto call = std::make_shared<LayerCall>();
+  call->layer = weak_from_this().lock();
+  if (!call->layer) {
+    throw failed_precondition(class_name() + " '" + name() + "'", "a layer called on symbols must be shared", {},
+                              "Make it by its handle or by ch::make<...>(...), not on the stack.");
+  }
+  call->inputs = inputs;
+  call->outputs = outputs;
+  call->arguments = arguments;
+  call->index = static_cast<int>(inbound_calls_.size());
+  std::vector<Shape> shapes;
+  std::vector<SymbolicTensor> symbols;
+  for (const TensorSpec& spec : outputs.flatten()) {
+    shapes.push_back(spec.shape);
+    symbols.emplace_back(spec, call, static_cast<int>(symbols.size()));
+  }
+  std::lock_guard lock(mutex_);
+  inbound_calls_.push_back(call);
+  output_shapes_ = std::move(shapes);
+  return outputs.with_leaves(symbols);
+}
+
+Symbols Layer::apply_symbols(const Symbols& inputs, const Attributes& arguments) {
+  Specs specs;
+  for (const SymbolicTensor& symbol : inputs.flatten()) {
+    if (!symbol.defined()) {
+      throw invalid_argument(class_name() + " '" + name() + "'", "a symbol made by Input or by a layer is expected");
+    }
+    specs.push_back(symbol.spec());
+  }
+  if (weak_from_this().expired()) return add_call(inputs, {});  // throws
+  // The graph is thrown away: only its shapes are wanted, and the weights that came to be.
+  ElementSpec outputs;
+  trace(specs, [&](const Tensors& leaves) {
+    const Element result = apply(inputs.with_leaves(leaves), {.arguments = arguments});
+    outputs = spec_of(result);
+    return result.flatten();
+  });
+  clear_losses();
+  return add_call(inputs, outputs, arguments);
+}
+
+namespace {
+
+// What a call on symbols keeps of its options.
+Attributes kept(const Layer& layer, const CallOptions& options) {
+  if (!options.mask.empty()) {
+    throw invalid_argument(layer.class_name() + " '" + layer.name() + "'",
+                           "a call on symbols takes its masks from the layers before it", {},
+                           "Use a Masking layer, or a named argument of apply_symbols.");
+  }
+  Attributes arguments = options.arguments;
+  if (options.training) arguments.set("training", *options.training);
+  return arguments;
+}
+
+}  // namespace
+
+SymbolicTensor Layer::operator()(const SymbolicTensor& input, const CallOptions& options) {
+  return apply_symbols(input, kept(*this, options)).flatten().at(0);
+}
+
+SymbolicTensor Layer::operator()(const std::vector<SymbolicTensor>& inputs, const CallOptions& options) {
+  return apply_symbols(inputs, kept(*this, options)).flatten().at(0);
+}
+
+namespace {
+
+std::shared_ptr<LayerCall> only_call(const Layer& layer) {
+  const auto& calls = layer.inbound_calls();
+  std::shared_ptr<LayerCall> call = calls.size() == 1 ? calls[0].lock() : nullptr;
+  if (!call) {
+    throw failed_precondition(layer.class_name() + " '" + layer.name() + "'",
+                              "input() and output() need a layer that was called on symbols once",
+                              {{"calls", calls.size()}});
+  }
+  return call;
+}
+
+}  // namespace
+
+SymbolicTensor Layer::input() const {
+  const std::shared_ptr<LayerCall> call = only_call(*this);
+  return call->inputs.is_leaf() ? call->inputs.leaf() : call->inputs.flatten().at(0);
+}
+
+SymbolicTensor Layer::output() const {
+  const std::shared_ptr<LayerCall> call = only_call(*this);
+  return {call->outputs.flatten().at(0), call, 0};
+}
+
+}  // namespace cohort

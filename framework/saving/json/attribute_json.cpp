@@ -1,0 +1,128 @@
+#include <algorithm>
+
+#include "cohort/core/dispatch.h"
+#include "cohort/core/error.h"
+#include "cohort/saving/json/attribute_json.h"
+
+namespace cohort {
+namespace {
+
+bool all(const Json& list, bool (Json::*is)() const noexcept) {
+  return std::all_of(list.begin(), list.end(), [&](const Json& each) { return (each.*is)(); });
+}
+
+// A tensor as nested lists of its numbers.
+Json nested(const std::vector<double>& values, const Shape& shape, int axis, std::size_t& next, bool whole) {
+  if (axis == shape.rank()) {
+    const double value = values[next++];
+    return whole ? Json(static_cast<std::int64_t>(value)) : Json(value);
+  }
+  Json list = Json::array();
+  for (std::int64_t i = 0; i < shape[axis]; ++i) list.push_back(nested(values, shape, axis + 1, next, whole));
+  return list;
+}
+
+Json tensor_to_json(const Tensor& tensor) {
+  const Tensor numbers = run_op("Cast", {tensor}, {{"dtype", DType::Float64}});
+  std::size_t next = 0;
+  return Json{{"class_name", "__numpy__"},
+              {"config",
+               {{"value", nested(numbers.to_vector<double>(), tensor.shape(), 0, next, !is_floating(tensor.dtype()))},
+                {"dtype", std::string(to_string(tensor.dtype()))}}}};
+}
+
+void flatten(const Json& value, int axis, const Shape& shape, std::vector<double>& values, std::string_view who) {
+  const bool inner = axis < shape.rank();
+  if (inner ? !value.is_array() || static_cast<std::int64_t>(value.size()) != shape[axis]
+            : !value.is_number() && !value.is_boolean()) {
+    throw invalid_argument(who, "a tensor is written as lists of numbers of equal lengths", {{"value", shown(value)}});
+  }
+  if (!inner) return values.push_back(value.is_boolean() ? value.get<bool>() : value.get<double>());
+  for (const Json& each : value) flatten(each, axis + 1, shape, values, who);
+}
+
+NestedNumbers lists_from_json(const Json& lists, std::string_view who, std::string numpy_dtype = {}) {
+  Shape shape;
+  for (const Json* value = &lists; value->is_array() && shape.rank() < Shape::kMaxRank;) {
+    shape.push_back(static_cast<std::int64_t>(value->size()));
+    if (value->empty()) break;
+    value = &(*value)[0];
+  }
+  std::vector<double> values;
+  flatten(lists, 0, shape, values, who);
+  return NestedNumbers(shape, std::move(values), std::move(numpy_dtype));
+}
+
+bool is_tensor_json(const Json& value) {
+  return is_object_json(value) && (value["class_name"] == "__numpy__" || value["class_name"] == "__tensor__");
+}
+
+NestedNumbers tensor_numbers(const Json& config, std::string_view who) {
+  if (!config.is_object() || !config.contains("value") || !config.contains("dtype") || !config["dtype"].is_string()) {
+    throw invalid_argument(who, "a tensor is written with its value and dtype", {{"tensor", shown(config)}});
+  }
+  return lists_from_json(config["value"], who, config["dtype"].get<std::string>());
+}
+
+Tensor tensor_from_json(const Json& config, std::string_view who) {
+  const NestedNumbers numbers = tensor_numbers(config, who);
+  return run_op("Cast", {Tensor::of(numbers.values(), numbers.shape())},
+                {{"dtype", dtype_from_string(numbers.numpy_dtype())}});
+}
+
+}  // namespace
+
+Json nested_to_json(const NestedNumbers& numbers) {
+  std::size_t next = 0;
+  const std::string& dtype = numbers.numpy_dtype();
+  Json lists = nested(numbers.values(), numbers.shape(), 0, next, dtype.find("int") != std::string::npos);
+  return dtype.empty() ? lists
+                       : Json{{"class_name", "__numpy__"}, {"config", {{"value", std::move(lists)}, {"dtype", dtype}}}};
+}
+
+NestedNumbers nested_from_json(const Json& value, std::string_view who) {
+  return is_tensor_json(value) ? tensor_numbers(value["config"], who) : lists_from_json(value, who);
+}
+
+Json attribute_to_json(const AttributeValue& value) {
+  return std::visit(
+      [&](const auto& held) -> Json {
+        using T = std::decay_t<decltype(held)>;
+        if constexpr (std::is_same_v<T, DType>) {
+          return std::string(to_string(held));
+        } else if constexpr (std::is_same_v<T, Shape>) {
+          return held.to_vector();
+        } else if constexpr (std::is_same_v<T, Tensor> || std::is_same_v<T, std::shared_ptr<const Graph>>) {
+          if constexpr (std::is_same_v<T, Tensor>) {
+            if (is_plain(held.dtype()) && !held.is_symbolic()) return tensor_to_json(held.to_host());
+          }
+          throw unimplemented("to_json",
+                              "call arguments of a model that is saved are numbers, strings or lists of them",
+                              {{"argument", to_string(value)}});
+        } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
+          return is_index(held) ? index_to_json(held) : Json(held);
+        } else {
+          return held;
+        }
+      },
+      value);
+}
+
+AttributeValue attribute_from_json(const Json& value, std::string_view who) {
+  if (value.is_boolean()) return value.get<bool>();
+  if (value.is_number_integer()) return value.get<std::int64_t>();
+  if (value.is_number()) return value.get<double>();
+  if (value.is_string()) return value.get<std::string>();
+  if (value.is_array()) {
+    if (all(value, &Json::is_number_integer)) return value.get<std::vector<std::int64_t>>();
+    if (all(value, &Json::is_number)) return value.get<std::vector<double>>();
+    if (all(value, &Json::is_string)) return value.get<std::vector<std::string>>();
+    if (std::all_of(value.begin(), value.end(), is_index_json)) return index_from_json(value);
+  }
+  if (value.is_object() && is_index_json(value)) return index_from_json(Json::array({value}));
+  if (is_tensor_json(value)) return tensor_from_json(value["config"], who);
+  throw unimplemented(who, "call arguments are symbols, numbers, strings or lists of them",
+                      {{"argument", shown(value)}});
+}
+
+}  // namespace cohort
