@@ -24,7 +24,6 @@ struct DenseOptions {
 COHORT_FIELDS(DenseOptions, activation, use_bias, kernel_initializer, bias_initializer, kernel_regularizer,
               bias_regularizer, kernel_constraint, bias_constraint)
 
-// activation(input @ kernel + bias): (batch, ..., features) to (batch, ..., units).
 class DenseLayer : public Layer {
  public:
   DenseLayer() : DenseLayer(1) {}
@@ -41,6 +40,9 @@ class DenseLayer : public Layer {
   Variable kernel_, bias_;
 };
 
+// A fully connected layer: activation(input @ kernel + bias).
+// Input (batch, ..., features), output (batch, ..., units).
+//   units: size of the output's last axis.
 struct Dense : LayerHandle<DenseLayer> {
   explicit Dense(std::int64_t units, DenseOptions options = {})
       : LayerHandle<DenseLayer>(std::make_shared<DenseLayer>(units, std::move(options))) {}

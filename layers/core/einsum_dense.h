@@ -11,7 +11,8 @@ namespace cohort::layers {
 
 struct EinsumDenseOptions {
   Ref<cohort::Activation> activation = "linear";
-  std::optional<std::string> bias_axes = std::nullopt;  // letters of the output that the bias varies along
+  // Letters of the output's axes that the bias varies along, such as 'd'; empty: no bias.
+  std::optional<std::string> bias_axes = std::nullopt;
   Ref<Initializer> kernel_initializer = "glorot_uniform";
   Ref<Initializer> bias_initializer = "zeros";
   Ref<Regularizer> kernel_regularizer = {};
@@ -23,12 +24,9 @@ struct EinsumDenseOptions {
   std::string name = {};
 };
 
-// activation(einsum(equation, input, kernel) + bias). The equation says which axes are multiplied and summed:
-// "abc,cd->abd" maps (batch, steps, features) to (batch, steps, units), "...x,xy->...y" any number of leading axes.
 class EinsumDenseLayer : public Layer {
  public:
   EinsumDenseLayer() : EinsumDenseLayer("ab,bc->ac", {1}) {}
-  // output_shape has no batch and no axes that an ellipsis stands for; kUnknown: as the input's.
   explicit EinsumDenseLayer(std::string equation, Shape output_shape, EinsumDenseOptions options = {});
   std::string class_name() const override { return "EinsumDense"; }
   void visit_fields(FieldVisitor& visitor) override;
@@ -51,6 +49,14 @@ class EinsumDenseLayer : public Layer {
   Variable kernel_, bias_;
 };
 
+// A dense layer over any axes: activation(einsum(equation, input, kernel) + bias). The equation says which axes are
+// multiplied and summed; the shape of the kernel follows from it.
+// Input (batch, ...) with the axes that the equation names, output (batch, ...) whose named axes after the batch are
+// output_shape.
+//   equation: axes of the input, the kernel and the output as letters: 'abc,cd->abd' maps (batch, steps, features) to
+//     (batch, steps, units), '...x,xy->...y' keeps any number of leading axes.
+//   output_shape: sizes of the output's axes without the batch and without those an ellipsis stands for; -1 (kUnknown)
+//     for an axis that is as large as the input's.
 struct EinsumDense : LayerHandle<EinsumDenseLayer> {
   explicit EinsumDense(std::string equation, Shape output_shape, EinsumDenseOptions options = {})
       : LayerHandle<EinsumDenseLayer>(

@@ -11,14 +11,15 @@ struct EmbeddingOptions {
   Ref<Initializer> embeddings_initializer = "uniform";
   Ref<Regularizer> embeddings_regularizer = {};
   Ref<Constraint> embeddings_constraint = {};
-  bool mask_zero = false;  // id 0 is padding: the layers behind it, the loss and the metrics leave it out
-  Tensor weights = {};     // (input_dim, output_dim) to start with, in place of the initializer
+  // Id 0 is padding: the output carries a mask, by which later layers, the loss and the metrics leave it out.
+  bool mask_zero = false;
+  // Values (input_dim, output_dim) to start with in place of the initializer; empty: the initializer.
+  Tensor weights = {};
   Ref<Regularizer> activity_regularizer = {};
   DTypePolicy dtype = {};
   std::string name = {};
 };
 
-// A row of a table for each id: integers (batch, ...) in [0, input_dim) to (batch, ..., output_dim).
 class EmbeddingLayer : public Layer {
  public:
   EmbeddingLayer() : EmbeddingLayer(1, 1) {}
@@ -38,6 +39,10 @@ class EmbeddingLayer : public Layer {
   Variable embeddings_;
 };
 
+// Turns each integer id into a row of a trainable table.
+// Input (batch, ...) of ids in [0, input_dim), output (batch, ..., output_dim).
+//   input_dim: number of rows, the largest id + 1.
+//   output_dim: size of each vector.
 struct Embedding : LayerHandle<EmbeddingLayer> {
   explicit Embedding(std::int64_t input_dim, std::int64_t output_dim, EmbeddingOptions options = {})
       : LayerHandle<EmbeddingLayer>(std::make_shared<EmbeddingLayer>(input_dim, output_dim, std::move(options))) {}

@@ -7,7 +7,6 @@
 
 namespace cohort::layers {
 
-// Passes its input on.
 class IdentityLayer : public Layer {
  public:
   explicit IdentityLayer(NameOption options = {});
@@ -15,6 +14,8 @@ class IdentityLayer : public Layer {
   Tensor call(const Tensor& input, const CallContext& context) override;
 };
 
+// Returns its input unchanged.
+// Input any shape, output the same shape.
 struct Identity : LayerHandle<IdentityLayer> {
   explicit Identity(NameOption options = {})
       : LayerHandle<IdentityLayer>(std::make_shared<IdentityLayer>(std::move(options))) {}

@@ -11,7 +11,6 @@
 
 namespace cohort::layers {
 
-// A function as a layer: (batch, ...) to whatever the function makes of it. A registered one is saved by its name.
 class LambdaLayer : public Layer {
  public:
   LambdaLayer() = default;
@@ -25,6 +24,10 @@ class LambdaLayer : public Layer {
   Ref<TensorFunction> function_;
 };
 
+// Wraps a function of tensors as a layer. A registered function is saved by its name; any other cannot be saved.
+// Input any shape, output whatever shape the function returns.
+//   registered_name: name of a function registered with COHORT_REGISTER_FUNCTION, 'package>name'.
+//   function: a callable that takes a Tensor and returns one, or a Ref<TensorFunction>, which gets all inputs.
 struct Lambda : LayerHandle<LambdaLayer> {
   // Lambda("mine>swish"), of a function registered by COHORT_REGISTER_FUNCTION.
   explicit Lambda(const char* registered_name, NameOption options = {})

@@ -7,13 +7,11 @@
 namespace cohort::layers {
 
 struct MaskingOptions {
-  double mask_value = 0.0;
+  double mask_value = 0.0;  // Value that marks a step to be left out.
   DTypePolicy dtype = {};
   std::string name = {};
 };
 
-// Masks the steps of (batch, steps, features) whose features all equal mask_value: they become 0, and the layers behind
-// it, the loss and the metrics leave them out.
 class MaskingLayer : public Layer {
  public:
   explicit MaskingLayer(MaskingOptions options = {});
@@ -26,6 +24,10 @@ class MaskingLayer : public Layer {
   MaskingOptions options_;
 };
 
+// Masks the steps whose features all equal mask_value: they become 0, and later layers, the loss and the metrics leave
+// them out.
+// Input (batch, ..., features), usually (batch, steps, features), output the same shape.
+//   mask_value: value that marks a step to be left out.
 struct Masking : LayerHandle<MaskingLayer> {
   explicit Masking(double mask_value = 0.0) : Masking(MaskingOptions{.mask_value = mask_value}) {}
   explicit Masking(MaskingOptions options)

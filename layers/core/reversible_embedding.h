@@ -9,21 +9,23 @@
 namespace cohort::layers {
 
 struct ReversibleEmbeddingOptions {
-  bool tie_weights = true;  // the way back uses the same table; false: a matrix of its own
+  // The reverse projection uses the transposed table; false: a matrix (output_dim, input_dim) of its own.
+  bool tie_weights = true;
   Ref<Initializer> embeddings_initializer = "uniform";
   Ref<Regularizer> embeddings_regularizer = {};
   Ref<Constraint> embeddings_constraint = {};
-  bool mask_zero = false;
-  std::optional<std::string> reverse_dtype = std::nullopt;  // what the way back computes in
-  std::optional<double> logit_soft_cap = std::nullopt;      // keeps logits within (-cap, cap)
+  bool mask_zero = false;  // Id 0 is padding, as for Embedding; there is no mask in reverse.
+  // Floating type of the reverse projection, such as 'float32'; empty: the one that input and table promote to.
+  std::optional<std::string> reverse_dtype = std::nullopt;
+  // Positive bound c of the logits, c * tanh(logits / c); empty: no bound.
+  std::optional<double> logit_soft_cap = std::nullopt;
+  // Values (input_dim, output_dim) to start with in place of the initializer; empty: the initializer.
   Tensor weights = {};
   Ref<Regularizer> activity_regularizer = {};
   DTypePolicy dtype = {};
   std::string name = {};
 };
 
-// An Embedding that can also be called in reverse, {{"reverse", true}}: (batch, ..., output_dim) to logits (batch, ...,
-// input_dim).
 class ReversibleEmbeddingLayer : public EmbeddingLayer {
  public:
   ReversibleEmbeddingLayer() : ReversibleEmbeddingLayer(1, 1) {}
@@ -43,6 +45,12 @@ class ReversibleEmbeddingLayer : public EmbeddingLayer {
   Variable reverse_embeddings_;
 };
 
+// An Embedding that can also project vectors back onto the vocabulary, by reverse() or by calling it with the argument
+// {"reverse", true}.
+// Input (batch, ...) of ids, output (batch, ..., output_dim); in reverse, input (batch, ..., output_dim), output logits
+// (batch, ..., input_dim).
+//   input_dim: number of rows, the largest id + 1.
+//   output_dim: size of each vector.
 struct ReversibleEmbedding : LayerHandle<ReversibleEmbeddingLayer> {
   explicit ReversibleEmbedding(std::int64_t input_dim, std::int64_t output_dim, ReversibleEmbeddingOptions options = {})
       : LayerHandle<ReversibleEmbeddingLayer>(
