@@ -11,8 +11,10 @@ namespace cohort::layers {
 
 struct ConvOptions {
   Window strides = 1;
-  std::string padding = "valid";  // or "same"; Conv1D also "causal"
-  std::string data_format = {};   // "channels_last" when left out, or "channels_first"
+  // 'valid' or 'same'; Conv1D also takes 'causal', zeros before the first step only, so that no output sees later
+  // steps.
+  std::string padding = "valid";
+  std::string data_format = {};
   Window dilation_rate = 1;
   std::int64_t groups = 1;
   Ref<cohort::Activation> activation = "linear";

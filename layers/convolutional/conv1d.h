@@ -9,7 +9,6 @@ namespace cohort::layers {
 
 using Conv1DOptions = ConvOptions;
 
-// 1-D convolution: (batch, steps, channels) to (batch, new steps, filters).
 class Conv1DLayer : public ConvLayer {
  public:
   Conv1DLayer() : Conv1DLayer(1, 1) {}
@@ -17,6 +16,10 @@ class Conv1DLayer : public ConvLayer {
       : ConvLayer(1, filters, std::move(kernel_size), std::move(options)) {}
 };
 
+// 1-D convolution over a sequence, such as a time series: activation(conv(input, kernel) + bias).
+// Input (batch, steps, channels), output (batch, new_steps, filters).
+//   filters: number of filters, the size of the output's channel axis.
+//   kernel_size: size of the kernel along the steps.
 struct Conv1D : LayerHandle<Conv1DLayer> {
   Conv1D(std::int64_t filters, Window kernel_size, Conv1DOptions options = {})
       : LayerHandle<Conv1DLayer>(std::make_shared<Conv1DLayer>(filters, std::move(kernel_size), std::move(options))) {}

@@ -9,7 +9,6 @@ namespace cohort::layers {
 
 using Conv2DOptions = ConvOptions;
 
-// 2-D convolution: (batch, height, width, channels) to (batch, new height, new width, filters).
 class Conv2DLayer : public ConvLayer {
  public:
   Conv2DLayer() : Conv2DLayer(1, 1) {}
@@ -17,6 +16,10 @@ class Conv2DLayer : public ConvLayer {
       : ConvLayer(2, filters, std::move(kernel_size), std::move(options)) {}
 };
 
+// 2-D convolution over images: activation(conv(input, kernel) + bias).
+// Input (batch, height, width, channels), output (batch, new_height, new_width, filters).
+//   filters: number of filters, the size of the output's channel axis.
+//   kernel_size: size of the kernel along height and width; one number stands for both.
 struct Conv2D : LayerHandle<Conv2DLayer> {
   Conv2D(std::int64_t filters, Window kernel_size, Conv2DOptions options = {})
       : LayerHandle<Conv2DLayer>(std::make_shared<Conv2DLayer>(filters, std::move(kernel_size), std::move(options))) {}

@@ -9,7 +9,6 @@ namespace cohort::layers {
 
 using Conv3DOptions = ConvOptions;
 
-// 3-D convolution: (batch, depth, height, width, channels) to (batch, new depth, new height, new width, filters).
 class Conv3DLayer : public ConvLayer {
  public:
   Conv3DLayer() : Conv3DLayer(1, 1) {}
@@ -17,6 +16,10 @@ class Conv3DLayer : public ConvLayer {
       : ConvLayer(3, filters, std::move(kernel_size), std::move(options)) {}
 };
 
+// 3-D convolution over volumes, such as videos or scans: activation(conv(input, kernel) + bias).
+// Input (batch, depth, height, width, channels), output (batch, new_depth, new_height, new_width, filters).
+//   filters: number of filters, the size of the output's channel axis.
+//   kernel_size: size of the kernel along depth, height and width; one number stands for all three.
 struct Conv3D : LayerHandle<Conv3DLayer> {
   Conv3D(std::int64_t filters, Window kernel_size, Conv3DOptions options = {})
       : LayerHandle<Conv3DLayer>(std::make_shared<Conv3DLayer>(filters, std::move(kernel_size), std::move(options))) {}

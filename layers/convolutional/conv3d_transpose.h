@@ -12,8 +12,11 @@ namespace cohort::layers {
 // The same options as the others have, in the order Keras gives them here.
 struct Conv3DTransposeOptions {
   Window strides = 1;
-  std::string padding = "valid";  // or "same"
-  std::string data_format = {};   // "channels_last" when left out, or "channels_first"
+  std::string padding = "valid";
+  std::string data_format = {};
+  // Size added at one end of each spatial axis of the output, from 0 to strides - 1. The axis then has
+  // (size - 1) * strides + k + output_padding elements, k being the dilated kernel's size ('valid') or that size modulo
+  // 2 ('same'). Empty: size * strides ('same') or (size - 1) * strides + max(k, strides) ('valid').
   std::optional<Window> output_padding = {};
   Window dilation_rate = 1;
   Ref<cohort::Activation> activation = "linear";
@@ -28,6 +31,7 @@ struct Conv3DTransposeOptions {
   DTypePolicy dtype = {};
   std::string name = {};
 
+  // The same options in the order of the others.
   operator ConvTransposeOptions() const {
     return {strides,
             padding,
@@ -48,8 +52,6 @@ struct Conv3DTransposeOptions {
   }
 };
 
-// Transposed 3-D convolution: (batch, depth, height, width, channels) to (batch, new depth, new height, new width,
-// filters).
 class Conv3DTransposeLayer : public ConvTransposeLayer {
  public:
   Conv3DTransposeLayer() : Conv3DTransposeLayer(1, 1) {}
@@ -57,6 +59,11 @@ class Conv3DTransposeLayer : public ConvTransposeLayer {
       : ConvTransposeLayer(3, filters, std::move(kernel_size), options) {}
 };
 
+// Transposed 3-D convolution, which enlarges its input: with padding 'same' and no output_padding each spatial axis
+// grows by the factor strides.
+// Input (batch, depth, height, width, channels), output (batch, new_depth, new_height, new_width, filters).
+//   filters: number of filters, the size of the output's channel axis.
+//   kernel_size: size of the kernel along depth, height and width; one number stands for all three.
 struct Conv3DTranspose : LayerHandle<Conv3DTransposeLayer> {
   Conv3DTranspose(std::int64_t filters, Window kernel_size, Conv3DTransposeOptions options = {})
       : LayerHandle<Conv3DTransposeLayer>(

@@ -12,9 +12,12 @@ namespace cohort::layers {
 
 struct ConvTransposeOptions {
   Window strides = 1;
-  std::string padding = "valid";  // or "same"
+  std::string padding = "valid";
+  // Size added at one end of each spatial axis of the output, from 0 to strides - 1. The axis then has
+  // (size - 1) * strides + k + output_padding elements, k being the dilated kernel's size ('valid') or that size modulo
+  // 2 ('same'). Empty: size * strides ('same') or (size - 1) * strides + max(k, strides) ('valid').
   std::optional<Window> output_padding = {};
-  std::string data_format = {};  // "channels_last" when left out, or "channels_first"
+  std::string data_format = {};
   Window dilation_rate = 1;
   Ref<cohort::Activation> activation = "linear";
   bool use_bias = true;

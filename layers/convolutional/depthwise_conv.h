@@ -11,9 +11,9 @@ namespace cohort::layers {
 
 struct DepthwiseConvOptions {
   Window strides = 1;
-  std::string padding = "valid";  // or "same"
-  std::int64_t depth_multiplier = 1;
-  std::string data_format = {};  // "channels_last" when left out, or "channels_first"
+  std::string padding = "valid";
+  std::int64_t depth_multiplier = 1;  // Number of filters, and of output channels, for each input channel.
+  std::string data_format = {};
   Window dilation_rate = 1;
   Ref<cohort::Activation> activation = "linear";
   bool use_bias = true;

@@ -9,8 +9,6 @@ namespace cohort::layers {
 
 using DepthwiseConv1DOptions = DepthwiseConvOptions;
 
-// 1-D convolution of each channel by itself: (batch, steps, channels) to (batch, new steps, channels *
-// depth_multiplier).
 class DepthwiseConv1DLayer : public DepthwiseConvLayer {
  public:
   DepthwiseConv1DLayer() : DepthwiseConv1DLayer(1) {}
@@ -18,6 +16,9 @@ class DepthwiseConv1DLayer : public DepthwiseConvLayer {
       : DepthwiseConvLayer(1, std::move(kernel_size), std::move(options)) {}
 };
 
+// 1-D convolution of each channel by itself, with depth_multiplier filters for each.
+// Input (batch, steps, channels), output (batch, new_steps, channels * depth_multiplier).
+//   kernel_size: size of the kernel along the steps.
 struct DepthwiseConv1D : LayerHandle<DepthwiseConv1DLayer> {
   explicit DepthwiseConv1D(Window kernel_size, DepthwiseConv1DOptions options = {})
       : LayerHandle<DepthwiseConv1DLayer>(

@@ -9,8 +9,6 @@ namespace cohort::layers {
 
 using DepthwiseConv2DOptions = DepthwiseConvOptions;
 
-// 2-D convolution of each channel by itself: (batch, height, width, channels) to (batch, new height, new width,
-// channels * depth_multiplier).
 class DepthwiseConv2DLayer : public DepthwiseConvLayer {
  public:
   DepthwiseConv2DLayer() : DepthwiseConv2DLayer(1) {}
@@ -18,6 +16,9 @@ class DepthwiseConv2DLayer : public DepthwiseConvLayer {
       : DepthwiseConvLayer(2, std::move(kernel_size), std::move(options)) {}
 };
 
+// 2-D convolution of each channel by itself, with depth_multiplier filters for each.
+// Input (batch, height, width, channels), output (batch, new_height, new_width, channels * depth_multiplier).
+//   kernel_size: size of the kernel along height and width; one number stands for both.
 struct DepthwiseConv2D : LayerHandle<DepthwiseConv2DLayer> {
   explicit DepthwiseConv2D(Window kernel_size, DepthwiseConv2DOptions options = {})
       : LayerHandle<DepthwiseConv2DLayer>(

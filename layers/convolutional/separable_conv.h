@@ -11,9 +11,10 @@ namespace cohort::layers {
 
 struct SeparableConvOptions {
   Window strides = 1;
-  std::string padding = "valid";  // or "same"
-  std::string data_format = {};   // "channels_last" when left out, or "channels_first"
+  std::string padding = "valid";
+  std::string data_format = {};
   Window dilation_rate = 1;
+  // Number of channels the depthwise convolution makes of each input channel.
   std::int64_t depth_multiplier = 1;
   Ref<cohort::Activation> activation = "linear";
   bool use_bias = true;

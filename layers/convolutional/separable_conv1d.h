@@ -9,8 +9,6 @@ namespace cohort::layers {
 
 using SeparableConv1DOptions = SeparableConvOptions;
 
-// 1-D convolution of each channel by itself, then across channels: (batch, steps, channels) to (batch, new steps,
-// filters).
 class SeparableConv1DLayer : public SeparableConvLayer {
  public:
   SeparableConv1DLayer() : SeparableConv1DLayer(1, 1) {}
@@ -18,6 +16,10 @@ class SeparableConv1DLayer : public SeparableConvLayer {
       : SeparableConvLayer(1, filters, std::move(kernel_size), std::move(options)) {}
 };
 
+// A depthwise 1-D convolution followed by a pointwise one, of kernel size 1, that mixes the channels.
+// Input (batch, steps, channels), output (batch, new_steps, filters).
+//   filters: number of filters, the size of the output's channel axis.
+//   kernel_size: size of the kernel along the steps.
 struct SeparableConv1D : LayerHandle<SeparableConv1DLayer> {
   SeparableConv1D(std::int64_t filters, Window kernel_size, SeparableConv1DOptions options = {})
       : LayerHandle<SeparableConv1DLayer>(
