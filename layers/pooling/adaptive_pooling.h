@@ -8,7 +8,7 @@
 namespace cohort::layers {
 
 struct AdaptivePoolingOptions {
-  std::string data_format = {};  // "channels_last" when left out, or "channels_first"
+  std::string data_format = {};
   DTypePolicy dtype = {};
   std::string name = {};
 };
@@ -29,7 +29,6 @@ class AdaptivePoolingLayer : public Layer {
   AdaptivePoolingOptions options_;
 };
 
-// The mean of each window along one axis.
 class AdaptiveAveragePooling1DLayer : public AdaptivePoolingLayer {
  public:
   explicit AdaptiveAveragePooling1DLayer(Window output_size = 1, AdaptivePoolingOptions options = {})
@@ -38,13 +37,16 @@ class AdaptiveAveragePooling1DLayer : public AdaptivePoolingLayer {
   }
   std::string class_name() const override { return "AdaptiveAveragePooling1D"; }
 };
+
+// The mean of each of a fixed number of windows, spread evenly along the steps whatever the size of the input.
+// Input (batch, steps, channels), output (batch, output_size, channels).
+//   output_size: number of windows along the steps.
 struct AdaptiveAveragePooling1D : LayerHandle<AdaptiveAveragePooling1DLayer> {
   explicit AdaptiveAveragePooling1D(Window output_size, AdaptivePoolingOptions options = {})
       : LayerHandle<AdaptiveAveragePooling1DLayer>(
             std::make_shared<AdaptiveAveragePooling1DLayer>(std::move(output_size), std::move(options))) {}
 };
 
-// The mean of each window along two axes.
 class AdaptiveAveragePooling2DLayer : public AdaptivePoolingLayer {
  public:
   explicit AdaptiveAveragePooling2DLayer(Window output_size = 1, AdaptivePoolingOptions options = {})
@@ -53,13 +55,16 @@ class AdaptiveAveragePooling2DLayer : public AdaptivePoolingLayer {
   }
   std::string class_name() const override { return "AdaptiveAveragePooling2D"; }
 };
+
+// The mean of each of a fixed number of windows, spread evenly along height and width whatever the size of the input.
+// Input (batch, height, width, channels), output (batch, output_size[0], output_size[1], channels).
+//   output_size: number of windows along height and width; one number stands for both.
 struct AdaptiveAveragePooling2D : LayerHandle<AdaptiveAveragePooling2DLayer> {
   explicit AdaptiveAveragePooling2D(Window output_size, AdaptivePoolingOptions options = {})
       : LayerHandle<AdaptiveAveragePooling2DLayer>(
             std::make_shared<AdaptiveAveragePooling2DLayer>(std::move(output_size), std::move(options))) {}
 };
 
-// The mean of each window along three axes.
 class AdaptiveAveragePooling3DLayer : public AdaptivePoolingLayer {
  public:
   explicit AdaptiveAveragePooling3DLayer(Window output_size = 1, AdaptivePoolingOptions options = {})
@@ -68,13 +73,18 @@ class AdaptiveAveragePooling3DLayer : public AdaptivePoolingLayer {
   }
   std::string class_name() const override { return "AdaptiveAveragePooling3D"; }
 };
+
+// The mean of each of a fixed number of windows, spread evenly along depth, height and width whatever the size of the
+// input.
+// Input (batch, depth, height, width, channels), output (batch, output_size[0], output_size[1], output_size[2],
+// channels).
+//   output_size: number of windows along depth, height and width; one number stands for all three.
 struct AdaptiveAveragePooling3D : LayerHandle<AdaptiveAveragePooling3DLayer> {
   explicit AdaptiveAveragePooling3D(Window output_size, AdaptivePoolingOptions options = {})
       : LayerHandle<AdaptiveAveragePooling3DLayer>(
             std::make_shared<AdaptiveAveragePooling3DLayer>(std::move(output_size), std::move(options))) {}
 };
 
-// The largest element of each window along one axis.
 class AdaptiveMaxPooling1DLayer : public AdaptivePoolingLayer {
  public:
   explicit AdaptiveMaxPooling1DLayer(Window output_size = 1, AdaptivePoolingOptions options = {})
@@ -83,13 +93,16 @@ class AdaptiveMaxPooling1DLayer : public AdaptivePoolingLayer {
   }
   std::string class_name() const override { return "AdaptiveMaxPooling1D"; }
 };
+
+// The maximum of each of a fixed number of windows, spread evenly along the steps whatever the size of the input.
+// Input (batch, steps, channels), output (batch, output_size, channels).
+//   output_size: number of windows along the steps.
 struct AdaptiveMaxPooling1D : LayerHandle<AdaptiveMaxPooling1DLayer> {
   explicit AdaptiveMaxPooling1D(Window output_size, AdaptivePoolingOptions options = {})
       : LayerHandle<AdaptiveMaxPooling1DLayer>(
             std::make_shared<AdaptiveMaxPooling1DLayer>(std::move(output_size), std::move(options))) {}
 };
 
-// The largest element of each window along two axes.
 class AdaptiveMaxPooling2DLayer : public AdaptivePoolingLayer {
  public:
   explicit AdaptiveMaxPooling2DLayer(Window output_size = 1, AdaptivePoolingOptions options = {})
@@ -98,13 +111,17 @@ class AdaptiveMaxPooling2DLayer : public AdaptivePoolingLayer {
   }
   std::string class_name() const override { return "AdaptiveMaxPooling2D"; }
 };
+
+// The maximum of each of a fixed number of windows, spread evenly along height and width whatever the size of the
+// input.
+// Input (batch, height, width, channels), output (batch, output_size[0], output_size[1], channels).
+//   output_size: number of windows along height and width; one number stands for both.
 struct AdaptiveMaxPooling2D : LayerHandle<AdaptiveMaxPooling2DLayer> {
   explicit AdaptiveMaxPooling2D(Window output_size, AdaptivePoolingOptions options = {})
       : LayerHandle<AdaptiveMaxPooling2DLayer>(
             std::make_shared<AdaptiveMaxPooling2DLayer>(std::move(output_size), std::move(options))) {}
 };
 
-// The largest element of each window along three axes.
 class AdaptiveMaxPooling3DLayer : public AdaptivePoolingLayer {
  public:
   explicit AdaptiveMaxPooling3DLayer(Window output_size = 1, AdaptivePoolingOptions options = {})
@@ -113,6 +130,12 @@ class AdaptiveMaxPooling3DLayer : public AdaptivePoolingLayer {
   }
   std::string class_name() const override { return "AdaptiveMaxPooling3D"; }
 };
+
+// The maximum of each of a fixed number of windows, spread evenly along depth, height and width whatever the size of
+// the input.
+// Input (batch, depth, height, width, channels), output (batch, output_size[0], output_size[1], output_size[2],
+// channels).
+//   output_size: number of windows along depth, height and width; one number stands for all three.
 struct AdaptiveMaxPooling3D : LayerHandle<AdaptiveMaxPooling3DLayer> {
   explicit AdaptiveMaxPooling3D(Window output_size, AdaptivePoolingOptions options = {})
       : LayerHandle<AdaptiveMaxPooling3DLayer>(

@@ -14,7 +14,6 @@ class AveragePoolingLayer : public PoolingLayer {
               const ops::PoolOptions& options) const override;
 };
 
-// Of (batch, steps, channels).
 class AveragePooling1DLayer : public AveragePoolingLayer {
  public:
   explicit AveragePooling1DLayer(Window pool_size = 2, PoolingOptions options = {})
@@ -23,13 +22,16 @@ class AveragePooling1DLayer : public AveragePoolingLayer {
   }
   std::string class_name() const override { return "AveragePooling1D"; }
 };
+
+// The mean of each window along the steps; padding does not count.
+// Input (batch, steps, channels), output (batch, new_steps, channels).
+//   pool_size: size of the window along the steps.
 struct AveragePooling1D : LayerHandle<AveragePooling1DLayer> {
   explicit AveragePooling1D(Window pool_size = 2, PoolingOptions options = {})
       : LayerHandle<AveragePooling1DLayer>(
             std::make_shared<AveragePooling1DLayer>(std::move(pool_size), std::move(options))) {}
 };
 
-// Of (batch, height, width, channels).
 class AveragePooling2DLayer : public AveragePoolingLayer {
  public:
   explicit AveragePooling2DLayer(Window pool_size = 2, PoolingOptions options = {})
@@ -38,13 +40,16 @@ class AveragePooling2DLayer : public AveragePoolingLayer {
   }
   std::string class_name() const override { return "AveragePooling2D"; }
 };
+
+// The mean of each window along height and width; padding does not count.
+// Input (batch, height, width, channels), output (batch, new_height, new_width, channels).
+//   pool_size: size of the window along height and width; one number stands for both.
 struct AveragePooling2D : LayerHandle<AveragePooling2DLayer> {
   explicit AveragePooling2D(Window pool_size = 2, PoolingOptions options = {})
       : LayerHandle<AveragePooling2DLayer>(
             std::make_shared<AveragePooling2DLayer>(std::move(pool_size), std::move(options))) {}
 };
 
-// Of (batch, depth, height, width, channels).
 class AveragePooling3DLayer : public AveragePoolingLayer {
  public:
   explicit AveragePooling3DLayer(Window pool_size = 2, PoolingOptions options = {})
@@ -53,6 +58,10 @@ class AveragePooling3DLayer : public AveragePoolingLayer {
   }
   std::string class_name() const override { return "AveragePooling3D"; }
 };
+
+// The mean of each window along depth, height and width; padding does not count.
+// Input (batch, depth, height, width, channels), output (batch, new_depth, new_height, new_width, channels).
+//   pool_size: size of the window along depth, height and width; one number stands for all three.
 struct AveragePooling3D : LayerHandle<AveragePooling3DLayer> {
   explicit AveragePooling3D(Window pool_size = 2, PoolingOptions options = {})
       : LayerHandle<AveragePooling3DLayer>(

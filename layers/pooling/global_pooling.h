@@ -7,8 +7,8 @@
 namespace cohort::layers {
 
 struct GlobalPoolingOptions {
-  std::string data_format = {};  // "channels_last" when left out, or "channels_first"
-  bool keepdims = false;
+  std::string data_format = {};
+  bool keepdims = false;  // Keep the reduced axes, with size 1.
   DTypePolicy dtype = {};
   std::string name = {};
 };
@@ -29,7 +29,6 @@ class GlobalPoolingLayer : public Layer {
   GlobalPoolingOptions options_;
 };
 
-// The mean over the steps; of the steps a mask lets count.
 class GlobalAveragePooling1DLayer : public GlobalPoolingLayer {
  public:
   explicit GlobalAveragePooling1DLayer(GlobalPoolingOptions options = {})
@@ -39,12 +38,14 @@ class GlobalAveragePooling1DLayer : public GlobalPoolingLayer {
   std::string class_name() const override { return "GlobalAveragePooling1D"; }
   std::vector<std::string> argument_names() const override { return {"inputs", "mask"}; }
 };
+
+// The mean over the steps; with a mask, over the steps it lets count.
+// Input (batch, steps, channels), output (batch, channels), with keepdims (batch, 1, channels).
 struct GlobalAveragePooling1D : LayerHandle<GlobalAveragePooling1DLayer> {
   explicit GlobalAveragePooling1D(GlobalPoolingOptions options = {})
       : LayerHandle<GlobalAveragePooling1DLayer>(std::make_shared<GlobalAveragePooling1DLayer>(std::move(options))) {}
 };
 
-// The mean over height and width.
 class GlobalAveragePooling2DLayer : public GlobalPoolingLayer {
  public:
   explicit GlobalAveragePooling2DLayer(GlobalPoolingOptions options = {})
@@ -53,12 +54,14 @@ class GlobalAveragePooling2DLayer : public GlobalPoolingLayer {
   }
   std::string class_name() const override { return "GlobalAveragePooling2D"; }
 };
+
+// The mean over height and width.
+// Input (batch, height, width, channels), output (batch, channels), with keepdims (batch, 1, 1, channels).
 struct GlobalAveragePooling2D : LayerHandle<GlobalAveragePooling2DLayer> {
   explicit GlobalAveragePooling2D(GlobalPoolingOptions options = {})
       : LayerHandle<GlobalAveragePooling2DLayer>(std::make_shared<GlobalAveragePooling2DLayer>(std::move(options))) {}
 };
 
-// The mean over depth, height and width.
 class GlobalAveragePooling3DLayer : public GlobalPoolingLayer {
  public:
   explicit GlobalAveragePooling3DLayer(GlobalPoolingOptions options = {})
@@ -67,12 +70,14 @@ class GlobalAveragePooling3DLayer : public GlobalPoolingLayer {
   }
   std::string class_name() const override { return "GlobalAveragePooling3D"; }
 };
+
+// The mean over depth, height and width.
+// Input (batch, depth, height, width, channels), output (batch, channels), with keepdims (batch, 1, 1, 1, channels).
 struct GlobalAveragePooling3D : LayerHandle<GlobalAveragePooling3DLayer> {
   explicit GlobalAveragePooling3D(GlobalPoolingOptions options = {})
       : LayerHandle<GlobalAveragePooling3DLayer>(std::make_shared<GlobalAveragePooling3DLayer>(std::move(options))) {}
 };
 
-// The largest element over the steps.
 class GlobalMaxPooling1DLayer : public GlobalPoolingLayer {
  public:
   explicit GlobalMaxPooling1DLayer(GlobalPoolingOptions options = {})
@@ -81,12 +86,14 @@ class GlobalMaxPooling1DLayer : public GlobalPoolingLayer {
   }
   std::string class_name() const override { return "GlobalMaxPooling1D"; }
 };
+
+// The maximum over the steps.
+// Input (batch, steps, channels), output (batch, channels), with keepdims (batch, 1, channels).
 struct GlobalMaxPooling1D : LayerHandle<GlobalMaxPooling1DLayer> {
   explicit GlobalMaxPooling1D(GlobalPoolingOptions options = {})
       : LayerHandle<GlobalMaxPooling1DLayer>(std::make_shared<GlobalMaxPooling1DLayer>(std::move(options))) {}
 };
 
-// The largest element over height and width.
 class GlobalMaxPooling2DLayer : public GlobalPoolingLayer {
  public:
   explicit GlobalMaxPooling2DLayer(GlobalPoolingOptions options = {})
@@ -95,12 +102,14 @@ class GlobalMaxPooling2DLayer : public GlobalPoolingLayer {
   }
   std::string class_name() const override { return "GlobalMaxPooling2D"; }
 };
+
+// The maximum over height and width.
+// Input (batch, height, width, channels), output (batch, channels), with keepdims (batch, 1, 1, channels).
 struct GlobalMaxPooling2D : LayerHandle<GlobalMaxPooling2DLayer> {
   explicit GlobalMaxPooling2D(GlobalPoolingOptions options = {})
       : LayerHandle<GlobalMaxPooling2DLayer>(std::make_shared<GlobalMaxPooling2DLayer>(std::move(options))) {}
 };
 
-// The largest element over depth, height and width.
 class GlobalMaxPooling3DLayer : public GlobalPoolingLayer {
  public:
   explicit GlobalMaxPooling3DLayer(GlobalPoolingOptions options = {})
@@ -109,6 +118,9 @@ class GlobalMaxPooling3DLayer : public GlobalPoolingLayer {
   }
   std::string class_name() const override { return "GlobalMaxPooling3D"; }
 };
+
+// The maximum over depth, height and width.
+// Input (batch, depth, height, width, channels), output (batch, channels), with keepdims (batch, 1, 1, 1, channels).
 struct GlobalMaxPooling3D : LayerHandle<GlobalMaxPooling3DLayer> {
   explicit GlobalMaxPooling3D(GlobalPoolingOptions options = {})
       : LayerHandle<GlobalMaxPooling3DLayer>(std::make_shared<GlobalMaxPooling3DLayer>(std::move(options))) {}

@@ -14,7 +14,6 @@ class MaxPoolingLayer : public PoolingLayer {
               const ops::PoolOptions& options) const override;
 };
 
-// Of (batch, steps, channels).
 class MaxPooling1DLayer : public MaxPoolingLayer {
  public:
   explicit MaxPooling1DLayer(Window pool_size = 2, PoolingOptions options = {})
@@ -23,12 +22,15 @@ class MaxPooling1DLayer : public MaxPoolingLayer {
   }
   std::string class_name() const override { return "MaxPooling1D"; }
 };
+
+// The maximum of each window along the steps.
+// Input (batch, steps, channels), output (batch, new_steps, channels).
+//   pool_size: size of the window along the steps.
 struct MaxPooling1D : LayerHandle<MaxPooling1DLayer> {
   explicit MaxPooling1D(Window pool_size = 2, PoolingOptions options = {})
       : LayerHandle<MaxPooling1DLayer>(std::make_shared<MaxPooling1DLayer>(std::move(pool_size), std::move(options))) {}
 };
 
-// Of (batch, height, width, channels).
 class MaxPooling2DLayer : public MaxPoolingLayer {
  public:
   explicit MaxPooling2DLayer(Window pool_size = 2, PoolingOptions options = {})
@@ -37,12 +39,15 @@ class MaxPooling2DLayer : public MaxPoolingLayer {
   }
   std::string class_name() const override { return "MaxPooling2D"; }
 };
+
+// The maximum of each window along height and width.
+// Input (batch, height, width, channels), output (batch, new_height, new_width, channels).
+//   pool_size: size of the window along height and width; one number stands for both.
 struct MaxPooling2D : LayerHandle<MaxPooling2DLayer> {
   explicit MaxPooling2D(Window pool_size = 2, PoolingOptions options = {})
       : LayerHandle<MaxPooling2DLayer>(std::make_shared<MaxPooling2DLayer>(std::move(pool_size), std::move(options))) {}
 };
 
-// Of (batch, depth, height, width, channels).
 class MaxPooling3DLayer : public MaxPoolingLayer {
  public:
   explicit MaxPooling3DLayer(Window pool_size = 2, PoolingOptions options = {})
@@ -51,6 +56,10 @@ class MaxPooling3DLayer : public MaxPoolingLayer {
   }
   std::string class_name() const override { return "MaxPooling3D"; }
 };
+
+// The maximum of each window along depth, height and width.
+// Input (batch, depth, height, width, channels), output (batch, new_depth, new_height, new_width, channels).
+//   pool_size: size of the window along depth, height and width; one number stands for all three.
 struct MaxPooling3D : LayerHandle<MaxPooling3DLayer> {
   explicit MaxPooling3D(Window pool_size = 2, PoolingOptions options = {})
       : LayerHandle<MaxPooling3DLayer>(std::make_shared<MaxPooling3DLayer>(std::move(pool_size), std::move(options))) {}

@@ -9,9 +9,10 @@
 namespace cohort::layers {
 
 struct PoolingOptions {
-  Window strides = {};            // left out: the size of the window
-  std::string padding = "valid";  // or "same"
-  std::string data_format = {};   // "channels_last" when left out, or "channels_first"
+  // Step between windows along each spatial axis, one number for all or one each; empty: pool_size.
+  Window strides = {};
+  std::string padding = "valid";
+  std::string data_format = {};
   DTypePolicy dtype = {};
   std::string name = {};
 };
