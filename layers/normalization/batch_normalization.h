@@ -9,11 +9,11 @@
 namespace cohort::layers {
 
 struct BatchNormalizationOptions {
-  int axis = -1;  // of the channels
-  double momentum = 0.99;
-  double epsilon = 1e-3;
-  bool center = true;
-  bool scale = true;
+  int axis = -1;           // Axis of the channels; 1 with channels first.
+  double momentum = 0.99;  // Share of the old value that the moving statistics keep at each step.
+  double epsilon = 1e-3;   // Added to the variance before the root, so that nothing is divided by zero.
+  bool center = true;      // Add beta, a weight for each channel.
+  bool scale = true;       // Multiply by gamma, a weight for each channel.
   Ref<Initializer> beta_initializer = "zeros";
   Ref<Initializer> gamma_initializer = "ones";
   Ref<Initializer> moving_mean_initializer = "zeros";
@@ -22,10 +22,13 @@ struct BatchNormalizationOptions {
   Ref<Regularizer> gamma_regularizer = {};
   Ref<Constraint> beta_constraint = {};
   Ref<Constraint> gamma_constraint = {};
-  // Batch renormalization: in training too, outputs are brought near what the moving statistics would give, by factors
-  // held within "rmin", "rmax" and by shifts within "dmax".
+  // Batch renormalization: in training too, outputs are corrected by a factor and a shift towards what the moving
+  // statistics would give.
   bool renorm = false;
+  // Bounds 'rmin' and 'rmax' of that factor and 'dmax' of the shift's absolute value; empty, or a key left out: not
+  // bounded.
   std::optional<NumberDict> renorm_clipping = std::nullopt;
+  // Share of the old value that the statistics used for the correction keep at each step.
   double renorm_momentum = 0.99;
   // Kept in configs. Statistics are those of the batch this replica sees: equal to synchronized ones where there is one
   // replica, as on one machine or on parameter-server workers, which never wait for each other.
@@ -34,8 +37,6 @@ struct BatchNormalizationOptions {
   std::string name = {};
 };
 
-// Normalizes each channel of (batch, ..., channels): in training with the mean and variance of the batch, which the
-// moving statistics follow, else with these. Frozen by trainable = false it always uses the moving statistics.
 class BatchNormalizationLayer : public Layer {
  public:
   explicit BatchNormalizationLayer(BatchNormalizationOptions options = {});
@@ -60,6 +61,10 @@ class BatchNormalizationLayer : public Layer {
   Variable moving_stddev_, renorm_mean_, renorm_stddev_;  // of batch renormalization
 };
 
+// Normalizes each channel to mean 0 and variance 1, then multiplies by gamma and adds beta. In training it uses the
+// mean and variance of the batch, without what a mask leaves out, and updates the moving statistics; else, and when
+// frozen by trainable = false, it uses the moving statistics.
+// Input (batch, ..., channels), output the same shape.
 struct BatchNormalization : LayerHandle<BatchNormalizationLayer> {
   explicit BatchNormalization(BatchNormalizationOptions options = {})
       : LayerHandle<BatchNormalizationLayer>(std::make_shared<BatchNormalizationLayer>(std::move(options))) {}

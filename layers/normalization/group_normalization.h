@@ -8,10 +8,10 @@
 namespace cohort::layers {
 
 struct GroupNormalizationOptions {
-  int axis = -1;  // of the channels
-  double epsilon = 1e-3;
-  bool center = true;
-  bool scale = true;
+  int axis = -1;          // Axis of the channels; 1 with channels first.
+  double epsilon = 1e-3;  // Added to the variance before the root, so that nothing is divided by zero.
+  bool center = true;     // Add beta, a weight for each channel.
+  bool scale = true;      // Multiply by gamma, a weight for each channel.
   Ref<Initializer> beta_initializer = "zeros";
   Ref<Initializer> gamma_initializer = "ones";
   Ref<Regularizer> beta_regularizer = {};
@@ -22,8 +22,6 @@ struct GroupNormalizationOptions {
   std::string name = {};
 };
 
-// Divides the channels of (batch, ..., channels) into groups and normalizes each group of each sample; -1 groups are as
-// many as there are channels (instance normalization).
 class GroupNormalizationLayer : public Layer {
  public:
   explicit GroupNormalizationLayer(std::int64_t groups = 32, GroupNormalizationOptions options = {});
@@ -43,6 +41,10 @@ class GroupNormalizationLayer : public Layer {
   Variable gamma_, beta_;
 };
 
+// Divides the channels into groups and normalizes each group of each sample to mean 0 and variance 1, then multiplies
+// by gamma and adds beta.
+// Input (batch, ..., channels), output the same shape.
+//   groups: number of groups, a divisor of the number of channels; -1: as many as channels (instance normalization).
 struct GroupNormalization : LayerHandle<GroupNormalizationLayer> {
   explicit GroupNormalization(std::int64_t groups = 32, GroupNormalizationOptions options = {})
       : LayerHandle<GroupNormalizationLayer>(std::make_shared<GroupNormalizationLayer>(groups, std::move(options))) {}

@@ -8,23 +8,23 @@
 namespace cohort::layers {
 
 struct LayerNormalizationOptions {
-  ops::Axes axis = -1;  // that are normalized together
-  double epsilon = 1e-3;
-  bool center = true;
-  bool scale = true;
+  ops::Axes axis = -1;    // Axis or axes that are normalized together.
+  double epsilon = 1e-3;  // Added to the variance before the root, so that nothing is divided by zero.
+  bool center = true;     // Add beta, a weight of the shape of these axes.
+  bool scale = true;      // Multiply by gamma, a weight of the shape of these axes.
   Ref<Initializer> beta_initializer = "zeros";
   Ref<Initializer> gamma_initializer = "ones";
   Ref<Regularizer> beta_regularizer = {};
   Ref<Regularizer> gamma_regularizer = {};
   Ref<Constraint> beta_constraint = {};
   Ref<Constraint> gamma_constraint = {};
-  bool rms_scaling = false;  // divide by the deviation only; Keras keeps it for old models
+  // Divide by the standard deviation without subtracting the mean, always multiply by gamma, never add beta; Keras
+  // keeps it for old models.
+  bool rms_scaling = false;
   DTypePolicy dtype = {};
   std::string name = {};
 };
 
-// Normalizes each sample over some axes, the last by default, then scales by gamma and shifts by beta, which have the
-// shape of these axes.
 class LayerNormalizationLayer : public Layer {
  public:
   explicit LayerNormalizationLayer(LayerNormalizationOptions options = {});
@@ -42,6 +42,9 @@ class LayerNormalizationLayer : public Layer {
   Variable gamma_, beta_;
 };
 
+// Normalizes each sample over the given axes, the last by default, to mean 0 and variance 1, then multiplies by gamma
+// and adds beta.
+// Input (batch, ...), output the same shape.
 struct LayerNormalization : LayerHandle<LayerNormalizationLayer> {
   explicit LayerNormalization(LayerNormalizationOptions options = {})
       : LayerHandle<LayerNormalizationLayer>(std::make_shared<LayerNormalizationLayer>(std::move(options))) {}

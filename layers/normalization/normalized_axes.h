@@ -23,6 +23,7 @@ inline std::vector<std::int64_t> normalized_axes(const Layer& layer, std::vector
   return axes;
 }
 
+// The input's sizes along these axes.
 inline Shape sizes_of(const std::vector<std::int64_t>& axes, const Shape& input) {
   Shape sizes;
   for (std::int64_t axis : axes) sizes.push_back(input[static_cast<int>(axis)]);

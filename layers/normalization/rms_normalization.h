@@ -8,13 +8,12 @@
 namespace cohort::layers {
 
 struct RMSNormalizationOptions {
-  ops::Axes axis = -1;  // that are normalized together
-  double epsilon = 1e-6;
+  ops::Axes axis = -1;    // Axis or axes that are normalized together.
+  double epsilon = 1e-6;  // Added to the mean square before the root, so that nothing is divided by zero.
   DTypePolicy dtype = {};
   std::string name = {};
 };
 
-// Divides each sample by the root of its mean square over some axes, the last by default, and scales the result.
 class RMSNormalizationLayer : public Layer {
  public:
   explicit RMSNormalizationLayer(RMSNormalizationOptions options = {});
@@ -28,6 +27,9 @@ class RMSNormalizationLayer : public Layer {
   Variable scale_;
 };
 
+// Divides each sample by its root mean square over the given axes, the last by default, and multiplies by a trainable
+// scale of the shape of these axes.
+// Input (batch, ...), output the same shape.
 struct RMSNormalization : LayerHandle<RMSNormalizationLayer> {
   explicit RMSNormalization(RMSNormalizationOptions options = {})
       : LayerHandle<RMSNormalizationLayer>(std::make_shared<RMSNormalizationLayer>(std::move(options))) {}

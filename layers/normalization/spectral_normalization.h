@@ -8,8 +8,6 @@
 
 namespace cohort::layers {
 
-// Wraps a layer with a kernel (or embeddings) and, in training, divides that by an estimate of its largest singular
-// value before each call; `power_iterations` make the estimate, from a vector that is kept.
 class SpectralNormalizationLayer : public Layer {
  public:
   SpectralNormalizationLayer() = default;
@@ -27,6 +25,11 @@ class SpectralNormalizationLayer : public Layer {
   Variable kernel_, vector_u_;
 };
 
+// Wraps a layer and, in training, divides its kernel (or embeddings) in place before each call by an estimate of the
+// largest singular value.
+// Input any shape the layer takes, output the layer's.
+//   layer: layer with a kernel or embeddings.
+//   power_iterations: number of power iterations per call, from 1; the vector they refine is kept between calls.
 struct SpectralNormalization : LayerHandle<SpectralNormalizationLayer> {
   explicit SpectralNormalization(Ref<Layer> layer, std::int64_t power_iterations = 1, NameOption options = {})
       : LayerHandle<SpectralNormalizationLayer>(

@@ -8,12 +8,11 @@
 namespace cohort::layers {
 
 struct UnitNormalizationOptions {
-  ops::Axes axis = -1;  // that form one vector
+  ops::Axes axis = -1;  // Axis or axes whose elements form one vector.
   DTypePolicy dtype = {};
   std::string name = {};
 };
 
-// Scales each sample to length 1 over some axes, the last by default.
 class UnitNormalizationLayer : public Layer {
  public:
   explicit UnitNormalizationLayer(UnitNormalizationOptions options = {});
@@ -25,6 +24,8 @@ class UnitNormalizationLayer : public Layer {
   UnitNormalizationOptions options_;
 };
 
+// Scales each sample to Euclidean length 1 over the given axes, the last by default.
+// Input (batch, ...), output the same shape.
 struct UnitNormalization : LayerHandle<UnitNormalizationLayer> {
   explicit UnitNormalization(UnitNormalizationOptions options = {})
       : LayerHandle<UnitNormalizationLayer>(std::make_shared<UnitNormalizationLayer>(std::move(options))) {}
