@@ -7,13 +7,12 @@
 namespace cohort::layers {
 
 struct ActivityRegularizationOptions {
-  double l1 = 0.0;
-  double l2 = 0.0;
+  double l1 = 0.0;  // Factor of the sum of absolute values.
+  double l2 = 0.0;  // Factor of the sum of squares.
   DTypePolicy dtype = {};
   std::string name = {};
 };
 
-// Hands its input on and adds l1 * sum|x| + l2 * sum x^2, divided by the batch size, to the losses.
 class ActivityRegularizationLayer : public Layer {
  public:
   explicit ActivityRegularizationLayer(ActivityRegularizationOptions options = {});
@@ -26,6 +25,8 @@ class ActivityRegularizationLayer : public Layer {
   ActivityRegularizationOptions options_;
 };
 
+// Returns its input and adds (l1 * sum|x| + l2 * sum x^2) / batch size to the loss.
+// Input any shape, output the same shape.
 struct ActivityRegularization : LayerHandle<ActivityRegularizationLayer> {
   explicit ActivityRegularization(ActivityRegularizationOptions options = {})
       : LayerHandle<ActivityRegularizationLayer>(std::make_shared<ActivityRegularizationLayer>(std::move(options))) {}

@@ -9,14 +9,14 @@
 namespace cohort::layers {
 
 struct AlphaDropoutOptions {
-  std::optional<Shape> noise_shape = std::nullopt;  // axes of size 1 drop together; unknown ones are the input's
+  // Shape of the dropout mask, with as many axes as the input: an axis of size 1 shares one draw, any other has the
+  // input's size; empty: a draw for each element.
+  std::optional<Shape> noise_shape = std::nullopt;
   std::optional<std::int64_t> seed = std::nullopt;
   DTypePolicy dtype = {};
   std::string name = {};
 };
 
-// In training, sets a share `rate` of the input to the value SELU saturates at, and scales and shifts the result so
-// that mean and deviation of normalized inputs stay.
 class AlphaDropoutLayer : public SeededLayer {
  public:
   AlphaDropoutLayer() : AlphaDropoutLayer(0.5) {}
@@ -31,6 +31,10 @@ class AlphaDropoutLayer : public SeededLayer {
   std::optional<Shape> noise_shape_;
 };
 
+// In training, sets a random share of the input to SELU's negative saturation value and scales and shifts the result so
+// that inputs of mean 0 and variance 1 keep both. Otherwise it returns its input.
+// Input any shape, output the same shape.
+//   rate: share of the elements that are dropped, in [0, 1].
 struct AlphaDropout : LayerHandle<AlphaDropoutLayer> {
   explicit AlphaDropout(double rate, AlphaDropoutOptions options = {})
       : LayerHandle<AlphaDropoutLayer>(std::make_shared<AlphaDropoutLayer>(rate, std::move(options))) {}

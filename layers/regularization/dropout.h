@@ -9,13 +9,14 @@
 namespace cohort::layers {
 
 struct DropoutOptions {
-  std::optional<Shape> noise_shape = std::nullopt;  // axes of size 1 drop together; unknown ones are the input's
+  // Shape of the dropout mask, with as many axes as the input: an axis of size 1 shares one draw, any other has the
+  // input's size; empty: a draw for each element.
+  std::optional<Shape> noise_shape = std::nullopt;
   std::optional<std::int64_t> seed = std::nullopt;
   DTypePolicy dtype = {};
   std::string name = {};
 };
 
-// In training, sets a share `rate` of the input to zero and scales the rest by 1 / (1 - rate).
 class DropoutLayer : public SeededLayer {
  public:
   DropoutLayer() : DropoutLayer(0.5) {}
@@ -30,6 +31,10 @@ class DropoutLayer : public SeededLayer {
   std::optional<Shape> noise_shape_;
 };
 
+// In training, sets a random share of the input to 0 and multiplies the rest by 1 / (1 - rate), which keeps the
+// expected sum. Otherwise it returns its input.
+// Input any shape, output the same shape.
+//   rate: share of the elements that are dropped, in [0, 1].
 struct Dropout : LayerHandle<DropoutLayer> {
   explicit Dropout(double rate, DropoutOptions options = {})
       : LayerHandle<DropoutLayer>(std::make_shared<DropoutLayer>(rate, std::move(options))) {}

@@ -14,7 +14,6 @@ struct GaussianOptions {
   std::string name = {};
 };
 
-// In training, adds normal numbers with mean 0 and the given deviation.
 class GaussianNoiseLayer : public SeededLayer {
  public:
   GaussianNoiseLayer() : GaussianNoiseLayer(0.0) {}
@@ -28,12 +27,14 @@ class GaussianNoiseLayer : public SeededLayer {
   double stddev_;
 };
 
+// In training, adds normally distributed noise of mean 0. Otherwise it returns its input.
+// Input any shape, output the same shape.
+//   stddev: standard deviation of the noise, in [0, 1].
 struct GaussianNoise : LayerHandle<GaussianNoiseLayer> {
   explicit GaussianNoise(double stddev, GaussianOptions options = {})
       : LayerHandle<GaussianNoiseLayer>(std::make_shared<GaussianNoiseLayer>(stddev, std::move(options))) {}
 };
 
-// In training, multiplies by normal numbers with mean 1 and deviation sqrt(rate / (1 - rate)).
 class GaussianDropoutLayer : public SeededLayer {
  public:
   GaussianDropoutLayer() : GaussianDropoutLayer(0.5) {}
@@ -47,6 +48,10 @@ class GaussianDropoutLayer : public SeededLayer {
   double rate_;
 };
 
+// In training, multiplies by normally distributed noise of mean 1 and standard deviation sqrt(rate / (1 - rate)).
+// Otherwise it returns its input.
+// Input any shape, output the same shape.
+//   rate: drop rate of the Dropout whose noise has the same variance, in [0, 1); 1 throws in training.
 struct GaussianDropout : LayerHandle<GaussianDropoutLayer> {
   explicit GaussianDropout(double rate, GaussianOptions options = {})
       : LayerHandle<GaussianDropoutLayer>(std::make_shared<GaussianDropoutLayer>(rate, std::move(options))) {}

@@ -9,7 +9,8 @@
 namespace cohort::layers {
 
 struct SpatialDropoutOptions {
-  std::string data_format = {};  // "channels_last" when left out, or "channels_first"; always last in 1D
+  // 'channels_last' when left out, or 'channels_first'; to be left out in SpatialDropout1D.
+  std::string data_format = {};
   std::optional<std::int64_t> seed = std::nullopt;
   DTypePolicy dtype = {};
   std::string name = {};
@@ -31,7 +32,6 @@ class SpatialDropoutLayer : public SeededLayer {
   std::string data_format_;
 };
 
-// Of (batch, steps, channels).
 class SpatialDropout1DLayer : public SpatialDropoutLayer {
  public:
   SpatialDropout1DLayer() : SpatialDropout1DLayer(0.5) {}
@@ -41,12 +41,16 @@ class SpatialDropout1DLayer : public SpatialDropoutLayer {
   }
   std::string class_name() const override { return "SpatialDropout1D"; }
 };
+
+// In training, sets whole channels, over all of the steps, to 0 and multiplies the others by 1 / (1 - rate). Otherwise
+// it returns its input.
+// Input (batch, steps, channels), output the same shape.
+//   rate: share of the channels that are dropped, in [0, 1].
 struct SpatialDropout1D : LayerHandle<SpatialDropout1DLayer> {
   explicit SpatialDropout1D(double rate, SpatialDropoutOptions options = {})
       : LayerHandle<SpatialDropout1DLayer>(std::make_shared<SpatialDropout1DLayer>(rate, std::move(options))) {}
 };
 
-// Of (batch, height, width, channels).
 class SpatialDropout2DLayer : public SpatialDropoutLayer {
  public:
   SpatialDropout2DLayer() : SpatialDropout2DLayer(0.5) {}
@@ -56,12 +60,16 @@ class SpatialDropout2DLayer : public SpatialDropoutLayer {
   }
   std::string class_name() const override { return "SpatialDropout2D"; }
 };
+
+// In training, sets whole channels, over all of height and width, to 0 and multiplies the others by 1 / (1 - rate).
+// Otherwise it returns its input.
+// Input (batch, height, width, channels), output the same shape.
+//   rate: share of the channels that are dropped, in [0, 1].
 struct SpatialDropout2D : LayerHandle<SpatialDropout2DLayer> {
   explicit SpatialDropout2D(double rate, SpatialDropoutOptions options = {})
       : LayerHandle<SpatialDropout2DLayer>(std::make_shared<SpatialDropout2DLayer>(rate, std::move(options))) {}
 };
 
-// Of (batch, depth, height, width, channels).
 class SpatialDropout3DLayer : public SpatialDropoutLayer {
  public:
   SpatialDropout3DLayer() : SpatialDropout3DLayer(0.5) {}
@@ -71,6 +79,11 @@ class SpatialDropout3DLayer : public SpatialDropoutLayer {
   }
   std::string class_name() const override { return "SpatialDropout3D"; }
 };
+
+// In training, sets whole channels, over all of depth, height and width, to 0 and multiplies the others by
+// 1 / (1 - rate). Otherwise it returns its input.
+// Input (batch, depth, height, width, channels), output the same shape.
+//   rate: share of the channels that are dropped, in [0, 1].
 struct SpatialDropout3D : LayerHandle<SpatialDropout3DLayer> {
   explicit SpatialDropout3D(double rate, SpatialDropoutOptions options = {})
       : LayerHandle<SpatialDropout3DLayer>(std::make_shared<SpatialDropout3DLayer>(rate, std::move(options))) {}
