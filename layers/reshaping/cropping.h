@@ -8,7 +8,8 @@
 namespace cohort::layers {
 
 struct CroppingOptions {
-  std::string data_format = {};  // "channels_last" when left out, or "channels_first"; always last in 1D
+  // 'channels_last' when left out, or 'channels_first'; to be left out in Cropping1D.
+  std::string data_format = {};
   DTypePolicy dtype = {};
   std::string name = {};
 };
@@ -27,7 +28,6 @@ class CroppingLayer : public Layer {
   CroppingOptions options_;
 };
 
-// Cuts elements off the ends of the steps of (batch, steps, channels).
 class Cropping1DLayer : public CroppingLayer {
  public:
   explicit Cropping1DLayer(Margin cropping = 1, CroppingOptions options = {})
@@ -36,12 +36,15 @@ class Cropping1DLayer : public CroppingLayer {
   }
   std::string class_name() const override { return "Cropping1D"; }
 };
+
+// Cuts elements off both ends of the steps.
+// Input (batch, steps, channels), output (batch, steps - cropped, channels).
+//   cropping: number of steps cut off at each end, or {before, after}.
 struct Cropping1D : LayerHandle<Cropping1DLayer> {
   explicit Cropping1D(Margin cropping = 1, CroppingOptions options = {})
       : LayerHandle<Cropping1DLayer>(std::make_shared<Cropping1DLayer>(cropping, std::move(options))) {}
 };
 
-// Cuts elements off the ends of height and width of (batch, height, width, channels).
 class Cropping2DLayer : public CroppingLayer {
  public:
   explicit Cropping2DLayer(Margins cropping = 0, CroppingOptions options = {})
@@ -50,12 +53,16 @@ class Cropping2DLayer : public CroppingLayer {
   }
   std::string class_name() const override { return "Cropping2D"; }
 };
+
+// Cuts elements off both ends of height and width.
+// Input (batch, height, width, channels), output (batch, height - cropped, width - cropped, channels).
+//   cropping: number of elements cut off at each end of height and width: one for all, one for each axis, or
+//     {before, after} for each.
 struct Cropping2D : LayerHandle<Cropping2DLayer> {
   explicit Cropping2D(Margins cropping = 0, CroppingOptions options = {})
       : LayerHandle<Cropping2DLayer>(std::make_shared<Cropping2DLayer>(std::move(cropping), std::move(options))) {}
 };
 
-// Cuts elements off the ends of depth, height and width of (batch, depth, height, width, channels).
 class Cropping3DLayer : public CroppingLayer {
  public:
   explicit Cropping3DLayer(Margins cropping = 1, CroppingOptions options = {})
@@ -64,6 +71,12 @@ class Cropping3DLayer : public CroppingLayer {
   }
   std::string class_name() const override { return "Cropping3D"; }
 };
+
+// Cuts elements off both ends of depth, height and width.
+// Input (batch, depth, height, width, channels), output (batch, depth - cropped, height - cropped, width - cropped,
+// channels).
+//   cropping: number of elements cut off at each end of depth, height and width: one for all, one for each axis, or
+//     {before, after} for each.
 struct Cropping3D : LayerHandle<Cropping3DLayer> {
   explicit Cropping3D(Margins cropping = 1, CroppingOptions options = {})
       : LayerHandle<Cropping3DLayer>(std::make_shared<Cropping3DLayer>(std::move(cropping), std::move(options))) {}

@@ -7,12 +7,12 @@
 namespace cohort::layers {
 
 struct FlattenOptions {
+  // 'channels_last' when left out; 'channels_first' moves axis 1 to the end before the axes are joined.
   std::string data_format = {};
   DTypePolicy dtype = {};
   std::string name = {};
 };
 
-// (batch, ...) to (batch, features).
 class FlattenLayer : public Layer {
  public:
   explicit FlattenLayer(FlattenOptions options = {});
@@ -25,6 +25,8 @@ class FlattenLayer : public Layer {
   FlattenOptions options_;
 };
 
+// Joins all axes after the batch into one.
+// Input (batch, ...), output (batch, features); an input (batch) becomes (batch, 1).
 struct Flatten : LayerHandle<FlattenLayer> {
   explicit Flatten(FlattenOptions options = {})
       : LayerHandle<FlattenLayer>(std::make_shared<FlattenLayer>(std::move(options))) {}

@@ -37,6 +37,7 @@ struct Margins {
                                std::to_string(axes) + " axes",
                            {{name, to_string()}});
   }
+  // "((1, 1), (2, 2))", for errors.
   std::string to_string() const {
     std::string text;
     for (const std::vector<std::int64_t>& pair : sizes) {

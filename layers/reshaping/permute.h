@@ -9,7 +9,6 @@
 
 namespace cohort::layers {
 
-// Orders the axes after the batch anew: axis i of the output is axis dims[i] of the input, counted from 1.
 class PermuteLayer : public Layer {
  public:
   PermuteLayer() : PermuteLayer(std::vector<std::int64_t>{1}) {}
@@ -23,6 +22,9 @@ class PermuteLayer : public Layer {
   std::vector<std::int64_t> dims_;
 };
 
+// Transposes the axes after the batch: axis i of the output is axis dims[i - 1] of the input.
+// Input (batch, ...) with an axis for each of dims, output (batch, ...) with these axes in the new order.
+//   dims: the numbers 1, 2, ... in the new order, one for each axis after the batch; {2, 1} swaps two axes.
 struct Permute : LayerHandle<PermuteLayer> {
   explicit Permute(std::vector<std::int64_t> dims, NameOption options = {})
       : LayerHandle<PermuteLayer>(std::make_shared<PermuteLayer>(std::move(dims), std::move(options))) {}

@@ -8,7 +8,6 @@
 
 namespace cohort::layers {
 
-// (batch, features) to (batch, n, features).
 class RepeatVectorLayer : public Layer {
  public:
   RepeatVectorLayer() : RepeatVectorLayer(1) {}
@@ -21,6 +20,9 @@ class RepeatVectorLayer : public Layer {
   std::int64_t n_;
 };
 
+// Repeats each vector n times along a new axis.
+// Input (batch, features), output (batch, n, features).
+//   n: number of repetitions.
 struct RepeatVector : LayerHandle<RepeatVectorLayer> {
   explicit RepeatVector(std::int64_t n, NameOption options = {})
       : LayerHandle<RepeatVectorLayer>(std::make_shared<RepeatVectorLayer>(n, std::move(options))) {}

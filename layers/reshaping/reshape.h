@@ -9,7 +9,6 @@
 
 namespace cohort::layers {
 
-// (batch, ...) to (batch, target_shape...); one axis may be -1, what is left.
 class ReshapeLayer : public Layer {
  public:
   ReshapeLayer() : ReshapeLayer(std::vector<std::int64_t>{-1}) {}
@@ -22,6 +21,9 @@ class ReshapeLayer : public Layer {
   std::vector<std::int64_t> target_shape_;
 };
 
+// Gives each sample's elements a new shape, in the same order.
+// Input (batch, ...), output (batch, target_shape).
+//   target_shape: sizes of the output's axes after the batch; one of them may be -1, which takes what is left.
 struct Reshape : LayerHandle<ReshapeLayer> {
   explicit Reshape(std::vector<std::int64_t> target_shape, NameOption options = {})
       : LayerHandle<ReshapeLayer>(std::make_shared<ReshapeLayer>(std::move(target_shape), std::move(options))) {}

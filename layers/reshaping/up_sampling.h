@@ -9,7 +9,6 @@
 
 namespace cohort::layers {
 
-// Repeats every step: (batch, steps, channels) to (batch, steps * size, channels).
 class UpSampling1DLayer : public Layer {
  public:
   explicit UpSampling1DLayer(std::int64_t size = 2, NameOption options = {});
@@ -21,20 +20,23 @@ class UpSampling1DLayer : public Layer {
  private:
   std::int64_t size_;
 };
+
+// Repeats each step size times in a row.
+// Input (batch, steps, channels), output (batch, steps * size, channels).
+//   size: number of repetitions, from 1.
 struct UpSampling1D : LayerHandle<UpSampling1DLayer> {
   explicit UpSampling1D(std::int64_t size = 2, NameOption options = {})
       : LayerHandle<UpSampling1DLayer>(std::make_shared<UpSampling1DLayer>(size, std::move(options))) {}
 };
 
 struct UpSampling2DOptions {
-  std::string data_format = {};           // "channels_last" when left out, or "channels_first"
-  std::string interpolation = "nearest";  // or "bilinear", "bicubic", "lanczos3", "lanczos5", "area"
+  std::string data_format = {};
+  // 'nearest', which repeats elements, 'bilinear', 'bicubic', 'lanczos3', 'lanczos5' or 'area'.
+  std::string interpolation = "nearest";
   DTypePolicy dtype = {};
   std::string name = {};
 };
 
-// Enlarges images by whole factors: (batch, height, width, channels) to (batch, height * size[0], width * size[1],
-// channels).
 class UpSampling2DLayer : public Layer {
  public:
   explicit UpSampling2DLayer(Window size = 2, UpSampling2DOptions options = {});
@@ -47,18 +49,21 @@ class UpSampling2DLayer : public Layer {
   Window size_;
   UpSampling2DOptions options_;
 };
+
+// Enlarges images by whole factors.
+// Input (batch, height, width, channels), output (batch, height * size[0], width * size[1], channels).
+//   size: factors for height and width; one number stands for both.
 struct UpSampling2D : LayerHandle<UpSampling2DLayer> {
   explicit UpSampling2D(Window size = 2, UpSampling2DOptions options = {})
       : LayerHandle<UpSampling2DLayer>(std::make_shared<UpSampling2DLayer>(std::move(size), std::move(options))) {}
 };
 
 struct UpSampling3DOptions {
-  std::string data_format = {};  // "channels_last" when left out, or "channels_first"
+  std::string data_format = {};
   DTypePolicy dtype = {};
   std::string name = {};
 };
 
-// Repeats every element along depth, height and width of (batch, depth, height, width, channels).
 class UpSampling3DLayer : public Layer {
  public:
   explicit UpSampling3DLayer(Window size = 2, UpSampling3DOptions options = {});
@@ -71,6 +76,11 @@ class UpSampling3DLayer : public Layer {
   Window size_;
   UpSampling3DOptions options_;
 };
+
+// Repeats each element along depth, height and width.
+// Input (batch, depth, height, width, channels), output (batch, depth * size[0], height * size[1], width * size[2],
+// channels).
+//   size: factors for depth, height and width; one number stands for all three.
 struct UpSampling3D : LayerHandle<UpSampling3DLayer> {
   explicit UpSampling3D(Window size = 2, UpSampling3DOptions options = {})
       : LayerHandle<UpSampling3DLayer>(std::make_shared<UpSampling3DLayer>(std::move(size), std::move(options))) {}

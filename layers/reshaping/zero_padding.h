@@ -8,7 +8,7 @@
 namespace cohort::layers {
 
 struct ZeroPaddingOptions {
-  std::string data_format = {};  // "channels_last" when left out, or "channels_first"
+  std::string data_format = {};
   DTypePolicy dtype = {};
   std::string name = {};
 };
@@ -27,7 +27,6 @@ class ZeroPaddingLayer : public Layer {
   ZeroPaddingOptions options_;
 };
 
-// Puts zeros around the steps of (batch, steps, channels).
 class ZeroPadding1DLayer : public ZeroPaddingLayer {
  public:
   explicit ZeroPadding1DLayer(Margin padding = 1, ZeroPaddingOptions options = {})
@@ -36,12 +35,15 @@ class ZeroPadding1DLayer : public ZeroPaddingLayer {
   }
   std::string class_name() const override { return "ZeroPadding1D"; }
 };
+
+// Adds zeros at both ends of the steps.
+// Input (batch, steps, channels), output (batch, steps + padded, channels).
+//   padding: number of steps added at each end, or {before, after}.
 struct ZeroPadding1D : LayerHandle<ZeroPadding1DLayer> {
   explicit ZeroPadding1D(Margin padding = 1, ZeroPaddingOptions options = {})
       : LayerHandle<ZeroPadding1DLayer>(std::make_shared<ZeroPadding1DLayer>(padding, std::move(options))) {}
 };
 
-// Puts zeros around height and width of (batch, height, width, channels).
 class ZeroPadding2DLayer : public ZeroPaddingLayer {
  public:
   explicit ZeroPadding2DLayer(Margins padding = 1, ZeroPaddingOptions options = {})
@@ -50,12 +52,16 @@ class ZeroPadding2DLayer : public ZeroPaddingLayer {
   }
   std::string class_name() const override { return "ZeroPadding2D"; }
 };
+
+// Adds zeros at both ends of height and width.
+// Input (batch, height, width, channels), output (batch, height + padded, width + padded, channels).
+//   padding: number of elements added at each end of height and width: one for all, one for each axis, or
+//     {before, after} for each.
 struct ZeroPadding2D : LayerHandle<ZeroPadding2DLayer> {
   explicit ZeroPadding2D(Margins padding = 1, ZeroPaddingOptions options = {})
       : LayerHandle<ZeroPadding2DLayer>(std::make_shared<ZeroPadding2DLayer>(std::move(padding), std::move(options))) {}
 };
 
-// Puts zeros around depth, height and width of (batch, depth, height, width, channels).
 class ZeroPadding3DLayer : public ZeroPaddingLayer {
  public:
   explicit ZeroPadding3DLayer(Margins padding = 1, ZeroPaddingOptions options = {})
@@ -64,6 +70,12 @@ class ZeroPadding3DLayer : public ZeroPaddingLayer {
   }
   std::string class_name() const override { return "ZeroPadding3D"; }
 };
+
+// Adds zeros at both ends of depth, height and width.
+// Input (batch, depth, height, width, channels), output (batch, depth + padded, height + padded, width + padded,
+// channels).
+//   padding: number of elements added at each end of depth, height and width: one for all, one for each axis, or
+//     {before, after} for each.
 struct ZeroPadding3D : LayerHandle<ZeroPadding3DLayer> {
   explicit ZeroPadding3D(Margins padding = 1, ZeroPaddingOptions options = {})
       : LayerHandle<ZeroPadding3DLayer>(std::make_shared<ZeroPadding3DLayer>(std::move(padding), std::move(options))) {}
