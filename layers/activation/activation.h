@@ -8,7 +8,6 @@
 
 namespace cohort::layers {
 
-// Applies a function named as in keras.activations.
 class ActivationLayer : public Layer {
  public:
   ActivationLayer() : ActivationLayer("linear") {}
@@ -21,6 +20,9 @@ class ActivationLayer : public Layer {
   Ref<cohort::Activation> activation_;
 };
 
+// Applies an activation function.
+// Input any shape, output the same shape.
+//   activation: the function, by its name in keras.activations ('relu', 'softmax', ...) or as an object; empty: none.
 struct Activation : LayerHandle<ActivationLayer> {
   explicit Activation(Ref<cohort::Activation> activation, NameOption options = {})
       : LayerHandle<ActivationLayer>(std::make_shared<ActivationLayer>(std::move(activation), std::move(options))) {}

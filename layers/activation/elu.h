@@ -7,12 +7,11 @@
 namespace cohort::layers {
 
 struct ELUOptions {
-  double alpha = 1.0;
+  double alpha = 1.0;  // The output tends to -alpha for very negative inputs.
   DTypePolicy dtype = {};
   std::string name = {};
 };
 
-// x where it is positive, elsewhere alpha * (exp(x) - 1).
 class ELULayer : public Layer {
  public:
   explicit ELULayer(ELUOptions options = {});
@@ -24,6 +23,8 @@ class ELULayer : public Layer {
   ELUOptions options_;
 };
 
+// The exponential linear unit: x where it is positive, elsewhere alpha * (exp(x) - 1).
+// Input any shape, output the same shape.
 struct ELU : LayerHandle<ELULayer> {
   explicit ELU(ELUOptions options = {}) : LayerHandle<ELULayer>(std::make_shared<ELULayer>(std::move(options))) {}
 };

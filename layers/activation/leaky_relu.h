@@ -7,12 +7,11 @@
 namespace cohort::layers {
 
 struct LeakyReLUOptions {
-  double negative_slope = 0.3;
+  double negative_slope = 0.3;  // Slope for negative inputs.
   DTypePolicy dtype = {};
   std::string name = {};
 };
 
-// x where it is positive, elsewhere `negative_slope` times x.
 class LeakyReLULayer : public Layer {
  public:
   explicit LeakyReLULayer(LeakyReLUOptions options = {});
@@ -24,6 +23,8 @@ class LeakyReLULayer : public Layer {
   LeakyReLUOptions options_;
 };
 
+// x where it is positive, elsewhere negative_slope * x.
+// Input any shape, output the same shape.
 struct LeakyReLU : LayerHandle<LeakyReLULayer> {
   explicit LeakyReLU(LeakyReLUOptions options = {})
       : LayerHandle<LeakyReLULayer>(std::make_shared<LeakyReLULayer>(std::move(options))) {}

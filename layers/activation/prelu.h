@@ -13,12 +13,13 @@ struct PReLUOptions {
   Ref<Initializer> alpha_initializer = "zeros";
   Ref<Regularizer> alpha_regularizer = {};
   Ref<Constraint> alpha_constraint = {};
+  // Axes along which positions share one alpha, counted from 1 (after the batch), such as {1, 2} for images; empty:
+  // none.
   std::optional<std::vector<std::int64_t>> shared_axes = std::nullopt;
   DTypePolicy dtype = {};
   std::string name = {};
 };
 
-// x where it is positive, elsewhere x times a slope that is learnt, one for each position but along `shared_axes`.
 class PReLULayer : public Layer {
  public:
   explicit PReLULayer(PReLUOptions options = {});
@@ -32,6 +33,8 @@ class PReLULayer : public Layer {
   Variable alpha_;
 };
 
+// x where it is positive, elsewhere alpha * x, where alpha is a weight with an element for each position of a sample.
+// Input (batch, ...), output the same shape.
 struct PReLU : LayerHandle<PReLULayer> {
   explicit PReLU(PReLUOptions options = {})
       : LayerHandle<PReLULayer>(std::make_shared<PReLULayer>(std::move(options))) {}

@@ -8,14 +8,13 @@
 namespace cohort::layers {
 
 struct ReLUOptions {
-  std::optional<double> max_value = std::nullopt;
-  double negative_slope = 0.0;
-  double threshold = 0.0;
+  std::optional<double> max_value = std::nullopt;  // Upper bound of the output, not negative; empty: none.
+  double negative_slope = 0.0;                     // Slope at and below the threshold, not negative.
+  double threshold = 0.0;                          // Inputs above it are passed through; not negative.
   DTypePolicy dtype = {};
   std::string name = {};
 };
 
-// max(x, 0), with a slope below `threshold` and an upper bound when asked.
 class ReLULayer : public Layer {
  public:
   explicit ReLULayer(ReLUOptions options = {});
@@ -28,6 +27,9 @@ class ReLULayer : public Layer {
   ReLUOptions options_;
 };
 
+// The rectified linear unit: max_value where x >= max_value, x where it is above threshold, elsewhere
+// negative_slope * (x - threshold). By default max(x, 0).
+// Input any shape, output the same shape.
 struct ReLU : LayerHandle<ReLULayer> {
   explicit ReLU(ReLUOptions options = {}) : LayerHandle<ReLULayer>(std::make_shared<ReLULayer>(std::move(options))) {}
 };

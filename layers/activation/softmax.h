@@ -9,12 +9,12 @@
 namespace cohort::layers {
 
 struct SoftmaxOptions {
+  // Axis the probabilities sum to 1 along; several: over these axes together.
   std::vector<std::int64_t> axis = {-1};
   DTypePolicy dtype = {};
   std::string name = {};
 };
 
-// A distribution along an axis (over several axes together when more are given); what a mask leaves out gets none.
 class SoftmaxLayer : public Layer {
  public:
   explicit SoftmaxLayer(SoftmaxOptions options = {});
@@ -27,6 +27,9 @@ class SoftmaxLayer : public Layer {
   SoftmaxOptions options_;
 };
 
+// Exponentials divided by their sum, a probability distribution along the axis. Positions that a mask, of a shape that
+// broadcasts to the input, leaves out get probability 0.
+// Input any shape, output the same shape.
 struct Softmax : LayerHandle<SoftmaxLayer> {
   explicit Softmax(SoftmaxOptions options = {})
       : LayerHandle<SoftmaxLayer>(std::make_shared<SoftmaxLayer>(std::move(options))) {}
