@@ -7,7 +7,6 @@
 
 namespace cohort::layers {
 
-// The sum of its inputs.
 class AddLayer : public MergeLayer {
  public:
   explicit AddLayer(NameOption options = {}) : MergeLayer(options) {}
@@ -17,6 +16,9 @@ class AddLayer : public MergeLayer {
   Tensor merge(const Tensors& inputs, const Tensors& masks) const override;
 };
 
+// The elementwise sum of a list of inputs.
+// Input (batch, ...) of each, broadcast against each other with missing axes added after the batch, output (batch,
+// ...).
 struct Add : LayerHandle<AddLayer> {
   explicit Add(NameOption options = {}) : LayerHandle<AddLayer>(std::make_shared<AddLayer>(std::move(options))) {}
 };

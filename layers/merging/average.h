@@ -7,7 +7,6 @@
 
 namespace cohort::layers {
 
-// The mean of its inputs.
 class AverageLayer : public MergeLayer {
  public:
   explicit AverageLayer(NameOption options = {}) : MergeLayer(options) {}
@@ -17,6 +16,9 @@ class AverageLayer : public MergeLayer {
   Tensor merge(const Tensors& inputs, const Tensors& masks) const override;
 };
 
+// The elementwise mean of a list of inputs.
+// Input (batch, ...) of each, broadcast against each other with missing axes added after the batch, output (batch,
+// ...).
 struct Average : LayerHandle<AverageLayer> {
   explicit Average(NameOption options = {})
       : LayerHandle<AverageLayer>(std::make_shared<AverageLayer>(std::move(options))) {}

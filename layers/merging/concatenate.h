@@ -8,12 +8,11 @@
 namespace cohort::layers {
 
 struct ConcatenateOptions {
-  int axis = -1;
+  int axis = -1;  // Axis the inputs are joined along; negative counts from the end.
   DTypePolicy dtype = {};
   std::string name = {};
 };
 
-// Joins its inputs along an axis; the others must agree.
 class ConcatenateLayer : public Layer {
  public:
   explicit ConcatenateLayer(ConcatenateOptions options = {});
@@ -28,6 +27,8 @@ class ConcatenateLayer : public Layer {
   ConcatenateOptions options_;
 };
 
+// Joins a list of inputs along one axis; the other axes must agree.
+// Input (batch, ..., features) of each, output (batch, ..., sum of the features), with the default axis.
 struct Concatenate : LayerHandle<ConcatenateLayer> {
   explicit Concatenate(ConcatenateOptions options = {})
       : LayerHandle<ConcatenateLayer>(std::make_shared<ConcatenateLayer>(std::move(options))) {}

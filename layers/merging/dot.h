@@ -10,13 +10,11 @@
 namespace cohort::layers {
 
 struct DotOptions {
-  bool normalize = false;  // to length 1 along the axes first: the cosine of the angle between vectors
+  bool normalize = false;  // Scale to length 1 along the axes first, which gives the cosine similarity.
   DTypePolicy dtype = {};
   std::string name = {};
 };
 
-// For each sample the products of two inputs, summed over one axis of each: the result has the other axes of the first,
-// then those of the second. Two vectors give (batch, 1).
 class DotLayer : public Layer {
  public:
   DotLayer() : DotLayer(-1) {}
@@ -35,6 +33,11 @@ class DotLayer : public Layer {
   DotOptions options_;
 };
 
+// For each sample, the dot products of two inputs over one axis of each.
+// Input (batch, ...) of each, output (batch, the first's other axes, the second's other axes); (batch, 1) for two
+// vectors.
+//   axes: axis to sum over, other than the batch: one number for both inputs or
+//     {axis of the first, axis of the second}.
 struct Dot : LayerHandle<DotLayer> {
   explicit Dot(ops::Axes axes, DotOptions options = {})
       : LayerHandle<DotLayer>(std::make_shared<DotLayer>(std::move(axes), std::move(options))) {}

@@ -7,7 +7,6 @@
 
 namespace cohort::layers {
 
-// The largest of its inputs, element by element; of those that masks let count.
 class MaximumLayer : public MergeLayer {
  public:
   explicit MaximumLayer(NameOption options = {}) : MergeLayer(options) {}
@@ -17,6 +16,9 @@ class MaximumLayer : public MergeLayer {
   Tensor merge(const Tensors& inputs, const Tensors& masks) const override;
 };
 
+// The elementwise maximum of a list of inputs; where a mask leaves one out, of the others.
+// Input (batch, ...) of each, broadcast against each other with missing axes added after the batch, output (batch,
+// ...).
 struct Maximum : LayerHandle<MaximumLayer> {
   explicit Maximum(NameOption options = {})
       : LayerHandle<MaximumLayer>(std::make_shared<MaximumLayer>(std::move(options))) {}

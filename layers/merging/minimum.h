@@ -7,7 +7,6 @@
 
 namespace cohort::layers {
 
-// The smallest of its inputs, element by element; of those that masks let count.
 class MinimumLayer : public MergeLayer {
  public:
   explicit MinimumLayer(NameOption options = {}) : MergeLayer(options) {}
@@ -17,6 +16,9 @@ class MinimumLayer : public MergeLayer {
   Tensor merge(const Tensors& inputs, const Tensors& masks) const override;
 };
 
+// The elementwise minimum of a list of inputs; where a mask leaves one out, of the others.
+// Input (batch, ...) of each, broadcast against each other with missing axes added after the batch, output (batch,
+// ...).
 struct Minimum : LayerHandle<MinimumLayer> {
   explicit Minimum(NameOption options = {})
       : LayerHandle<MinimumLayer>(std::make_shared<MinimumLayer>(std::move(options))) {}

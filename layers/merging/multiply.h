@@ -7,7 +7,6 @@
 
 namespace cohort::layers {
 
-// The product of its inputs; what a mask leaves out counts as 1, what all leave out becomes 0.
 class MultiplyLayer : public MergeLayer {
  public:
   explicit MultiplyLayer(NameOption options = {}) : MergeLayer(options) {}
@@ -17,6 +16,10 @@ class MultiplyLayer : public MergeLayer {
   Tensor merge(const Tensors& inputs, const Tensors& masks) const override;
 };
 
+// The elementwise product of a list of inputs; what a mask leaves out counts as 1, what the masks of all leave out
+// becomes 0.
+// Input (batch, ...) of each, broadcast against each other with missing axes added after the batch, output (batch,
+// ...).
 struct Multiply : LayerHandle<MultiplyLayer> {
   explicit Multiply(NameOption options = {})
       : LayerHandle<MultiplyLayer>(std::make_shared<MultiplyLayer>(std::move(options))) {}

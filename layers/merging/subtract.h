@@ -7,7 +7,6 @@
 
 namespace cohort::layers {
 
-// The first of its two inputs less the second.
 class SubtractLayer : public MergeLayer {
  public:
   explicit SubtractLayer(NameOption options = {}) : MergeLayer(options) {}
@@ -18,6 +17,9 @@ class SubtractLayer : public MergeLayer {
   Tensor merge(const Tensors& inputs, const Tensors& masks) const override;
 };
 
+// The first of two inputs minus the second.
+// Input (batch, ...) of each, broadcast against each other with missing axes added after the batch, output (batch,
+// ...).
 struct Subtract : LayerHandle<SubtractLayer> {
   explicit Subtract(NameOption options = {})
       : LayerHandle<SubtractLayer>(std::make_shared<SubtractLayer>(std::move(options))) {}
