@@ -23,6 +23,7 @@ inline void check_spatial_rank(const Layer& layer, const Shape& input, int spati
              "Add a Reshape layer before it.");
 }
 
+// Moves the channels from where the data format has them to the end, and back.
 inline Tensor to_channels_last(const Tensor& x, const std::string& data_format) {
   return data_format == "channels_first" ? ops::moveaxis(x, 1, -1) : x;
 }
