@@ -8,14 +8,16 @@
 namespace cohort::layers {
 
 struct BidirectionalOptions {
-  std::optional<std::string> merge_mode = "concat";  // or "sum", "mul", "ave"; none: both outputs, not merged
-  Ref<RnnLayer> backward_layer = {};                 // none: like the forward one
+  // How both outputs become one: 'concat' along the last axis, 'sum', 'mul' or 'ave' (mean). None: both are returned,
+  // from with_states(): the forward one as the output, the backward one first among the states.
+  std::optional<std::string> merge_mode = "concat";
+  // Layer for the reversed sequences; of the two exactly one must have go_backwards, and they must agree in
+  // return_sequences, return_state and stateful. None: made like `layer`.
+  Ref<RnnLayer> backward_layer = {};
   DTypePolicy dtype = {};
   std::string name = {};
 };
 
-// A recurrent layer over the sequences and a second one over them from the end: (batch, steps, features) to the merged
-// outputs of both, then the states of both with return_state. The layer given serves as a pattern.
 class BidirectionalLayer : public Layer {
  public:
   BidirectionalLayer() { supports_masking_ = true; }
@@ -29,6 +31,7 @@ class BidirectionalLayer : public Layer {
   Element compute_mask(const Element& inputs, const Element& mask) override;
   // Sets the states of stateful layers to zeros.
   void reset_state();
+  // The layer that runs over the sequences as they are, and the one that runs over them from the end.
   const Ref<RnnLayer>& forward_layer() const { return forward_; }
   const Ref<RnnLayer>& backward_layer() const { return backward_; }
 
@@ -39,6 +42,12 @@ class BidirectionalLayer : public Layer {
   std::optional<std::string> merge_mode_;
 };
 
+// Runs a recurrent layer over the sequences and a second one over them from the end, and merges their outputs.
+// Input (batch, steps, features), output (batch, 2 * units) with merge_mode 'concat', otherwise (batch, units); with
+// return_sequences (batch, steps, ...). With return_state followed by the states of the forward and then of the
+// backward layer, from with_states().
+//   layer: a recurrent layer that serves as the pattern: the forward layer, and without backward_layer the backward one
+//     too, are new layers with its options.
 struct Bidirectional : RnnHandle<BidirectionalLayer> {
   explicit Bidirectional(const Ref<RnnLayer>& layer, BidirectionalOptions options = {})
       : RnnHandle<BidirectionalLayer>(std::make_shared<BidirectionalLayer>(layer, options)) {}

@@ -15,8 +15,8 @@ namespace cohort::layers {
 // The options of ConvLSTM1D, ConvLSTM2D and ConvLSTM3D.
 struct ConvLSTMOptions {
   Window strides = 1;
-  std::string padding = "valid";  // or "same"
-  std::string data_format = {};   // "channels_last" when left out, or "channels_first"
+  std::string padding = "valid";
+  std::string data_format = {};
   Window dilation_rate = 1;
   Ref<cohort::Activation> activation = "tanh";
   Ref<cohort::Activation> recurrent_activation = "sigmoid";
@@ -24,7 +24,7 @@ struct ConvLSTMOptions {
   Ref<Initializer> kernel_initializer = "glorot_uniform";
   Ref<Initializer> recurrent_initializer = "orthogonal";
   Ref<Initializer> bias_initializer = "zeros";
-  bool unit_forget_bias = true;  // the forget gate's bias begins at 1
+  bool unit_forget_bias = true;
   Ref<Regularizer> kernel_regularizer = {};
   Ref<Regularizer> recurrent_regularizer = {};
   Ref<Regularizer> bias_regularizer = {};
@@ -40,6 +40,7 @@ struct ConvLSTMOptions {
   bool go_backwards = false;
   bool stateful = false;
   bool unroll = false;
+  // Whether masked steps give zeros; otherwise they repeat the output of the step before.
   bool zero_output_for_mask = false;
   DTypePolicy dtype = {};
   std::string name = {};

@@ -29,14 +29,17 @@ struct GRUOptions {
   bool go_backwards = false;
   bool stateful = false;
   bool unroll = false;
-  bool reset_after = true;                       // the reset gate acts on h @ recurrent_kernel, else on h
-  std::optional<bool> use_cudnn = std::nullopt;  // whether one op may run all steps; none: where it can
+  bool reset_after = true;
+  // Whether one fused operation computes the whole sequence. True: throws where that is impossible; false: step by
+  // step; none: fused where possible (default activations, float32 or float64, no recurrent_dropout in training, no
+  // unroll, reset_after).
+  std::optional<bool> use_cudnn = std::nullopt;
+  // Whether masked steps give zeros; otherwise they repeat the output of the step before.
   bool zero_output_for_mask = false;
   DTypePolicy dtype = {};
   std::string name = {};
 };
 
-// Gated recurrent unit: (batch, steps, features) to (batch, units), or (batch, steps, units) with return_sequences.
 class GRULayer : public UnitsRnn {
  public:
   explicit GRULayer(std::int64_t units = 1, const GRUOptions& options = {});
@@ -50,6 +53,10 @@ class GRULayer : public UnitsRnn {
   const GRUCellLayer& own_cell() const;
 };
 
+// Gated recurrent unit: an update gate and a reset gate decide how much of the state each step replaces.
+// Input (batch, steps, features), output (batch, units), or (batch, steps, units) with return_sequences; with
+// return_state followed by the state (batch, units), from with_states().
+//   units: size of the state and of the output's last axis.
 struct GRU : RnnHandle<GRULayer> {
   explicit GRU(std::int64_t units, GRUOptions options = {})
       : RnnHandle<GRULayer>(std::make_shared<GRULayer>(units, options)) {}

@@ -22,14 +22,12 @@ struct GRUCellOptions {
   Ref<Constraint> bias_constraint = {};
   double dropout = 0.0;
   double recurrent_dropout = 0.0;
-  bool reset_after = true;  // the reset gate acts on h @ recurrent_kernel, else on h
+  bool reset_after = true;
   std::optional<std::int64_t> seed = std::nullopt;
   DTypePolicy dtype = {};
   std::string name = {};
 };
 
-// A step of GRU: (batch, features) and the state h to (batch, units); gates in the order z, r, h. With reset_after the
-// bias is (2, 3 * units), one for the inputs and one for the states.
 class GRUCellLayer : public UnitsCell {
  public:
   GRUCellLayer() : GRUCellLayer(1, GRUCellOptions()) {}
@@ -49,6 +47,11 @@ class GRUCellLayer : public UnitsCell {
   bool reset_after_;
 };
 
+// One step of GRU, for RNN or a loop of one's own: cell(x, {h}) gives the output and the next state.
+// Input (batch, features) and the state h (batch, units), output (batch, units), which is the next state too.
+// The weights hold the gates in the order z, r, h; with reset_after the bias is (2, 3 * units), one row for the inputs
+// and one for the state.
+//   units: size of the state and of the output's last axis.
 struct GRUCell : CellHandle<GRUCellLayer> {
   explicit GRUCell(std::int64_t units, GRUCellOptions options = {})
       : CellHandle<GRUCellLayer>(std::make_shared<GRUCellLayer>(units, options)) {}

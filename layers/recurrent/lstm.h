@@ -14,7 +14,7 @@ struct LSTMOptions {
   Ref<Initializer> kernel_initializer = "glorot_uniform";
   Ref<Initializer> recurrent_initializer = "orthogonal";
   Ref<Initializer> bias_initializer = "zeros";
-  bool unit_forget_bias = true;  // the forget gate's bias begins at 1
+  bool unit_forget_bias = true;
   Ref<Regularizer> kernel_regularizer = {};
   Ref<Regularizer> recurrent_regularizer = {};
   Ref<Regularizer> bias_regularizer = {};
@@ -30,13 +30,16 @@ struct LSTMOptions {
   bool go_backwards = false;
   bool stateful = false;
   bool unroll = false;
-  std::optional<bool> use_cudnn = std::nullopt;  // whether one op may run all steps; none: where it can
+  // Whether one fused operation computes the whole sequence. True: throws where that is impossible; false: step by
+  // step; none: fused where possible (default activations, float32 or float64, no recurrent_dropout in training, no
+  // unroll).
+  std::optional<bool> use_cudnn = std::nullopt;
+  // Whether masked steps give zeros; otherwise they repeat the output of the step before.
   bool zero_output_for_mask = false;
   DTypePolicy dtype = {};
   std::string name = {};
 };
 
-// Long short-term memory: (batch, steps, features) to (batch, units), or (batch, steps, units) with return_sequences.
 class LSTMLayer : public UnitsRnn {
  public:
   explicit LSTMLayer(std::int64_t units = 1, const LSTMOptions& options = {});
@@ -50,6 +53,10 @@ class LSTMLayer : public UnitsRnn {
   const LSTMCellLayer& own_cell() const;
 };
 
+// Long short-term memory: input, forget and output gates around a cell state that is carried over the steps.
+// Input (batch, steps, features), output (batch, units), or (batch, steps, units) with return_sequences; with
+// return_state followed by the states h and c, (batch, units) each, from with_states().
+//   units: size of either state and of the output's last axis.
 struct LSTM : RnnHandle<LSTMLayer> {
   explicit LSTM(std::int64_t units, LSTMOptions options = {})
       : RnnHandle<LSTMLayer>(std::make_shared<LSTMLayer>(units, options)) {}

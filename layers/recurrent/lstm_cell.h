@@ -14,7 +14,7 @@ struct LSTMCellOptions {
   Ref<Initializer> kernel_initializer = "glorot_uniform";
   Ref<Initializer> recurrent_initializer = "orthogonal";
   Ref<Initializer> bias_initializer = "zeros";
-  bool unit_forget_bias = true;  // the forget gate's bias begins at 1
+  bool unit_forget_bias = true;
   Ref<Regularizer> kernel_regularizer = {};
   Ref<Regularizer> recurrent_regularizer = {};
   Ref<Regularizer> bias_regularizer = {};
@@ -28,7 +28,6 @@ struct LSTMCellOptions {
   std::string name = {};
 };
 
-// A step of LSTM: (batch, features) and the states h and c to (batch, units); gates in the order i, f, c, o.
 class LSTMCellLayer : public UnitsCell {
  public:
   LSTMCellLayer() : LSTMCellLayer(1, LSTMCellOptions()) {}
@@ -47,6 +46,10 @@ class LSTMCellLayer : public UnitsCell {
   bool unit_forget_bias_;
 };
 
+// One step of LSTM, for RNN or a loop of one's own: cell(x, {h, c}) gives the output and the next states.
+// Input (batch, features) and the states h and c (batch, units), output (batch, units), which is the next h too.
+// The weights hold the gates in the order i, f, c, o.
+//   units: size of either state and of the output's last axis.
 struct LSTMCell : CellHandle<LSTMCellLayer> {
   explicit LSTMCell(std::int64_t units, LSTMCellOptions options = {})
       : CellHandle<LSTMCellLayer>(std::make_shared<LSTMCellLayer>(units, options)) {}

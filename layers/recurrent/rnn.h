@@ -13,13 +13,13 @@ struct RNNOptions {
   bool go_backwards = false;
   bool stateful = false;
   bool unroll = false;
+  // Whether masked steps give zeros; otherwise they repeat the output of the step before.
   bool zero_output_for_mask = false;
   Ref<Regularizer> activity_regularizer = {};
   DTypePolicy dtype = {};
   std::string name = {};
 };
 
-// Any cell, or a stack of them, over the steps of (batch, steps, ...).
 class RNNLayer : public RnnLayer {
  public:
   RNNLayer() : RnnLayer({}, {}) {}
@@ -31,6 +31,11 @@ class RNNLayer : public RnnLayer {
   int sequence_rank() const override { return 0; }
 };
 
+// Runs a cell, or a stack of cells, over the steps of sequences.
+// Input (batch, steps, ...), output (batch, ...) as the cell gives it, or (batch, steps, ...) with return_sequences;
+// with return_state followed by the cell's states, from with_states().
+//   cell: the cell that computes a step: LSTMCell, GRUCell, SimpleRNNCell, StackedRNNCells or one derived from RnnCell.
+//   cells: several cells, lowest first, run as StackedRNNCells.
 struct RNN : RnnHandle<RNNLayer> {
   explicit RNN(Ref<RnnCell> cell, RNNOptions options = {})
       : RnnHandle<RNNLayer>(std::make_shared<RNNLayer>(std::move(cell), options)) {}

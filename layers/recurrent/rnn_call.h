@@ -10,12 +10,17 @@ namespace cohort::layers {
 
 // How a recurrent layer may be called beside its sequences.
 struct RnnCallOptions {
-  Tensors initial_state = {};  // one for each state; none: zeros, or where the last batch ended (stateful)
-  Tensor mask = {};            // (batch, steps); none: the one the sequences carry
-  std::optional<bool> training = std::nullopt;  // none: as the layer call around this one, false outside of any
+  // States to start from, one tensor (batch, ...) for each state of the cell. Empty: zeros or, in a stateful layer, the
+  // states after the last batch.
+  Tensors initial_state = {};
+  // Steps that count, (batch, steps) of booleans. Undefined: the mask the sequences carry, or all steps.
+  Tensor mask = {};
+  // Whether dropout is active. None: as in the layer call around this one, false outside of any.
+  std::optional<bool> training = std::nullopt;
 };
+// The same for a call on symbols.
 struct RnnSymbolOptions {
-  std::vector<SymbolicTensor> initial_state = {};
+  std::vector<SymbolicTensor> initial_state = {};  // As in RnnCallOptions, of symbols.
 };
 // What a layer with return_state returns.
 template <class T>
@@ -30,6 +35,7 @@ struct RnnInputs {
   Tensors initial_state;
   Tensor mask;
 };
+// Takes the tensors of a call apart.
 RnnInputs rnn_inputs(const Element& inputs, const Element& mask);
 // The reverse: what a recurrent layer is called with.
 template <class T>
@@ -42,18 +48,21 @@ Tree<T> rnn_arguments(const T& sequences, const std::vector<T>& initial_state) {
 // Calls for handles: LSTM(8)(x, {.initial_state = {h, c}}).
 RnnOutput<Tensor> call_rnn(Layer& layer, const Tensor& sequences, const RnnCallOptions& options);
 RnnOutput<SymbolicTensor> call_rnn(Layer& layer, const SymbolicTensor& sequences, const RnnSymbolOptions& options);
+// Throws: the layer returns more than its output.
 [[noreturn]] void refuse_states(const Layer& layer);
 
+// The handle of a recurrent layer: layer(x), layer(x, {.initial_state = {h, c}}).
 template <class Body>
 struct RnnHandle : LayerHandle<Body> {
   using LayerHandle<Body>::LayerHandle;
+  // The output; throws where the layer returns states too.
   Tensor operator()(const Tensor& sequences, const RnnCallOptions& options = {}) const {
     return only(call_rnn(*this->get(), sequences, options));
   }
   SymbolicTensor operator()(const SymbolicTensor& sequences, const RnnSymbolOptions& options = {}) const {
     return only(call_rnn(*this->get(), sequences, options));
   }
-  // For layers with return_state: the output and the states.
+  // The output and, with return_state, the last states.
   RnnOutput<Tensor> with_states(const Tensor& sequences, const RnnCallOptions& options = {}) const {
     return call_rnn(*this->get(), sequences, options);
   }

@@ -26,6 +26,7 @@ class RnnCell : public Layer {
   virtual std::vector<Shape> state_shapes() const = 0;
   // Shape of the output without the batch: that of the first state unless the cell says otherwise.
   virtual Shape output_shape() const { return state_shapes().at(0); }
+  // The output and the next states of one step, from input (batch, ...) and states (batch, ...).
   virtual StepResult step(const Tensor& input, const Tensors& states, const CallContext& context);
   // The step with all that stays the same over a sequence: weights read and dropout drawn once. `input` is any step.
   virtual Step prepare(const Tensor& input, const CallContext& context);
@@ -36,11 +37,14 @@ class RnnCell : public Layer {
   std::vector<std::string> argument_names() const override { return {"inputs", "states"}; }
   Element call_element(const Element& inputs, const CallContext& context) override;
 
+  // Makes a registered cell by its class name; throws where the name is not a cell's.
   static std::shared_ptr<RnnCell> from_name(std::string_view name);
 };
 
+// Calls the cell as a layer for one step.
 StepResult call_cell(RnnCell& cell, const Tensor& input, const Tensors& states, const CallOptions& options);
-// A cell's handle takes one step: LSTMCell(8)(x, {h, c}).
+
+// A cell's handle takes one step: LSTMCell(8)(x, {h, c}) gives .output and .states.
 template <class Body>
 struct CellHandle : LayerHandle<Body> {
   using LayerHandle<Body>::LayerHandle;

@@ -19,6 +19,7 @@ struct RnnSettings {
   bool go_backwards = false;
   bool stateful = false;
   bool unroll = false;
+  // Whether masked steps give zeros; otherwise they repeat the output of the step before.
   bool zero_output_for_mask = false;
 };
 
@@ -35,15 +36,18 @@ class RnnLayer : public Layer {
   Element call_element(const Element& inputs, const CallContext& context) override;
   Element compute_mask(const Element& inputs, const Element& mask) override;
 
+  // What the layer was told, and what a wrapper may change of it.
   const RnnSettings& settings() const { return settings_; }
   void set_go_backwards(bool go_backwards) { settings_.go_backwards = go_backwards; }
   void set_zero_output_for_mask(bool zero) { settings_.zero_output_for_mask = zero; }
+  // The cell that computes a step.
   const Ref<RnnCell>& cell() const { return cell_; }
   // Sets the states of a stateful layer to zeros.
   void reset_state();
   // The states of a stateful layer that is built, else none.
   const Variables& states() const { return states_; }
 
+  // Makes a registered recurrent layer by its class name.
   static std::shared_ptr<RnnLayer> from_name(std::string_view name);
 
  protected:

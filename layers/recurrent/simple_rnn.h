@@ -28,13 +28,12 @@ struct SimpleRNNOptions {
   bool stateful = false;
   bool unroll = false;
   std::optional<std::int64_t> seed = std::nullopt;
+  // Whether masked steps give zeros; otherwise they repeat the output of the step before.
   bool zero_output_for_mask = false;
   DTypePolicy dtype = {};
   std::string name = {};
 };
 
-// The plain recurrent layer: (batch, steps, features) to (batch, units), or (batch, steps, units) with
-// return_sequences.
 class SimpleRNNLayer : public UnitsRnn {
  public:
   explicit SimpleRNNLayer(std::int64_t units = 1, const SimpleRNNOptions& options = {});
@@ -49,6 +48,10 @@ class SimpleRNNLayer : public UnitsRnn {
   const SimpleRNNCellLayer& own_cell() const;
 };
 
+// Plain recurrent layer: h = activation(x @ kernel + h @ recurrent_kernel + bias) at each step.
+// Input (batch, steps, features), output (batch, units), or (batch, steps, units) with return_sequences; with
+// return_state followed by the state (batch, units), from with_states().
+//   units: size of the state and of the output's last axis.
 struct SimpleRNN : RnnHandle<SimpleRNNLayer> {
   explicit SimpleRNN(std::int64_t units, SimpleRNNOptions options = {})
       : RnnHandle<SimpleRNNLayer>(std::make_shared<SimpleRNNLayer>(units, options)) {}

@@ -26,7 +26,6 @@ struct SimpleRNNCellOptions {
   std::string name = {};
 };
 
-// A step of SimpleRNN: h' = activation(x @ kernel + h @ recurrent_kernel + bias), (batch, features) to (batch, units).
 class SimpleRNNCellLayer : public UnitsCell {
  public:
   SimpleRNNCellLayer() : SimpleRNNCellLayer(1, SimpleRNNCellOptions()) {}
@@ -45,6 +44,9 @@ class SimpleRNNCellLayer : public UnitsCell {
   bool drops(double rate) const override { return rate > 0.0; }
 };
 
+// One step of SimpleRNN, for RNN or a loop of one's own: h' = activation(x @ kernel + h @ recurrent_kernel + bias).
+// Input (batch, features) and the state h (batch, units), output (batch, units), which is the next state too.
+//   units: size of the state and of the output's last axis.
 struct SimpleRNNCell : CellHandle<SimpleRNNCellLayer> {
   explicit SimpleRNNCell(std::int64_t units, SimpleRNNCellOptions options = {})
       : CellHandle<SimpleRNNCellLayer>(std::make_shared<SimpleRNNCellLayer>(units, options)) {}

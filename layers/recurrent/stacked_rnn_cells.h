@@ -8,7 +8,6 @@
 
 namespace cohort::layers {
 
-// Cells one above the other as one cell: each takes the output of the one before; the states are those of all of them.
 class StackedRNNCellsLayer : public RnnCell {
  public:
   StackedRNNCellsLayer() = default;
@@ -25,6 +24,9 @@ class StackedRNNCellsLayer : public RnnCell {
   std::vector<Ref<RnnCell>> cells_;
 };
 
+// Cells one above the other that act as one cell: each takes the output of the one below.
+// Input (batch, ...) and the states of all cells, lowest first; output (batch, ...) of the last cell.
+//   cells: the cells from the lowest to the highest, at least one.
 struct StackedRNNCells : CellHandle<StackedRNNCellsLayer> {
   explicit StackedRNNCells(std::vector<Ref<RnnCell>> cells, NameOption options = {})
       : CellHandle<StackedRNNCellsLayer>(std::make_shared<StackedRNNCellsLayer>(std::move(cells), options)) {}

@@ -7,7 +7,6 @@
 
 namespace cohort::layers {
 
-// Applies a layer to every step: (batch, steps, ...) to (batch, steps, ...).
 class TimeDistributedLayer : public Layer {
  public:
   TimeDistributedLayer() { supports_masking_ = true; }
@@ -24,6 +23,9 @@ class TimeDistributedLayer : public Layer {
   Ref<Layer> layer_;
 };
 
+// Applies a layer to every step of the input, with the same weights.
+// Input (batch, steps, ...), output (batch, steps, ...), where the layer maps (batch, ...) to (batch, ...).
+//   layer: the layer applied to each step; it must have one input and one output.
 struct TimeDistributed : LayerHandle<TimeDistributedLayer> {
   explicit TimeDistributed(Ref<Layer> layer, NameOption options = {})
       : LayerHandle<TimeDistributedLayer>(std::make_shared<TimeDistributedLayer>(std::move(layer), options)) {}

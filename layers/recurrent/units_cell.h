@@ -65,8 +65,10 @@ class UnitsCell : public RnnCell {
   void build(const Shape& input) override;
   // The fields a layer over this cell has in its own config.
   virtual void visit_shared_fields(FieldVisitor& visitor);
+  // The seed in a config; not every layer over the cell has one.
   void visit_seed(FieldVisitor& visitor) { visitor.field("seed", options_.seed); }
 
+  // Number of units, options, and the weights once the cell is built.
   std::int64_t units() const { return units_; }
   const UnitsCellOptions& options() const { return options_; }
   const Variable& kernel() const { return kernel_; }
