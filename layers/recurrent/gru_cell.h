@@ -38,6 +38,7 @@ class GRUCellLayer : public UnitsCell {
   void visit_shared_fields(FieldVisitor& visitor) override;
   std::vector<Shape> state_shapes() const override { return {{units()}}; }
   Step prepare(const Tensor& input, const CallContext& context) override;
+  // Whether the reset gate acts on the state's product with the kernel, not on the state.
   bool reset_after() const { return reset_after_; }
 
  protected:

@@ -48,6 +48,7 @@ StepResult call_cell(RnnCell& cell, const Tensor& input, const Tensors& states, 
 template <class Body>
 struct CellHandle : LayerHandle<Body> {
   using LayerHandle<Body>::LayerHandle;
+  // One step from input (batch, ...) and one tensor for each state.
   StepResult operator()(const Tensor& input, const Tensors& states, const CallOptions& options = {}) const {
     return call_cell(*this->get(), input, states, options);
   }
