@@ -9,15 +9,15 @@
 namespace cohort::layers {
 
 struct AdditiveAttentionOptions {
-  bool use_scale = true;  // a weight for each feature
+  // Whether a trainable weight for each feature scales tanh(query + key).
+  bool use_scale = true;
+  // Fraction of the attention weights dropped in training, in [0, 1].
   double dropout = 0.0;
   std::optional<std::int64_t> seed = std::nullopt;
   DTypePolicy dtype = {};
   std::string name = {};
 };
 
-// Attention whose scores are sum(scale * tanh(query + key)): [query, value] or [query, value, key] of (batch, steps,
-// size) and (batch, keys, size) to (batch, steps, value size).
 class AdditiveAttentionLayer : public AttentionLayer {
  public:
   explicit AdditiveAttentionLayer(AdditiveAttentionOptions options = {});
@@ -29,6 +29,10 @@ class AdditiveAttentionLayer : public AttentionLayer {
   Tensor scores(const Tensor& query, const Tensor& key) const override;
 };
 
+// Bahdanau's attention: the mean of the values, weighted by the softmax of sum(scale * tanh(query + key)) over the
+// features.
+// Input [query, value] or [query, value, key]: query (batch, steps, size), value (batch, keys, value_size), key (batch,
+// keys, size), the value where it is left out; output (batch, steps, value_size).
 struct AdditiveAttention : LayerHandle<AdditiveAttentionLayer> {
   explicit AdditiveAttention(AdditiveAttentionOptions options = {})
       : LayerHandle<AdditiveAttentionLayer>(std::make_shared<AdditiveAttentionLayer>(std::move(options))) {}

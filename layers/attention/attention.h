@@ -12,16 +12,18 @@
 namespace cohort::layers {
 
 struct AttentionOptions {
-  bool use_scale = false;          // multiplies the scores with a weight
-  std::string score_mode = "dot";  // "dot": query . key; "concat": sum(tanh(query + key)), times a weight
+  // Whether a trainable scalar, 1 at first, scales the scores.
+  bool use_scale = false;
+  // How a query and a key are scored: 'dot' is their dot product, 'concat' is sum(tanh(query + key)) times a trainable
+  // scalar. With use_scale and 'concat' it is query + key that is scaled.
+  std::string score_mode = "dot";
+  // Fraction of the attention weights dropped in training, in [0, 1].
   double dropout = 0.0;
   std::optional<std::int64_t> seed = std::nullopt;
   DTypePolicy dtype = {};
   std::string name = {};
 };
 
-// Called with [query, value] or [query, value, key]: query (batch, steps, size), value (batch, keys, value size), key
-// (batch, keys, size) to (batch, steps, value size), the mean of the values weighted by softmax of the scores.
 class AttentionLayer : public SeededLayer {
  public:
   explicit AttentionLayer(AttentionOptions options = {});
@@ -44,6 +46,10 @@ class AttentionLayer : public SeededLayer {
   Variable scale_, concat_score_weight_;
 };
 
+// Dot-product attention without projections: the mean of the values, weighted by the softmax of the scores of query and
+// key.
+// Input [query, value] or [query, value, key]: query (batch, steps, size), value (batch, keys, value_size), key (batch,
+// keys, size), the value where it is left out; output (batch, steps, value_size).
 struct Attention : LayerHandle<AttentionLayer> {
   explicit Attention(AttentionOptions options = {})
       : LayerHandle<AttentionLayer>(std::make_shared<AttentionLayer>(std::move(options))) {}

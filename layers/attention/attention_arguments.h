@@ -11,14 +11,22 @@ namespace cohort::layers {
 // features). T: Tensor or SymbolicTensor.
 template <class T>
 struct AttentionArguments {
-  T key = {};         // (batch, keys, features); the value when left out
-  T query_mask = {};  // (batch, steps), the other two (batch, keys): false leaves a step or key out
+  // Keys (batch, keys, ...). Undefined: the value.
+  T key = {};
+  // Steps that count, (batch, steps) of booleans. MultiHeadAttention ignores it and takes the mask the query carries.
+  T query_mask = {};
+  // Keys that count, (batch, keys) of booleans. Undefined: the mask the value carries.
   T value_mask = {};
+  // Keys that count, (batch, keys) of booleans. Undefined: the mask the key carries.
   T key_mask = {};
-  T attention_mask = {};  // (batch, steps, keys): which keys a step may see
+  // Which keys a step may see, (batch, steps, keys) of booleans. Undefined: all.
+  T attention_mask = {};
+  // Set by with_scores(); the scores are left undefined without it.
   bool return_attention_scores = false;
+  // Whether dropout is active. None: as in the layer call around this one, false outside of any.
   std::optional<bool> training = std::nullopt;
-  bool use_causal_mask = false;  // a step sees no key behind its own position
+  // Whether a step sees only the keys up to its own position.
+  bool use_causal_mask = false;
 };
 
 // Calls the layer; its output, and the scores (batch, heads, steps, keys) when they are asked for.
@@ -33,6 +41,7 @@ template <class Body>
 struct AttentionHandle : LayerHandle<Body> {
   using LayerHandle<Body>::LayerHandle;
   using LayerHandle<Body>::operator();
+  // The output of attention from query (batch, steps, ...) to value (batch, keys, ...).
   Tensor operator()(const Tensor& query, const Tensor& value, const AttentionArguments<Tensor>& arguments = {}) const {
     return call_attention(*this->get(), query, value, arguments).first;
   }
@@ -40,7 +49,7 @@ struct AttentionHandle : LayerHandle<Body> {
                             const AttentionArguments<SymbolicTensor>& arguments = {}) const {
     return call_attention(*this->get(), query, value, arguments).first;
   }
-  // The output and the scores behind it.
+  // The output and the scores behind it, (batch, heads, steps, keys).
   std::pair<Tensor, Tensor> with_scores(const Tensor& query, const Tensor& value,
                                         AttentionArguments<Tensor> arguments = {}) const {
     arguments.return_attention_scores = true;

@@ -11,13 +11,19 @@
 namespace cohort::layers {
 
 struct MultiHeadAttentionOptions {
-  std::optional<std::int64_t> value_dim = std::nullopt;  // size of a head of the value; key_dim when left out
+  // Size of each head of the value. None: key_dim.
+  std::optional<std::int64_t> value_dim = std::nullopt;
+  // Fraction of the attention weights dropped in training, in [0, 1].
   double dropout = 0.0;
   bool use_bias = true;
-  std::optional<Shape> output_shape = std::nullopt;                        // in place of the query's last axis
-  std::optional<std::vector<std::int64_t>> attention_axes = std::nullopt;  // all but batch, heads, features
-  std::optional<std::int64_t> sliding_window = std::nullopt;  // a step sees keys less than this far from it
-  std::optional<bool> flash_attention = std::nullopt;         // the fused kernel is used whenever it can be
+  // Sizes of the output's axes after the steps. None: the size of the query's last axis.
+  std::optional<Shape> output_shape = std::nullopt;
+  // Axes of the inputs that are attended over. None: all but the batch and the features.
+  std::optional<std::vector<std::int64_t>> attention_axes = std::nullopt;
+  // A step sees only keys less than this many positions away on either side. None: all keys.
+  std::optional<std::int64_t> sliding_window = std::nullopt;
+  // True rules out dropout and returned scores. It changes nothing else: the fused kernel runs wherever it can.
+  std::optional<bool> flash_attention = std::nullopt;
   Ref<Initializer> kernel_initializer = "glorot_uniform";
   Ref<Initializer> bias_initializer = "zeros";
   Ref<Regularizer> kernel_regularizer = {};
@@ -25,14 +31,13 @@ struct MultiHeadAttentionOptions {
   Ref<Regularizer> activity_regularizer = {};
   Ref<Constraint> kernel_constraint = {};
   Ref<Constraint> bias_constraint = {};
-  bool use_gate = false;  // multiplies what was attended to with a sigmoid of the query
+  // Whether a sigmoid of a projection of the query multiplies what was attended to, before the output projection.
+  bool use_gate = false;
   std::optional<std::int64_t> seed = std::nullopt;
   DTypePolicy dtype = {};
   std::string name = {};
 };
 
-// Attention of num_heads heads of size key_dim: query (batch, steps, features), value and key (batch, keys, features)
-// to (batch, steps, query features).
 class MultiHeadAttentionLayer : public ProjectedAttentionLayer {
  public:
   MultiHeadAttentionLayer() : MultiHeadAttentionLayer(1, 1) {}
@@ -61,6 +66,12 @@ class MultiHeadAttentionLayer : public ProjectedAttentionLayer {
   std::string scores_equation_, combine_equation_;
 };
 
+// Multi-head attention of projected query, key and value, projected back: layer(query, value), layer(x, x) for
+// self-attention.
+// Input query (batch, steps, features), value and key (batch, keys, ...), output (batch, steps, features), or (batch,
+// steps, output_shape). Inputs may have several axes between batch and features, see attention_axes.
+//   num_heads: number of heads.
+//   key_dim: size of each head of query and key.
 struct MultiHeadAttention : AttentionHandle<MultiHeadAttentionLayer> {
   explicit MultiHeadAttention(std::int64_t num_heads, std::int64_t key_dim, MultiHeadAttentionOptions options = {})
       : AttentionHandle(std::make_shared<MultiHeadAttentionLayer>(num_heads, key_dim, std::move(options))) {}
