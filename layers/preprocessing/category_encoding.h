@@ -8,14 +8,14 @@
 namespace cohort::layers {
 
 struct CategoryEncodingOptions {
-  std::string output_mode = "multi_hot";  // "one_hot", "multi_hot", "count"
+  // 'one_hot': a vector for each index; 'multi_hot': which categories of a row occur; 'count': how often.
+  std::string output_mode = "multi_hot";
+  // Must be false: sparse tensors are not supported.
   bool sparse = false;
   DTypePolicy dtype = {};
   std::string name = {};
 };
 
-// Category numbers (batch, n) in [0, num_tokens) to (batch, num_tokens): one-hot, which of them occur, or how often.
-// Counts may be weighted by a call argument count_weights of the numbers' shape.
 class CategoryEncodingLayer : public Layer {
  public:
   CategoryEncodingLayer() : CategoryEncodingLayer(1) {}
@@ -32,6 +32,11 @@ class CategoryEncodingLayer : public Layer {
   CategoryEncodingOptions options_;
 };
 
+// Category indices as one-hot vectors, as flags of what occurs in each row, or as counts. Counts may be weighted by a
+// call argument count_weights of the input's shape.
+// Input (batch, n) of integers in [0, num_tokens), output (batch, num_tokens); with 'one_hot' (batch, n, num_tokens),
+// or (batch, num_tokens) where n is 1.
+//   num_tokens: number of categories.
 struct CategoryEncoding : LayerHandle<CategoryEncodingLayer> {
   explicit CategoryEncoding(std::int64_t num_tokens, CategoryEncodingOptions options = {})
       : LayerHandle<CategoryEncodingLayer>(std::make_shared<CategoryEncodingLayer>(num_tokens, std::move(options))) {}

@@ -9,13 +9,11 @@
 namespace cohort::layers {
 
 struct CenterCropOptions {
-  std::string data_format = {};  // "channels_last" when left out, or "channels_first"
+  std::string data_format = {};
   DTypePolicy dtype = {};
   std::string name = {};
 };
 
-// The middle of images, (batch, any height, any width, channels) to (batch, height, width, channels); smaller ones are
-// cropped to the shape and enlarged.
 class CenterCropLayer : public ImageLayer {
  public:
   CenterCropLayer() : CenterCropLayer(1, 1) {}
@@ -31,6 +29,11 @@ class CenterCropLayer : public ImageLayer {
   std::int64_t height_, width_;
 };
 
+// Cuts out the middle of images. Images that are too small are cropped to the ratio of height and width and enlarged.
+// Input (batch, any height, any width, channels) or one image without the batch, output (batch, height, width,
+// channels).
+//   height: height of the output in pixels.
+//   width: width of the output in pixels.
 struct CenterCrop : LayerHandle<CenterCropLayer> {
   CenterCrop(std::int64_t height, std::int64_t width, CenterCropOptions options = {})
       : LayerHandle<CenterCropLayer>(std::make_shared<CenterCropLayer>(height, width, std::move(options))) {}

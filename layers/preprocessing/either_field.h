@@ -12,6 +12,7 @@ namespace cohort::layers {
 
 // Fields of a config for which Keras takes values of two kinds: a reader tries one, then the other.
 
+// A number or a string, or null.
 inline void visit_number_or_text(FieldVisitor& visitor, const char* name,
                                  std::optional<std::variant<std::int64_t, std::string>>& value) {
   std::optional<std::int64_t> number;
@@ -38,6 +39,7 @@ struct NumberOrList {
   std::optional<std::vector<std::int64_t>> list = std::nullopt;
 };
 
+// A number or a list of numbers, or null.
 inline void visit_number_or_list(FieldVisitor& visitor, const char* name, NumberOrList& value) {
   if (!visitor.reads_config()) return value.list ? visitor.field(name, value.list) : visitor.field(name, value.number);
   value.number.reset();

@@ -11,15 +11,19 @@
 namespace cohort::layers {
 
 struct HashingOptions {
-  std::optional<std::variant<std::int64_t, std::string>> mask_value = std::nullopt;  // has bin 0 to itself
-  std::optional<std::vector<std::int64_t>> salt = std::nullopt;  // one number or two: SipHash in FarmHash's place
-  std::string output_mode = "int";                               // "int", "one_hot", "multi_hot", "count"
+  // Input that has bin 0 to itself; the others share the bins from 1 on. None: all share all bins.
+  std::optional<std::variant<std::int64_t, std::string>> mask_value = std::nullopt;
+  // One number or two that key the hash, SipHash. None: FarmHash, without a key.
+  std::optional<std::vector<std::int64_t>> salt = std::nullopt;
+  // 'int': bin indices; 'one_hot': a vector for each; 'multi_hot': which bins of a row occur; 'count': how often.
+  std::string output_mode = "int";
+  // Must be false: sparse tensors are not supported.
   bool sparse = false;
-  std::optional<DTypePolicy> dtype = std::nullopt;  // left out: int64 in the mode "int", else float32
+  // Type of the output. None: int64 with output_mode 'int', otherwise float32.
+  std::optional<DTypePolicy> dtype = std::nullopt;
   std::string name = {};
 };
 
-// Strings or integers (batch, ...) to bins by a hash that is the same everywhere.
 class HashingLayer : public Layer {
  public:
   HashingLayer() : HashingLayer(1) {}
@@ -37,6 +41,10 @@ class HashingLayer : public Layer {
   HashingOptions options_;
 };
 
+// Replaces strings or integers by the bin that a hash puts them in, the same in every process and in Keras.
+// Input any shape of strings or integers, output of the same shape; with 'one_hot' a last axis of num_bins is added, in
+// place of one of size 1, with 'multi_hot' and 'count' (batch, n) becomes (batch, num_bins).
+//   num_bins: number of bins, that of mask_value included.
 struct Hashing : LayerHandle<HashingLayer> {
   explicit Hashing(std::int64_t num_bins, HashingOptions options = {})
       : LayerHandle<HashingLayer>(std::make_shared<HashingLayer>(num_bins, std::move(options))) {}

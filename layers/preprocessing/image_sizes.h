@@ -8,6 +8,7 @@
 
 namespace cohort::layers {
 
+// Throws unless both sizes are positive.
 inline void check_new_size(const Layer& layer, std::int64_t height, std::int64_t width) {
   if (height > 0 && width > 0) return;
   throw invalid_argument(layer.class_name(), "height and width must be positive",

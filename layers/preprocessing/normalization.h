@@ -12,16 +12,18 @@
 namespace cohort::layers {
 
 struct NormalizationOptions {
-  std::vector<std::int64_t> axis = {-1};             // each index along these has its own mean; none: one for all
-  std::optional<NestedNumbers> mean = std::nullopt;  // given: with the variance, in place of adapt()
+  // Axes whose every index has a mean and variance of its own; by default the last. Empty: one of each for all numbers.
+  std::vector<std::int64_t> axis = {-1};
+  // Mean in place of adapt(), with the variance: a number, or one for each index of the axes. None: adapt() finds both.
+  std::optional<NestedNumbers> mean = std::nullopt;
+  // Variance in place of adapt(), of the mean's shape.
   std::optional<NestedNumbers> variance = std::nullopt;
+  // Whether the layer undoes a normalization: input * sqrt(variance) + mean.
   bool invert = false;
   DTypePolicy dtype = {};
   std::string name = {};
 };
 
-// (input - mean) / sqrt(variance), element by element, or the inverse of it. Mean and variance come from adapt() or are
-// given; they are weights of the shape of the kept axes.
 class NormalizationLayer : public Layer, public Adaptable {
  public:
   explicit NormalizationLayer(NormalizationOptions options = {});
@@ -48,9 +50,14 @@ class NormalizationLayer : public Layer, public Adaptable {
   Variable mean_, variance_, count_;
 };
 
+// Shifts and scales the input to mean 0 and variance 1: (input - mean) / sqrt(variance), with moments that are given or
+// learned by adapt().
+// Input any shape, output of the same shape in the layer's compute type.
 struct Normalization : LayerHandle<NormalizationLayer> {
   explicit Normalization(NormalizationOptions options = {})
       : LayerHandle<NormalizationLayer>(std::make_shared<NormalizationLayer>(std::move(options))) {}
+  // Takes mean and variance from data: from samples (batch, ...) or from all batches of a dataset, of which the first
+  // tensor counts.
   void adapt(const Tensor& data) const { get()->adapt(data); }
   void adapt(const Dataset& data) const { get()->adapt(data); }
 };

@@ -10,6 +10,7 @@ namespace cohort::layers {
 class QuantileSummary {
  public:
   explicit QuantileSummary(double epsilon) : epsilon_(epsilon) {}
+  // Counts values in.
   void add(std::vector<float> values);
   // Boundaries between `bins` parts of equal weight.
   std::vector<double> boundaries(std::int64_t bins) const;

@@ -8,12 +8,17 @@
 
 namespace cohort::layers {
 
+// The options of RandomRotation and RandomTranslation.
 struct RandomAffineOptions {
-  std::string fill_mode = "reflect";       // or "wrap", "constant", "nearest"
-  std::string interpolation = "bilinear";  // or "nearest"
+  // What lies outside the image: 'reflect' (dcba|abcd|dcba), 'wrap' (abcd|abcd|abcd), 'nearest' (aaaa|abcd|dddd) or
+  // 'constant', the fill_value.
+  std::string fill_mode = "reflect";
+  // How pixels between pixels are computed: 'bilinear' or 'nearest'.
+  std::string interpolation = "bilinear";
   std::optional<std::int64_t> seed = std::nullopt;
+  // Value of pixels outside the image with fill_mode 'constant'.
   double fill_value = 0.0;
-  std::string data_format = {};  // "channels_last" when left out, or "channels_first"
+  std::string data_format = {};
   DTypePolicy dtype = {};
   std::string name = {};
 };

@@ -9,10 +9,12 @@
 
 namespace cohort::layers {
 
+// The options of RandomBrightness and RandomContrast.
 struct RandomColorOptions {
-  std::vector<double> value_range = {0, 255};  // that results are held within
+  // Least and greatest value of a pixel; results are clipped to it.
+  std::vector<double> value_range = {0, 255};
   std::optional<std::int64_t> seed = std::nullopt;
-  std::string data_format = {};  // "channels_last" when left out, or "channels_first"
+  std::string data_format = {};
   DTypePolicy dtype = {};
   std::string name = {};
 };
@@ -32,7 +34,6 @@ class RandomColorLayer : public ImageLayer {
   RandomColorOptions options_;
 };
 
-// Adds a random part of the value range, between the ends of the factor in [-1, 1].
 class RandomBrightnessLayer : public RandomColorLayer {
  public:
   RandomBrightnessLayer() : RandomBrightnessLayer(0.0) {}
@@ -44,14 +45,15 @@ class RandomBrightnessLayer : public RandomColorLayer {
   Tensor change(const Tensor& images) override;
 };
 
+// In training, adds a random number to all pixels of an image: a random fraction of the width of value_range.
+// Input images (batch, height, width, channels) or one without the batch, output of the same shape.
+//   factor: range of the fraction, within [-1, 1]: f means {-f, f}, two numbers are its ends.
 struct RandomBrightness : LayerHandle<RandomBrightnessLayer> {
   explicit RandomBrightness(Factor factor, RandomColorOptions options = {})
       : LayerHandle<RandomBrightnessLayer>(
             std::make_shared<RandomBrightnessLayer>(std::move(factor), std::move(options))) {}
 };
 
-// Multiplies the distance from each channel's mean by a number between 1 - the lower end and 1 + the upper end of the
-// factor, which lie in [0, 1]; one number stands for (0, number).
 class RandomContrastLayer : public RandomColorLayer {
  public:
   RandomContrastLayer() : RandomContrastLayer(0.0) {}
@@ -63,6 +65,9 @@ class RandomContrastLayer : public RandomColorLayer {
   Tensor change(const Tensor& images) override;
 };
 
+// In training, multiplies the distance of an image's pixels from the mean of their channel by a random number.
+// Input images (batch, height, width, channels) or one without the batch, output of the same shape.
+//   factor: {a, b}, both within [0, 1]: the number is drawn from 1 - a to 1 + b; f means {0, f}.
 struct RandomContrast : LayerHandle<RandomContrastLayer> {
   explicit RandomContrast(Factor factor, RandomColorOptions options = {})
       : LayerHandle<RandomContrastLayer>(std::make_shared<RandomContrastLayer>(std::move(factor), std::move(options))) {

@@ -10,14 +10,11 @@ namespace cohort::layers {
 
 struct RandomCropOptions {
   std::optional<std::int64_t> seed = std::nullopt;
-  std::string data_format = {};  // "channels_last" when left out, or "channels_first"
+  std::string data_format = {};
   DTypePolicy dtype = {};
   std::string name = {};
 };
 
-// In training a part of the images at a random place, the same for a whole batch: (batch, any height, any width,
-// channels) to (batch, height, width, channels). Smaller images are cropped in the middle and enlarged. Outside of
-// training images pass as they are.
 class RandomCropLayer : public ImageLayer {
  public:
   RandomCropLayer() : RandomCropLayer(1, 1) {}
@@ -33,6 +30,12 @@ class RandomCropLayer : public ImageLayer {
   std::int64_t height_, width_;
 };
 
+// In training, cuts a window out of the images at a random place, the same for a whole batch; otherwise images pass
+// unchanged. Where an image is not larger in both directions, its middle is taken and, if need be, enlarged.
+// Input (batch, any height, any width, channels) or one image without the batch, output in training (batch, height,
+// width, channels).
+//   height: height of the window in pixels.
+//   width: width of the window in pixels.
 struct RandomCrop : LayerHandle<RandomCropLayer> {
   RandomCrop(std::int64_t height, std::int64_t width, RandomCropOptions options = {})
       : LayerHandle<RandomCropLayer>(std::make_shared<RandomCropLayer>(height, width, std::move(options))) {}

@@ -10,13 +10,11 @@ namespace cohort::layers {
 
 struct RandomFlipOptions {
   std::optional<std::int64_t> seed = std::nullopt;
-  std::string data_format = {};  // "channels_last" when left out, or "channels_first"
+  std::string data_format = {};
   DTypePolicy dtype = {};
   std::string name = {};
 };
 
-// In training, mirrors every second image at random: "horizontal", "vertical" or "horizontal_and_vertical", which turns
-// it by a half.
 class RandomFlipLayer : public ImageLayer {
  public:
   explicit RandomFlipLayer(std::string mode = "horizontal_and_vertical", RandomFlipOptions options = {});
@@ -31,6 +29,10 @@ class RandomFlipLayer : public ImageLayer {
   std::string mode_;
 };
 
+// In training, mirrors each image with a probability of one half.
+// Input images (batch, height, width, channels) or one without the batch, output of the same shape.
+//   mode: 'horizontal' mirrors left and right, 'vertical' top and bottom, 'horizontal_and_vertical' both at once, a
+//     half turn.
 struct RandomFlip : LayerHandle<RandomFlipLayer> {
   explicit RandomFlip(std::string mode = "horizontal_and_vertical", RandomFlipOptions options = {})
       : LayerHandle<RandomFlipLayer>(std::make_shared<RandomFlipLayer>(std::move(mode), std::move(options))) {}

@@ -8,7 +8,6 @@
 
 namespace cohort::layers {
 
-// In training, turns each image about its middle by a random part of a whole turn.
 class RandomRotationLayer : public RandomAffineLayer {
  public:
   RandomRotationLayer() : RandomRotationLayer(0.0) {}
@@ -24,6 +23,10 @@ class RandomRotationLayer : public RandomAffineLayer {
   Factor factor_;
 };
 
+// In training, turns each image about its middle by a random angle.
+// Input images (batch, height, width, channels) or one without the batch, output of the same shape.
+//   factor: range of the angle in whole turns, within [-1, 1], positive counterclockwise: f means {-f, f}, two numbers
+//     are its ends.
 struct RandomRotation : LayerHandle<RandomRotationLayer> {
   explicit RandomRotation(Factor factor, RandomAffineOptions options = {})
       : LayerHandle<RandomRotationLayer>(std::make_shared<RandomRotationLayer>(std::move(factor), std::move(options))) {

@@ -8,8 +8,6 @@
 
 namespace cohort::layers {
 
-// In training, moves each image down and right by random parts of its height and width; negative ones move it up and
-// left.
 class RandomTranslationLayer : public RandomAffineLayer {
  public:
   RandomTranslationLayer() : RandomTranslationLayer(0.0, 0.0) {}
@@ -25,6 +23,11 @@ class RandomTranslationLayer : public RandomAffineLayer {
   Factor height_factor_, width_factor_;
 };
 
+// In training, moves each image by a random distance.
+// Input images (batch, height, width, channels) or one without the batch, output of the same shape.
+//   height_factor: range of the move as a fraction of the height, within [-1, 1], positive down: f means {-f, f}, two
+//     numbers are its ends.
+//   width_factor: range of the move as a fraction of the width, likewise, positive to the right.
 struct RandomTranslation : LayerHandle<RandomTranslationLayer> {
   RandomTranslation(Factor height_factor, Factor width_factor, RandomAffineOptions options = {})
       : LayerHandle<RandomTranslationLayer>(std::make_shared<RandomTranslationLayer>(

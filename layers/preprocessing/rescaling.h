@@ -19,12 +19,12 @@ struct RescalingFactors {
 };
 
 struct RescalingOptions {
+  // Number added after scaling, or a list of one for each index of the last axis.
   RescalingFactors offset = 0.0;
   DTypePolicy dtype = {};
   std::string name = {};
 };
 
-// input * scale + offset, in floating point.
 class RescalingLayer : public Layer {
  public:
   RescalingLayer() : RescalingLayer(1.0) {}
@@ -39,6 +39,9 @@ class RescalingLayer : public Layer {
   RescalingOptions options_;
 };
 
+// Computes input * scale + offset, in floating point.
+// Input any shape, output of the same shape.
+//   scale: number that multiplies the input, or a list of one for each index of the last axis.
 struct Rescaling : LayerHandle<RescalingLayer> {
   explicit Rescaling(RescalingFactors scale, RescalingOptions options = {})
       : LayerHandle<RescalingLayer>(std::make_shared<RescalingLayer>(std::move(scale), std::move(options))) {}

@@ -9,19 +9,23 @@
 namespace cohort::layers {
 
 struct ResizingOptions {
-  std::string interpolation = "bilinear";  // or "nearest", "bicubic", "lanczos3", "lanczos5", "area"
-  bool crop_to_aspect_ratio = false;       // cut off what would distort the image
-  bool pad_to_aspect_ratio = false;        // or fill up
+  // How new pixels are computed: 'bilinear', 'nearest', 'bicubic', 'lanczos3', 'lanczos5' or 'area'.
+  std::string interpolation = "bilinear";
+  // Whether what does not fit the ratio of height and width is cut off first, so that nothing is distorted.
+  bool crop_to_aspect_ratio = false;
+  // Whether the image is padded to the ratio of height and width first; not together with crop_to_aspect_ratio.
+  bool pad_to_aspect_ratio = false;
+  // How padding is filled: must be 'constant'.
   std::string fill_mode = "constant";
+  // Value of the padding.
   double fill_value = 0.0;
+  // Whether shrinking averages over all the pixels that a new one covers.
   bool antialias = false;
-  std::string data_format = {};  // "channels_last" when left out, or "channels_first"
+  std::string data_format = {};
   DTypePolicy dtype = {};
   std::string name = {};
 };
 
-// Images in another size, of the type they came in: (batch, any height, any width, channels) to (batch, height, width,
-// channels).
 class ResizingLayer : public ImageLayer {
  public:
   ResizingLayer() : ResizingLayer(1, 1) {}
@@ -40,6 +44,11 @@ class ResizingLayer : public ImageLayer {
   ResizingOptions options_;
 };
 
+// Brings images to another size; integer types are rounded.
+// Input (batch, any height, any width, channels) or one image without the batch, output (batch, height, width,
+// channels) of the input's type.
+//   height: height of the output in pixels.
+//   width: width of the output in pixels.
 struct Resizing : LayerHandle<ResizingLayer> {
   Resizing(std::int64_t height, std::int64_t width, ResizingOptions options = {})
       : LayerHandle<ResizingLayer>(std::make_shared<ResizingLayer>(height, width, std::move(options))) {}
