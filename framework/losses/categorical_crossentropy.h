@@ -12,8 +12,11 @@ struct CategoricalCrossentropyOptions {
   std::string name = "categorical_crossentropy";
 };
 
-// -sum(y_true * log(y_pred)) over `axis`, the classes; y_true is one-hot or a distribution, y_pred probabilities (which
-// are first made to sum to one), or logits when `from_logits`.
+// The values of CategoricalCrossentropy before the reduction: y_true and y_pred (batch, ..., classes), of one shape; a
+// value for each (batch, ...).
+//   from_logits: whether y_pred are logits.
+//   label_smoothing: draws the labels towards 1 / classes, in [0, 1].
+//   axis: the axis of the classes.
 Tensor categorical_crossentropy(const Tensor& y_true, const Tensor& y_pred, bool from_logits = false,
                                 double label_smoothing = 0.0, int axis = -1);
 
@@ -28,6 +31,9 @@ class CategoricalCrossentropyLoss : public Loss {
   CategoricalCrossentropyOptions options_;
 };
 
+// Cross-entropy of one-hot labels, or distributions, and predicted probabilities, or logits: -sum(y_true * log(y_pred))
+// over the classes. Probabilities are first scaled to sum to one.
+// y_true and y_pred (batch, ..., classes), of one shape; a value for each (batch, ...), then the reduction.
 struct CategoricalCrossentropy : Loss::Handle<CategoricalCrossentropyLoss> {
   explicit CategoricalCrossentropy(CategoricalCrossentropyOptions options = {})
       : Handle(std::make_shared<CategoricalCrossentropyLoss>(std::move(options))) {}

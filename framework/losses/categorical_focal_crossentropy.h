@@ -17,7 +17,9 @@ struct ClassFactors {
 };
 
 struct CategoricalFocalCrossentropyOptions {
+  // Weight of all classes, or a list of one for each.
   ClassFactors alpha = 0.25;
+  // Exponent of the focus: the greater, the less easy samples count; 0 is the plain cross-entropy, times alpha.
   double gamma = 2.0;
   bool from_logits = false;
   double label_smoothing = 0.0;
@@ -26,8 +28,13 @@ struct CategoricalFocalCrossentropyOptions {
   std::string name = "categorical_focal_crossentropy";
 };
 
-// Sum over `axis`, the classes, of -alpha * (1 - y_pred)^gamma * y_true * log(y_pred); y_pred are probabilities (first
-// made to sum to one), or logits when `from_logits`.
+// The values of CategoricalFocalCrossentropy before the reduction: y_true and y_pred (batch, ..., classes), of one
+// shape; a value for each (batch, ...).
+//   alpha: weight of all classes, or one for each.
+//   gamma: exponent of the focus; 0 is the plain cross-entropy, times alpha.
+//   from_logits: whether y_pred are logits.
+//   label_smoothing: draws the labels towards 1 / classes, in [0, 1].
+//   axis: the axis of the classes; a list alpha lies along the last one.
 Tensor categorical_focal_crossentropy(const Tensor& y_true, const Tensor& y_pred, const ClassFactors& alpha = 0.25,
                                       double gamma = 2.0, bool from_logits = false, double label_smoothing = 0.0,
                                       int axis = -1);
@@ -43,6 +50,9 @@ class CategoricalFocalCrossentropyLoss : public Loss {
   CategoricalFocalCrossentropyOptions options_;
 };
 
+// Cross-entropy in which hard samples count more: the sum over the classes of -alpha * (1 - y_pred)^gamma * y_true *
+// log(y_pred). Probabilities are first scaled to sum to one.
+// y_true and y_pred (batch, ..., classes), of one shape; a value for each (batch, ...), then the reduction.
 struct CategoricalFocalCrossentropy : Loss::Handle<CategoricalFocalCrossentropyLoss> {
   explicit CategoricalFocalCrossentropy(CategoricalFocalCrossentropyOptions options = {})
       : Handle(std::make_shared<CategoricalFocalCrossentropyLoss>(std::move(options))) {}

@@ -5,13 +5,15 @@
 namespace cohort::losses {
 
 struct CategoricalGeneralizedCrossEntropyOptions {
-  double q = 0.5;  // in (0, 1): towards 0 like the cross-entropy, towards 1 like the absolute error
+  // Between 0 and 1: towards 0 like the cross-entropy, towards 1 like the absolute error.
+  double q = 0.5;
   std::string reduction = "sum_over_batch_size";
   std::string name = "categorical_generalized_cross_entropy";
 };
 
-// (1 - p^q) / q for the probability p of the right class, which y_true (...) names by its number; y_pred are
-// probabilities (..., classes). Noisy labels move it less than the cross-entropy.
+// The values of CategoricalGeneralizedCrossEntropy before the reduction: y_true class indices (batch, ...), y_pred
+// probabilities (batch, ..., classes); a value for each (batch, ...).
+//   q: in (0, 1): towards 0 like the cross-entropy, towards 1 like the absolute error.
 Tensor categorical_generalized_cross_entropy(const Tensor& y_true, const Tensor& y_pred, double q);
 
 class CategoricalGeneralizedCrossEntropyLoss : public Loss {
@@ -29,6 +31,9 @@ class CategoricalGeneralizedCrossEntropyLoss : public Loss {
   double q_;
 };
 
+// (1 - p^q) / q for the probability p of the right class: noisy labels move it less than the cross-entropy.
+// y_true class indices (batch, ...), y_pred probabilities (batch, ..., classes); a value for each (batch, ...), then
+// the reduction.
 struct CategoricalGeneralizedCrossEntropy : Loss::Handle<CategoricalGeneralizedCrossEntropyLoss> {
   explicit CategoricalGeneralizedCrossEntropy(CategoricalGeneralizedCrossEntropyOptions options = {})
       : Handle(std::make_shared<CategoricalGeneralizedCrossEntropyLoss>(std::move(options))) {}

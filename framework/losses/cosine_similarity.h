@@ -6,12 +6,15 @@
 namespace cohort::losses {
 
 struct CosineSimilarityOptions {
-  ops::Axes axis = -1;  // one or several
+  // Axis along which the vectors lie, or a list of several.
+  ops::Axes axis = -1;
   std::string reduction = "sum_over_batch_size";
   std::string name = "cosine_similarity";
 };
 
-// Minus the cosine of the angle between the two: -1 for vectors that point the same way.
+// The values of CosineSimilarity before the reduction: y_true and y_pred (batch, ..., size); a value for each (batch,
+// ...).
+//   axis: the axis, or axes, along which the vectors lie.
 Tensor cosine_similarity(const Tensor& y_true, const Tensor& y_pred, const ops::Axes& axis = -1);
 
 class CosineSimilarityLoss : public Loss {
@@ -25,6 +28,9 @@ class CosineSimilarityLoss : public Loss {
   ops::Axes axis_;
 };
 
+// Minus the cosine of the angle between labels and predictions: -1 where they point the same way, 1 where they are
+// opposite.
+// y_true and y_pred (batch, ..., size); a value for each (batch, ...), then the reduction.
 struct CosineSimilarity : Loss::Handle<CosineSimilarityLoss> {
   explicit CosineSimilarity(CosineSimilarityOptions options = {})
       : Handle(std::make_shared<CosineSimilarityLoss>(std::move(options))) {}

@@ -9,8 +9,8 @@ struct CTCOptions {
   std::string name = "ctc";
 };
 
-// -log of the probability that logits y_pred (batch, steps, classes) spell the labels y_true (batch, length), aligned
-// in any way: connectionist temporal classification. Class 0 is the blank and pads shorter labels.
+// The values of CTC before the reduction: y_true class indices (batch, length), y_pred logits (batch, steps, classes);
+// values (batch).
 Tensor ctc(const Tensor& y_true, const Tensor& y_pred);
 
 class CTCLoss : public Loss {
@@ -23,6 +23,10 @@ class CTCLoss : public Loss {
   bool labels_are_classes() const override { return true; }
 };
 
+// Connectionist temporal classification: -log of the probability that the steps spell the labels, aligned in any way.
+// Class 0 is the blank and pads shorter labels.
+// y_true class indices (batch, length), y_pred logits (batch, steps, classes); a value for each sample, then the
+// reduction.
 struct CTC : Loss::Handle<CTCLoss> {
   explicit CTC(CTCOptions options = {}) : Handle(std::make_shared<CTCLoss>(std::move(options))) {}
 };

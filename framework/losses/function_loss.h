@@ -9,8 +9,6 @@ namespace cohort::losses {
 // What a loss computes: a value per sample from labels and predictions.
 using LossFunction = std::function<Tensor(const Tensor& y_true, const Tensor& y_pred)>;
 
-// A loss made of a function, as Keras's class of that name. A file keeps its name only: a class of one's own, derived
-// from Loss and registered, can be loaded again.
 class LossFunctionWrapperLoss : public Loss {
  public:
   LossFunctionWrapperLoss(LossFunction function, LossOptions options = {});
@@ -21,6 +19,10 @@ class LossFunctionWrapperLoss : public Loss {
   LossFunction function_;
 };
 
+// A loss made of a function of labels and predictions. A file keeps its name only: derive a class from Loss and
+// register it to load it again.
+// y_true and y_pred of any shape that the function takes; its values, then the reduction.
+//   function: gives the values from y_true and y_pred.
 struct LossFunctionWrapper : Loss::Handle<LossFunctionWrapperLoss> {
   explicit LossFunctionWrapper(LossFunction function, LossOptions options = {})
       : Handle(std::make_shared<LossFunctionWrapperLoss>(std::move(function), std::move(options))) {}

@@ -5,12 +5,14 @@
 namespace cohort::losses {
 
 struct HuberOptions {
+  // Error at which the square becomes a line.
   double delta = 1.0;
   std::string reduction = "sum_over_batch_size";
   std::string name = "huber_loss";
 };
 
-// Mean over the last axis of error^2 / 2 near zero and of a line beyond `delta`.
+// The values of Huber before the reduction: y_true and y_pred (batch, ..., outputs); a value for each (batch, ...).
+//   delta: the error at which the square becomes a line.
 Tensor huber(const Tensor& y_true, const Tensor& y_pred, double delta = 1.0);
 
 class HuberLoss : public Loss {
@@ -24,6 +26,8 @@ class HuberLoss : public Loss {
   double delta_;
 };
 
+// Mean over the last axis of error^2 / 2 for errors up to `delta`, and of delta * |error| - delta^2 / 2 beyond.
+// y_true and y_pred (batch, ..., outputs); a value for each (batch, ...), then the reduction.
 struct Huber : Loss::Handle<HuberLoss> {
   explicit Huber(HuberOptions options = {}) : Handle(std::make_shared<HuberLoss>(std::move(options))) {}
 };

@@ -4,7 +4,8 @@
 
 namespace cohort::losses {
 
-// sum(y_true * log(y_true / y_pred)) over the last axis, of distributions.
+// The values of KLDivergence before the reduction: y_true and y_pred (batch, ..., classes) of probabilities; a value
+// for each (batch, ...).
 Tensor kl_divergence(const Tensor& y_true, const Tensor& y_pred);
 
 class KLDivergenceLoss : public Loss {
@@ -14,6 +15,8 @@ class KLDivergenceLoss : public Loss {
   Tensor call(const Tensor& y_true, const Tensor& y_pred) override;
 };
 
+// Kullback-Leibler divergence sum(y_true * log(y_true / y_pred)) over the last axis, of two distributions.
+// y_true and y_pred (batch, ..., classes) of probabilities; a value for each (batch, ...), then the reduction.
 struct KLDivergence : Loss::Handle<KLDivergenceLoss> {
   explicit KLDivergence(LossOptions options = {}) : Handle(std::make_shared<KLDivergenceLoss>(std::move(options))) {}
 };

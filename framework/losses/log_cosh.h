@@ -4,7 +4,7 @@
 
 namespace cohort::losses {
 
-// mean(log(cosh(y_pred - y_true))) over the last axis.
+// The values of LogCosh before the reduction: y_true and y_pred (batch, ..., outputs); a value for each (batch, ...).
 Tensor log_cosh(const Tensor& y_true, const Tensor& y_pred);
 
 class LogCoshLoss : public Loss {
@@ -14,6 +14,8 @@ class LogCoshLoss : public Loss {
   Tensor call(const Tensor& y_true, const Tensor& y_pred) override;
 };
 
+// Mean of log(cosh(y_pred - y_true)) over the last axis: squared for small errors, linear for large ones.
+// y_true and y_pred (batch, ..., outputs); a value for each (batch, ...), then the reduction.
 struct LogCosh : Loss::Handle<LogCoshLoss> {
   explicit LogCosh(LossOptions options = {}) : Handle(std::make_shared<LogCoshLoss>(std::move(options))) {}
 };

@@ -33,6 +33,7 @@ struct MaybeLogits {
   Tensor values;
   bool from_logits;
 };
+// Finds them for `output`; the warning names `who`.
 MaybeLogits maybe_logits(const Tensor& output, bool from_logits, const char* who);
 
 }  // namespace cohort

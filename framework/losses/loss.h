@@ -29,9 +29,11 @@ class Loss : public Configurable {
   Tensor operator()(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight = {},
                     const Tensor& mask = {});
 
+  // The name, and how the values become one.
   const std::string& name() const { return name_; }
   const std::string& reduction() const { return reduction_; }
 
+  // The known losses, and one of them made by its class name or Keras's short name: 'mse', 'categorical_crossentropy'.
   static Registry<Loss>& registry();
   static std::shared_ptr<Loss> from_name(std::string_view name) { return registry().make(name); }
 
@@ -39,6 +41,7 @@ class Loss : public Configurable {
   template <class U>
   struct Handle : Ref<U> {
     using Ref<U>::Ref;
+    // The reduced loss of labels and predictions; sample_weight is (batch), or of the shape of the loss's values.
     Tensor operator()(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight = {}) const {
       return (*this->get())(y_true, y_pred, sample_weight);
     }
@@ -52,10 +55,11 @@ class Loss : public Configurable {
   std::string reduction_;  // "sum_over_batch_size", "sum", "mean", "mean_with_sample_weight", "none"
 };
 
-// What every loss takes, in Keras's order.
+// The options of a loss that has none of its own.
 struct LossOptions {
   std::string reduction = "sum_over_batch_size";
-  std::string name = {};  // left out: the loss's own
+  // Name in messages and configs. Empty: the class's own, such as 'mean_squared_error'.
+  std::string name = {};
 };
 
 // Keras's reduction of per-sample values, shared with weighted metrics.

@@ -4,7 +4,8 @@
 
 namespace cohort::losses {
 
-// 100 * mean(|y_true - y_pred| / |y_true|) over the last axis.
+// The values of MeanAbsolutePercentageError before the reduction: y_true and y_pred (batch, ..., outputs); a value for
+// each (batch, ...).
 Tensor mean_absolute_percentage_error(const Tensor& y_true, const Tensor& y_pred);
 
 class MeanAbsolutePercentageErrorLoss : public Loss {
@@ -14,6 +15,8 @@ class MeanAbsolutePercentageErrorLoss : public Loss {
   Tensor call(const Tensor& y_true, const Tensor& y_pred) override;
 };
 
+// 100 * the mean of |y_true - y_pred| / |y_true| over the last axis; the divisor is at least 1e-7.
+// y_true and y_pred (batch, ..., outputs); a value for each (batch, ...), then the reduction.
 struct MeanAbsolutePercentageError : Loss::Handle<MeanAbsolutePercentageErrorLoss> {
   explicit MeanAbsolutePercentageError(LossOptions options = {})
       : Handle(std::make_shared<MeanAbsolutePercentageErrorLoss>(std::move(options))) {}

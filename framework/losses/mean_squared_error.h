@@ -4,7 +4,8 @@
 
 namespace cohort::losses {
 
-// mean((y_true - y_pred)^2) over the last axis.
+// The values of MeanSquaredError before the reduction: y_true and y_pred (batch, ..., outputs); a value for each
+// (batch, ...).
 Tensor mean_squared_error(const Tensor& y_true, const Tensor& y_pred);
 
 class MeanSquaredErrorLoss : public Loss {
@@ -14,6 +15,8 @@ class MeanSquaredErrorLoss : public Loss {
   Tensor call(const Tensor& y_true, const Tensor& y_pred) override;
 };
 
+// Mean of (y_true - y_pred)^2 over the last axis.
+// y_true and y_pred (batch, ..., outputs); a value for each (batch, ...), then the reduction.
 struct MeanSquaredError : Loss::Handle<MeanSquaredErrorLoss> {
   explicit MeanSquaredError(LossOptions options = {})
       : Handle(std::make_shared<MeanSquaredErrorLoss>(std::move(options))) {}

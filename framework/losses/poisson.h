@@ -4,7 +4,7 @@
 
 namespace cohort::losses {
 
-// mean(y_pred - y_true * log(y_pred)) over the last axis.
+// The values of Poisson before the reduction: y_true and y_pred (batch, ..., outputs); a value for each (batch, ...).
 Tensor poisson(const Tensor& y_true, const Tensor& y_pred);
 
 class PoissonLoss : public Loss {
@@ -14,6 +14,8 @@ class PoissonLoss : public Loss {
   Tensor call(const Tensor& y_true, const Tensor& y_pred) override;
 };
 
+// Mean of y_pred - y_true * log(y_pred) over the last axis, for counts and predicted rates.
+// y_true and y_pred (batch, ..., outputs); a value for each (batch, ...), then the reduction.
 struct Poisson : Loss::Handle<PoissonLoss> {
   explicit Poisson(LossOptions options = {}) : Handle(std::make_shared<PoissonLoss>(std::move(options))) {}
 };
