@@ -4,7 +4,6 @@
 
 namespace cohort::metrics {
 
-// How often predictions equal labels.
 class AccuracyMetric : public MeanMetricWrapper {
  public:
   explicit AccuracyMetric(MetricOptions options = {});
@@ -12,6 +11,9 @@ class AccuracyMetric : public MeanMetricWrapper {
   Tensor values(const Tensor& y_true, const Tensor& y_pred) override;
 };
 
+// How often predictions equal labels. In compile() the name 'accuracy' means BinaryAccuracy, CategoricalAccuracy or
+// SparseCategoricalAccuracy, as the shapes ask for.
+// y_true and y_pred of one shape, (batch, ...); the result is a scalar.
 struct Accuracy : Metric::Handle<AccuracyMetric> {
   explicit Accuracy(MetricOptions options = {}) : Handle(std::make_shared<AccuracyMetric>(std::move(options))) {}
 };

@@ -9,19 +9,28 @@
 namespace cohort::metrics {
 
 struct AUCOptions {
+  // Number of thresholds, evenly spread over [0, 1] and at least 2, at which the curve is computed; ignored with
+  // `thresholds`.
   std::int64_t num_thresholds = 200;
-  std::string curve = "ROC";                       // "ROC", "PR", "PRGAIN"
-  std::string summation_method = "interpolation";  // "interpolation", "minoring", "majoring"
+  // 'ROC': true over false positive rate; 'PR': precision over recall; 'PRGAIN': precision gain over recall gain.
+  std::string curve = "ROC";
+  // How the area between two thresholds is computed: 'interpolation' between the ends, 'minoring' with the lower and
+  // 'majoring' with the higher end.
+  std::string summation_method = "interpolation";
   std::string name = {};
   DType dtype = DType::Float32;
-  std::optional<std::vector<double>> thresholds = std::nullopt;  // between 0 and 1, which are added
-  bool multi_label = false;                                      // the mean of the areas of each label
+  // Thresholds between 0 and 1, which are added. None: num_thresholds of them.
+  std::optional<std::vector<double>> thresholds = std::nullopt;
+  // Whether y_true and y_pred are (samples, labels) with a curve for each label, of whose areas the mean is taken.
+  bool multi_label = false;
+  // Number of labels; with multi_label only, and needed only for a result before the first update.
   std::optional<std::int64_t> num_labels = std::nullopt;
+  // A weight for each label: with multi_label of its area, otherwise of its predictions along the last axis. None: all
+  // equal.
   std::optional<std::vector<double>> label_weights = std::nullopt;
   bool from_logits = false;
 };
 
-// The area under the ROC or precision-recall curve, from counts at fixed thresholds.
 class AUCMetric : public Metric {
  public:
   explicit AUCMetric(AUCOptions options = {});
@@ -43,6 +52,9 @@ class AUCMetric : public Metric {
   Variable true_positives_, false_positives_, true_negatives_, false_negatives_;
 };
 
+// Area under the ROC or precision-recall curve, approximated at fixed thresholds.
+// y_true of 0 and 1 and y_pred in [0, 1], of one shape (batch, ...), or (samples, labels) with multi_label; the result
+// is a scalar.
 struct AUC : Metric::Handle<AUCMetric> {
   explicit AUC(AUCOptions options = {}) : Handle(std::make_shared<AUCMetric>(std::move(options))) {}
 };

@@ -10,7 +10,6 @@ struct BinaryAccuracyMetricOptions {
   double threshold = 0.5;
 };
 
-// How often predictions above `threshold` meet labels of 1, and the others labels of 0.
 class BinaryAccuracyMetric : public MeanMetricWrapper {
  public:
   explicit BinaryAccuracyMetric(BinaryAccuracyMetricOptions options = {});
@@ -22,6 +21,8 @@ class BinaryAccuracyMetric : public MeanMetricWrapper {
   BinaryAccuracyMetricOptions options_;
 };
 
+// How often predictions above the threshold meet labels of 1, and the others labels of 0.
+// y_true of 0 and 1 and y_pred, of one shape (batch, ...); the result is a scalar.
 struct BinaryAccuracy : Metric::Handle<BinaryAccuracyMetric> {
   explicit BinaryAccuracy(BinaryAccuracyMetricOptions options = {})
       : Handle(std::make_shared<BinaryAccuracyMetric>(std::move(options))) {}

@@ -11,7 +11,6 @@ struct BinaryCrossentropyMetricOptions {
   double label_smoothing = 0.0;
 };
 
-// The mean of losses::binary_crossentropy over all samples.
 class BinaryCrossentropyMetric : public MeanMetricWrapper {
  public:
   explicit BinaryCrossentropyMetric(BinaryCrossentropyMetricOptions options = {});
@@ -23,6 +22,8 @@ class BinaryCrossentropyMetric : public MeanMetricWrapper {
   BinaryCrossentropyMetricOptions options_;
 };
 
+// Mean over all samples of the cross-entropy of labels 0 and 1 and predicted probabilities, or logits.
+// y_true and y_pred (batch, ..., outputs), of one shape; the result is a scalar.
 struct BinaryCrossentropy : Metric::Handle<BinaryCrossentropyMetric> {
   explicit BinaryCrossentropy(BinaryCrossentropyMetricOptions options = {})
       : Handle(std::make_shared<BinaryCrossentropyMetric>(std::move(options))) {}

@@ -4,7 +4,6 @@
 
 namespace cohort::metrics {
 
-// How often the largest prediction stands where the one-hot label does.
 class CategoricalAccuracyMetric : public MeanMetricWrapper {
  public:
   explicit CategoricalAccuracyMetric(MetricOptions options = {});
@@ -12,6 +11,8 @@ class CategoricalAccuracyMetric : public MeanMetricWrapper {
   Tensor values(const Tensor& y_true, const Tensor& y_pred) override;
 };
 
+// How often the greatest prediction is that of the right class.
+// y_true one-hot (batch, ..., classes), y_pred (batch, ..., classes); the result is a scalar.
 struct CategoricalAccuracy : Metric::Handle<CategoricalAccuracyMetric> {
   explicit CategoricalAccuracy(MetricOptions options = {})
       : Handle(std::make_shared<CategoricalAccuracyMetric>(std::move(options))) {}

@@ -9,10 +9,10 @@ struct CategoricalCrossentropyMetricOptions {
   DType dtype = DType::Float32;
   bool from_logits = false;
   double label_smoothing = 0.0;
+  // Axis of the classes.
   int axis = -1;
 };
 
-// The mean of losses::categorical_crossentropy over all samples.
 class CategoricalCrossentropyMetric : public MeanMetricWrapper {
  public:
   explicit CategoricalCrossentropyMetric(CategoricalCrossentropyMetricOptions options = {});
@@ -24,6 +24,8 @@ class CategoricalCrossentropyMetric : public MeanMetricWrapper {
   CategoricalCrossentropyMetricOptions options_;
 };
 
+// Mean over all samples of the cross-entropy of one-hot labels and predicted probabilities, or logits.
+// y_true and y_pred (batch, ..., classes), of one shape; the result is a scalar.
 struct CategoricalCrossentropy : Metric::Handle<CategoricalCrossentropyMetric> {
   explicit CategoricalCrossentropy(CategoricalCrossentropyMetricOptions options = {})
       : Handle(std::make_shared<CategoricalCrossentropyMetric>(std::move(options))) {}

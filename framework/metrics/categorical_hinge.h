@@ -4,7 +4,6 @@
 
 namespace cohort::metrics {
 
-// The mean of losses::categorical_hinge over all samples.
 class CategoricalHingeMetric : public MeanMetricWrapper {
  public:
   explicit CategoricalHingeMetric(MetricOptions options = {});
@@ -12,6 +11,8 @@ class CategoricalHingeMetric : public MeanMetricWrapper {
   Tensor values(const Tensor& y_true, const Tensor& y_pred) override;
 };
 
+// Mean over all samples of max(0, 1 + the greatest score of a wrong class - the score of the right one).
+// y_true one-hot (batch, ..., classes), y_pred scores (batch, ..., classes); the result is a scalar.
 struct CategoricalHinge : Metric::Handle<CategoricalHingeMetric> {
   explicit CategoricalHinge(MetricOptions options = {})
       : Handle(std::make_shared<CategoricalHingeMetric>(std::move(options))) {}

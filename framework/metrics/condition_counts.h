@@ -7,8 +7,10 @@
 
 namespace cohort::metrics {
 
+// The options of TruePositives, FalsePositives, TrueNegatives and FalseNegatives.
 struct ConditionCountOptions {
-  std::optional<std::vector<double>> thresholds = std::nullopt;  // left out: 0.5
+  // One or several thresholds in [0, 1]; predictions above one count as positive. None: 0.5.
+  std::optional<std::vector<double>> thresholds = std::nullopt;
   std::string name = {};
   DType dtype = DType::Float32;
 };
@@ -49,10 +51,24 @@ class ConditionCountMetric : public Metric {
         : Handle(std::make_shared<Class##Metric>(std::move(options))) {}                      \
   };
 
-// Labels of 1 predicted as 1; of 0 as 1; of 0 as 0; of 1 as 0.
+// Number of labels 1 that are predicted as positive, or the sum of their weights.
+// y_true of 0 and 1 and y_pred in [0, 1], of one shape (batch, ...); the result is a scalar, or (thresholds) where
+// there are several.
 COHORT_CONDITION_COUNT(TruePositives, true_positives, "true_positives")
+
+// Number of labels 0 that are predicted as positive, or the sum of their weights.
+// y_true of 0 and 1 and y_pred in [0, 1], of one shape (batch, ...); the result is a scalar, or (thresholds) where
+// there are several.
 COHORT_CONDITION_COUNT(FalsePositives, false_positives, "false_positives")
+
+// Number of labels 0 that are predicted as negative, or the sum of their weights.
+// y_true of 0 and 1 and y_pred in [0, 1], of one shape (batch, ...); the result is a scalar, or (thresholds) where
+// there are several.
 COHORT_CONDITION_COUNT(TrueNegatives, true_negatives, "true_negatives")
+
+// Number of labels 1 that are predicted as negative, or the sum of their weights.
+// y_true of 0 and 1 and y_pred in [0, 1], of one shape (batch, ...); the result is a scalar, or (thresholds) where
+// there are several.
 COHORT_CONDITION_COUNT(FalseNegatives, false_negatives, "false_negatives")
 
 #undef COHORT_CONDITION_COUNT

@@ -5,18 +5,19 @@
 
 namespace cohort::metrics {
 
+// The options of PearsonCorrelation and ConcordanceCorrelation.
 struct CorrelationOptions {
   std::string name = {};
   DType dtype = DType::Float32;
-  ops::Axes axis = -1;  // one or several
+  // Axis along which labels and predictions are correlated, or a list of several.
+  ops::Axes axis = -1;
 };
 
-// Pearson's correlation of labels and predictions along `axis`.
+// Pearson's correlation of y_true and y_pred (batch, ..., size) along `axis`: (batch, ...).
 Tensor pearson_correlation(const Tensor& y_true, const Tensor& y_pred, const ops::Axes& axis = -1);
-// Lin's concordance correlation, as Keras defines it: how far predictions and labels lie on the line of equality.
+// Lin's concordance correlation of the same, as Keras defines it.
 Tensor concordance_correlation(const Tensor& y_true, const Tensor& y_pred, const ops::Axes& axis = -1);
 
-// The mean of Pearson's correlation.
 class PearsonCorrelationMetric : public MeanMetricWrapper {
  public:
   explicit PearsonCorrelationMetric(CorrelationOptions options = {});
@@ -28,7 +29,6 @@ class PearsonCorrelationMetric : public MeanMetricWrapper {
   ops::Axes axis_;
 };
 
-// The mean of the concordance correlation.
 class ConcordanceCorrelationMetric : public MeanMetricWrapper {
  public:
   explicit ConcordanceCorrelationMetric(CorrelationOptions options = {});
@@ -40,10 +40,15 @@ class ConcordanceCorrelationMetric : public MeanMetricWrapper {
   ops::Axes axis_;
 };
 
+// Mean over all samples of Pearson's correlation of labels and predictions, in [-1, 1].
+// y_true and y_pred (batch, ..., size), correlated along `axis`; the result is a scalar.
 struct PearsonCorrelation : Metric::Handle<PearsonCorrelationMetric> {
   explicit PearsonCorrelation(CorrelationOptions options = {})
       : Handle(std::make_shared<PearsonCorrelationMetric>(std::move(options))) {}
 };
+
+// Mean over all samples of Lin's concordance correlation: how close predictions and labels lie to the line of equality.
+// y_true and y_pred (batch, ..., size), correlated along `axis`; the result is a scalar.
 struct ConcordanceCorrelation : Metric::Handle<ConcordanceCorrelationMetric> {
   explicit ConcordanceCorrelation(CorrelationOptions options = {})
       : Handle(std::make_shared<ConcordanceCorrelationMetric>(std::move(options))) {}

@@ -8,10 +8,10 @@ namespace cohort::metrics {
 struct CosineSimilarityMetricOptions {
   std::string name = {};
   DType dtype = DType::Float32;
-  ops::Axes axis = -1;  // one or several
+  // Axis along which the vectors lie, or a list of several.
+  ops::Axes axis = -1;
 };
 
-// The mean cosine of the angle between labels and predictions.
 class CosineSimilarityMetric : public MeanMetricWrapper {
  public:
   explicit CosineSimilarityMetric(CosineSimilarityMetricOptions options = {});
@@ -23,6 +23,8 @@ class CosineSimilarityMetric : public MeanMetricWrapper {
   CosineSimilarityMetricOptions options_;
 };
 
+// Mean cosine of the angle between labels and predictions: 1 where they point the same way, -1 where they are opposite.
+// y_true and y_pred (batch, ..., size); the result is a scalar.
 struct CosineSimilarity : Metric::Handle<CosineSimilarityMetric> {
   explicit CosineSimilarity(CosineSimilarityMetricOptions options = {})
       : Handle(std::make_shared<CosineSimilarityMetric>(std::move(options))) {}

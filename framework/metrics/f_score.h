@@ -7,14 +7,17 @@
 namespace cohort::metrics {
 
 struct FBetaScoreOptions {
-  std::optional<std::string> average = std::nullopt;  // "micro", "macro", "weighted"; left out: one score per class
+  // How the classes' scores become one: 'micro' counts all classes together, 'macro' takes the mean, 'weighted' weighs
+  // it by the labels of each class. None: one score for each class.
+  std::optional<std::string> average = std::nullopt;
+  // Weight of recall against precision, above 0: 2 counts recall more, 0.5 precision.
   double beta = 1.0;
-  std::optional<double> threshold = std::nullopt;  // left out: only the largest prediction is positive
+  // Predictions above it are positive, in (0, 1]. None: the greatest of each sample.
+  std::optional<double> threshold = std::nullopt;
   std::string name = {};
   DType dtype = DType::Float32;
 };
 
-// The weighted harmonic mean of precision and recall over labels and predictions (batch, classes).
 class FBetaScoreMetric : public Metric {
  public:
   explicit FBetaScoreMetric(FBetaScoreOptions options = {}, const char* default_name = "fbeta_score");
@@ -33,13 +36,15 @@ class FBetaScoreMetric : public Metric {
 };
 
 struct F1ScoreOptions {
+  // How the classes' scores become one: 'micro' counts all classes together, 'macro' takes the mean, 'weighted' weighs
+  // it by the labels of each class. None: one score for each class.
   std::optional<std::string> average = std::nullopt;
+  // Predictions above it are positive, in (0, 1]. None: the greatest of each sample.
   std::optional<double> threshold = std::nullopt;
   std::string name = {};
   DType dtype = DType::Float32;
 };
 
-// FBetaScore with beta = 1.
 class F1ScoreMetric : public FBetaScoreMetric {
  public:
   explicit F1ScoreMetric(F1ScoreOptions options = {});
@@ -47,10 +52,15 @@ class F1ScoreMetric : public FBetaScoreMetric {
   void visit_fields(FieldVisitor& visitor) override;
 };
 
+// Weighted harmonic mean of precision and recall: (1 + beta^2) * precision * recall / (beta^2 * precision + recall).
+// y_true of 0 and 1 and y_pred (batch, classes); the result is a scalar, or (classes) without `average`.
 struct FBetaScore : Metric::Handle<FBetaScoreMetric> {
   explicit FBetaScore(FBetaScoreOptions options = {})
       : Handle(std::make_shared<FBetaScoreMetric>(std::move(options))) {}
 };
+
+// Harmonic mean of precision and recall: 2 * precision * recall / (precision + recall).
+// y_true of 0 and 1 and y_pred (batch, classes); the result is a scalar, or (classes) without `average`.
 struct F1Score : Metric::Handle<F1ScoreMetric> {
   explicit F1Score(F1ScoreOptions options = {}) : Handle(std::make_shared<F1ScoreMetric>(std::move(options))) {}
 };

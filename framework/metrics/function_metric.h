@@ -9,8 +9,6 @@ namespace cohort::metrics {
 // What is averaged: a figure per sample from labels and predictions.
 using MetricFunction = std::function<Tensor(const Tensor& y_true, const Tensor& y_pred)>;
 
-// The mean of what a function says, for a metric without a class of its own:
-// MeanOf([](const Tensor& y, const Tensor& p) { return ops::abs(y - p); }, {.name = "distance"}).
 class FunctionMetric : public MeanMetricWrapper {
  public:
   explicit FunctionMetric(MetricFunction function, MetricOptions options = {});
@@ -21,6 +19,10 @@ class FunctionMetric : public MeanMetricWrapper {
   MetricFunction function_;
 };
 
+// Mean of what a function gives for labels and predictions, for a metric without a class of its own:
+// MeanOf([](const Tensor& y, const Tensor& p) { return ops::abs(y - p); }, {.name = "distance"}).
+// y_true and y_pred of any shape that the function takes; the result is a scalar.
+//   function: gives a value for each sample, (batch, ...), from y_true and y_pred.
 struct MeanOf : Metric::Handle<FunctionMetric> {
   explicit MeanOf(MetricFunction function, MetricOptions options = {})
       : Handle(std::make_shared<FunctionMetric>(std::move(function), std::move(options))) {}

@@ -4,7 +4,6 @@
 
 namespace cohort::metrics {
 
-// The mean of losses::kl_divergence over all samples.
 class KLDivergenceMetric : public MeanMetricWrapper {
  public:
   explicit KLDivergenceMetric(MetricOptions options = {});
@@ -12,6 +11,8 @@ class KLDivergenceMetric : public MeanMetricWrapper {
   Tensor values(const Tensor& y_true, const Tensor& y_pred) override;
 };
 
+// Mean over all samples of the Kullback-Leibler divergence sum(y_true * log(y_true / y_pred)).
+// y_true and y_pred (batch, ..., classes) of probabilities; the result is a scalar.
 struct KLDivergence : Metric::Handle<KLDivergenceMetric> {
   explicit KLDivergence(MetricOptions options = {})
       : Handle(std::make_shared<KLDivergenceMetric>(std::move(options))) {}

@@ -4,7 +4,6 @@
 
 namespace cohort::metrics {
 
-// The mean of losses::log_cosh over all samples.
 class LogCoshErrorMetric : public MeanMetricWrapper {
  public:
   explicit LogCoshErrorMetric(MetricOptions options = {});
@@ -12,6 +11,8 @@ class LogCoshErrorMetric : public MeanMetricWrapper {
   Tensor values(const Tensor& y_true, const Tensor& y_pred) override;
 };
 
+// Mean of log(cosh(y_pred - y_true)) over all samples.
+// y_true and y_pred (batch, ..., outputs); the result is a scalar.
 struct LogCoshError : Metric::Handle<LogCoshErrorMetric> {
   explicit LogCoshError(MetricOptions options = {})
       : Handle(std::make_shared<LogCoshErrorMetric>(std::move(options))) {}

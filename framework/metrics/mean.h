@@ -4,7 +4,6 @@
 
 namespace cohort::metrics {
 
-// The (weighted) mean of all values seen.
 class MeanMetric : public Metric {
  public:
   explicit MeanMetric(MetricOptions options = {});
@@ -37,8 +36,12 @@ inline MetricOptions named(MetricOptions options, const char* name) {
   return options;
 }
 
+// Weighted mean of all values given to update_state().
+// Takes values of any shape (batch, ...), sample_weight (batch) or of the leading axes of the values; the result is a
+// scalar.
 struct Mean : Metric::Handle<MeanMetric> {
   explicit Mean(MetricOptions options = {}) : Handle(std::make_shared<MeanMetric>(std::move(options))) {}
+  // Adds values (batch, ...), weighted by sample_weight; undefined: each sample counts once.
   void update_state(const Tensor& values, const Tensor& sample_weight = {}) const {
     get()->update_values(values, sample_weight);
   }

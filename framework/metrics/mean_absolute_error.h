@@ -4,7 +4,6 @@
 
 namespace cohort::metrics {
 
-// The mean of losses::mean_absolute_error over all samples.
 class MeanAbsoluteErrorMetric : public MeanMetricWrapper {
  public:
   explicit MeanAbsoluteErrorMetric(MetricOptions options = {});
@@ -12,6 +11,8 @@ class MeanAbsoluteErrorMetric : public MeanMetricWrapper {
   Tensor values(const Tensor& y_true, const Tensor& y_pred) override;
 };
 
+// Mean of |y_true - y_pred| over all samples.
+// y_true and y_pred (batch, ..., outputs); the result is a scalar.
 struct MeanAbsoluteError : Metric::Handle<MeanAbsoluteErrorMetric> {
   explicit MeanAbsoluteError(MetricOptions options = {})
       : Handle(std::make_shared<MeanAbsoluteErrorMetric>(std::move(options))) {}

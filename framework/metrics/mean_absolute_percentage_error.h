@@ -4,7 +4,6 @@
 
 namespace cohort::metrics {
 
-// The mean of losses::mean_absolute_percentage_error over all samples.
 class MeanAbsolutePercentageErrorMetric : public MeanMetricWrapper {
  public:
   explicit MeanAbsolutePercentageErrorMetric(MetricOptions options = {});
@@ -12,6 +11,8 @@ class MeanAbsolutePercentageErrorMetric : public MeanMetricWrapper {
   Tensor values(const Tensor& y_true, const Tensor& y_pred) override;
 };
 
+// 100 * the mean of |y_true - y_pred| / |y_true| over all samples.
+// y_true and y_pred (batch, ..., outputs); the result is a scalar.
 struct MeanAbsolutePercentageError : Metric::Handle<MeanAbsolutePercentageErrorMetric> {
   explicit MeanAbsolutePercentageError(MetricOptions options = {})
       : Handle(std::make_shared<MeanAbsolutePercentageErrorMetric>(std::move(options))) {}

@@ -4,7 +4,6 @@
 
 namespace cohort::metrics {
 
-// The mean of losses::mean_squared_error over all samples.
 class MeanSquaredErrorMetric : public MeanMetricWrapper {
  public:
   explicit MeanSquaredErrorMetric(MetricOptions options = {});
@@ -12,6 +11,8 @@ class MeanSquaredErrorMetric : public MeanMetricWrapper {
   Tensor values(const Tensor& y_true, const Tensor& y_pred) override;
 };
 
+// Mean of (y_true - y_pred)^2 over all samples.
+// y_true and y_pred (batch, ..., outputs); the result is a scalar.
 struct MeanSquaredError : Metric::Handle<MeanSquaredErrorMetric> {
   explicit MeanSquaredError(MetricOptions options = {})
       : Handle(std::make_shared<MeanSquaredErrorMetric>(std::move(options))) {}

@@ -4,7 +4,6 @@
 
 namespace cohort::metrics {
 
-// The mean of losses::mean_squared_logarithmic_error over all samples.
 class MeanSquaredLogarithmicErrorMetric : public MeanMetricWrapper {
  public:
   explicit MeanSquaredLogarithmicErrorMetric(MetricOptions options = {});
@@ -12,6 +11,8 @@ class MeanSquaredLogarithmicErrorMetric : public MeanMetricWrapper {
   Tensor values(const Tensor& y_true, const Tensor& y_pred) override;
 };
 
+// Mean of (log(1 + y_true) - log(1 + y_pred))^2 over all samples; negative numbers count as zero.
+// y_true and y_pred (batch, ..., outputs); the result is a scalar.
 struct MeanSquaredLogarithmicError : Metric::Handle<MeanSquaredLogarithmicErrorMetric> {
   explicit MeanSquaredLogarithmicError(MetricOptions options = {})
       : Handle(std::make_shared<MeanSquaredLogarithmicErrorMetric>(std::move(options))) {}

@@ -12,9 +12,10 @@
 
 namespace cohort {
 
-// What every metric takes, in Keras's order.
+// The options of a metric that has none of its own.
 struct MetricOptions {
-  std::string name = {};  // left out: the metric's own
+  // Name in logs and history. Empty: the class's own, such as 'mean_squared_error'.
+  std::string name = {};
   DType dtype = DType::Float32;
 };
 
@@ -28,22 +29,28 @@ class Metric : public Configurable {
   std::string module_name() const override { return "keras.metrics"; }
   void visit_fields(FieldVisitor& visitor) override;
 
+  // Adds a batch to the state; sample_weight is (batch), or has a weight for each value.
   virtual void update_state(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight = {}) = 0;
+  // The figure over all batches since the last reset.
   virtual Tensor result() = 0;
   // Zeroes every state variable unless overridden.
   virtual void reset_state();
 
+  // The name, the type of the state, and the state's variables.
   const std::string& name() const { return name_; }
   void set_name(std::string name) { name_ = std::move(name); }
   DType dtype() const { return dtype_; }
   const Variables& variables() const { return variables_; }
 
+  // The known metrics, and one of them made by its class name or Keras's short name: 'accuracy', 'mse'.
   static Registry<Metric>& registry();
   static std::shared_ptr<Metric> from_name(std::string_view name) { return registry().make(name); }
 
+  // A metric's handle: m.update_state(y, model(x)), m.result().
   template <class U>
   struct Handle : Ref<U> {
     using Ref<U>::Ref;
+    // Adds a batch; gives the figure over all batches; forgets them.
     void update_state(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight = {}) const {
       this->get()->update_state(y_true, y_pred, sample_weight);
     }

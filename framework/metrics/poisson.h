@@ -4,7 +4,6 @@
 
 namespace cohort::metrics {
 
-// The mean of losses::poisson over all samples.
 class PoissonMetric : public MeanMetricWrapper {
  public:
   explicit PoissonMetric(MetricOptions options = {});
@@ -12,6 +11,8 @@ class PoissonMetric : public MeanMetricWrapper {
   Tensor values(const Tensor& y_true, const Tensor& y_pred) override;
 };
 
+// Mean of y_pred - y_true * log(y_pred) over all samples, for counts and predicted rates.
+// y_true and y_pred (batch, ..., outputs); the result is a scalar.
 struct Poisson : Metric::Handle<PoissonMetric> {
   explicit Poisson(MetricOptions options = {}) : Handle(std::make_shared<PoissonMetric>(std::move(options))) {}
 };

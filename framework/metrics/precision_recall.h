@@ -8,10 +8,15 @@
 
 namespace cohort::metrics {
 
+// The options of Precision and Recall.
 struct PrecisionRecallOptions {
-  std::optional<std::vector<double>> thresholds = std::nullopt;  // left out: 0.5, or none with top_k
-  std::optional<std::int64_t> top_k = std::nullopt;              // only the k largest predictions can be positive
-  std::optional<std::int64_t> class_id = std::nullopt;           // only this class counts
+  // One or several thresholds in [0, 1]; predictions above one count as positive. None: 0.5, or with top_k all that are
+  // among the k.
+  std::optional<std::vector<double>> thresholds = std::nullopt;
+  // Only the k greatest predictions along the last axis can be positive. None: all.
+  std::optional<std::int64_t> top_k = std::nullopt;
+  // Only this index of the last axis counts. None: all.
+  std::optional<std::int64_t> class_id = std::nullopt;
   std::string name = {};
   DType dtype = DType::Float32;
 };
@@ -37,7 +42,6 @@ class PrecisionRecallMetric : public Metric {
   Variable true_positives_, errors_;
 };
 
-// The part of the predicted positives that are right.
 class PrecisionMetric : public PrecisionRecallMetric {
  public:
   explicit PrecisionMetric(PrecisionRecallOptions options = {})
@@ -48,7 +52,6 @@ class PrecisionMetric : public PrecisionRecallMetric {
   const Tensor& errors(const ConfusionCounts& counts) const override { return counts.false_positives; }
 };
 
-// The part of the positive labels that are found.
 class RecallMetric : public PrecisionRecallMetric {
  public:
   explicit RecallMetric(PrecisionRecallOptions options = {})
@@ -59,10 +62,17 @@ class RecallMetric : public PrecisionRecallMetric {
   const Tensor& errors(const ConfusionCounts& counts) const override { return counts.false_negatives; }
 };
 
+// Fraction of the predicted positives that are right: true positives / (true positives + false positives).
+// y_true of 0 and 1 and y_pred in [0, 1], of one shape (batch, ...), with the classes last for top_k and class_id; the
+// result is a scalar, or (thresholds) where there are several.
 struct Precision : Metric::Handle<PrecisionMetric> {
   explicit Precision(PrecisionRecallOptions options = {})
       : Handle(std::make_shared<PrecisionMetric>(std::move(options))) {}
 };
+
+// Fraction of the positive labels that are found: true positives / (true positives + false negatives).
+// y_true of 0 and 1 and y_pred in [0, 1], of one shape (batch, ...), with the classes last for top_k and class_id; the
+// result is a scalar, or (thresholds) where there are several.
 struct Recall : Metric::Handle<RecallMetric> {
   explicit Recall(PrecisionRecallOptions options = {}) : Handle(std::make_shared<RecallMetric>(std::move(options))) {}
 };

@@ -8,14 +8,15 @@
 namespace cohort::metrics {
 
 struct R2ScoreOptions {
-  // "uniform_average", "variance_weighted_average", or none: one score for each output
+  // How the outputs' scores become one: 'uniform_average', or 'variance_weighted_average' by the variance of the
+  // labels. None: one score for each output.
   std::optional<std::string> class_aggregation = "uniform_average";
-  std::int64_t num_regressors = 0;  // above 0: the adjusted score
+  // Number of the model's independent variables, for the adjusted score. 0: the plain score.
+  std::int64_t num_regressors = 0;
   std::string name = {};
   DType dtype = DType::Float32;
 };
 
-// The coefficient of determination of predictions (batch, outputs): 1 - residual / variance of the labels.
 class R2ScoreMetric : public Metric {
  public:
   explicit R2ScoreMetric(R2ScoreOptions options = {});
@@ -31,6 +32,8 @@ class R2ScoreMetric : public Metric {
   Variable num_samples_, squared_sum_, sum_, residual_, count_;
 };
 
+// Coefficient of determination: 1 - sum((y_true - y_pred)^2) / sum((y_true - mean(y_true))^2).
+// y_true and y_pred (batch, outputs); the result is a scalar, or (outputs) without class_aggregation.
 struct R2Score : Metric::Handle<R2ScoreMetric> {
   explicit R2Score(R2ScoreOptions options = {}) : Handle(std::make_shared<R2ScoreMetric>(std::move(options))) {}
 };

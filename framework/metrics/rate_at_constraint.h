@@ -7,7 +7,9 @@
 
 namespace cohort::metrics {
 
+// The options of SensitivityAtSpecificity, SpecificityAtSensitivity, PrecisionAtRecall and RecallAtPrecision.
 struct AtConstraintOptions {
+  // Number of thresholds, evenly spread over [0, 1], at which the rates are computed; 1 means the threshold 0.5.
   std::int64_t num_thresholds = 200;
   std::optional<std::int64_t> class_id = std::nullopt;
   std::string name = {};
@@ -53,9 +55,24 @@ class AtConstraintMetric : public Metric {
         : Handle(std::make_shared<Class##Metric>(value, std::move(options))) {}  \
   };
 
+// Best sensitivity over all thresholds at which the specificity is at least a given value; 0 where there is none.
+// y_true of 0 and 1 and y_pred in [0, 1], of one shape (batch, ...); the result is a scalar.
+//   specificity: the least specificity, true negatives / all negatives, in [0, 1].
 COHORT_AT_CONSTRAINT(SensitivityAtSpecificity, specificity, "sensitivity_at_specificity")
+
+// Best specificity over all thresholds at which the sensitivity is at least a given value; 0 where there is none.
+// y_true of 0 and 1 and y_pred in [0, 1], of one shape (batch, ...); the result is a scalar.
+//   sensitivity: the least sensitivity, true positives / all positives, in [0, 1].
 COHORT_AT_CONSTRAINT(SpecificityAtSensitivity, sensitivity, "specificity_at_sensitivity")
+
+// Best precision over all thresholds at which the recall is at least a given value; 0 where there is none.
+// y_true of 0 and 1 and y_pred in [0, 1], of one shape (batch, ...); the result is a scalar.
+//   recall: the least recall, true positives / all positives, in [0, 1].
 COHORT_AT_CONSTRAINT(PrecisionAtRecall, recall, "precision_at_recall")
+
+// Best recall over all thresholds at which the precision is at least a given value; 0 where there is none.
+// y_true of 0 and 1 and y_pred in [0, 1], of one shape (batch, ...); the result is a scalar.
+//   precision: the least precision, true positives / predicted positives, in [0, 1].
 COHORT_AT_CONSTRAINT(RecallAtPrecision, precision, "recall_at_precision")
 
 #undef COHORT_AT_CONSTRAINT

@@ -4,7 +4,6 @@
 
 namespace cohort::metrics {
 
-// The root of the mean squared error over all samples.
 class RootMeanSquaredErrorMetric : public MeanMetricWrapper {
  public:
   explicit RootMeanSquaredErrorMetric(MetricOptions options = {});
@@ -15,6 +14,8 @@ class RootMeanSquaredErrorMetric : public MeanMetricWrapper {
   Tensor result() override;
 };
 
+// Root of the mean of (y_true - y_pred)^2 over all samples. As in Keras, the mask of y_pred is ignored.
+// y_true and y_pred (batch, ..., outputs); the result is a scalar.
 struct RootMeanSquaredError : Metric::Handle<RootMeanSquaredErrorMetric> {
   explicit RootMeanSquaredError(MetricOptions options = {})
       : Handle(std::make_shared<RootMeanSquaredErrorMetric>(std::move(options))) {}

@@ -4,7 +4,6 @@
 
 namespace cohort::metrics {
 
-// How often the largest prediction is that of the class the label names.
 class SparseCategoricalAccuracyMetric : public MeanMetricWrapper {
  public:
   explicit SparseCategoricalAccuracyMetric(MetricOptions options = {});
@@ -12,6 +11,8 @@ class SparseCategoricalAccuracyMetric : public MeanMetricWrapper {
   Tensor values(const Tensor& y_true, const Tensor& y_pred) override;
 };
 
+// How often the greatest prediction is that of the class the label names.
+// y_true class indices (batch, ...) or (batch, ..., 1), y_pred (batch, ..., classes); the result is a scalar.
 struct SparseCategoricalAccuracy : Metric::Handle<SparseCategoricalAccuracyMetric> {
   explicit SparseCategoricalAccuracy(MetricOptions options = {})
       : Handle(std::make_shared<SparseCategoricalAccuracyMetric>(std::move(options))) {}

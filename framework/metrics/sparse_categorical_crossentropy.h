@@ -12,10 +12,10 @@ struct SparseCategoricalCrossentropyMetricOptions {
   DType dtype = DType::Float32;
   bool from_logits = false;
   std::optional<std::int64_t> ignore_class = std::nullopt;
+  // Axis of the classes in y_pred; must be the last.
   int axis = -1;
 };
 
-// The mean of losses::sparse_categorical_crossentropy over all samples.
 class SparseCategoricalCrossentropyMetric : public MeanMetricWrapper {
  public:
   explicit SparseCategoricalCrossentropyMetric(SparseCategoricalCrossentropyMetricOptions options = {});
@@ -27,6 +27,8 @@ class SparseCategoricalCrossentropyMetric : public MeanMetricWrapper {
   SparseCategoricalCrossentropyMetricOptions options_;
 };
 
+// Mean over all samples of the cross-entropy of class indices and predicted probabilities, or logits.
+// y_true class indices (batch, ...) or (batch, ..., 1), y_pred (batch, ..., classes); the result is a scalar.
 struct SparseCategoricalCrossentropy : Metric::Handle<SparseCategoricalCrossentropyMetric> {
   explicit SparseCategoricalCrossentropy(SparseCategoricalCrossentropyMetricOptions options = {})
       : Handle(std::make_shared<SparseCategoricalCrossentropyMetric>(std::move(options))) {}

@@ -7,13 +7,14 @@
 namespace cohort::metrics {
 
 struct SparseTopKCategoricalAccuracyMetricOptions {
+  // Number of the greatest predictions that count as right; ties with the k-th count too.
   std::int64_t k = 5;
   std::string name = {};
   DType dtype = DType::Float32;
+  // Whether y_pred are class indices (batch, n), the best first, in place of scores.
   bool from_sorted_ids = false;
 };
 
-// How often the label is among the `k` largest predictions.
 class SparseTopKCategoricalAccuracyMetric : public MeanMetricWrapper {
  public:
   explicit SparseTopKCategoricalAccuracyMetric(SparseTopKCategoricalAccuracyMetricOptions options = {});
@@ -25,6 +26,8 @@ class SparseTopKCategoricalAccuracyMetric : public MeanMetricWrapper {
   SparseTopKCategoricalAccuracyMetricOptions options_;
 };
 
+// How often the class the label names is among the k greatest predictions.
+// y_true class indices (batch, ...) or (batch, ..., 1), y_pred (batch, ..., classes); the result is a scalar.
 struct SparseTopKCategoricalAccuracy : Metric::Handle<SparseTopKCategoricalAccuracyMetric> {
   explicit SparseTopKCategoricalAccuracy(SparseTopKCategoricalAccuracyMetricOptions options = {})
       : Handle(std::make_shared<SparseTopKCategoricalAccuracyMetric>(std::move(options))) {}

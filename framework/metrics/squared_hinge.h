@@ -4,7 +4,6 @@
 
 namespace cohort::metrics {
 
-// The mean of losses::squared_hinge over all samples.
 class SquaredHingeMetric : public MeanMetricWrapper {
  public:
   explicit SquaredHingeMetric(MetricOptions options = {});
@@ -12,6 +11,8 @@ class SquaredHingeMetric : public MeanMetricWrapper {
   Tensor values(const Tensor& y_true, const Tensor& y_pred) override;
 };
 
+// Mean of max(0, 1 - y_true * y_pred)^2 over all samples; labels are -1 and 1, or 0 and 1.
+// y_true and y_pred (batch, ..., outputs), y_pred of scores; the result is a scalar.
 struct SquaredHinge : Metric::Handle<SquaredHingeMetric> {
   explicit SquaredHinge(MetricOptions options = {})
       : Handle(std::make_shared<SquaredHingeMetric>(std::move(options))) {}

@@ -7,12 +7,12 @@
 namespace cohort::metrics {
 
 struct TopKCategoricalAccuracyMetricOptions {
+  // Number of the greatest predictions that count as right; ties with the k-th count too.
   std::int64_t k = 5;
   std::string name = {};
   DType dtype = DType::Float32;
 };
 
-// How often the one-hot label is among the `k` largest predictions.
 class TopKCategoricalAccuracyMetric : public MeanMetricWrapper {
  public:
   explicit TopKCategoricalAccuracyMetric(TopKCategoricalAccuracyMetricOptions options = {});
@@ -24,6 +24,8 @@ class TopKCategoricalAccuracyMetric : public MeanMetricWrapper {
   TopKCategoricalAccuracyMetricOptions options_;
 };
 
+// How often the right class is among the k greatest predictions.
+// y_true one-hot (batch, ..., classes), y_pred (batch, ..., classes); the result is a scalar.
 struct TopKCategoricalAccuracy : Metric::Handle<TopKCategoricalAccuracyMetric> {
   explicit TopKCategoricalAccuracy(TopKCategoricalAccuracyMetricOptions options = {})
       : Handle(std::make_shared<TopKCategoricalAccuracyMetric>(std::move(options))) {}
