@@ -9,6 +9,7 @@
 namespace cohort::optimizers {
 
 struct AdadeltaOptions {
+  // Decay of the running means of squared gradients and squared steps, per step.
   double rho = 0.95;
   double epsilon = 1e-7;
   std::optional<double> weight_decay = std::nullopt;
@@ -23,7 +24,6 @@ struct AdadeltaOptions {
   std::string name = "adadelta";
 };
 
-// Steps scaled by the ratio of the sizes of recent steps and recent gradients.
 class AdadeltaOptimizer : public SingleOpOptimizer {
  public:
   explicit AdadeltaOptimizer(LearningRate learning_rate = 0.001, AdadeltaOptions options = {});
@@ -38,6 +38,8 @@ class AdadeltaOptimizer : public SingleOpOptimizer {
   AdadeltaOptions options_;
 };
 
+// Adadelta: steps scaled by the ratio of the sizes of recent steps and recent gradients.
+//   learning_rate: factor of the step, a number or a schedule; 1.0 is the form of the paper.
 struct Adadelta : Optimizer::Handle<AdadeltaOptimizer> {
   explicit Adadelta(LearningRate learning_rate = 0.001, AdadeltaOptions options = {})
       : Handle(std::make_shared<AdadeltaOptimizer>(std::move(learning_rate), std::move(options))) {}

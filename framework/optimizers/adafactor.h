@@ -10,10 +10,15 @@
 namespace cohort::optimizers {
 
 struct AdafactorOptions {
+  // Exponent of the step count from which the decay of the squares follows: 1 - step^beta_2_decay.
   double beta_2_decay = -0.8;
+  // Added to squared gradients.
   double epsilon_1 = 1e-30;
+  // Lower bound of a variable's root mean square, by which its step is scaled.
   double epsilon_2 = 0.001;
+  // Root mean square above which a step is scaled down.
   double clip_threshold = 1.0;
+  // Kept in the config alone: as in Keras the rate is at most 1 / sqrt(step) either way.
   bool relative_step = true;
   std::optional<double> weight_decay = std::nullopt;
   std::optional<double> clipnorm = std::nullopt;
@@ -27,7 +32,6 @@ struct AdafactorOptions {
   std::string name = "adafactor";
 };
 
-// Adam that keeps only row and column means of the squared gradient of a matrix. It looks across a whole variable.
 class AdafactorOptimizer : public Optimizer {
  public:
   explicit AdafactorOptimizer(LearningRate learning_rate = 0.001, AdafactorOptions options = {});
@@ -48,6 +52,8 @@ class AdafactorOptimizer : public Optimizer {
   std::vector<Slots> slots_;
 };
 
+// Adam that keeps only row and column means of the squared gradient of a matrix. It needs variables whole, not sharded.
+//   learning_rate: step size, a number or a schedule; never more than 1 / sqrt(step) is used.
 struct Adafactor : Optimizer::Handle<AdafactorOptimizer> {
   explicit Adafactor(LearningRate learning_rate = 0.001, AdafactorOptions options = {})
       : Handle(std::make_shared<AdafactorOptimizer>(std::move(learning_rate), std::move(options))) {}

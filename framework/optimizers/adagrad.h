@@ -9,6 +9,7 @@
 namespace cohort::optimizers {
 
 struct AdagradOptions {
+  // What the sums of squares begin with.
   double initial_accumulator_value = 0.1;
   double epsilon = 1e-7;
   std::optional<double> weight_decay = std::nullopt;
@@ -23,7 +24,6 @@ struct AdagradOptions {
   std::string name = "adagrad";
 };
 
-// Steps divided by the root of the sum of all squared gradients so far.
 class AdagradOptimizer : public SingleOpOptimizer {
  public:
   explicit AdagradOptimizer(LearningRate learning_rate = 0.001, AdagradOptions options = {});
@@ -38,6 +38,8 @@ class AdagradOptimizer : public SingleOpOptimizer {
   AdagradOptions options_;
 };
 
+// Adagrad: steps divided by the root of the sum of all squared gradients so far.
+//   learning_rate: step size, a number or a schedule.
 struct Adagrad : Optimizer::Handle<AdagradOptimizer> {
   explicit Adagrad(LearningRate learning_rate = 0.001, AdagradOptions options = {})
       : Handle(std::make_shared<AdagradOptimizer>(std::move(learning_rate), std::move(options))) {}

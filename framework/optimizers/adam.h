@@ -12,6 +12,7 @@ struct AdamOptions {
   double beta_1 = 0.9;
   double beta_2 = 0.999;
   double epsilon = 1e-7;
+  // Divide by the largest mean square seen so far in place of the current one.
   bool amsgrad = false;
   std::optional<double> weight_decay = std::nullopt;
   std::optional<double> clipnorm = std::nullopt;
@@ -25,7 +26,6 @@ struct AdamOptions {
   std::string name = "adam";
 };
 
-// Adam: steps scaled by running means of the gradient and of its square.
 class AdamOptimizer : public SingleOpOptimizer {
  public:
   explicit AdamOptimizer(LearningRate learning_rate = 0.001, AdamOptions options = {});
@@ -40,6 +40,8 @@ class AdamOptimizer : public SingleOpOptimizer {
   AdamOptions options_;
 };
 
+// Adam: steps scaled by running means of the gradient and of its square.
+//   learning_rate: step size, a number or a schedule.
 struct Adam : Optimizer::Handle<AdamOptimizer> {
   explicit Adam(LearningRate learning_rate = 0.001, AdamOptions options = {})
       : Handle(std::make_shared<AdamOptimizer>(std::move(learning_rate), std::move(options))) {}

@@ -24,7 +24,6 @@ struct AdamaxOptions {
   std::string name = "adamax";
 };
 
-// Adam with the largest recent gradient in place of the root mean square.
 class AdamaxOptimizer : public SingleOpOptimizer {
  public:
   explicit AdamaxOptimizer(LearningRate learning_rate = 0.001, AdamaxOptions options = {});
@@ -40,6 +39,8 @@ class AdamaxOptimizer : public SingleOpOptimizer {
   AdamaxOptions options_;
 };
 
+// Adam that divides by the largest recent gradient in place of the root mean square.
+//   learning_rate: step size, a number or a schedule.
 struct Adamax : Optimizer::Handle<AdamaxOptimizer> {
   explicit Adamax(LearningRate learning_rate = 0.001, AdamaxOptions options = {})
       : Handle(std::make_shared<AdamaxOptimizer>(std::move(learning_rate), std::move(options))) {}

@@ -4,7 +4,6 @@
 
 namespace cohort::optimizers {
 
-// Adam whose weights also shrink by a share of themselves in every step.
 class AdamWOptimizer : public AdamOptimizer {
  public:
   explicit AdamWOptimizer(LearningRate learning_rate = 0.001, AdamOptions options = {.weight_decay = 0.004});
@@ -17,6 +16,7 @@ struct AdamWOptions {
   double beta_1 = 0.9;
   double beta_2 = 0.999;
   double epsilon = 1e-7;
+  // Divide by the largest mean square seen so far in place of the current one.
   bool amsgrad = false;
   std::optional<double> clipnorm = std::nullopt;
   std::optional<double> clipvalue = std::nullopt;
@@ -29,6 +29,8 @@ struct AdamWOptions {
   std::string name = "adam_w";
 };
 
+// Adam whose weights also shrink by `weight_decay * learning_rate` of themselves in every step.
+//   learning_rate: step size, a number or a schedule.
 struct AdamW : Optimizer::Handle<AdamWOptimizer> {
   explicit AdamW(LearningRate learning_rate = 0.001, AdamWOptions options = {});
 };

@@ -10,11 +10,17 @@
 namespace cohort::optimizers {
 
 struct FtrlOptions {
+  // Power of the accumulated squares the rate falls with, at most 0; 0 for a constant rate.
   double learning_rate_power = -0.5;
+  // What the sums of squares begin with, at least 0.
   double initial_accumulator_value = 0.1;
+  // Weight of the L1 penalty, at least 0; above 0 some weights become exactly zero.
   double l1_regularization_strength = 0.0;
+  // Weight of the L2 penalty, at least 0.
   double l2_regularization_strength = 0.0;
+  // Weight of an L2 penalty that is added to the gradient, at least 0.
   double l2_shrinkage_regularization_strength = 0.0;
+  // Added to the L2 penalty as beta / (2 * learning_rate).
   double beta = 0.0;
   std::optional<double> weight_decay = std::nullopt;
   std::optional<double> clipnorm = std::nullopt;
@@ -28,7 +34,6 @@ struct FtrlOptions {
   std::string name = "ftrl";
 };
 
-// Follow the regularized leader: weights that do not matter become exactly zero.
 class FtrlOptimizer : public SingleOpOptimizer {
  public:
   explicit FtrlOptimizer(LearningRate learning_rate = 0.001, FtrlOptions options = {});
@@ -45,6 +50,8 @@ class FtrlOptimizer : public SingleOpOptimizer {
   FtrlOptions options_;
 };
 
+// Follow the regularized leader: with an L1 penalty, weights that do not matter become exactly zero.
+//   learning_rate: step size, a number or a schedule.
 struct Ftrl : Optimizer::Handle<FtrlOptimizer> {
   explicit Ftrl(LearningRate learning_rate = 0.001, FtrlOptions options = {})
       : Handle(std::make_shared<FtrlOptimizer>(std::move(learning_rate), std::move(options))) {}

@@ -25,8 +25,6 @@ struct LambOptions {
   std::string name = "lamb";
 };
 
-// Adam whose step for a variable is as long as the variable, times the rate: for very large batches. It looks across a
-// whole variable.
 class LambOptimizer : public SingleOpOptimizer {
  public:
   explicit LambOptimizer(LearningRate learning_rate = 0.001, LambOptions options = {});
@@ -42,6 +40,9 @@ class LambOptimizer : public SingleOpOptimizer {
   LambOptions options_;
 };
 
+// Adam whose step for a variable is as long as the variable, times the rate: for very large batches. It needs variables
+// whole, not sharded.
+//   learning_rate: step size, a number or a schedule.
 struct Lamb : Optimizer::Handle<LambOptimizer> {
   explicit Lamb(LearningRate learning_rate = 0.001, LambOptions options = {})
       : Handle(std::make_shared<LambOptimizer>(std::move(learning_rate), std::move(options))) {}

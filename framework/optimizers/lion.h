@@ -23,7 +23,6 @@ struct LionOptions {
   std::string name = "lion";
 };
 
-// Steps of one size in the direction of the sign of a running mean.
 class LionOptimizer : public SingleOpOptimizer {
  public:
   explicit LionOptimizer(LearningRate learning_rate = 0.001, LionOptions options = {});
@@ -39,6 +38,8 @@ class LionOptimizer : public SingleOpOptimizer {
   LionOptions options_;
 };
 
+// Lion: steps of one size in the direction of the sign of a running mean of gradients.
+//   learning_rate: step size, a number or a schedule.
 struct Lion : Optimizer::Handle<LionOptimizer> {
   explicit Lion(LearningRate learning_rate = 0.001, LionOptions options = {})
       : Handle(std::make_shared<LionOptimizer>(std::move(learning_rate), std::move(options))) {}

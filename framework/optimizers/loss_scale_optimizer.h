@@ -8,13 +8,13 @@
 namespace cohort::optimizers {
 
 struct LossScaleOptimizerOptions {
+  // What the loss is multiplied with at first.
   double initial_scale = 32768.0;
+  // Good steps in a row after which the scale doubles.
   std::int64_t dynamic_growth_steps = 2000;
   std::string name = "loss_scale_optimizer";
 };
 
-// Lets another optimizer train in float16: the loss is multiplied by a scale so that small gradients do not vanish. A
-// step whose gradients are not finite is left out and halves the scale; enough good ones in a row double it.
 class LossScalingOptimizer : public Optimizer {
  public:
   LossScalingOptimizer() : LossScalingOptimizer("sgd") {}
@@ -36,6 +36,7 @@ class LossScalingOptimizer : public Optimizer {
   const Variables& variables() const override;
   std::vector<std::pair<Variable, Variable>> averages() const override { return inner_->averages(); }
 
+  // The optimizer that does the updates.
   const Ref<Optimizer>& inner_optimizer() const { return inner_; }
   // What the loss is multiplied with now.
   double dynamic_scale() const;
@@ -50,6 +51,9 @@ class LossScalingOptimizer : public Optimizer {
   Variables all_;
 };
 
+// Lets another optimizer train in float16: the loss is multiplied by a scale so that small gradients do not vanish. A
+// step whose gradients are not finite is left out and halves the scale; enough good ones in a row double it.
+//   inner_optimizer: the optimizer that does the updates, an object or a name.
 struct LossScaleOptimizer : Optimizer::Handle<LossScalingOptimizer> {
   explicit LossScaleOptimizer(Ref<Optimizer> inner_optimizer, LossScaleOptimizerOptions options = {})
       : Handle(std::make_shared<LossScalingOptimizer>(std::move(inner_optimizer), std::move(options))) {}

@@ -10,10 +10,14 @@
 namespace cohort::optimizers {
 
 struct MuonOptions {
+  // Decay of the mean of gradients in the Adam part.
   double adam_beta_1 = 0.9;
+  // Decay of the mean of squared gradients in the Adam part.
   double adam_beta_2 = 0.999;
+  // Weight decay of the variables Adam trains; none: no decay.
   std::optional<double> adam_weight_decay = 0.004;
   double epsilon = 1e-7;
+  // Weight decay of the matrices that are made orthogonal; none: no decay.
   std::optional<double> weight_decay = 0.004;
   std::optional<double> clipnorm = std::nullopt;
   std::optional<double> clipvalue = std::nullopt;
@@ -24,20 +28,28 @@ struct MuonOptions {
   std::optional<double> loss_scale_factor = std::nullopt;
   std::optional<std::int64_t> gradient_accumulation_steps = std::nullopt;
   std::string name = "muon";
-  std::vector<std::string> exclude_layers = {};  // regular expressions on a variable's path
+  // Regular expressions; variables in whose path one is found are left to Adam.
+  std::vector<std::string> exclude_layers = {};
+  // Leave variables with "embedding" in their path to Adam.
   bool exclude_embeddings = true;
+  // First coefficient of the Newton-Schulz iteration.
   double muon_a = 3.4445;
+  // Second coefficient of the Newton-Schulz iteration.
   double muon_b = -4.775;
+  // Third coefficient of the Newton-Schulz iteration.
   double muon_c = 2.0315;
+  // The Adam part's learning rate, as a multiple of learning_rate.
   double adam_lr_ratio = 1.0;
+  // Decay of the momentum of the matrices.
   double momentum = 0.95;
+  // Newton-Schulz iterations per step.
   std::int64_t ns_steps = 5;
+  // Look ahead along the momentum, as Nesterov does.
   bool nesterov = true;
+  // Factor of the orthogonal step, times the root of the matrix's longer side; none: the orthogonal step as it is.
   std::optional<double> rms_rate = 0.2;
 };
 
-// Momentum made orthogonal for matrices, Adam for everything else (vectors, embeddings, what exclude_layers names). It
-// looks across a whole variable.
 class MuonOptimizer : public Optimizer {
  public:
   explicit MuonOptimizer(LearningRate learning_rate = 0.001, MuonOptions options = {});
@@ -60,6 +72,9 @@ class MuonOptimizer : public Optimizer {
   Variables velocities_;  // undefined for matrices
 };
 
+// Momentum made orthogonal for matrices, Adam for everything else (vectors, embeddings, what exclude_layers names). It
+// needs variables whole, not sharded.
+//   learning_rate: step size, a number or a schedule.
 struct Muon : Optimizer::Handle<MuonOptimizer> {
   explicit Muon(LearningRate learning_rate = 0.001, MuonOptions options = {})
       : Handle(std::make_shared<MuonOptimizer>(std::move(learning_rate), std::move(options))) {}

@@ -24,7 +24,6 @@ struct NadamOptions {
   std::string name = "nadam";
 };
 
-// Adam that looks ahead along its momentum, as Nesterov does.
 class NadamOptimizer : public SingleOpOptimizer {
  public:
   explicit NadamOptimizer(LearningRate learning_rate = 0.001, NadamOptions options = {});
@@ -42,6 +41,8 @@ class NadamOptimizer : public SingleOpOptimizer {
   Tensor product_;      // its value in the update under way
 };
 
+// Adam that looks ahead along its momentum, as Nesterov does.
+//   learning_rate: step size, a number or a schedule.
 struct Nadam : Optimizer::Handle<NadamOptimizer> {
   explicit Nadam(LearningRate learning_rate = 0.001, NadamOptions options = {})
       : Handle(std::make_shared<NadamOptimizer>(std::move(learning_rate), std::move(options))) {}

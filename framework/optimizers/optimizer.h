@@ -15,27 +15,33 @@
 
 namespace cohort {
 
-// A rate that follows the step count.
+// A learning rate that follows the step count. A user derives and overrides operator().
 class LearningRateSchedule : public Configurable {
  public:
   std::string module_name() const override { return "keras.optimizers.schedules"; }
   // Rate at a step (an int64 scalar), as ops.
   virtual Tensor operator()(const Tensor& step) const = 0;
 
+  // Every schedule a file may name.
   static Registry<LearningRateSchedule>& registry();
+  // The schedule registered under this name, with default arguments; throws NotFound for an unknown one.
   static std::shared_ptr<LearningRateSchedule> from_name(std::string_view name) { return registry().make(name); }
 };
 
-// A number or a schedule.
+// What an optimizer takes as learning rate: a number or a schedule.
 class LearningRate {
  public:
   LearningRate(double value) : value_(value) {}
   LearningRate(Ref<LearningRateSchedule> schedule) : schedule_(std::move(schedule)) {}
   template <std::derived_from<LearningRateSchedule> Schedule>
   LearningRate(const Ref<Schedule>& schedule) : schedule_(schedule) {}
+  // The number; 0 when there is a schedule.
   double value() const { return value_; }
+  // The schedule; empty when there is a number.
   const Ref<LearningRateSchedule>& schedule() const { return schedule_; }
+  // Replaces the number.
   void set_value(double value) { value_ = value; }
+  // Reads or writes it as the field "learning_rate" of a config.
   void visit(FieldVisitor& visitor) { visitor.field("learning_rate", value_, schedule_); }
 
  private:
@@ -99,25 +105,33 @@ class Optimizer : public Configurable {
   // True when the optimizer needs to see a variable whole (Lamb, Adafactor): such a variable may not be sharded.
   virtual bool needs_whole_variable() const { return false; }
 
+  // Name of the optimizer, the first part of its variables' paths.
   const std::string& name() const { return name_; }
+  // Batches applied so far: an int64 scalar that apply() increments.
   virtual const Variable& iterations() const { return iterations_; }
   // The rate now: the variable's value, or the schedule's at the current iteration.
   virtual double learning_rate() const;
+  // Sets the learning rate from the next step on; throws when a schedule decides it.
   virtual void set_learning_rate(double value);
   // None: the loss is not scaled. Before the first step.
   void set_loss_scale_factor(std::optional<double> factor) { settings_.loss_scale_factor = factor; }
   // All state in Keras's order: iterations, learning rate unless scheduled, slots.
   virtual const Variables& variables() const { return state_; }
+  // True once the slot variables exist.
   bool built() const { return built_; }
   // With `use_ema`, once built: each trained variable, a shard where it is cut, and its average. Else nothing.
   virtual std::vector<std::pair<Variable, Variable>> averages() const;
 
+  // Every optimizer that a string or a file may name.
   static Registry<Optimizer>& registry();
+  // The optimizer registered under this name ("adam"), with default arguments; throws NotFound for an unknown one.
   static std::shared_ptr<Optimizer> from_name(std::string_view name) { return registry().make(name); }
 
+  // A shared optimizer object, what the names of a user's program (Adam, SGD, ...) are.
   template <class U>
   struct Handle : Ref<U> {
     using Ref<U>::Ref;
+    // Applies gradients to variables: Optimizer::apply.
     void apply(const Gradients& gradients, const Variables& variables) const {
       this->get()->apply(gradients, variables);
     }

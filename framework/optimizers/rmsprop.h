@@ -9,9 +9,12 @@
 namespace cohort::optimizers {
 
 struct RMSpropOptions {
+  // Decay of the running mean of squared gradients, per step.
   double rho = 0.9;
+  // Share of the last step that is added to the next one; 0: none.
   double momentum = 0.0;
   double epsilon = 1e-7;
+  // Divide by an estimate of the gradient's variance: the running mean is subtracted from the mean square.
   bool centered = false;
   std::optional<double> weight_decay = std::nullopt;
   std::optional<double> clipnorm = std::nullopt;
@@ -25,7 +28,6 @@ struct RMSpropOptions {
   std::string name = "rm_sprop";
 };
 
-// Steps divided by a running root mean square of the gradient.
 class RMSpropOptimizer : public SingleOpOptimizer {
  public:
   explicit RMSpropOptimizer(LearningRate learning_rate = 0.001, RMSpropOptions options = {});
@@ -40,6 +42,8 @@ class RMSpropOptimizer : public SingleOpOptimizer {
   RMSpropOptions options_;
 };
 
+// RMSprop: steps divided by a running root mean square of the gradient.
+//   learning_rate: step size, a number or a schedule.
 struct RMSprop : Optimizer::Handle<RMSpropOptimizer> {
   explicit RMSprop(LearningRate learning_rate = 0.001, RMSpropOptions options = {})
       : Handle(std::make_shared<RMSpropOptimizer>(std::move(learning_rate), std::move(options))) {}

@@ -13,6 +13,7 @@ struct ScheduleFreeAdamWOptions {
   double beta_1 = 0.9;
   double beta_2 = 0.999;
   double epsilon = 1e-8;
+  // Steps over which the rate rises linearly from 0; 0: none.
   std::int64_t warmup_steps = 0;
   std::optional<double> weight_decay = std::nullopt;
   std::optional<double> clipnorm = std::nullopt;
@@ -26,7 +27,6 @@ struct ScheduleFreeAdamWOptions {
   std::string name = "schedule_free_adam_w";
 };
 
-// AdamW that averages its iterates instead of letting the rate decay: no schedule is needed.
 class ScheduleFreeAdamWOptimizer : public SingleOpOptimizer {
  public:
   explicit ScheduleFreeAdamWOptimizer(LearningRate learning_rate = 0.0025, ScheduleFreeAdamWOptions options = {});
@@ -42,6 +42,8 @@ class ScheduleFreeAdamWOptimizer : public SingleOpOptimizer {
   ScheduleFreeAdamWOptions options_;
 };
 
+// AdamW that averages its iterates instead of letting the rate decay: no schedule is needed.
+//   learning_rate: step size, a number or a schedule.
 struct ScheduleFreeAdamW : Optimizer::Handle<ScheduleFreeAdamWOptimizer> {
   explicit ScheduleFreeAdamW(LearningRate learning_rate = 0.0025, ScheduleFreeAdamWOptions options = {})
       : Handle(std::make_shared<ScheduleFreeAdamWOptimizer>(std::move(learning_rate), std::move(options))) {}

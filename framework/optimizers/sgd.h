@@ -9,7 +9,9 @@
 namespace cohort::optimizers {
 
 struct SGDOptions {
+  // Share of the last step that is added to the next one, in [0, 1]; 0: none.
   double momentum = 0.0;
+  // Look ahead along the momentum, as Nesterov does.
   bool nesterov = false;
   std::optional<double> weight_decay = std::nullopt;
   std::optional<double> clipnorm = std::nullopt;
@@ -23,7 +25,6 @@ struct SGDOptions {
   std::string name = "sgd";
 };
 
-// Gradient descent, with momentum when asked.
 class SGDOptimizer : public SingleOpOptimizer {
  public:
   explicit SGDOptimizer(LearningRate learning_rate = 0.01, SGDOptions options = {});
@@ -41,6 +42,8 @@ class SGDOptimizer : public SingleOpOptimizer {
   SGDOptions options_;
 };
 
+// Stochastic gradient descent, with momentum when asked: w -= learning_rate * gradient.
+//   learning_rate: step size, a number or a schedule.
 struct SGD : Optimizer::Handle<SGDOptimizer> {
   explicit SGD(LearningRate learning_rate = 0.01, SGDOptions options = {})
       : Handle(std::make_shared<SGDOptimizer>(std::move(learning_rate), std::move(options))) {}

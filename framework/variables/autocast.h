@@ -17,6 +17,7 @@ class AutocastScope {
  private:
   std::optional<DType> before_;
 };
+// The innermost scope's type; none outside of any.
 std::optional<DType> current_autocast();
 
 }  // namespace cohort

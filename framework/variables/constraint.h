@@ -12,9 +12,12 @@ namespace cohort {
 class Constraint : public Configurable {
  public:
   std::string module_name() const override { return "keras.constraints"; }
+  // The weight, projected.
   virtual Tensor operator()(const Tensor& weight) const = 0;
 
+  // Every constraint that a string or a file may name.
   static Registry<Constraint>& registry();
+  // The constraint registered under this name ("non_neg"), with default arguments; throws NotFound for an unknown one.
   static std::shared_ptr<Constraint> from_name(std::string_view name) { return registry().make(name); }
 };
 

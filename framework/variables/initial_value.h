@@ -11,13 +11,15 @@ class Graph;
 // What a new variable begins with: a tensor, or an initializer's call that any task can make with the same result.
 class InitialValue {
  public:
+  // This very tensor.
   explicit InitialValue(Tensor value);
-  // A random initializer without a seed draws one here. One that other tasks may not know (a user's own) is called at
-  // once.
+  // What an initializer gives for this shape and type. A random one without a seed draws one here. One that other tasks
+  // may not know (a user's own) is called at once.
   InitialValue(const Initializer& initializer, const Shape& shape, DType dtype);
   // One number everywhere.
   static InitialValue constant(double value, const Shape& shape, DType dtype);
 
+  // Its shape and dtype.
   const TensorSpec& spec() const { return spec_; }
   // True when there is nothing left to compute.
   bool concrete() const { return value_.defined(); }

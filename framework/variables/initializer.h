@@ -8,14 +8,17 @@
 
 namespace cohort {
 
-// Makes a variable's initial value.
+// Makes a variable's initial value. A user derives and overrides operator().
 class Initializer : public Configurable {
  public:
   std::string module_name() const override { return "keras.initializers"; }
-  // Runs eagerly; called outside every trace.
+  // A tensor of this shape and type. Runs eagerly; called outside every trace.
   virtual Tensor operator()(const Shape& shape, DType dtype) const = 0;
 
+  // Every initializer that a string or a file may name.
   static Registry<Initializer>& registry();
+  // The initializer registered under this name ("glorot_uniform"), with default arguments; throws NotFound for an
+  // unknown one.
   static std::shared_ptr<Initializer> from_name(std::string_view name) { return registry().make(name); }
 };
 

@@ -18,6 +18,7 @@ class VariableCreator {
 // Variables this thread makes while the scope lives come from the creator (nullptr: are made here). Nested.
 class VariableCreatorScope {
  public:
+  // Begins the scope.
   explicit VariableCreatorScope(VariableCreator* creator);
   ~VariableCreatorScope();
   VariableCreatorScope(const VariableCreatorScope&) = delete;

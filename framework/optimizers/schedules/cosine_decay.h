@@ -10,14 +10,15 @@
 namespace cohort::optimizers::schedules {
 
 struct CosineDecayOptions {
+  // The lowest rate, as a fraction of the highest one.
   double alpha = 0.0;
   std::string name = "CosineDecay";
+  // Rate to rise to before the decay begins; none: no warmup.
   std::optional<double> warmup_target = std::nullopt;
+  // Steps of the warmup.
   std::int64_t warmup_steps = 0;
 };
 
-// Half a cosine leads from the initial rate to `alpha` times it; before it, with `warmup_target`, a line leads up to
-// that target.
 class CosineDecaySchedule : public LearningRateSchedule {
  public:
   CosineDecaySchedule(double initial_learning_rate, std::int64_t decay_steps, CosineDecayOptions options = {});
@@ -32,6 +33,10 @@ class CosineDecaySchedule : public LearningRateSchedule {
   CosineDecayOptions options_;
 };
 
+// Half a cosine leads from the initial rate to `alpha` times it; before it, with `warmup_target`, a line leads up to
+// that target.
+//   initial_learning_rate: rate at step 0.
+//   decay_steps: steps from the highest rate to the lowest, after the warmup.
 struct CosineDecay : Ref<CosineDecaySchedule> {
   CosineDecay(double initial_learning_rate, std::int64_t decay_steps, CosineDecayOptions options = {})
       : Ref(std::make_shared<CosineDecaySchedule>(initial_learning_rate, decay_steps, std::move(options))) {}

@@ -10,14 +10,15 @@
 namespace cohort::optimizers::schedules {
 
 struct CosineDecayRestartsOptions {
+  // Length of each period as a multiple of the one before it.
   double t_mul = 2.0;
+  // Highest rate of each period as a multiple of the one before it.
   double m_mul = 1.0;
+  // The lowest rate, as a fraction of the initial one.
   double alpha = 0.0;
   std::string name = "SGDRDecay";
 };
 
-// Half cosines from the initial rate downwards, one after the other: each `t_mul` times as long and `m_mul` times as
-// high.
 class CosineDecayRestartsSchedule : public LearningRateSchedule {
  public:
   CosineDecayRestartsSchedule(double initial_learning_rate, std::int64_t first_decay_steps,
@@ -33,6 +34,10 @@ class CosineDecayRestartsSchedule : public LearningRateSchedule {
   CosineDecayRestartsOptions options_;
 };
 
+// Half cosines from the initial rate downwards, one after the other: each `t_mul` times as long and `m_mul` times as
+// high.
+//   initial_learning_rate: rate at step 0.
+//   first_decay_steps: steps of the first period.
 struct CosineDecayRestarts : Ref<CosineDecayRestartsSchedule> {
   CosineDecayRestarts(double initial_learning_rate, std::int64_t first_decay_steps,
                       CosineDecayRestartsOptions options = {})

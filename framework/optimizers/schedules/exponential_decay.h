@@ -10,11 +10,11 @@
 namespace cohort::optimizers::schedules {
 
 struct ExponentialDecayOptions {
+  // Decay once every decay_steps steps instead of a little in each.
   bool staircase = false;
   std::string name = "ExponentialDecay";
 };
 
-// initial_learning_rate * decay_rate^(step / decay_steps), in whole steps with `staircase`.
 class ExponentialDecaySchedule : public LearningRateSchedule {
  public:
   ExponentialDecaySchedule(double initial_learning_rate, std::int64_t decay_steps, double decay_rate,
@@ -31,6 +31,10 @@ class ExponentialDecaySchedule : public LearningRateSchedule {
   ExponentialDecayOptions options_;
 };
 
+// initial_learning_rate * decay_rate^(step / decay_steps); with `staircase` the exponent is rounded down.
+//   initial_learning_rate: rate at step 0.
+//   decay_steps: steps in which the rate falls by the factor decay_rate.
+//   decay_rate: that factor.
 struct ExponentialDecay : Ref<ExponentialDecaySchedule> {
   ExponentialDecay(double initial_learning_rate, std::int64_t decay_steps, double decay_rate,
                    ExponentialDecayOptions options = {})

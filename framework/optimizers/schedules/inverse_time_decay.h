@@ -10,11 +10,11 @@
 namespace cohort::optimizers::schedules {
 
 struct InverseTimeDecayOptions {
+  // Decay once every decay_steps steps instead of a little in each.
   bool staircase = false;
   std::string name = "InverseTimeDecay";
 };
 
-// initial_learning_rate / (1 + decay_rate * step / decay_steps), in whole steps with `staircase`.
 class InverseTimeDecaySchedule : public LearningRateSchedule {
  public:
   InverseTimeDecaySchedule(double initial_learning_rate, std::int64_t decay_steps, double decay_rate,
@@ -31,6 +31,10 @@ class InverseTimeDecaySchedule : public LearningRateSchedule {
   InverseTimeDecayOptions options_;
 };
 
+// initial_learning_rate / (1 + decay_rate * step / decay_steps); with `staircase` step / decay_steps is rounded down.
+//   initial_learning_rate: rate at step 0.
+//   decay_steps: steps that count as one.
+//   decay_rate: how fast the denominator grows.
 struct InverseTimeDecay : Ref<InverseTimeDecaySchedule> {
   InverseTimeDecay(double initial_learning_rate, std::int64_t decay_steps, double decay_rate,
                    InverseTimeDecayOptions options = {})

@@ -12,7 +12,6 @@ struct PiecewiseConstantDecayOptions {
   std::string name = "PiecewiseConstant";
 };
 
-// values[i] up to and including step boundaries[i], the last value after the last boundary.
 class PiecewiseConstantDecaySchedule : public LearningRateSchedule {
  public:
   PiecewiseConstantDecaySchedule(std::vector<double> boundaries, std::vector<double> values,
@@ -28,6 +27,9 @@ class PiecewiseConstantDecaySchedule : public LearningRateSchedule {
   PiecewiseConstantDecayOptions options_;
 };
 
+// values[i] up to and including step boundaries[i], the last value after the last boundary.
+//   boundaries: steps after which the rate changes, increasing.
+//   values: rates, one more than boundaries.
 struct PiecewiseConstantDecay : Ref<PiecewiseConstantDecaySchedule> {
   PiecewiseConstantDecay(std::vector<double> boundaries, std::vector<double> values,
                          PiecewiseConstantDecayOptions options = {})

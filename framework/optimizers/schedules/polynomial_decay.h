@@ -10,14 +10,15 @@
 namespace cohort::optimizers::schedules {
 
 struct PolynomialDecayOptions {
+  // Rate at the end of the decay.
   double end_learning_rate = 0.0001;
+  // Exponent of the fraction of steps left; 1.0: a straight line.
   double power = 1.0;
+  // Begin again from the initial rate whenever the end is reached, over longer and longer stretches.
   bool cycle = false;
   std::string name = "PolynomialDecay";
 };
 
-// A power of the steps left leads from the initial rate to `end_learning_rate`; with `cycle` ever again, over longer
-// stretches.
 class PolynomialDecaySchedule : public LearningRateSchedule {
  public:
   PolynomialDecaySchedule(double initial_learning_rate, std::int64_t decay_steps, PolynomialDecayOptions options = {});
@@ -32,6 +33,9 @@ class PolynomialDecaySchedule : public LearningRateSchedule {
   PolynomialDecayOptions options_;
 };
 
+// A power of the fraction of steps left leads from the initial rate to `end_learning_rate`, which stays unless `cycle`.
+//   initial_learning_rate: rate at step 0.
+//   decay_steps: steps from the initial rate to the last one.
 struct PolynomialDecay : Ref<PolynomialDecaySchedule> {
   PolynomialDecay(double initial_learning_rate, std::int64_t decay_steps, PolynomialDecayOptions options = {})
       : Ref(std::make_shared<PolynomialDecaySchedule>(initial_learning_rate, decay_steps, std::move(options))) {}

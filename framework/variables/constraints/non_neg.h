@@ -4,13 +4,13 @@
 
 namespace cohort::constraints {
 
-// Sets negative values to zero.
 class NonNegConstraint : public Constraint {
  public:
   std::string class_name() const override { return "NonNeg"; }
   Tensor operator()(const Tensor& weight) const override;
 };
 
+// Sets the negative elements of a weight to zero.
 struct NonNeg : Ref<NonNegConstraint> {
   NonNeg() : Ref(std::make_shared<NonNegConstraint>()) {}
 };

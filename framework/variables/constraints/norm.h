@@ -10,7 +10,6 @@ namespace cohort::constraints {
 // The axes a norm runs over; Keras writes a single one as a number.
 using NormAxes = std::vector<std::int64_t>;
 
-// Shrinks vectors that are longer than `max_value`.
 class MaxNormConstraint : public Constraint {
  public:
   explicit MaxNormConstraint(double max_value = 2.0, NormAxes axis = {0});
@@ -23,7 +22,6 @@ class MaxNormConstraint : public Constraint {
   NormAxes axis_;
 };
 
-// Brings every vector to length 1.
 class UnitNormConstraint : public Constraint {
  public:
   explicit UnitNormConstraint(NormAxes axis = {0});
@@ -36,13 +34,16 @@ class UnitNormConstraint : public Constraint {
 };
 
 struct MinMaxNormOptions {
+  // Shortest length allowed.
   double min_value = 0.0;
+  // Longest length allowed.
   double max_value = 1.0;
+  // Share of the way to the allowed range that is gone after each update, in [0, 1].
   double rate = 1.0;
+  // Axes along which the length is measured: {0} for a dense kernel (inputs, units), {0, 1, 2} for a Conv2D's.
   NormAxes axis = {0};
 };
 
-// Moves the length of every vector towards [min_value, max_value], at once when `rate` is 1.
 class MinMaxNormConstraint : public Constraint {
  public:
   explicit MinMaxNormConstraint(MinMaxNormOptions options = {});
@@ -54,13 +55,19 @@ class MinMaxNormConstraint : public Constraint {
   MinMaxNormOptions options_;
 };
 
+// Shrinks vectors of a weight that are longer than `max_value`.
+//   max_value: longest length allowed.
+//   axis: axes along which the length is measured: {0} for a dense kernel (inputs, units), {0, 1, 2} for a Conv2D's.
 struct MaxNorm : Ref<MaxNormConstraint> {
   explicit MaxNorm(double max_value = 2.0, NormAxes axis = {0})
       : Ref(std::make_shared<MaxNormConstraint>(max_value, std::move(axis))) {}
 };
+// Brings every vector of a weight to length 1.
+//   axis: axes along which the length is measured: {0} for a dense kernel (inputs, units), {0, 1, 2} for a Conv2D's.
 struct UnitNorm : Ref<UnitNormConstraint> {
   explicit UnitNorm(NormAxes axis = {0}) : Ref(std::make_shared<UnitNormConstraint>(std::move(axis))) {}
 };
+// Moves the length of every vector of a weight towards [min_value, max_value], at once when `rate` is 1.
 struct MinMaxNorm : Ref<MinMaxNormConstraint> {
   explicit MinMaxNorm(MinMaxNormOptions options = {})
       : Ref(std::make_shared<MinMaxNormConstraint>(std::move(options))) {}

@@ -5,7 +5,6 @@
 
 namespace cohort::initializers {
 
-// One value everywhere, or an array that broadcasts to the shape asked for.
 class ConstantInitializer : public Initializer {
  public:
   explicit ConstantInitializer(NestedNumbers value = 0.0) : value_(std::move(value)) {}
@@ -29,7 +28,6 @@ class OnesInitializer : public Initializer {
   Tensor operator()(const Shape& shape, DType dtype) const override;
 };
 
-// `gain` on the diagonal of a matrix, zeros elsewhere.
 class IdentityInitializer : public Initializer {
  public:
   explicit IdentityInitializer(double gain = 1.0) : gain_(gain) {}
@@ -44,15 +42,21 @@ class IdentityInitializer : public Initializer {
   double gain_;
 };
 
+// One value everywhere, or an array that broadcasts to the shape asked for.
+//   value: a number, or nested lists of numbers.
 struct Constant : Ref<ConstantInitializer> {
   explicit Constant(NestedNumbers value = 0.0) : Ref(std::make_shared<ConstantInitializer>(std::move(value))) {}
 };
+// Zeros everywhere.
 struct Zeros : Ref<ZerosInitializer> {
   Zeros() : Ref(std::make_shared<ZerosInitializer>()) {}
 };
+// Ones everywhere.
 struct Ones : Ref<OnesInitializer> {
   Ones() : Ref(std::make_shared<OnesInitializer>()) {}
 };
+// `gain` on the diagonal of a matrix, zeros elsewhere.
+//   gain: the number on the diagonal.
 struct Identity : Ref<IdentityInitializer> {
   explicit Identity(double gain = 1.0) : Ref(std::make_shared<IdentityInitializer>(gain)) {}
 };

@@ -5,12 +5,11 @@
 namespace cohort::initializers {
 
 struct OrthogonalOptions {
+  // Factor of the matrix.
   double gain = 1.0;
   std::optional<std::int64_t> seed = std::nullopt;
 };
 
-// A random matrix with orthogonal columns (rows when it is wider than high), times `gain`; the axes before the last one
-// count as rows.
 class OrthogonalInitializer : public RandomInitializer {
  public:
   explicit OrthogonalInitializer(OrthogonalOptions options = {})
@@ -23,6 +22,8 @@ class OrthogonalInitializer : public RandomInitializer {
   double gain_;
 };
 
+// A random matrix with orthogonal columns (rows when it is wider than high), times `gain`; the axes before the last one
+// count as rows.
 struct Orthogonal : Ref<OrthogonalInitializer> {
   explicit Orthogonal(OrthogonalOptions options = {}) : Ref(std::make_shared<OrthogonalInitializer>(options)) {}
 };

@@ -17,8 +17,11 @@ class RandomInitializer : public Initializer {
   std::optional<std::int64_t> seed_;
 };
 
+// What RandomNormal and TruncatedNormal take.
 struct NormalOptions {
+  // Mean of the numbers.
   double mean = 0.0;
+  // Standard deviation of the numbers, before any are drawn again.
   double stddev = 0.05;
   std::optional<std::int64_t> seed = std::nullopt;
 };
@@ -34,7 +37,6 @@ class RandomNormalInitializer : public RandomInitializer {
   double mean_, stddev_;
 };
 
-// Normal numbers, drawn again where they fall more than two standard deviations from the mean.
 class TruncatedNormalInitializer : public RandomNormalInitializer {
  public:
   using RandomNormalInitializer::RandomNormalInitializer;
@@ -42,8 +44,11 @@ class TruncatedNormalInitializer : public RandomNormalInitializer {
   Tensor operator()(const Shape& shape, DType dtype) const override;
 };
 
+// What RandomUniform takes.
 struct UniformOptions {
+  // Lower bound, included.
   double minval = -0.05;
+  // Upper bound, excluded.
   double maxval = 0.05;
   std::optional<std::int64_t> seed = std::nullopt;
 };
@@ -59,12 +64,15 @@ class RandomUniformInitializer : public RandomInitializer {
   double minval_, maxval_;
 };
 
+// Normally distributed numbers.
 struct RandomNormal : Ref<RandomNormalInitializer> {
   explicit RandomNormal(NormalOptions options = {}) : Ref(std::make_shared<RandomNormalInitializer>(options)) {}
 };
+// Normally distributed numbers, drawn again where they fall more than two standard deviations from the mean.
 struct TruncatedNormal : Ref<TruncatedNormalInitializer> {
   explicit TruncatedNormal(NormalOptions options = {}) : Ref(std::make_shared<TruncatedNormalInitializer>(options)) {}
 };
+// Uniformly distributed numbers.
 struct RandomUniform : Ref<RandomUniformInitializer> {
   explicit RandomUniform(UniformOptions options = {}) : Ref(std::make_shared<RandomUniformInitializer>(options)) {}
 };

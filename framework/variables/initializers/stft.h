@@ -8,14 +8,17 @@
 namespace cohort::initializers {
 
 struct STFTOptions {
-  std::string side = "real";  // "real" or "imag"
+  // "real" for cosines, "imag" for sines.
+  std::string side = "real";
+  // Window the frame is multiplied with: "hann", "hamming", "blackman", "bartlett", "boxcar", "cosine", "triang",
+  // "nuttall", "blackmanharris" or "flattop"; none: all ones.
   std::optional<std::string> window = "hann";
-  std::optional<std::string> scaling = "density";  // "density", "spectrum" or none
+  // "density" scales the window to length 1, "spectrum" to sum 1; none: not scaled.
+  std::optional<std::string> scaling = "density";
+  // A periodic window (as for spectral analysis) rather than a symmetric one.
   bool periodic = false;
 };
 
-// The kernel (frame, 1, frequencies) of a short-time Fourier transform made of a convolution: cosines or sines of
-// frequencies / ((frequencies - 1) * 2), times the window, which is scaled to length or sum 1.
 class STFTInitializer : public Initializer {
  public:
   explicit STFTInitializer(STFTOptions options = {});
@@ -28,6 +31,8 @@ class STFTInitializer : public Initializer {
   STFTOptions options_;
 };
 
+// The kernel (frame, 1, frequencies) of a short-time Fourier transform made of a convolution: cosines or sines of
+// frequencies / ((frequencies - 1) * 2), times the window.
 struct STFT : Ref<STFTInitializer> {
   explicit STFT(STFTOptions options = {}) : Ref(std::make_shared<STFTInitializer>(std::move(options))) {}
 };
