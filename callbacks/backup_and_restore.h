@@ -15,14 +15,13 @@ class CheckpointManager;
 namespace cohort::callbacks {
 
 struct BackupAndRestoreOptions {
-  std::variant<std::string, std::int64_t> save_freq = std::string("epoch");  // "epoch", or every so many batches
-  bool double_checkpoint = false;                                            // keep the one before, too
-  bool delete_checkpoint = true;                                             // once training has ended
+  std::variant<std::string, std::int64_t> save_freq = std::string("epoch");
+  // Keep the backup before the newest, too.
+  bool double_checkpoint = false;
+  // Remove the backups once training has ended.
+  bool delete_checkpoint = true;
 };
 
-// Keeps the state of a training run in a folder, as checkpoints, and goes on from the newest that is whole when the
-// same program is started again: with the same batches, random numbers and figures as if it had never stopped. The
-// folder is for one run's use alone. Last in the list of callbacks, it saves what the others did, too.
 class BackupAndRestoreCallback : public Callback {
  public:
   explicit BackupAndRestoreCallback(std::string backup_dir, BackupAndRestoreOptions options = {});
@@ -45,6 +44,10 @@ class BackupAndRestoreCallback : public Callback {
   std::unique_ptr<CheckpointManager> manager_;  // of the fit under way
 };
 
+// Keeps the state of a training run in a folder, as checkpoints, and goes on from the newest that is whole when the
+// same program is started again: with the same batches, random numbers and figures as if it had never stopped. Last in
+// the list of callbacks, it saves what the others did, too.
+//   backup_dir: the folder, for one run's use alone.
 struct BackupAndRestore : Ref<BackupAndRestoreCallback> {
   explicit BackupAndRestore(std::string backup_dir, BackupAndRestoreOptions options = {})
       : Ref(std::make_shared<BackupAndRestoreCallback>(std::move(backup_dir), std::move(options))) {}

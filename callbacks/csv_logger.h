@@ -10,11 +10,12 @@
 namespace cohort::callbacks {
 
 struct CSVLoggerOptions {
+  // The one character between fields.
   std::string separator = ",";
+  // Go on at the end of a file that exists instead of replacing it; the header is not written again.
   bool append = false;
 };
 
-// Writes the figures of every epoch as a line of a CSV file.
 class CSVLoggerCallback : public Callback {
  public:
   explicit CSVLoggerCallback(std::string filename, CSVLoggerOptions options = {});
@@ -35,6 +36,8 @@ class CSVLoggerCallback : public Callback {
   bool header_due_ = true;
 };
 
+// Writes the figures of every epoch as a line of a CSV file, under a header of their names.
+//   filename: the file.
 struct CSVLogger : Ref<CSVLoggerCallback> {
   explicit CSVLogger(std::string filename, CSVLoggerOptions options = {})
       : Ref(std::make_shared<CSVLoggerCallback>(std::move(filename), std::move(options))) {}

@@ -13,16 +13,20 @@ namespace cohort::callbacks {
 
 struct EarlyStoppingOptions {
   std::string monitor = "val_loss";
+  // Smallest change that counts as an improvement.
   double min_delta = 0.0;
+  // Epochs without improvement after which training stops.
   std::int64_t patience = 0;
   int verbose = 0;
   std::string mode = "auto";
+  // Value the figure must beat for the wait to begin anew; none: its best so far.
   std::optional<double> baseline = std::nullopt;
+  // Put back the weights of the best epoch when training ends.
   bool restore_best_weights = false;
+  // First epoch that is looked at, counted from 0.
   std::int64_t start_from_epoch = 0;
 };
 
-// Stops fit once a figure has not improved for `patience` epochs.
 class EarlyStoppingCallback : public Callback {
  public:
   explicit EarlyStoppingCallback(EarlyStoppingOptions options);
@@ -33,9 +37,13 @@ class EarlyStoppingCallback : public Callback {
   std::string save_state() const override;
   void restore_state(std::string_view state) override;
 
+  // The best value seen; none before the first.
   std::optional<double> best() const { return best_; }
+  // The epoch it was seen in, counted from 0.
   std::int64_t best_epoch() const { return best_epoch_; }
+  // The epoch training was stopped after, counted from 0; 0 when it was not.
   std::int64_t stopped_epoch() const { return stopped_epoch_; }
+  // Epochs since the last improvement.
   std::int64_t wait() const { return wait_; }
 
  private:
@@ -46,6 +54,7 @@ class EarlyStoppingCallback : public Callback {
   std::vector<Tensor> best_weights_;
 };
 
+// Stops fit once a figure has not improved for `patience` epochs.
 struct EarlyStopping : Ref<EarlyStoppingCallback> {
   explicit EarlyStopping(EarlyStoppingOptions options = {})
       : Ref(std::make_shared<EarlyStoppingCallback>(std::move(options))) {}

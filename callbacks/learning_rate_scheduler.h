@@ -13,7 +13,6 @@ struct LearningRateSchedulerOptions {
   int verbose = 0;
 };
 
-// Sets the learning rate at the beginning of every epoch to what a function makes of (epoch, rate).
 class LearningRateSchedulerCallback : public Callback {
  public:
   using Schedule = std::function<double(std::int64_t epoch, double rate)>;
@@ -31,6 +30,8 @@ class LearningRateSchedulerCallback : public Callback {
   std::int64_t scheduled_epoch_ = -1;  // the last one whose rate is set
 };
 
+// Sets the learning rate at the beginning of every epoch to what a function makes of it.
+//   schedule: the new rate from (epoch, rate), or from the epoch alone; epochs count from 0.
 struct LearningRateScheduler : Ref<LearningRateSchedulerCallback> {
   explicit LearningRateScheduler(LearningRateSchedulerCallback::Schedule schedule,
                                  LearningRateSchedulerOptions options = {})

@@ -9,14 +9,18 @@
 
 namespace cohort::callbacks {
 
-// "epoch", or a number of batches.
+// When ModelCheckpoint saves: "epoch", or after every so many batches.
 class SaveFrequency {
  public:
+  // "epoch".
   SaveFrequency(const char* name) : SaveFrequency(std::string(name)) {}
   SaveFrequency(const std::string& name);
+  // After every so many batches, at least 1.
   SaveFrequency(std::int64_t batches);
   SaveFrequency(int batches) : SaveFrequency(std::int64_t{batches}) {}  // 0 could also be a text
+  // True for "epoch".
   bool each_epoch() const { return batches_ == 0; }
+  // The number of batches; 0 for "epoch".
   std::int64_t batches() const { return batches_; }
 
  private:
@@ -26,15 +30,16 @@ class SaveFrequency {
 struct ModelCheckpointOptions {
   std::string monitor = "val_loss";
   int verbose = 0;
+  // Save only when the monitored figure is the best so far.
   bool save_best_only = false;
+  // Save the weights alone, to a path that ends in .weights.h5.
   bool save_weights_only = false;
   std::string mode = "auto";
   SaveFrequency save_freq = "epoch";
+  // With save_best_only: value the figure must beat for the first save; none: any does.
   std::optional<double> initial_value_threshold = std::nullopt;
 };
 
-// Saves the model, or its weights, after epochs or batches. The path may have fields: {epoch:02d}, {batch},
-// {val_loss:.2f}.
 class ModelCheckpointCallback : public Callback {
  public:
   ModelCheckpointCallback(std::string filepath, ModelCheckpointOptions options);
@@ -65,6 +70,9 @@ class ModelCheckpointCallback : public Callback {
   std::int64_t epoch_ = 0, batches_since_saving_ = 0, last_batch_ = -1;
 };
 
+// Saves the model, or its weights, after epochs or batches.
+//   filepath: a path that ends in .keras, .h5 or .weights.h5; may have fields, filled in with the counts (from 1) and
+//     the logs: {epoch:02d}, {batch}, {val_loss:.2f}.
 struct ModelCheckpoint : Ref<ModelCheckpointCallback> {
   explicit ModelCheckpoint(std::string filepath, ModelCheckpointOptions options = {})
       : Ref(std::make_shared<ModelCheckpointCallback>(std::move(filepath), std::move(options))) {}

@@ -4,7 +4,7 @@
 
 namespace cohort::callbacks {
 
-// The progress display, for who wants it before other callbacks: fit, evaluate and predict add none then.
+// The progress display as a callback, for who wants it before other callbacks: fit, evaluate and predict add none then.
 struct ProgbarLogger : Ref<ProgressBar> {
   ProgbarLogger() : Ref(std::make_shared<ProgressBar>()) {}
 };

@@ -9,8 +9,6 @@ struct SwapEMAWeightsOptions {
   bool swap_on_epoch = false;
 };
 
-// Puts the optimizer's averages of the weights (`use_ema`) into the model while it is evaluated or predicts, and the
-// weights back afterwards.
 class SwapEMAWeightsCallback : public Callback {
  public:
   explicit SwapEMAWeightsCallback(SwapEMAWeightsOptions options = {}) : options_(options) {}
@@ -32,6 +30,8 @@ class SwapEMAWeightsCallback : public Callback {
   bool averages_in_model_ = false;
 };
 
+// Puts the optimizer's averages of the weights (`use_ema`) into the model while it is evaluated or predicts, and the
+// weights back afterwards.
 struct SwapEMAWeights : Ref<SwapEMAWeightsCallback> {
   explicit SwapEMAWeights(SwapEMAWeightsOptions options = {})
       : Ref(std::make_shared<SwapEMAWeightsCallback>(options)) {}

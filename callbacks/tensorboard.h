@@ -18,13 +18,17 @@ class EventWriter;
 
 namespace cohort::callbacks {
 
-// "epoch", "batch", or every so many batches.
+// When TensorBoard writes scalars: "epoch", "batch", or every so many batches.
 class UpdateFrequency {
  public:
+  // "epoch" or "batch".
   UpdateFrequency(const char* name) : UpdateFrequency(std::string(name)) {}
   UpdateFrequency(const std::string& name);
+  // Every so many batches, at least 1.
   UpdateFrequency(std::int64_t batches);
+  // True for "epoch".
   bool each_epoch() const { return batches_ == 0; }
+  // The number of batches; 0 for "epoch".
   std::int64_t batches() const { return batches_; }
 
  private:
@@ -34,9 +38,13 @@ class UpdateFrequency {
 // The batches to profile, counted from 1: one, or from the first to the last; 0: none.
 class ProfileBatch {
  public:
+  // One batch; 0: none.
   ProfileBatch(std::int64_t batch) : ProfileBatch(batch, batch) {}
+  // Batches from the first to the last, both included.
   ProfileBatch(std::int64_t first, std::int64_t last);
+  // The first batch to profile.
   std::int64_t first() const { return first_; }
+  // The last batch to profile; 0: none.
   std::int64_t last() const { return last_; }
 
  private:
@@ -44,21 +52,26 @@ class ProfileBatch {
 };
 
 struct TensorBoardOptions {
+  // Folder of the event files.
   std::string log_dir = "logs";
+  // Every so many epochs, histograms of the weights; 0: never.
   std::int64_t histogram_freq = 0;
+  // Write the model's layers and the graph of its training step.
   bool write_graph = true;
+  // Write weights as images, too, whenever histograms are written.
   bool write_images = false;
+  // Write how many steps ran in a second, by epoch and by batch.
   bool write_steps_per_second = false;
+  // When scalars are written: "epoch", "batch" or every so many batches; what is not "epoch" adds scalars of batches.
   UpdateFrequency update_freq = "epoch";
+  // Batches to profile, counted from 1: a number or {first, last}; 0: none.
   ProfileBatch profile_batch = 0;
+  // Every so many epochs, the weights for the projector's view of Embedding layers; 0: never.
   std::int64_t embeddings_freq = 0;
+  // Path of a file of labels for all Embedding layers, or a path for each by its name; "": none.
   EmbeddingsMetadata embeddings_metadata = "";
 };
 
-// Logs what TensorBoard shows, under Keras's tags, in the runs <log_dir>/train and <log_dir>/validation: scalars of
-// epochs (and batches), histograms and images of the weights, the model's layers and the graph of its training step.
-// profile_batch records what fit did when into train/plugins/profile/<time>/<host>.trace.json, for chrome://tracing and
-// Perfetto; TensorBoard itself shows the graph that ran, as batch_<n>, but not the times.
 class TensorBoardCallback : public Callback {
  public:
   explicit TensorBoardCallback(TensorBoardOptions options);
@@ -100,6 +113,10 @@ class TensorBoardCallback : public Callback {
   std::unique_ptr<TimelineScope> recording_;
 };
 
+// Logs what TensorBoard shows, under Keras's tags, in the runs <log_dir>/train and <log_dir>/validation: scalars of
+// epochs (and batches), histograms and images of the weights, the model's layers and the graph of its training step.
+// profile_batch records what fit did when into train/plugins/profile/<time>/<host>.trace.json, for chrome://tracing and
+// Perfetto; TensorBoard itself shows the graph that ran, as batch_<n>, but not the times.
 struct TensorBoard : Ref<TensorBoardCallback> {
   explicit TensorBoard(TensorBoardOptions options = {})
       : Ref(std::make_shared<TensorBoardCallback>(std::move(options))) {}

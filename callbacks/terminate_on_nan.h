@@ -5,10 +5,10 @@
 namespace cohort::callbacks {
 
 struct TerminateOnNaNOptions {
+  // Throw an Error of code Aborted instead of ending fit quietly.
   bool raise_error = false;
 };
 
-// Stops fit at a loss that is not finite.
 class TerminateOnNaNCallback : public Callback {
  public:
   explicit TerminateOnNaNCallback(TerminateOnNaNOptions options = {}) : options_(options) {}
@@ -18,6 +18,7 @@ class TerminateOnNaNCallback : public Callback {
   TerminateOnNaNOptions options_;
 };
 
+// Stops fit after a batch whose loss is not finite.
 struct TerminateOnNaN : Ref<TerminateOnNaNCallback> {
   explicit TerminateOnNaN(TerminateOnNaNOptions options = {})
       : Ref(std::make_shared<TerminateOnNaNCallback>(options)) {}

@@ -10,9 +10,6 @@ struct ThroughputOptions {
   int verbose = 1;  // 0: only in the logs
 };
 
-// Says after every epoch how fast it trained, validation left out: one line, and the figures steps_per_second,
-// examples_per_second and data_wait (the share of the time spent waiting for data) in the logs. The last two only where
-// batches are seen by this process; nothing is asked of the steps but two looks at the clock.
 class ThroughputCallback : public Callback {
  public:
   explicit ThroughputCallback(ThroughputOptions options = {}) : options_(options) {}
@@ -31,6 +28,9 @@ class ThroughputCallback : public Callback {
   double seconds_ = 0.0;  // of training in this epoch; 0 while it is under way
 };
 
+// Says after every epoch how fast it trained, validation left out: one line, and the figures steps_per_second,
+// examples_per_second and data_wait (the share of the time spent waiting for data) in the logs. The last two only where
+// batches are seen by this process; nothing is asked of the steps but two looks at the clock.
 struct Throughput : Ref<ThroughputCallback> {
   explicit Throughput(ThroughputOptions options = {}) : Ref(std::make_shared<ThroughputCallback>(options)) {}
 };

@@ -19,8 +19,10 @@ namespace cohort {
 template <class T>
 class NamedOr {
  public:
+  // None.
   NamedOr() = default;
   NamedOr(std::nullptr_t) {}
+  // A name, resolved later.
   NamedOr(const char* name) : value_(std::string(name)) {}
   NamedOr(std::string name) : value_(std::move(name)) {}
   template <class Object>
@@ -28,15 +30,21 @@ class NamedOr {
       NamedOr(const Object& object)
       : value_(Ref<T>(object)) {}
 
+  // True for none.
   bool empty() const { return std::holds_alternative<std::monostate>(value_); }
+  // True for a name.
   bool is_name() const { return std::holds_alternative<std::string>(value_); }
+  // The name.
   const std::string& name() const { return std::get<std::string>(value_); }
+  // The object.
   const Ref<T>& object() const { return std::get<Ref<T>>(value_); }
 
  private:
   std::variant<std::monostate, std::string, Ref<T>> value_;
 };
+// A loss: a name or an object.
 using LossItem = NamedOr<Loss>;
+// A metric: a name or an object.
 using MetricItem = NamedOr<Metric>;
 
 // A value for every output: one for all, a list in the outputs' order, or a dict by output name.
@@ -45,7 +53,9 @@ struct PerOutput {
   enum class Kind { None, All, List, Dict } kind = Kind::None;
   std::vector<std::pair<std::string, T>> items;
 
+  // Adds a value without an output's name.
   void append(T value) { items.emplace_back(std::string(), std::move(value)); }
+  // True when nothing was given.
   bool empty() const { return kind == Kind::None; }
 };
 
@@ -108,6 +118,7 @@ class MetricsArgument : public PerOutput<std::vector<MetricItem>> {
     kind = metrics.empty() ? Kind::None : Kind::All;
     append(std::move(metrics));
   }
+  // A list of metrics for each output, in the outputs' order.
   static MetricsArgument per_output(std::vector<Items> metrics) {
     MetricsArgument argument;
     argument.kind = Kind::List;
@@ -118,14 +129,23 @@ class MetricsArgument : public PerOutput<std::vector<MetricItem>> {
 
 // What Model::compile takes.
 struct CompileOptions {
+  // An optimizer object, or the name of one with default arguments.
   Ref<Optimizer> optimizer = "rmsprop";
+  // "mse", a Loss, a list with one for each output, or {{"label", "mse"}, ...} by output name; none: only add_loss and
+  // regularizers.
   LossArgument loss = {};
+  // Factor of each output's loss in the total: a list, or a dict by output name; none: 1 each.
   LossWeights loss_weights = {};
+  // Metrics that ignore sample weights: {"accuracy", ...}, or lists by output name.
   MetricsArgument metrics = {};
+  // Metrics that count samples by their weights, as sample_weight and class_weight give them.
   MetricsArgument weighted_metrics = {};
+  // Run the steps' code line by line instead of as a compiled graph: slow, for debugging.
   bool run_eagerly = false;
+  // Batches that run between two batch hooks of callbacks, at least 1.
   std::int64_t steps_per_execution = 1;
   bool jit_compile = false;  // accepted as Keras does; every step is compiled here
+  // Under the policy "mixed_float16", wrap the optimizer in a LossScaleOptimizer.
   bool auto_scale_loss = true;
 };
 

@@ -12,12 +12,15 @@ namespace cohort {
 // A stack of layers, each fed by the one before it.
 class Sequential : public Model {
  public:
+  // An empty stack, to be filled by add().
   explicit Sequential(ModelOptions options = {});
+  // A stack of these layers, from the input's side to the output's.
   Sequential(std::initializer_list<Ref<Layer>> layers, ModelOptions options = {});
   explicit Sequential(const std::vector<Ref<Layer>>& layers, ModelOptions options = {});
 
-  // On top of the stack; after a pop the model must be compiled again.
+  // Puts a layer on top of the stack.
   void add(Ref<Layer> layer);
+  // Takes the top layer away; after it the model must be compiled again.
   void pop();
 
   std::string class_name() const override;

@@ -36,24 +36,38 @@ class Callback {
  public:
   virtual ~Callback() = default;
 
+  // Called once when fit begins, before the first epoch.
   virtual void on_train_begin() {}
+  // Called once when fit ends, with the last epoch's logs.
   virtual void on_train_end(Logs&) {}
+  // Called before an epoch, counted from 0.
   virtual void on_epoch_begin(std::int64_t /*epoch*/) {}
+  // Called after an epoch and its validation, with the figures of both (validation's as "val_...").
   virtual void on_epoch_end(std::int64_t /*epoch*/, Logs&) {}
+  // Called before a batch of training, counted from 0 in each epoch.
   virtual void on_train_batch_begin(std::int64_t /*batch*/) {}
+  // Called after a batch of training, with the epoch's running figures.
   virtual void on_train_batch_end(std::int64_t /*batch*/, Logs&) {}
 
+  // Called once when evaluate or a validation begins.
   virtual void on_test_begin() {}
+  // Called once when it ends, with its figures.
   virtual void on_test_end(Logs&) {}
+  // Called before a batch of evaluate or a validation, counted from 0.
   virtual void on_test_batch_begin(std::int64_t /*batch*/) {}
+  // Called after a batch of evaluate or a validation, with the running figures.
   virtual void on_test_batch_end(std::int64_t /*batch*/, Logs&) {}
 
+  // Called once when predict begins.
   virtual void on_predict_begin() {}
+  // Called once when predict ends.
   virtual void on_predict_end(Logs&) {}
+  // Called before a batch of predict, counted from 0.
   virtual void on_predict_batch_begin(std::int64_t /*batch*/) {}
+  // Called after a batch of predict.
   virtual void on_predict_batch_end(std::int64_t /*batch*/, Logs&) {}
 
-  // Asked once when a run begins.
+  // How often it wants the batch hooks. Asked once when a run begins.
   virtual BatchHooks batch_hooks() const { return BatchHooks::Every; }
 
   // Whether on_train_begin needs the weights, the optimizer's state and the metrics to exist. Asked once, before it.
@@ -62,15 +76,20 @@ class Callback {
   // What it has gathered since on_train_begin and a run that goes on in another process needs back: bytes that
   // restore_state() understands, which comes after on_train_begin. Empty: nothing.
   virtual std::string save_state() const { return {}; }
+  // Takes back what save_state() gave.
   virtual void restore_state(std::string_view /*state*/) {}
 
+  // Called before a run begins, with what it was started with.
   virtual void set_params(const CallbackParams& params) { params_ = params; }
+  // Called before a run begins, with the model.
   virtual void set_model(Model& model) { model_ = &model; }
+  // The model of the run.
   Model& model() const { return *model_; }
+  // What the run was started with.
   const CallbackParams& params() const { return params_; }
   // The fit under way; nullptr when it is over.
   virtual void set_run(RunControl* run) { run_ = run; }
-  // Throws outside fit.
+  // The fit under way; throws outside fit.
   RunControl& run() const;
 
  private:

@@ -23,7 +23,9 @@ class TensorArgument {
       : element_(Element::dict({tensors.begin(), tensors.end()})) {}
   TensorArgument(Element element) : element_(std::move(element)) {}
 
+  // The tensors as a tree.
   const Element& element() const { return element_; }
+  // True when nothing was given.
   bool empty() const { return element_.empty(); }
 
  private:
@@ -39,14 +41,23 @@ class DataArgument {
   DataArgument(TensorArgument x, TensorArgument y, TensorArgument sample_weight = {})
       : x_(std::move(x)), y_(std::move(y)), sample_weight_(std::move(sample_weight)) {}
 
+  // True when nothing was given.
   bool empty() const { return !is_dataset() && !is_creator() && !is_tensors(); }
+  // True for a dataset of batches.
   bool is_dataset() const { return dataset_.defined(); }
+  // True for a function that makes a dataset.
   bool is_creator() const { return creator_.has_value(); }
+  // True for tensors.
   bool is_tensors() const { return !x_.empty(); }
+  // The dataset.
   const Dataset& dataset() const { return dataset_; }
+  // The function that makes a dataset.
   const DatasetCreator& creator() const { return *creator_; }
+  // The inputs.
   const Element& x() const { return x_.element(); }
+  // The targets; empty when not given.
   const Element& y() const { return y_.element(); }
+  // The samples' weights; empty when not given.
   const Element& sample_weight() const { return sample_weight_.element(); }
 
  private:

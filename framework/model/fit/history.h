@@ -18,14 +18,20 @@ class History {
 
   // The epochs seen, counted from 0.
   const std::vector<std::int64_t>& epoch() const { return epoch_; }
+  // Every figure by name ("loss", "val_loss", ...) with its values over the epochs.
   const std::vector<Series>& history() const { return series_; }
   // One figure over the epochs; throws NotFound, listing what there is.
   const std::vector<double>& operator[](std::string_view name) const;
+  // Whether there is a figure of this name.
   bool has(std::string_view name) const;
+  // What fit was started with.
   const CallbackParams& params() const { return params_; }
 
+  // Adds an epoch's figures.
   void append(std::int64_t epoch, const Logs& logs);
+  // Forgets all epochs.
   void clear();
+  // Notes what fit was started with.
   void set_params(const CallbackParams& params) { params_ = params; }
 
  private:

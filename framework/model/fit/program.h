@@ -42,8 +42,11 @@ class Program {
 
   Program(Model& model, Kind kind);
 
+  // Which of the model's steps it is.
   Kind kind() const { return kind_; }
+  // The model it belongs to.
   Model& model() const { return *model_; }
+  // True when the steps' code runs line by line.
   bool eager() const;
   // The step for elements like these, traced if need be.
   const StepGraph& step(const ElementSpec& spec);
@@ -53,6 +56,7 @@ class Program {
   Element run_eagerly(const Element& element, const RandomState& random);
   // Gets the running figures, sorted by name.
   void read_results(Logs& logs);
+  // Zeroes the model's metrics.
   void reset_metrics();
 
  private:
@@ -68,12 +72,14 @@ class Program {
 
 // Axis 0 of every leaf unknown: one trace serves a smaller last batch too.
 ElementSpec with_unknown_batch(const ElementSpec& spec);
+// Shapes and dtypes of an element's leaves.
 ElementSpec spec_of(const Element& element);
 
 // (x, y, sample_weight) of an element: x alone, (x,), (x, y) or (x, y, sample_weight).
 struct UnpackedData {
   Element x, y, sample_weight;
 };
+// Takes an element of a dataset apart: x alone, (x,), (x, y) or (x, y, sample_weight).
 UnpackedData unpack_x_y_sample_weight(const Element& data);
 
 }  // namespace cohort

@@ -22,6 +22,7 @@ struct RunnerData {
 // Makes models and variables belong to a strategy while it lives. Thread-local, nested.
 class StrategyScope {
  public:
+  // Begins the scope.
   explicit StrategyScope(std::shared_ptr<Strategy> strategy);
   ~StrategyScope();
   StrategyScope(const StrategyScope&) = delete;
@@ -35,8 +36,10 @@ class StrategyScope {
 class Strategy {
  public:
   virtual ~Strategy() = default;
+  // What runs a program's steps over data.
   virtual std::unique_ptr<StepRunner> make_runner(std::shared_ptr<Program> program, const RunnerData& data,
                                                   const RunnerOptions& options) = 0;
+  // Replicas whose gradients meet in one update.
   virtual int num_replicas_in_sync() const { return 1; }
   // Decides where variables made in its scope live; nullptr: here.
   virtual VariableCreator* variable_creator() { return nullptr; }

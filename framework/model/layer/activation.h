@@ -14,9 +14,12 @@ class Activation : public Configurable {
  public:
   std::string module_name() const override { return "keras.activations"; }
   std::string short_name() const override { return class_name(); }
+  // The function's value at x; shape and dtype are x's.
   virtual Tensor operator()(const Tensor& x) const = 0;
 
+  // Every activation that a string or a file may name.
   static Registry<Activation>& registry();
+  // The activation registered under this name ("relu"); throws NotFound for an unknown one.
   static std::shared_ptr<Activation> from_name(std::string_view name) { return registry().make(name); }
 };
 

@@ -7,7 +7,9 @@
 
 namespace cohort {
 
-// Where a functional model's data comes in: passes on what it gets. Shape without the batch.
+// Where a functional model's data comes in: passes on what it gets.
+// Input and output (batch, ...shape).
+//   shape: without the batch.
 class InputLayer : public Layer {
  public:
   InputLayer() : InputLayer(Shape()) {}

@@ -29,6 +29,7 @@ namespace cohort {
 
 // How a layer is being called.
 struct CallContext {
+  // True while the layer is trained: dropout drops, statistics are updated.
   bool training = false;
   // A tree like the inputs, (batch, steps) of booleans as a rule, undefined where an input has none: mask.leaf() for a
   // layer of one input, mask[1].leaf() for the second of several.
@@ -36,22 +37,29 @@ struct CallContext {
   // Call arguments that are not tensors, by Keras's names: {{"use_causal_mask", true}}.
   Attributes arguments = {};
 };
-// What a caller may say: model(x, {.training = true}). Without masks, those the inputs carry are used.
+// What a caller may say: model(x, {.training = true}).
 struct CallOptions {
   std::optional<bool> training = std::nullopt;  // none: as the layer call around this one, false outside of any
+  // Masks for the inputs, a tree like them; empty: those the inputs carry.
   Element mask = {};
+  // Call arguments that are not tensors, by Keras's names: {{"use_causal_mask", true}}.
   Attributes arguments = {};
 };
 
+// Shapes in the structure of the inputs.
 using ShapeTree = Tree<Shape>;
 struct RematMode;
 
+// What Layer::add_weight takes besides name and shape.
 struct WeightOptions {
   Ref<Initializer> initializer = {};          // none: glorot_uniform for floats, zeros otherwise
   std::optional<DType> dtype = std::nullopt;  // none: the layer's
   bool trainable = true;
+  // Penalty of the weight; none: no penalty.
   Ref<Regularizer> regularizer = {};
+  // Projection of the weight after each update; none: no projection.
   Ref<Constraint> constraint = {};
+  // How values that replicas hold apart become one.
   Aggregation aggregation = Aggregation::Mean;
   bool autocast = true;  // false: read as it is under mixed precision too (moving statistics)
 };
@@ -73,12 +81,16 @@ class Layer : public Configurable, public std::enable_shared_from_this<Layer> {
 
   // Makes the weights for inputs of this shape; called once, before the first call, outside every trace.
   virtual void build(const Shape&) {}
-  virtual void build_many(const std::vector<Shape>& inputs);  // of layers with several inputs
-  virtual void build_element(const ShapeTree& inputs);        // of layers that name their arguments
+  // The same for layers with several inputs.
+  virtual void build_many(const std::vector<Shape>& inputs);
+  // The same for layers that name their arguments.
+  virtual void build_element(const ShapeTree& inputs);
   // The computation. A layer of one input overrides call, one of several overrides call_many, one that returns more
   // than a tensor overrides call_element.
   virtual Tensor call(const Tensor& input, const CallContext& context);
+  // The computation of a layer of several inputs.
   virtual Tensor call_many(const Tensors& inputs, const CallContext& context);
+  // The computation of a layer that returns more than a tensor or names its arguments.
   virtual Element call_element(const Element& inputs, const CallContext& context);
   // The tensor arguments of call by Keras's names, in Keras's order: {"query", "value", "key", ...}. A layer that names
   // them gets a dict of the given ones in build_element and call_element (a list argument is a tuple under its name),
@@ -92,6 +104,7 @@ class Layer : public Configurable, public std::enable_shared_from_this<Layer> {
   // Builds if need be and calls, naming the layer in every error and node.
   Tensor operator()(const Tensor& input, const CallOptions& options = {});
   Tensor operator()(const Tensors& inputs, const CallOptions& options = {});
+  // The same for any structure of inputs and outputs.
   Element apply(const Element& inputs, const CallContext& context);
   // On symbols: becomes part of a functional model. The layer must be shared (made by its handle or by make<T>).
   SymbolicTensor operator()(const SymbolicTensor& input, const CallOptions& options = {});
@@ -99,38 +112,53 @@ class Layer : public Configurable, public std::enable_shared_from_this<Layer> {
   SymbolicTensor operator()(std::initializer_list<SymbolicTensor> inputs, const CallOptions& options = {}) {
     return (*this)(std::vector<SymbolicTensor>(inputs), options);
   }
+  // The same for any structure of symbols.
   Symbols apply_symbols(const Symbols& inputs, const Attributes& arguments = {});
   // Makes the weights for inputs of these shapes unless that was done.
   void ensure_built_element(const ShapeTree& inputs);
+  // The same for a list of inputs.
   void ensure_built(const std::vector<Shape>& inputs);
-  // The calls on symbols so far, oldest first; input() and output() are those of the only one.
+  // The calls on symbols so far, oldest first.
   const std::vector<std::weak_ptr<LayerCall>>& inbound_calls() const { return inbound_calls_; }
+  // The symbol it was called on; throws unless it was called on symbols exactly once.
   SymbolicTensor input() const;
+  // The symbol its call gave; throws unless it was called on symbols exactly once.
   SymbolicTensor output() const;
   // The shapes of its outputs in the latest call, batch unknown; empty before the first.
   std::vector<Shape> output_shapes() const;
 
   // Unique among layers of its class: "dense_1", unless given.
   const std::string& name() const;
+  // Sets the name.
   void set_name(std::string name) { name_ = std::move(name); }
+  // True once the weights exist.
   bool built() const { return built_; }
+  // False for a layer whose weights are frozen.
   bool trainable() const { return trainable_; }
   // Freezes or thaws this layer and all below it.
   void set_trainable(bool trainable);
-  // What it computes in and what its variables hold; dtype() is the latter.
+  // The types it computes in and its variables hold.
   const DTypePolicy& dtype_policy() const { return dtype_policy_; }
+  // Sets the policy; before the layer is built.
   void set_dtype_policy(const DTypePolicy& policy) { dtype_policy_ = policy; }
+  // The type it computes in.
   DType compute_dtype() const { return dtype_policy_.compute_dtype(); }
+  // The type its variables hold.
   DType dtype() const { return dtype_policy_.variable_dtype(); }
+  // True when it passes the masks of its inputs on.
   bool supports_masking() const { return supports_masking_; }
   // When to compute its outputs again in the backward pass rather than keep what lies between (model/remat.h).
   void set_remat(std::shared_ptr<const RematMode> mode) { remat_ = std::move(mode); }
 
-  // In Keras's order: this layer's own first, then its sub-layers'; trainable ones before the others in weights().
+  // The weights that are trained: this layer's own first, then its sub-layers'.
   Variables trainable_variables() const;
+  // The weights that are not, in the same order.
   Variables non_trainable_variables() const;
+  // All weights: the trainable ones, then the others.
   Variables weights() const;
+  // Number of elements of all weights.
   std::int64_t count_params() const;
+  // Host tensors with the values of weights().
   std::vector<Tensor> get_weights() const;
   // Host tensors in the order of weights(); all shapes are checked before the first one is written.
   void set_weights(const std::vector<Tensor>& values);
@@ -138,18 +166,23 @@ class Layer : public Configurable, public std::enable_shared_from_this<Layer> {
   Tensors losses() const;
   // Forgets the penalties of the last call (symbols of a trace that has ended).
   void clear_losses();
+  // Its own metrics, then its sub-layers'.
   virtual std::vector<Ref<Metric>> metrics() const;
+  // The layers it consists of, with their Keras attribute names.
   const std::vector<std::pair<std::string, Ref<Layer>>>& sublayers() const { return sublayers_; }
   // Own weights with their Keras attribute names, for files.
   const std::vector<std::pair<std::string, Variable>>& own_weights() const { return own_weights_; }
 
+  // Every layer class that a file may name.
   static Registry<Layer>& registry();
+  // A layer of the class registered under this name, with default arguments; throws NotFound for an unknown one.
   static std::shared_ptr<Layer> from_name(std::string_view name) { return registry().make(name); }
 
-  // A layer handle can be called.
+  // A shared layer object that can be called: what the names of a user's program (Dense, LSTM, ...) are.
   template <class U>
   struct Handle : Ref<U> {
     using Ref<U>::Ref;
+    // Calls the layer on tensors, or on symbols to build a functional model.
     Tensor operator()(const Tensor& input, const CallOptions& options = {}) const {
       return (*this->get())(input, options);
     }
@@ -165,6 +198,7 @@ class Layer : public Configurable, public std::enable_shared_from_this<Layer> {
     SymbolicTensor operator()(std::initializer_list<SymbolicTensor> inputs, const CallOptions& options = {}) const {
       return (*this->get())(std::vector<SymbolicTensor>(inputs), options);
     }
+    // The symbol its only call on symbols gave.
     SymbolicTensor output() const { return this->get()->output(); }
   };
 
@@ -177,11 +211,17 @@ class Layer : public Configurable, public std::enable_shared_from_this<Layer> {
     track_layer(name, sublayer);
     return sublayer;
   }
+  // A sub-layer whose handle is kept elsewhere.
   void track_layer(const std::string& name, Ref<Layer> layer);
+  // A metric that belongs to the layer: fit resets it and reports its figure.
   void track_metric(Ref<Metric> metric);
+  // Forgets the sub-layer tracked last.
   void untrack_last_layer();
+  // The metrics it tracks itself.
   const std::vector<Ref<Metric>>& own_metrics() const { return metrics_; }
+  // Adds a scalar to the loss of the call under way.
   void add_loss(const Tensor& loss);
+  // Says that the weights exist.
   void mark_built() { built_ = true; }
   // Where the weights made in its calls live, whatever scope the caller is in; nullptr: as the caller's scope says.
   virtual VariableCreator* variable_creator() const { return nullptr; }
@@ -226,6 +266,7 @@ class Layer : public Configurable, public std::enable_shared_from_this<Layer> {
   Tensors call_losses_;
 };
 
+// The handle of a layer class.
 template <class T>
 using LayerHandle = Layer::Handle<T>;
 
@@ -236,6 +277,7 @@ std::string snake_case_name(std::string_view class_name);
 // The next automatic name of a class: "dense", "dense_1", ...
 std::string unique_layer_name(const std::string& class_name);
 
+// Makes a layer class known by name; COHORT_REGISTER_LAYER calls it.
 bool register_layer_class(const std::string& registered_name, const std::type_info& type, Registry<Layer>::Maker maker);
 template <class T>
 bool register_layer_class(const std::string& package, const std::string& name) {

@@ -10,8 +10,11 @@ namespace cohort {
 // Which layers compute their outputs again in the backward pass, Keras's modes: "full" (every layer), "list_of_layers"
 // (those named), "larger_than" (those whose output has more elements than the threshold).
 struct RematMode {
+  // "full", "list_of_layers" or "larger_than".
   std::string mode = "full";
+  // Elements of an output above which "larger_than" takes a layer.
   std::int64_t output_size_threshold = 1024;
+  // Names of the layers "list_of_layers" takes.
   std::vector<std::string> layer_names = {};
 };
 

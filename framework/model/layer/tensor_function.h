@@ -17,12 +17,15 @@ class TensorFunction : public Configurable {
 
   // Empty for one that is not registered.
   const std::string& name() const { return name_; }
+  // Calls it.
   Tensor operator()(const Tensors& inputs) const { return body_(inputs); }
 
   std::string class_name() const override { return name_; }
   std::string module_name() const override { return "builtins"; }  // Keras's module of functions
 
+  // Every function that a file may name.
   static Registry<TensorFunction>& registry();
+  // The function registered under this name; throws NotFound for an unknown one.
   static std::shared_ptr<TensorFunction> from_name(std::string_view name) { return registry().make(name); }
 
  private:
@@ -30,6 +33,7 @@ class TensorFunction : public Configurable {
   Body body_;
 };
 
+// Makes a function known by name, "package>name"; true, so that it can initialize a static variable.
 bool register_function(const std::string& name, TensorFunction::Body body);
 template <class F>
 requires(std::is_invocable_r_v<Tensor, F, const Tensor&>) bool register_function(const std::string& name, F function) {

@@ -5,11 +5,12 @@
 namespace cohort::regularizers {
 
 struct L1L2Options {
+  // Factor of the sum of magnitudes.
   double l1 = 0.0;
+  // Factor of the sum of squares.
   double l2 = 0.0;
 };
 
-// l1 * sum(|x|) + l2 * sum(x^2).
 class L1L2Regularizer : public Regularizer {
  public:
   explicit L1L2Regularizer(L1L2Options options = {}) : l1_(options.l1), l2_(options.l2) {}
@@ -43,12 +44,17 @@ class L2Regularizer : public Regularizer {
   double l2_;
 };
 
+// The penalty l1 * sum(|x|) + l2 * sum(x^2).
 struct L1L2 : Ref<L1L2Regularizer> {
   explicit L1L2(L1L2Options options = {}) : Ref(std::make_shared<L1L2Regularizer>(options)) {}
 };
+// The penalty l1 * sum(|x|).
+//   l1: factor of the sum.
 struct L1 : Ref<L1Regularizer> {
   explicit L1(double l1 = 0.01) : Ref(std::make_shared<L1Regularizer>(l1)) {}
 };
+// The penalty l2 * sum(x^2).
+//   l2: factor of the sum.
 struct L2 : Ref<L2Regularizer> {
   explicit L2(double l2 = 0.01) : Ref(std::make_shared<L2Regularizer>(l2)) {}
 };

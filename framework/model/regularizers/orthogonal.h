@@ -7,11 +7,12 @@
 namespace cohort::regularizers {
 
 struct OrthogonalOptions {
+  // Factor of the penalty.
   double factor = 0.01;
-  std::string mode = "rows";  // or "columns"
+  // "rows" or "columns": the vectors that are to be orthogonal.
+  std::string mode = "rows";
 };
 
-// Penalises the mean cosine (as a size) between different rows, or columns, of a matrix.
 class OrthogonalRegularizerBody : public Regularizer {
  public:
   explicit OrthogonalRegularizerBody(OrthogonalOptions options = {});
@@ -24,6 +25,7 @@ class OrthogonalRegularizerBody : public Regularizer {
   OrthogonalOptions options_;
 };
 
+// Penalises the mean absolute cosine between different rows, or columns, of a matrix.
 struct OrthogonalRegularizer : Ref<OrthogonalRegularizerBody> {
   explicit OrthogonalRegularizer(OrthogonalOptions options = {})
       : Ref(std::make_shared<OrthogonalRegularizerBody>(std::move(options))) {}

@@ -48,6 +48,7 @@ namespace ops {
     return call_operation(operation, {detail::operation_argument(a), detail::operation_argument(b)}).leaf(); \
   }
 
+// Two symbols, or a symbol and a number or tensor: the op of the same name as a layer.
 COHORT_SYMBOLIC_BINARY(add, "numpy>Add")
 COHORT_SYMBOLIC_BINARY(subtract, "numpy>Subtract")
 COHORT_SYMBOLIC_BINARY(multiply, "numpy>Multiply")
@@ -70,6 +71,7 @@ COHORT_SYMBOLIC_BINARY(logical_xor, "numpy>LogicalXor")
 COHORT_SYMBOLIC_BINARY(matmul, "numpy>Matmul")
 COHORT_SYMBOLIC_BINARY(dot, "numpy>Dot")
 
+// One symbol: the op of the same name as a layer.
 COHORT_SYMBOLIC_UNARY(logical_not, "numpy>LogicalNot")
 COHORT_SYMBOLIC_UNARY(negative, "numpy>Negative")
 COHORT_SYMBOLIC_UNARY(abs, "numpy>Absolute")
@@ -115,6 +117,7 @@ COHORT_SYMBOLIC_UNARY(ones_like, "numpy>OnesLike")
 #undef COHORT_SYMBOLIC_UNARY
 #undef COHORT_SYMBOLIC_BINARY
 
+// Ops with more arguments, as layers; the arguments are those of the op of the same name on tensors.
 SymbolicTensor round(const SymbolicTensor& x);
 SymbolicTensor where(const SymbolicTensor& condition, const SymbolicTensor& a, const SymbolicTensor& b);
 SymbolicTensor where(const SymbolicTensor& condition, const SymbolicTensor& a, double b);
@@ -125,6 +128,7 @@ SymbolicTensor softmax(const SymbolicTensor& x, int axis = -1);
 SymbolicTensor log_softmax(const SymbolicTensor& x, int axis = -1);
 SymbolicTensor one_hot(const SymbolicTensor& indices, std::int64_t depth, int axis = -1, DType dtype = DType::Float32);
 
+// Ops on shapes, as layers. Shapes and axes have the batch as axis 0.
 SymbolicTensor reshape(const SymbolicTensor& x, const std::vector<std::int64_t>& shape);
 SymbolicTensor expand_dims(const SymbolicTensor& x, int axis);
 SymbolicTensor squeeze(const SymbolicTensor& x, const std::vector<std::int64_t>& axes = {});
@@ -144,6 +148,7 @@ SymbolicTensor take_at(const SymbolicTensor& x, std::int64_t index, int axis = 0
 SymbolicTensor take(const SymbolicTensor& x, const SymbolicTensor& indices, int axis = 0);
 SymbolicTensor take_along_axis(const SymbolicTensor& x, const SymbolicTensor& indices, int axis = -1);
 
+// Ops along axes, as layers; no axes: all of them, the batch included. `keep` keeps an axis of size 1.
 SymbolicTensor sum(const SymbolicTensor& x, const Axes& axes = {}, bool keep = false);
 SymbolicTensor mean(const SymbolicTensor& x, const Axes& axes = {}, bool keep = false);
 SymbolicTensor prod(const SymbolicTensor& x, const Axes& axes = {}, bool keep = false);
@@ -165,6 +170,7 @@ SymbolicTensor tensordot(const SymbolicTensor& x1, const SymbolicTensor& x2, int
 
 }  // namespace ops
 
+// Operators, as layers.
 inline SymbolicTensor operator-(const SymbolicTensor& x) { return ops::negative(x); }
 inline SymbolicTensor operator!(const SymbolicTensor& x) { return ops::logical_not(x); }
 

@@ -19,15 +19,23 @@ struct LayerCall;
 // 0, unknown.
 class SymbolicTensor {
  public:
+  // An undefined symbol.
   SymbolicTensor() = default;
+  // Output number `output` of a layer's call.
   SymbolicTensor(TensorSpec spec, std::shared_ptr<LayerCall> source, int output)
       : spec_(std::move(spec)), source_(std::move(source)), output_(output) {}
 
+  // True for one that Input or a layer made.
   bool defined() const { return static_cast<bool>(source_); }
+  // Its shape, the batch as axis 0.
   const Shape& shape() const { return spec_.shape; }
+  // Type of its elements.
   DType dtype() const { return spec_.dtype; }
+  // Shape and dtype.
   const TensorSpec& spec() const { return spec_; }
+  // The layer's call that makes it.
   const std::shared_ptr<LayerCall>& source() const { return source_; }
+  // Which of the call's outputs it is.
   int output() const { return output_; }
 
  private:
@@ -58,12 +66,15 @@ struct LayerCall {
   int index = 0;         // among the calls of its layer
 };
 
+// What Input takes besides the shape.
 struct InputOptions {
   DType dtype = DType::Float32;
   std::string name = {};
+  // Size of axis 0; kUnknown: any.
   std::int64_t batch_size = kUnknown;
 };
-// An input of a functional model, of this shape without the batch.
+// An input of a functional model.
+//   shape: without the batch; kUnknown for an axis of any size.
 SymbolicTensor Input(const Shape& shape, InputOptions options = {});
 
 }  // namespace cohort
