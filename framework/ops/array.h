@@ -19,13 +19,16 @@ Tensor squeeze(const Tensor& x, const std::vector<std::int64_t>& axes = {});
 Tensor merge_axes(const Tensor& x, int first, int count);
 // The inverse: axis `axis` becomes the axes [first, first + count) of `like`.
 Tensor unmerge_axis(const Tensor& x, const Tensor& like, int axis, int first, int count);
+// x as it is, as an op of its own.
 Tensor identity(const Tensor& x);
 // The same values, through which no gradient flows.
 Tensor stop_gradient(const Tensor& x);
 
 // Axis i of the result is axis axes[i] of x; reversed when `axes` is empty.
 Tensor transpose(const Tensor& x, const std::vector<std::int64_t>& axes = {});
+// x with two axes exchanged.
 Tensor swapaxes(const Tensor& x, int axis1, int axis2);
+// x with axis `source` moved to position `destination`; the others keep their order.
 Tensor moveaxis(const Tensor& x, int source, int destination);
 
 // The sizes of the axes, an int64 vector; known when the graph runs even if not when it is traced.

@@ -9,7 +9,7 @@
 
 namespace cohort::ops {
 
-// One number stands for all spatial axes.
+// What the convolutions take besides their tensors. One number stands for all spatial axes.
 struct ConvOptions {
   std::vector<std::int64_t> strides = {1};
   std::string padding = "valid";  // "same", or with one spatial axis "causal"
@@ -17,6 +17,7 @@ struct ConvOptions {
   std::vector<std::int64_t> dilation_rate = {1};
 };
 
+// What conv_transpose takes besides its tensors. One number stands for all spatial axes.
 struct ConvTransposeOptions {
   std::vector<std::int64_t> strides = {1};
   std::string padding = "valid";                                 // or "same"

@@ -6,13 +6,17 @@
 
 namespace cohort::ops {
 
-// Tensors of one repeated value. Inside a trace these are nodes, not constants that travel.
+// A tensor of one repeated value. Inside a trace this and its like are nodes, not constants that travel.
 Tensor full(const Shape& shape, double value, DType dtype = DType::Float32);
+// Zeros.
 Tensor zeros(const Shape& shape, DType dtype = DType::Float32);
+// Ones.
 Tensor ones(const Shape& shape, DType dtype = DType::Float32);
-// The same, with the shape and type of another tensor.
+// A tensor of one repeated value with the shape and type of another.
 Tensor full_like(const Tensor& x, double value);
+// Zeros with the shape and type of another tensor.
 Tensor zeros_like(const Tensor& x);
+// Ones with the shape and type of another tensor.
 Tensor ones_like(const Tensor& x);
 
 // start, start + step, ... up to but without stop.

@@ -7,6 +7,7 @@
 
 namespace cohort::ops {
 
+// What resize takes besides the size.
 struct ResizeOptions {
   std::string interpolation = "bilinear";  // or "nearest", "bicubic", "lanczos3", "lanczos5", "area"
   bool antialias = false;                  // on the way down, let every input count
@@ -17,9 +18,11 @@ Tensor resize(const Tensor& images, std::int64_t height, std::int64_t width, con
 // Throws, naming `who`, unless resize knows the interpolation.
 void check_interpolation(const std::string& who, const std::string& interpolation);
 
+// What affine_transform takes besides its tensors.
 struct AffineTransformOptions {
   std::string interpolation = "bilinear";  // or "nearest"
   std::string fill_mode = "constant";      // what lies outside: "constant", "nearest", "reflect", "wrap"
+  // Value of what lies outside, with fill_mode "constant".
   double fill_value = 0.0;
 };
 

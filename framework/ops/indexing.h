@@ -20,7 +20,7 @@ Tensor gather_nd(const Tensor& params, const Tensor& indices);
 Tensor scatter_add_like(const Tensor& like, const Tensor& indices, const Tensor& values, int axis = 0);
 // Zeros of a shape, with updates added at the positions in the last axis of indices.
 Tensor scatter_nd(const Tensor& indices, const Tensor& updates, const Shape& shape);
-// Keras's name and order for the same.
+// Keras's name and order for the same: zeros of a shape with values added at indices.
 inline Tensor scatter(const Tensor& indices, const Tensor& values, const Shape& shape) {
   return scatter_nd(indices, values, shape);
 }

@@ -4,8 +4,9 @@
 
 namespace cohort::ops {
 
-// exp(x) divided by its sum along an axis, and the logarithm of that.
+// exp(x) divided by its sum along an axis.
 Tensor softmax(const Tensor& x, int axis = -1);
+// The logarithm of softmax(x) along an axis.
 Tensor log_softmax(const Tensor& x, int axis = -1);
 
 // Cross-entropy between the softmax of the logits (..., classes) and labels of the same shape; the result drops the

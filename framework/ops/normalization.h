@@ -10,11 +10,12 @@ namespace cohort::ops {
 // beta have: (..., features) to the same shape.
 Tensor layer_norm(const Tensor& x, const Tensor& gamma, const Tensor& beta, double epsilon = 1e-3);
 
+// What batch_norm gives.
 struct BatchNormResult {
   Tensor output;          // like x
   Tensor mean, variance;  // (channels,): what x was normalized with
 };
-// The same over all axes but one, the channels: x (..., channels, ...), gamma and beta (channels,).
+// Like layer_norm, but over all axes except one, the channels: x (..., channels, ...), gamma and beta (channels,).
 BatchNormResult batch_norm(const Tensor& x, const Tensor& gamma, const Tensor& beta, int axis = -1,
                            double epsilon = 1e-3);
 

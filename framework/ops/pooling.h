@@ -8,18 +8,21 @@
 
 namespace cohort::ops {
 
+// What max_pool and average_pool take besides the window.
 struct PoolOptions {
   std::vector<std::int64_t> strides = {};  // left out: the window's size
   std::string padding = "valid";           // or "same"
 };
 
-// The largest element, or the mean, of each window over the axes between batch and channels: (batch, ..., channels) to
-// (batch, windows along each axis, channels). Padding counts for neither.
+// The largest element of each window over the axes between batch and channels: (batch, ..., channels) to (batch,
+// windows along each axis, channels). Padding does not count.
 Tensor max_pool(const Tensor& inputs, const std::vector<std::int64_t>& pool_size, const PoolOptions& options = {});
+// The mean of each window, in the same way.
 Tensor average_pool(const Tensor& inputs, const std::vector<std::int64_t>& pool_size, const PoolOptions& options = {});
 
-// The same with windows chosen so that there are `output_size` of them along each axis.
+// max_pool with windows chosen so that there are `output_size` of them along each axis.
 Tensor adaptive_max_pool(const Tensor& inputs, const std::vector<std::int64_t>& output_size);
+// average_pool with windows chosen in the same way.
 Tensor adaptive_average_pool(const Tensor& inputs, const std::vector<std::int64_t>& output_size);
 
 }  // namespace cohort::ops

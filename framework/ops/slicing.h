@@ -14,12 +14,16 @@ Tensor slice(const Tensor& x, const std::vector<std::int64_t>& begin, const std:
 
 // One axis of x[begin:end:step] in Python's sense; a bound that is not given is open.
 struct SliceSpec {
+  // A bound that is not given.
   static constexpr std::int64_t kOpen = INT64_MIN;
+  // First element; negative ones count from the back.
   std::int64_t begin = kOpen;
+  // The element after the last; negative ones count from the back.
   std::int64_t end = kOpen;
+  // Distance between elements, not 0; negative goes backwards.
   std::int64_t step = 1;
 };
-// Axes that are not named are taken whole.
+// x[begin:end:step, ...] in Python's sense. Axes that are not named are taken whole.
 Tensor strided_slice(const Tensor& x, const std::vector<SliceSpec>& axes);
 // One element along an axis, which is dropped: x[..., index, ...]; negative indices count from the back.
 Tensor take_at(const Tensor& x, std::int64_t index, int axis = 0);

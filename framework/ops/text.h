@@ -19,6 +19,7 @@ Tensor hash_buckets(const Tensor& x, std::int64_t num_buckets, const std::vector
 // ("lower_and_strip_punctuation"). As in Keras only ASCII letters change.
 Tensor standardize_text(const Tensor& x, const std::string& how);
 
+// What tokenize takes.
 struct TokenizeOptions {
   std::string split = "whitespace";       // "whitespace", "character", or "": the last axis holds tokens already
   std::vector<std::int64_t> ngrams = {};  // lengths of the runs of tokens, joined by a space; none: the tokens
@@ -34,8 +35,10 @@ struct LookupRule {
   std::int64_t oov_index = 0;        // of the first bucket for tokens that are not in the vocabulary
   std::int64_t num_oov_indices = 1;  // 0: such a token is an error
   bool hash_oov = false;             // integers too are spread over several buckets by hash, not by remainder
+  // Two numbers that key the hash; none: unkeyed.
   std::vector<std::int64_t> salt = {};
   Tensor mask_token = {};  // a scalar; none when undefined
+  // Index of the mask token.
   std::int64_t mask_index = 0;
 };
 // The index (int64) of each token.
