@@ -17,6 +17,7 @@ using ScheduleArgument = std::variant<Tensor, PerWorkerValues>;
 // Hands functions to whichever worker is free, again when a worker dies. Thread-safe.
 class ClusterCoordinator {
  public:
+  // Over the workers of a strategy.
   explicit ClusterCoordinator(const ParameterServerStrategy& strategy);
   ~ClusterCoordinator();
   ClusterCoordinator(const ClusterCoordinator&) = delete;

@@ -10,19 +10,23 @@
 
 namespace cohort::distribute {
 
+// What a LocalCluster is made with.
 struct LocalClusterOptions {
-  std::string transport = "auto";  // "grpc": the tasks talk through the network all the same
+  // "auto": the tasks call each other directly; "grpc": they talk through the network all the same.
+  std::string transport = "auto";
 };
 
 // A cluster whose tasks are all servers of this process: to try things out, and for tests. Its servers stop with it, so
 // it must outlive the strategies that use it.
 class LocalCluster {
  public:
-  // LocalCluster cluster({{"worker", 3}, {"ps", 2}});
+  // Starts the servers.
+  //   jobs: job names and numbers of tasks: LocalCluster cluster({{"worker", 3}, {"ps", 2}});
   explicit LocalCluster(const std::vector<std::pair<std::string, int>>& jobs, LocalClusterOptions options = {});
 
+  // The cluster, with its addresses.
   const ClusterSpec& spec() const { return spec_; }
-  // For the strategy: this process leads.
+  // What the strategy takes: this process leads.
   SimpleClusterResolver resolver() const { return SimpleClusterResolver(spec_); }
 
  private:

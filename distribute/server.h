@@ -8,10 +8,15 @@
 
 namespace cohort::distribute {
 
+// Which task a Server is and how it is reached.
 struct ServerOptions {
+  // The task's job; empty: as the resolver says, or the cluster's only one.
   std::string job_name = {};
+  // The task's number within its job; none: as the resolver says, or the job's only one.
   std::optional<std::int64_t> task_index = std::nullopt;
+  // The protocol it serves; "grpc".
   std::string protocol = "grpc";
+  // Start at once; false: start() does.
   bool start = true;
   // How this task reaches others: "auto" (in process where it can), "grpc".
   std::string transport = "auto";
@@ -22,6 +27,7 @@ struct ServerOptions {
 // One task of a cluster: serves graphs to whoever leads the job. Several may live in one process. Thread-safe.
 class Server {
  public:
+  // The task that the resolver, or the options, say this process is.
   explicit Server(const ClusterResolver& resolver, ServerOptions options = {});
   explicit Server(const ClusterSpec& cluster, ServerOptions options = {});
   ~Server();
@@ -29,11 +35,13 @@ class Server {
 
   // One task on a free port of this machine.
   static std::unique_ptr<Server> create_local_server();
+  // Begins to serve; does nothing when it has begun.
   void start();
   // Waits until the job ends or stop() is called; the process's exit code.
   int join();
+  // Ends serving.
   void stop();
-  // "grpc://host:port"
+  // Its address: "grpc://host:port".
   std::string target() const;
 
  private:

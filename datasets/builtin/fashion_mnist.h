@@ -7,6 +7,7 @@
 
 namespace cohort::datasets {
 
+// What fashion_mnist takes.
 struct FashionMnistOptions {
   // Where the four idx files are; empty: where Debian's package dataset-fashion-mnist puts them.
   std::string folder = {};

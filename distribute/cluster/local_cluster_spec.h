@@ -8,7 +8,8 @@
 
 namespace cohort::distribute {
 
-// A cluster on this machine, {{"worker", 3}, {"ps", 2}}: loopback addresses whose ports are free now.
+// A cluster on this machine: loopback addresses whose ports are free now.
+//   jobs: job names and numbers of tasks, {{"worker", 3}, {"ps", 2}}.
 ClusterSpec local_cluster_spec(const std::vector<std::pair<std::string, int>>& jobs);
 
 }  // namespace cohort::distribute

@@ -10,10 +10,15 @@ namespace cohort::distribute {
 
 struct TFConfig;
 
+// What to say in place of what TF_CONFIG says.
 struct TFConfigClusterResolverOptions {
+  // The job of this process's task; none: TF_CONFIG's.
   std::optional<std::string> task_type = std::nullopt;
+  // The number of this process's task; none: TF_CONFIG's.
   std::optional<std::int64_t> task_id = std::nullopt;
+  // The protocol in front of addresses; none: TF_CONFIG's.
   std::optional<std::string> rpc_layer = std::nullopt;
+  // Where the cluster runs; none: TF_CONFIG's.
   std::optional<std::string> environment = std::nullopt;
 };
 
@@ -21,6 +26,7 @@ struct TFConfigClusterResolverOptions {
 // "index"}}. Options win over what it says. Without TF_CONFIG there is an empty cluster.
 class TFConfigClusterResolver : public ClusterResolver {
  public:
+  // Reads nothing yet.
   explicit TFConfigClusterResolver(TFConfigClusterResolverOptions options = {});
   ClusterSpec cluster_spec() const override;
   std::string task_type() const override;

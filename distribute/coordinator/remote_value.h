@@ -8,6 +8,7 @@
 
 namespace cohort::distribute {
 
+// How far a scheduled function has come.
 enum class RemoteValueStatus {
   NotReady,
   Ready,    // there is a value, or the error the function threw
@@ -19,6 +20,7 @@ class RemoteValue {
  public:
   class Body;
 
+  // An undefined value.
   RemoteValue() = default;
   explicit RemoteValue(std::shared_ptr<Body> body) : body_(std::move(body)) {}
 
@@ -26,6 +28,7 @@ class RemoteValue {
   Results fetch() const;
   // True when fetch() does not wait.
   bool ready() const { return status() != RemoteValueStatus::NotReady; }
+  // How far the function has come.
   RemoteValueStatus status() const;
 
  private:
@@ -42,7 +45,9 @@ class PerWorkerValues {
 
   PerWorkerValues() = default;
   explicit PerWorkerValues(std::shared_ptr<const Body> body) : body_(std::move(body)) {}
+  // True for one that the coordinator made.
   bool defined() const { return static_cast<bool>(body_); }
+  // What its handles share.
   const Body& body() const { return *body_; }
 
  private:
@@ -56,7 +61,9 @@ class PerWorkerDataset {
 
   PerWorkerDataset() = default;
   explicit PerWorkerDataset(std::shared_ptr<const Body> body) : body_(std::move(body)) {}
+  // An iterator for each worker, over its own copy.
   PerWorkerValues iterator() const;
+  // Structure, types and shapes of the elements.
   const ElementSpec& element_spec() const;
 
  private:

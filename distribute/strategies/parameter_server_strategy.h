@@ -10,6 +10,7 @@ namespace cohort::distribute {
 
 class ClusterRuntime;
 
+// What a ParameterServerStrategy is made with.
 struct ParameterServerStrategyOptions {
   Partitioner variable_partitioner = {};  // none: variables stay whole
   // Which ps a variable goes to: the one that holds the fewest bytes ("bytes"; small ones stay together, 64 KiB at a
@@ -29,6 +30,7 @@ class ParameterServerStrategy : public StrategyHandle {
   explicit ParameterServerStrategy(std::shared_ptr<ClusterRuntime> runtime,
                                    ParameterServerStrategyOptions options = {});
 
+  // The connections to the cluster's tasks.
   const std::shared_ptr<ClusterRuntime>& runtime() const { return runtime_; }
 
  private:

@@ -17,36 +17,49 @@ using Partitioner = std::function<std::vector<std::int64_t>(const Shape& shape, 
 // A fixed number of shards, never more than rows. For this and the next two, a variable without rows is one shard.
 class FixedShardsPartitioner {
  public:
+  // Of so many shards, at least 1.
   explicit FixedShardsPartitioner(std::int64_t num_shards);
+  // Parts along each axis of a variable of this shape and type.
   std::vector<std::int64_t> operator()(const Shape& shape, DType dtype, int axis = 0) const;
 
  private:
   std::int64_t num_shards_;
 };
 
+// What a MinSizePartitioner takes.
 struct MinSizePartitionerOptions {
+  // Bytes each shard has at least.
   std::int64_t min_shard_bytes = 256 << 10;
+  // Most shards of a variable.
   std::int64_t max_shards = 1;
+  // What a string counts for.
   std::int64_t bytes_per_string = 16;
 };
 // As many shards as keep each, the smallest too, at or above a size; at most max_shards.
 class MinSizePartitioner {
  public:
+  // With these bounds.
   explicit MinSizePartitioner(MinSizePartitionerOptions options = {});
+  // Parts along each axis of a variable of this shape and type.
   std::vector<std::int64_t> operator()(const Shape& shape, DType dtype, int axis = 0) const;
 
  private:
   MinSizePartitionerOptions options_;
 };
 
+// What a MaxSizePartitioner takes besides the size.
 struct MaxSizePartitionerOptions {
+  // Most shards of a variable; none: no limit.
   std::optional<std::int64_t> max_shards = std::nullopt;
+  // What a string counts for.
   std::int64_t bytes_per_string = 16;
 };
 // As few shards as keep each at or below a size (a row is never cut); at most max_shards.
 class MaxSizePartitioner {
  public:
+  // With shards of at most max_shard_bytes.
   explicit MaxSizePartitioner(std::int64_t max_shard_bytes, MaxSizePartitionerOptions options = {});
+  // Parts along each axis of a variable of this shape and type.
   std::vector<std::int64_t> operator()(const Shape& shape, DType dtype, int axis = 0) const;
 
  private:

@@ -11,6 +11,7 @@ namespace cohort::ops {
 Tensors cond(const Tensor& predicate, const std::function<Tensors()>& then_branch,
              const std::function<Tensors()>& else_branch);
 
+// What while_loop takes besides its functions.
 struct WhileOptions {
   std::int64_t maximum_iterations = -1;  // -1: no limit; a gradient needs one
 };
@@ -19,10 +20,12 @@ Tensors while_loop(const std::function<Tensor(const Tensors&)>& condition,
                    const std::function<Tensors(const Tensors&)>& body, const Tensors& variables,
                    WhileOptions options = {});
 
+// What scan takes besides its function.
 struct ScanOptions {
   std::int64_t length = -1;  // number of turns when there are no sequences
   bool reverse = false;      // walk the sequences from the end; results stay in their places
 };
+// What scan gives.
 struct ScanResult {
   Tensors carries;    // after the last turn
   Tensors sequences;  // what each turn returned beside the carries, stacked along axis 0

@@ -64,8 +64,6 @@ GradientTape::~GradientTape() = default;
 
 void GradientTape::watch(const Tensor& tensor) { recorder_->watch(tensor); }
 
-void GradientTape::stop_recording() { recorder_->recording = false; }
-
 Gradients GradientTape::gradients(const Tensors& targets, const Tensors& sources, const Tensors& output_gradients) {
   Recorder& recorder = *recorder_;
   if (recorder.spent) {

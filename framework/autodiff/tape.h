@@ -9,8 +9,11 @@
 
 namespace cohort {
 
+// What a GradientTape is made with.
 struct GradientTapeOptions {
+  // May be asked for several gradients; false: for one.
   bool persistent = false;
+  // Watch every variable that is read; false: only what watch() names.
   bool watch_accessed_variables = true;
 };
 
@@ -19,10 +22,12 @@ struct GradientTapeOptions {
 // again. A tape that is not persistent stops recording and is spent with its first gradient.
 class GradientTape {
  public:
+  // Begins to record.
   explicit GradientTape(GradientTapeOptions options = {});
   ~GradientTape();
   GradientTape(const GradientTape&) = delete;
 
+  // Records what is computed from this tensor, or from a variable's handle.
   void watch(const Tensor& tensor);
   // d target / d source for each source: a Tensor, or anything whose shards() have a handle() that is a variable's
   // resource tensor. A source the target does not depend on gets an undefined gradient.
@@ -37,16 +42,16 @@ class GradientTape {
     }
     return joined(gradients({target}, handles, {output_gradient}), handles, shards);
   }
+  // The same for sources that are tensors.
   Gradients gradient(const Tensor& target, const std::vector<Tensor>& sources, const Tensor& output_gradient = {}) {
     return gradients({target}, sources, {output_gradient});
   }
+  // The same for one source, as a dense tensor.
   Tensor gradient(const Tensor& target, const Tensor& source) { return gradients({target}, {source}, {Tensor()})[0]; }
   // Several targets, each with the gradient that flows into it (undefined: ones).
   Gradients gradients(const Tensors& targets, const Tensors& sources, const Tensors& output_gradients);
   // The matrix d target[i] / d source[j], of shape target.shape + source.shape. Needs a target of known size.
   Tensor jacobian(const Tensor& target, const Tensor& source);
-  // Stops recording for the lifetime of the returned scope.
-  void stop_recording();
 
  private:
   // One gradient for each source out of those of its shards.
@@ -55,8 +60,9 @@ class GradientTape {
   std::unique_ptr<Recorder> recorder_;
 };
 
-// Runs `forward`; its result's gradient is what the second function it returns makes of the gradient that flows in.
+// The gradients of a function's inputs from that of its result.
 using CustomGradient = std::function<Tensors(const Tensor& dy)>;
+// Runs `forward`; its result's gradient is what the second function it returns makes of the gradient that flows in.
 Tensor custom_gradient(const std::function<std::pair<Tensor, CustomGradient>(const Tensors&)>& forward,
                        const Tensors& inputs);
 

@@ -17,6 +17,7 @@ namespace cohort {
 class OutputAllocator {
  public:
   virtual ~OutputAllocator() = default;
+  // Memory for output number `output`, now that its shape is known.
   virtual void* allocate(int output, const Shape& shape) = 0;
 };
 
@@ -29,10 +30,12 @@ struct KernelIO {
   const RandomState* random = nullptr;
   OutputAllocator* allocator = nullptr;
 
+  // Input i as elements of a C++ type.
   template <class T>
   const T* in(int i) const {
     return static_cast<const T*>(inputs[i]);
   }
+  // Output i as elements of a C++ type.
   template <class T>
   T* out(int i) const {
     return static_cast<T*>(outputs[i]);
@@ -61,22 +64,30 @@ class Device {
   virtual ~Device() = default;
   Device(const Device&) = delete;
 
+  // "CPU"
   const std::string& type() const { return type_; }
+  // Number among the devices of its type.
   int index() const { return index_; }
   // "CPU:0"
   std::string name() const { return type_ + ":" + std::to_string(index_); }
   // Whose kernels run here: the TEST device borrows the CPU's.
   virtual std::string_view kernel_type() const { return type_; }
+  // Whether the host can read its memory directly.
   virtual bool host_readable() const = 0;
 
   // Memory aligned to kAlignment, from the device's pool.
   static constexpr std::size_t kAlignment = 64;
+  // Memory of so many bytes, aligned to kAlignment.
   virtual void* allocate(std::size_t bytes) = 0;
+  // Gives memory back to the pool.
   virtual void deallocate(void* memory, std::size_t bytes) = 0;
+  // Copies bytes from the host to the device.
   virtual void copy_from_host(void* target, const void* source, std::size_t bytes) = 0;
+  // Copies bytes from the device to the host.
   virtual void copy_to_host(void* target, const void* source, std::size_t bytes) = 0;
   // Runs the calls one after the other; rethrows what a kernel throws.
   virtual void run(std::span<const KernelCall> calls, const RandomState& random, OutputAllocator* allocator) = 0;
+  // Waits until all work begun on it is done.
   virtual void synchronize() {}
 
  private:
@@ -86,12 +97,15 @@ class Device {
 
 // Device types register a maker; devices are made on first use and live as long as the process.
 using DeviceMaker = std::unique_ptr<Device> (*)(int index);
+// Makes a type of device known; true, so that it can initialize a static variable.
 bool register_device_type(const std::string& type, DeviceMaker maker);
-// "CPU:0", "cpu", "TEST:0"; throws for an unknown type.
+// The device of this name: "CPU:0", "cpu", "TEST:0"; throws for an unknown type.
 Device& device_named(std::string_view name);
+// The CPU.
 Device& cpu();
 // Where tensors and variables are made unless a scope says otherwise: CPU:0 at start.
 Device& default_device();
+// Sets the default device by its name.
 void set_default_device(std::string_view name);
 
 }  // namespace cohort

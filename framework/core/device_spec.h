@@ -11,10 +11,15 @@ class Device;
 
 // Names devices of a cluster, "/job:worker/replica:0/task:1/device:GPU:0"; whatever is left out is left open.
 struct DeviceSpec {
+  // "worker", "ps", ...; none: open.
   std::optional<std::string> job = {};
+  // Number of the replica; none: open.
   std::optional<int> replica = {};
+  // Number of the task within its job; none: open.
   std::optional<int> task = {};
-  std::optional<std::string> device_type = {};  // upper case
+  // "CPU" or "GPU", upper case; none: open.
+  std::optional<std::string> device_type = {};
+  // Number among the devices of its type; none: open.
   std::optional<int> device_index = {};
 
   // Reads the long form, the short ones ("/cpu:0", "GPU:1", "/job:ps") and "*" for an open number, parts in any order;
@@ -24,6 +29,7 @@ struct DeviceSpec {
   std::string to_string() const;
   // This spec with the fields that are set in `other` replaced.
   DeviceSpec make_merged_spec(const DeviceSpec& other) const;
+  // True when everything is left open.
   bool empty() const { return *this == DeviceSpec{}; }
   friend bool operator==(const DeviceSpec&, const DeviceSpec&) = default;
 };
@@ -36,12 +42,13 @@ std::string canonicalize(std::string_view device, std::string_view defaults = {}
 // While it lives, what this thread makes is placed by its spec; fields it leaves open come from the scope around it.
 class DeviceScope {
  public:
+  // Begins the scope.
   explicit DeviceScope(const DeviceSpec& spec);
   ~DeviceScope();
   DeviceScope(const DeviceScope&) = delete;
   DeviceScope& operator=(const DeviceScope&) = delete;
 
-  // With the scopes around it merged in.
+  // Its spec with the scopes around it merged in.
   const DeviceSpec& spec() const { return merged_; }
 
  private:
@@ -51,7 +58,7 @@ class DeviceScope {
   DeviceScope* outer_;
 };
 
-// auto scope = ch::device("/GPU:1");
+// A scope by its spec's text: auto scope = ch::device("/GPU:1");
 [[nodiscard]] DeviceScope device(std::string_view spec);
 // What the scopes of this thread ask for; empty outside of any.
 DeviceSpec current_device_spec();

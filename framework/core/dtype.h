@@ -23,8 +23,10 @@ enum class DType : std::uint8_t {
   String = 9,
   Resource = 10,
 };
+// Number of types.
 inline constexpr int kDTypeCount = 11;
 
+// The types under Keras's names: ch::float32.
 inline constexpr DType boolean = DType::Bool, uint8 = DType::UInt8, int8 = DType::Int8, int32 = DType::Int32,
                        int64 = DType::Int64, float16 = DType::Float16, bfloat16 = DType::BFloat16,
                        float32 = DType::Float32, float64 = DType::Float64, string = DType::String,
@@ -64,21 +66,26 @@ struct BFloat16 {
 std::size_t size_of(DType dtype);
 // Keras's name: "float32", "int64", "bool", ...
 const char* to_string(DType dtype);
+// The type of that name; throws for an unknown one.
 DType dtype_from_string(std::string_view name);
 std::ostream& operator<<(std::ostream& out, DType dtype);
 
+// True for float16, bfloat16, float32 and float64.
 constexpr bool is_floating(DType d) {
   return d == DType::Float16 || d == DType::BFloat16 || d == DType::Float32 || d == DType::Float64;
 }
+// True for uint8, int8, int32 and int64.
 constexpr bool is_integer(DType d) {
   return d == DType::UInt8 || d == DType::Int8 || d == DType::Int32 || d == DType::Int64;
 }
+// True for floating and integer types.
 constexpr bool is_number(DType d) { return is_floating(d) || is_integer(d); }
 // True for types whose elements are plain bytes that may be copied to a device.
 constexpr bool is_plain(DType d) { return d != DType::String && d != DType::Resource; }
 // The type Keras computes in when two types meet.
 DType promote(DType a, DType b);
 
+// The DType of a C++ type, as DTypeOf<T>::value.
 template <class T>
 struct DTypeOf;
 template <>
@@ -121,6 +128,7 @@ template <>
 struct DTypeOf<std::string> {
   static constexpr DType value = DType::String;
 };
+// The DType of a C++ type.
 template <class T>
 inline constexpr DType dtype_of = DTypeOf<T>::value;
 

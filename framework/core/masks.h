@@ -8,6 +8,7 @@ namespace cohort {
 // Layer calls, traces and tapes hold one, so that losses and metrics computed beside a model find its outputs' masks.
 class MaskScope {
  public:
+  // Begins the scope.
   MaskScope();
   ~MaskScope();
   MaskScope(const MaskScope&) = delete;

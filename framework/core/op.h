@@ -14,10 +14,12 @@ namespace cohort {
 
 class OpDef;
 
-// Rows of a gradient that is zero elsewhere: row indices[i] of a tensor like `dense_shape_of` receives values[i].
-// The same row may occur more than once; the sum counts.
+// Rows of a gradient that is zero elsewhere: row indices[i] of a tensor shaped like `like` receives values[i]. The same
+// row may occur more than once; the sum counts.
 struct IndexedSlices {
+  // The rows, (count, ...).
   Tensor values;
+  // Their numbers, (count).
   Tensor indices;
   Tensor like;  // a tensor with the dense shape and type
 };
@@ -25,20 +27,26 @@ struct IndexedSlices {
 // What flows backwards: nothing, a tensor, or slices of one.
 class Gradient {
  public:
+  // Nothing, a tensor or slices.
   Gradient() = default;
   Gradient(Tensor tensor) : value_(std::move(tensor)) {}
   Gradient(IndexedSlices slices) : value_(std::move(slices)) {}
 
+  // True unless it is nothing.
   bool defined() const { return is_slices() || std::get<Tensor>(value_).defined(); }
+  // True for slices.
   bool is_slices() const { return std::holds_alternative<IndexedSlices>(value_); }
+  // The slices.
   const IndexedSlices& slices() const { return std::get<IndexedSlices>(value_); }
   // The dense tensor; slices are scattered into zeros.
   Tensor dense() const;
+  // dense().
   operator Tensor() const { return dense(); }
 
  private:
   std::variant<Tensor, IndexedSlices> value_;
 };
+// A gradient for each of several sources.
 using Gradients = std::vector<Gradient>;
 
 // One call of an op, as its definition sees it. While shapes are inferred there are only specs; a gradient also sees
@@ -49,24 +57,37 @@ class OpCall {
          std::span<const Tensor> inputs = {}, std::span<const Tensor> outputs = {})
       : op_(&op), attributes_(&attributes), specs_(specs), inputs_(inputs), outputs_(outputs) {}
 
+  // The op's definition.
   const OpDef& op() const { return *op_; }
+  // The op's name.
   const char* name() const;
+  // The attributes given.
   const Attributes& attributes() const { return *attributes_; }
   // The attribute given, else the op's default.
   template <class T>
   T attr(std::string_view name) const {
     return (attributes_->has(name) ? *attributes_ : defaults()).template get<T>(name);
   }
+  // Whether the attribute is given or has a default.
   bool has_attr(std::string_view name) const { return attributes_->has(name) || defaults().has(name); }
 
+  // Number of inputs.
   int num_inputs() const { return static_cast<int>(specs_.size()); }
+  // Type and shape of input i.
   const TensorSpec& spec(int i) const;
+  // Shape of input i.
   const Shape& shape(int i) const { return spec(i).shape; }
+  // Type of input i.
   DType dtype(int i) const { return spec(i).dtype; }
+  // Number of axes of input i.
   int rank(int i) const { return spec(i).shape.rank(); }
+  // Input i; of a gradient alone.
   const Tensor& input(int i) const { return inputs_[i]; }
+  // Output i; of a gradient alone.
   const Tensor& output(int i) const { return outputs_[i]; }
+  // All inputs; of a gradient alone.
   std::span<const Tensor> inputs() const { return inputs_; }
+  // All outputs; of a gradient alone.
   std::span<const Tensor> outputs() const { return outputs_; }
 
   // Throws InvalidArgument naming the op, unless `condition`.
@@ -83,7 +104,9 @@ class OpCall {
   std::span<const Tensor> outputs_;
 };
 
+// Types and shapes of several tensors.
 using Specs = std::vector<TensorSpec>;
+// The outputs' types and shapes from a call's.
 using InferFn = std::function<Specs(const OpCall&)>;
 // Gets the gradients of all outputs (undefined where none flows), returns one for each input.
 using GradientFn = std::function<Gradients(const OpCall&, std::span<const Tensor>)>;
@@ -105,8 +128,9 @@ class OpDef {
     }
     return *this;
   }
-  OpDef& inputs(int minimum,
-                int maximum = -2);  // number of inputs; maximum -1: any number; left out: exactly `minimum`
+  // Number of inputs: at least `minimum`, at most `maximum`; -1: any number; left out: exactly `minimum`.
+  OpDef& inputs(int minimum, int maximum = -2);
+  // The shape rule.
   OpDef& infer(InferFn infer);
   // For ops of one output: (call, dy) -> a gradient per input.
   template <class F>
@@ -125,33 +149,48 @@ class OpDef {
   OpDef& random();
   // Has effects beyond its outputs (a write, a print, an assertion): kept, in order, even when nobody uses it.
   OpDef& stateful();
-  // Reads / writes the resource that is its input `i` (-1: all its resource inputs).
+  // Reads the resources among its inputs, all of them: the argument is not used.
   OpDef& reads(int i = 0);
+  // Writes to the resources among its inputs, all of them: the argument is not used.
   OpDef& writes(int i = 0);
   // Shapes of its outputs depend on values: they are allocated while it runs.
   OpDef& dynamic_outputs();
   // Output 0 is input 0's memory under another shape: costs nothing in a planned graph.
   OpDef& alias();
-  // May write output 0 over input `i`'s memory, element by element (elementwise ops).
+  // An element of output 0 depends only on the same elements of the inputs (which broadcast), so that it may be written
+  // over an input of its shape.
   OpDef& elementwise();
   // Runs on the host whatever the device: strings, iterators.
   OpDef& host_only();
 
+  // The op's name.
   const std::string& name() const { return name_; }
+  // The attributes' defaults.
   const Attributes& defaults() const { return defaults_; }
+  // Whether it has a gradient.
   bool has_gradient() const { return static_cast<bool>(gradient_); }
+  // False when it was declared not to be.
   bool is_differentiable() const { return differentiable_; }
+  // Whether it draws random numbers.
   bool is_random() const { return random_; }
+  // Whether it has effects beyond its outputs.
   bool is_stateful() const { return stateful_ || writes_; }
+  // Whether it reads resources.
   bool reads_resources() const { return reads_; }
+  // Whether it writes to resources.
   bool writes_resources() const { return writes_; }
+  // Whether its outputs' shapes depend on values.
   bool has_dynamic_outputs() const { return dynamic_outputs_; }
+  // Whether output 0 is input 0's memory.
   bool is_alias() const { return alias_; }
+  // Whether it may write over an input.
   bool is_elementwise() const { return elementwise_; }
+  // Whether it runs on the host whatever the device.
   bool is_host_only() const { return host_only_; }
 
   // Checks the number of inputs and the shapes; the outputs' specs.
   Specs infer_outputs(std::span<const TensorSpec> inputs, const Attributes& attributes) const;
+  // The gradient of each input from those of the outputs.
   Gradients gradients(const OpCall& call, std::span<const Tensor> output_gradients) const;
 
  private:
@@ -168,12 +207,14 @@ class OpDef {
   bool dynamic_outputs_ = false, alias_ = false, elementwise_ = false, host_only_ = false;
 };
 
-// The registry of ops. find_op throws NotFound for a name nobody registered.
+// A new op of this name, to be defined.
 OpDef& register_op(std::string name);
+// The op of this name; throws NotFound for a name nobody registered.
 const OpDef& find_op(std::string_view name);
+// Every registered op.
 std::vector<const OpDef*> all_ops();
 
-// Shape rules shared by many definitions.
+// A shape rule: one output like this.
 inline Specs same_as(const TensorSpec& spec) { return {spec}; }
 
 #define COHORT_CONCAT_INNER(a, b) a##b

@@ -8,8 +8,11 @@ namespace cohort {
 // Where in a run a random op draws: together with the op's own seed and the index of the sample in the global batch it
 // decides every number, whatever the number of threads, replicas or retries.
 struct RandomState {
+  // The run's seed.
   std::uint64_t seed = 0;
+  // The epoch, counted from 0.
   std::uint64_t epoch = 0;
+  // The step within the epoch, counted from 0.
   std::uint64_t step = 0;
   std::uint64_t first_sample = 0;  // index in the global batch of this batch's first row
 };
@@ -41,6 +44,7 @@ std::array<float, 2> to_normal(std::uint32_t a, std::uint32_t b);
 
 // Makes runs repeatable: seeds initializers, shuffles and random ops (as keras.utils.set_random_seed).
 void set_random_seed(std::uint64_t seed);
+// The seed set_random_seed() was given; without it one drawn when the process began.
 std::uint64_t global_seed();
 // A seed for the next random op or initializer of this process; deterministic after set_random_seed.
 std::uint64_t next_op_seed();

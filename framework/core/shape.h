@@ -10,33 +10,47 @@
 
 namespace cohort {
 
+// As a size: not known yet.
 inline constexpr std::int64_t kUnknown = -1;
 
 // Sizes of a tensor's axes; an axis may be unknown (kUnknown) while a graph is traced. Never allocates.
 class Shape {
  public:
+  // The most axes a shape may have.
   static constexpr int kMaxRank = 8;
 
+  // No axes: a scalar.
   Shape() = default;
+  // Axes of these sizes.
   Shape(std::initializer_list<std::int64_t> sizes);
   explicit Shape(std::span<const std::int64_t> sizes);
   explicit Shape(const std::vector<std::int64_t>& sizes) : Shape(std::span<const std::int64_t>(sizes)) {}
 
+  // Number of axes.
   int rank() const { return rank_; }
+  // True for a scalar.
   bool empty() const { return rank_ == 0; }
+  // Size of an axis, counted from the front; not checked.
   std::int64_t operator[](int axis) const { return sizes_[axis]; }
   std::int64_t& operator[](int axis) { return sizes_[axis]; }
   // Size of an axis counted from the front, or from the back when negative; checked.
   std::int64_t dim(int axis) const;
+  // Size of the first axis.
   std::int64_t front() const { return dim(0); }
+  // Size of the last axis.
   std::int64_t back() const { return dim(-1); }
+  // The sizes, from the first axis to the last.
   const std::int64_t* begin() const { return sizes_.data(); }
+  // The end of the sizes.
   const std::int64_t* end() const { return sizes_.data() + rank_; }
+  // The sizes as a vector.
   std::vector<std::int64_t> to_vector() const { return {begin(), end()}; }
 
+  // True when no axis is unknown.
   bool fully_known() const;
   // Number of elements; kUnknown when an axis is unknown.
   std::int64_t num_elements() const;
+  // Adds an axis at the end.
   void push_back(std::int64_t size);
   // The axes [first, last).
   Shape slice(int first, int last) const;

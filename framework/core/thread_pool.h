@@ -28,6 +28,7 @@ class FunctionRef<R(Args...)> {
 // The one compute pool of the process. Tasks never block on each other.
 class ThreadPool {
  public:
+  // The pool.
   static ThreadPool& instance();
 
   // Threads that compute, the caller included. Defaults to the number of cores.

@@ -11,6 +11,7 @@ namespace cohort {
 class Timeline {
  public:
   using Clock = std::chrono::steady_clock;
+  // One stretch of time.
   struct Span {
     const char* category;  // "step", "data", "compute", "callback", "file", ...
     std::string name;
@@ -18,10 +19,11 @@ class Timeline {
     std::int64_t number;  // of the step or batch it belongs to; -1: none
   };
 
-  // In the order in which they ended.
+  // The spans, in the order in which they ended.
   const std::vector<Span>& spans() const { return spans_; }
   // Spans left out because there were too many.
   std::int64_t dropped() const { return dropped_; }
+  // Adds a span, or counts it as dropped.
   void add(Span span);
   // The one this thread writes to; nullptr: none.
   static Timeline* current();
@@ -34,6 +36,7 @@ class Timeline {
 // Lets this thread write to a timeline while it lives. Ended on the thread that made it.
 class TimelineScope {
  public:
+  // Begins the scope.
   explicit TimelineScope(Timeline& timeline);
   ~TimelineScope();
   TimelineScope(const TimelineScope&) = delete;
@@ -45,6 +48,7 @@ class TimelineScope {
 // One span, from here to the end of the block. Without a timeline it costs a look at a thread-local pointer.
 class TimelineSpan {
  public:
+  // Begins the span.
   TimelineSpan(const char* category, const char* name, std::int64_t number = -1) : timeline_(Timeline::current()) {
     if (timeline_) begin(category, name, number);
   }

@@ -13,6 +13,7 @@ class DatasetCreator {
  public:
   using DatasetFn = std::function<Dataset(const InputContext&)>;
 
+  // From a function that makes the dataset of one pipeline, told which of how many it is.
   explicit DatasetCreator(DatasetFn dataset_fn);
   // The dataset of one pipeline; throws when the function gives none.
   Dataset operator()(const InputContext& context) const;

@@ -18,13 +18,17 @@ class Tree {
   enum class Kind { Leaf, Tuple, Dict };
   using Named = std::pair<std::string, Tree>;
 
-  Tree() = default;  // an empty tuple: "nothing", as a dataset without labels
+  // An empty tuple: "nothing", as a dataset without labels.
+  Tree() = default;
+  // A single leaf.
   Tree(T leaf) : kind_(Kind::Leaf), leaf_(std::move(leaf)) {}
+  // A tuple of trees.
   static Tree tuple(std::vector<Tree> members) {
     Tree tree;
     for (Tree& member : members) tree.members_.emplace_back(std::string(), std::move(member));
     return tree;
   }
+  // A dict of trees by name, in this order.
   static Tree dict(std::vector<Named> members) {
     Tree tree;
     tree.kind_ = Kind::Dict;
@@ -32,12 +36,19 @@ class Tree {
     return tree;
   }
 
+  // Leaf, tuple or dict.
   Kind kind() const { return kind_; }
+  // True for a single leaf.
   bool is_leaf() const { return kind_ == Kind::Leaf; }
+  // True for a tuple or dict without members.
   bool empty() const { return kind_ != Kind::Leaf && members_.empty(); }
+  // The leaf.
   const T& leaf() const { return leaf_; }
+  // Number of members; 0 for a leaf.
   std::size_t size() const { return members_.size(); }
+  // Member number i of a tuple or dict.
   const Tree& operator[](std::size_t i) const { return members_[i].second; }
+  // Name of member number i of a dict.
   const std::string& key(std::size_t i) const { return members_[i].first; }
   // Member of a dict, nullptr when there is none.
   const Tree* find(std::string_view key) const {
@@ -47,10 +58,12 @@ class Tree {
     return nullptr;
   }
 
+  // Appends all leaves, from left to right.
   void flatten_into(std::vector<T>& leaves) const {
     if (is_leaf()) leaves.push_back(leaf_);
     for (const Named& member : members_) member.second.flatten_into(leaves);
   }
+  // All leaves, from left to right.
   std::vector<T> flatten() const {
     std::vector<T> leaves;
     flatten_into(leaves);
@@ -62,12 +75,14 @@ class Tree {
     std::size_t next = 0;
     return rebuild<Other>(leaves, next);
   }
+  // The same structure with f(leaf) for each leaf.
   template <class F>
   auto map(F f) const -> Tree<std::decay_t<decltype(f(std::declval<const T&>()))>> {
     std::vector<std::decay_t<decltype(f(std::declval<const T&>()))>> leaves;
     for (const T& leaf : flatten()) leaves.push_back(f(leaf));
     return with_leaves(leaves);
   }
+  // Whether another tree has the same tuples and dicts, whatever its leaves.
   template <class Other>
   bool same_structure(const Tree<Other>& other) const {
     if (static_cast<int>(kind_) != static_cast<int>(other.kind()) || size() != other.size()) return false;
@@ -96,7 +111,9 @@ class Tree {
   std::vector<Named> members_;
 };
 
+// One element of a dataset: tensors in a structure.
 using Element = Tree<Tensor>;
+// Types and shapes in the structure of an element.
 using ElementSpec = Tree<TensorSpec>;
 
 // "(float32(None, 784), int32(None,))"

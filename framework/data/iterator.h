@@ -27,10 +27,12 @@ class DatasetIterator {
   // after restore is the one that would have come next, whatever was prefetched or shuffled. A state that does not fit
   // throws and leaves the iterator at no particular element.
   std::string save() const;
+  // Goes to where save() said.
   void restore(std::string_view state);
 
-  // The same for the stages of a chain: each writes its fields, then lets its input write.
+  // save() for the stages of a chain: each writes its fields, then lets its input write.
   virtual void save_to(StateWriter& state) const = 0;
+  // restore() for the stages of a chain, in the same order.
   virtual void restore_from(StateReader& state) = 0;
 
   // Tensors of which the elements are rows, leaf by leaf; nullptr when elements come otherwise. Stages that only choose
@@ -49,7 +51,9 @@ class IteratorResource : public Resource {
  public:
   IteratorResource(std::unique_ptr<DatasetIterator> walker, ElementSpec spec);
   const char* kind() const override { return "Iterator"; }
+  // What walks the dataset.
   DatasetIterator& walker() { return *walker_; }
+  // Structure, types and shapes of the elements.
   const ElementSpec& element_spec() const { return spec_; }
   // The next element's leaves, in memory kept for the next call; at the end throws OutOfRange.
   const Tensors& next_element() override;
@@ -65,11 +69,14 @@ class IteratorResource : public Resource {
 // gives the next element. Made by Dataset::iterator().
 class Iterator {
  public:
+  // An undefined iterator.
   Iterator() = default;
+  // Around what walks a dataset.
   Iterator(std::unique_ptr<DatasetIterator> iterator, ElementSpec spec);
   // Around the resource tensor of an iterator, concrete or symbolic (an argument of a trace).
   explicit Iterator(Tensor handle);
 
+  // Structure, types and shapes of the elements.
   const ElementSpec& element_spec() const;
   // The next element; at the end throws OutOfRange.
   Element next() const;
@@ -81,6 +88,7 @@ class Iterator {
     for (std::size_t i = 0; i < N; ++i) result[i] = leaves[i];
     return result;
   }
+  // The resource tensor that stands for it in graphs.
   const Tensor& handle() const { return handle_; }
   // The walker itself, for runners; only outside traces.
   DatasetIterator& walker() const;

@@ -12,6 +12,7 @@ class StateWriter {
   explicit StateWriter(std::string& out) : out_(&out) {}
   // Names the stage whose fields follow, so that the state of another dataset is noticed.
   void stage(char letter) { out_->push_back(letter); }
+  // A number.
   void number(std::uint64_t value);
   // Bytes with their length.
   void bytes(std::string_view value);
@@ -26,8 +27,11 @@ class StateWriter {
 class StateReader {
  public:
   explicit StateReader(std::string_view in) : in_(in) {}
+  // Expects this stage.
   void stage(char letter);
+  // The next number.
   std::uint64_t number();
+  // The next bytes with their length.
   std::string_view bytes();
   // Throws when something is left.
   void finish() const;

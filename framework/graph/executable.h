@@ -13,11 +13,17 @@ namespace cohort {
 
 // Which passes run; all by default. Tests switch single ones off.
 struct PassOptions {
+  // Compute what depends on constants alone once.
   bool fold = true;
+  // Compute equal expressions once.
   bool cse = true;
+  // Join elementwise ops into one kernel.
   bool fuse = true;
+  // Choose memory layouts that suit the kernels.
   bool layout = true;
+  // Order the nodes so that less memory is in use at a time.
   bool schedule = true;
+  // Let values share memory that are never there together.
   bool memory = true;
 };
 

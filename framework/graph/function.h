@@ -18,6 +18,7 @@ class Results : public Tensors {
  public:
   Results() = default;
   Results(Tensors tensors) : Tensors(std::move(tensors)) {}
+  // The only result; throws when there are several.
   operator Tensor() const;
 };
 
@@ -28,9 +29,11 @@ struct FunctionArgument {
   static const Tensor& from_tensor(const Tensor& tensor) { return tensor; }
 };
 
+// What a Function is made with.
 struct FunctionOptions {
   // Fixed argument specs (unknown axes allowed); empty: traced for the shapes met, axes that vary become unknown.
   Specs input_signature = {};
+  // Which passes rewrite its graphs.
   PassOptions passes = {};
   std::string name = {};
 };
@@ -41,10 +44,14 @@ class Function {
  public:
   using Body = std::function<Tensors(const Tensors&)>;
 
+  // An undefined function.
   Function() = default;
+  // From code that takes `arity` tensors (-1: any number); function() is shorter.
   Function(Body body, int arity, FunctionOptions options, std::source_location where);
 
+  // Calls it on tensors, traced for their types and shapes if need be.
   Results call(const Tensors& arguments) const;
+  // The same for arguments one by one: tensors, iterators.
   template <class... Args>
   Results operator()(const Args&... arguments) const {
     return call({FunctionArgument<std::decay_t<Args>>::to_tensor(arguments)...});
@@ -56,6 +63,7 @@ class Function {
   TracedGraph concrete(const Tensors& examples) const;
   // The newest trace's graph.
   const Graph& graph() const;
+  // How often its code was traced.
   int trace_count() const;
 
  private:

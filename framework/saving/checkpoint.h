@@ -24,6 +24,7 @@ struct CheckpointContent {
   std::map<std::string, Iterator> iterators = {};  // where they stand
 };
 
+// How a Checkpoint writes.
 struct CheckpointOptions {
   // save() and write() return as soon as the values are copied; a thread writes them. One at a time: the next waits.
   bool enable_async = false;
@@ -33,19 +34,26 @@ struct CheckpointOptions {
 
 // What is saved beside the content: where a fit stands, and anything else as bytes.
 struct CheckpointMoment {
+  // Where a fit stands; none: not in a fit.
   std::optional<Position> position = std::nullopt;
+  // Anything else, as bytes by name.
   std::map<std::string, std::string> values = {};
 };
 
 // What was restored, and what came with it.
 struct RestoredCheckpoint {
+  // Path of the checkpoint, without ".index".
   std::string path;
+  // Its number.
   std::int64_t number = 0;
+  // Where the fit stood.
   std::optional<Position> position = std::nullopt;
+  // The other bytes that were saved.
   std::map<std::string, std::string> values = {};
   std::vector<std::string> missing = {}, unused = {};  // with expect_partial: the content's own, the checkpoint's own
 };
 
+// What restoring takes besides the path.
 struct RestoreOptions {
   // What only the checkpoint or only the content has is left alone instead of being an error.
   bool expect_partial = false;
@@ -57,6 +65,7 @@ struct RestoreOptions {
 // variable saved from some shards is restored onto any number of them. Call it at a quiet point, from one thread.
 class Checkpoint {
  public:
+  // Of this content, which must outlive it.
   explicit Checkpoint(CheckpointContent content, CheckpointOptions options = {});
   // Waits for what is being written; an error nobody has seen yet is logged.
   ~Checkpoint();
@@ -77,6 +86,7 @@ class Checkpoint {
 
   // The number of the last checkpoint saved or restored.
   std::int64_t save_counter() const { return save_counter_; }
+  // Whether a thread writes.
   bool async() const;
 
   // write() for managers: with the checkpoint's number, and a call once it is there, on the thread that writes.

@@ -12,13 +12,17 @@
 
 namespace cohort {
 
+// What a CheckpointManager keeps and when it saves.
 struct CheckpointManagerOptions {
-  std::optional<std::int64_t> max_to_keep = 5;  // nullopt: all
-  // Of those that would go, one in so many hours stays for good.
+  // Checkpoints that stay, the newest ones; none: all.
+  std::optional<std::int64_t> max_to_keep = 5;
+  // Of those that would go, one in so many hours stays for good; none: all go.
   std::optional<double> keep_checkpoint_every_n_hours = std::nullopt;
+  // First part of the files' names.
   std::string checkpoint_name = "ckpt";
-  // With an interval, save() does something only when the counter has come so many steps further.
+  // What counts the steps for checkpoint_interval.
   Variable step_counter = {};
+  // save() does something only when the counter has come so many steps further; none: every time.
   std::optional<std::int64_t> checkpoint_interval = std::nullopt;
   std::function<void()> init_fn = {};  // what restore_or_initialize() does when there is nothing to restore
 };
@@ -51,7 +55,9 @@ class CheckpointManager {
   std::optional<std::string> latest_checkpoint() const;
   // All that may yet be removed, from oldest to newest.
   std::vector<std::string> checkpoints() const;
+  // The folder.
   const std::string& directory() const { return directory_; }
+  // What it saves.
   Checkpoint& checkpoint() { return checkpoint_; }
 
  private:

@@ -6,6 +6,7 @@
 
 namespace cohort {
 
+// What clone_model takes besides the model.
 struct CloneModelOptions {
   // What the clone is built on in place of new inputs, in the model's structure.
   Symbols input_tensors = {};

@@ -14,6 +14,7 @@ class ExportedModel {
  public:
   // What serve() takes, the batch unknown.
   const ElementSpec& input_signature() const;
+  // Name of the model that was exported.
   const std::string& name() const;
   // The outputs for one batch; bit for bit those of the model's predict_on_batch.
   Element serve_element(const Element& inputs) const;

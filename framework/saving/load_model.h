@@ -6,9 +6,12 @@
 
 namespace cohort {
 
+// What load_model takes.
 struct LoadModelOptions {
+  // Compile the model as it was when it was saved, and restore the optimizer's state.
   bool compile = true;
-  // Python code in a file (a Lambda layer) is never run; this only words the refusal.
+  // Accepted for Keras's signature: no code is ever run from a file (a Lambda layer's Python is refused), so true and
+  // false behave alike.
   bool safe_mode = true;
 };
 

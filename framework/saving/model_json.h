@@ -11,7 +11,9 @@ namespace cohort {
 // Throws Unimplemented for a model that computes in code.
 std::string model_to_json(const Model& model);
 
+// What model_from_json takes.
 struct ModelFromJsonOptions {
+  // Compile the model as the text says.
   bool compile = true;
 };
 // Makes a Sequential or functional model, built but with fresh weights. Text from outside is checked.

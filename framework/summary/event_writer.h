@@ -20,11 +20,13 @@ namespace cohort::summary {
 
 class Event;
 
+// What add_image and add_images take besides the images.
 struct ImageOptions {
   std::int64_t max_outputs = 3;  // images beyond these are left out
   std::string description = {};  // Markdown
 };
 
+// What add_audio takes besides the sound.
 struct AudioOptions {
   std::int64_t max_outputs = 3;  // clips beyond these are left out
   std::string description = {};  // Markdown
@@ -38,13 +40,16 @@ class HParam {
   HParam(bool value) : value_(value) {}
   HParam(std::string value) : value_(std::move(value)) {}
   HParam(const char* value) : value_(std::string(value)) {}
+  // The value.
   const std::variant<double, bool, std::string>& value() const { return value_; }
 
  private:
   std::variant<double, bool, std::string> value_;
 };
+// Hyperparameters by name.
 using HParams = std::map<std::string, HParam>;
 
+// What add_hparams takes besides the values.
 struct HParamsOptions {
   std::string trial_id = {};  // trials of one id are shown as repetitions of one another
 };
@@ -54,11 +59,14 @@ struct HParamsOptions {
 // flush and close, and none writes half an event: a killed process leaves everything up to its last flush.
 class EventWriter {
  public:
+  // Begins a file.
+  //   log_dir: its folder, made if need be.
   explicit EventWriter(std::string log_dir, EventWriterOptions options = {});
   ~EventWriter();
   EventWriter(const EventWriter&) = delete;
   EventWriter& operator=(const EventWriter&) = delete;
 
+  // A number for the page of scalars; all calls with one tag make a curve over the steps.
   void add_scalar(const std::string& tag, double value, std::int64_t step);
   // Counts of the tensor's values in buckets of equal width.
   void add_histogram(const std::string& tag, const Tensor& values, std::int64_t step, int buckets = 30);
@@ -81,6 +89,7 @@ class EventWriter {
   void add_hparams(const HParams& hparams, const std::map<std::string, double>& metrics = {},
                    const HParamsOptions& options = {});
 
+  // Waits until everything added so far is in the file.
   void flush();
   // Writes everything out, to the disk; nothing can be added from then on.
   void close();

@@ -37,7 +37,7 @@ class Variable {
   DType dtype() const;
   // Its shape, known in every axis.
   const Shape& shape() const;
-  // Whether tapes watch it and optimizers train it.
+  // Whether it counts among the trainable variables of its layer, which optimizers train.
   bool trainable() const;
   // Sets whether it is trained.
   void set_trainable(bool trainable);

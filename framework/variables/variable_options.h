@@ -18,7 +18,7 @@ enum class Synchronization { Auto, OnWrite, OnRead };
 struct VariableOptions {
   // Part of its path; need not be unique.
   std::string name = "variable";
-  // Watched by tapes and trained by optimizers.
+  // Counts among the trainable variables of its layer, which optimizers train.
   bool trainable = true;
   // Type of its elements.
   DType dtype = DType::Float32;
