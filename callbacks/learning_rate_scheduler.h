@@ -15,6 +15,7 @@ struct LearningRateSchedulerOptions {
 
 class LearningRateSchedulerCallback : public Callback {
  public:
+  // The new rate from the epoch, counted from 0, and the rate so far.
   using Schedule = std::function<double(std::int64_t epoch, double rate)>;
   explicit LearningRateSchedulerCallback(Schedule schedule, LearningRateSchedulerOptions options = {});
   void on_train_begin() override { scheduled_epoch_ = -1; }

@@ -14,6 +14,7 @@ class Monitor {
   // warning in the log.
   Monitor(std::string who, std::string name, std::string mode, double min_delta = 0.0);
 
+  // Name of the figure.
   const std::string& name() const { return name_; }
   // The figure, or nothing with a warning in the log.
   std::optional<double> value(const Logs& logs) const;

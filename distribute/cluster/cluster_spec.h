@@ -15,6 +15,7 @@ namespace cohort::distribute {
 // called, every address is well formed and belongs to one task (port 0, "any free one", may be said often).
 class ClusterSpec {
  public:
+  // A job's tasks: number -> "host:port".
   using Tasks = std::map<std::int64_t, std::string>;
 
   // An empty cluster.

@@ -12,7 +12,9 @@ class StrategyHandle {
   explicit StrategyHandle(std::shared_ptr<Strategy> body) : body_(std::move(body)) {}
   // Models and variables made while the scope lives belong to this strategy.
   StrategyScope scope() const { return StrategyScope(body_); }
+  // Replicas whose gradients meet in one update.
   int num_replicas_in_sync() const { return body_->num_replicas_in_sync(); }
+  // What the copies share.
   const std::shared_ptr<Strategy>& body() const { return body_; }
 
  private:

@@ -43,6 +43,7 @@ class RefField {
  public:
   virtual ~RefField() = default;
   virtual Configurable* get() = 0;  // nullptr for None
+  // Makes it None.
   virtual void reset() = 0;
   // An object with default arguments, whose fields are then visited.
   virtual Configurable* make(std::string_view class_name_or_alias) = 0;
@@ -52,10 +53,14 @@ class RefField {
 class RefListField {
  public:
   virtual ~RefListField() = default;
+  // Number of objects.
   virtual std::size_t size() const = 0;
+  // Object number i; nullptr for None.
   virtual Configurable* get(std::size_t i) = 0;
+  // Removes all.
   virtual void clear() = 0;
   virtual void append() = 0;  // a None at the end, to be filled through back()
+  // The last one.
   virtual RefField& back() = 0;
 };
 
@@ -65,6 +70,7 @@ class FieldVisitor {
   virtual ~FieldVisitor() = default;
   // True for a visitor that assigns to what it is shown.
   virtual bool reads_config() const { return false; }
+  // Shows a field of the config under Keras's name.
   virtual void field(const char* name, bool& value) = 0;
   virtual void field(const char* name, std::int64_t& value) = 0;
   virtual void field(const char* name, double& value) = 0;
@@ -86,6 +92,7 @@ class FieldVisitor {
   // A number, or the object in its place: a learning rate and its schedule. The object counts when there is one.
   virtual void field(const char* name, double& number, RefField& object) = 0;
 
+  // The same for types that are shown as one of those above.
   void field(const char* name, int& value);
   template <class T>
   void field(const char* name, Ref<T>& value);

@@ -16,22 +16,32 @@ namespace cohort {
 template <class T>
 class Ref {
  public:
+  // The class of the object.
   using Body = T;
 
+  // None.
   Ref() = default;
   Ref(std::nullptr_t) {}
+  // A handle of an object.
   Ref(std::shared_ptr<T> body) : body_(std::move(body)) {}
+  // A new object by its registered name, with default arguments; throws NotFound for an unknown one.
   Ref(const char* name) : Ref(std::string_view(name)) {}
   Ref(const std::string& name) : Ref(std::string_view(name)) {}
   Ref(std::string_view name) : body_(T::from_name(name)) {}
   template <class U>
   requires(std::derived_from<U, T> && !std::same_as<U, T>) Ref(const Ref<U>& other) : body_(other.shared()) {}
 
+  // The object; nullptr for None.
   T* get() const { return body_.get(); }
+  // A member of the object.
   T* operator->() const { return body_.get(); }
+  // The object itself.
   T& operator*() const { return *body_; }
+  // False for None.
   explicit operator bool() const { return body_ != nullptr; }
+  // The shared pointer to the object.
   const std::shared_ptr<T>& shared() const { return body_; }
+  // The same object as one of a derived class; None when it is no such object.
   template <class U>
   Ref<U> as() const {
     return Ref<U>(std::dynamic_pointer_cast<U>(body_));

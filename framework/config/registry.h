@@ -16,6 +16,7 @@ namespace cohort {
 template <class T>
 class Registry {
  public:
+  // Makes an object with default arguments.
   using Maker = std::function<std::shared_ptr<T>()>;
 
   explicit Registry(std::string family) : family_(std::move(family)) {}
@@ -27,7 +28,9 @@ class Registry {
     for (const char* alias : aliases) insert(alias, maker);
     return true;
   }
+  // Whether a name is registered.
   bool has(std::string_view name) const { return makers_.find(name) != makers_.end(); }
+  // An object by a registered name; throws NotFound, listing the names there are.
   std::shared_ptr<T> make(std::string_view name) const {
     auto found = makers_.find(name);
     if (found == makers_.end()) {
@@ -38,6 +41,7 @@ class Registry {
     }
     return found->second();
   }
+  // Every registered name, sorted.
   std::vector<std::string> names() const {
     std::vector<std::string> result;
     for (const auto& [name, maker] : makers_) result.push_back(name);

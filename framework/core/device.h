@@ -25,9 +25,13 @@ class OutputAllocator {
 // A String input or output points to std::string elements; a Resource input points to what Resource::kernel_pointer
 // says.
 struct KernelIO {
+  // Pointers to the inputs' elements.
   void* const* inputs = nullptr;
+  // Pointers to the outputs' elements.
   void* const* outputs = nullptr;
+  // Where in the run random numbers are drawn.
   const RandomState* random = nullptr;
+  // For ops with dynamic outputs.
   OutputAllocator* allocator = nullptr;
 
   // Input i as elements of a C++ type.
@@ -47,9 +51,13 @@ using KernelFn = std::function<void(const KernelIO&)>;
 
 // One kernel launch: arguments are the inputs' pointers followed by the outputs'.
 struct KernelCall {
+  // What is run.
   const KernelFn* kernel = nullptr;
+  // The inputs' pointers, then the outputs'.
   void** arguments = nullptr;
+  // Number of inputs.
   int inputs = 0;
+  // Number of outputs.
   int outputs = 0;
   const std::string* node = nullptr;  // its name in the graph, for errors
 };

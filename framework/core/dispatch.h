@@ -44,6 +44,7 @@ void set_current_trace(std::uint64_t trace);
 
 // Calls an op by name through the stack.
 Tensors run_op_all(std::string_view name, const Tensors& inputs, const Attributes& attributes = {});
+// The same for an op of one output.
 Tensor run_op(std::string_view name, const Tensors& inputs, const Attributes& attributes = {});
 // Runs ops where resources are that do not live here.
 class ResourceOwner {

@@ -18,6 +18,7 @@ class Resource {
   virtual ~Resource() = default;
   Resource(const Resource&) = delete;
 
+  // Its name, for errors.
   const std::string& name() const { return name_; }
   // "Variable", "Iterator", ...
   virtual const char* kind() const = 0;

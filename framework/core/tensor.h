@@ -33,7 +33,9 @@ struct TensorSpec {
 // Which value of which trace a symbolic tensor stands for.
 struct Symbol {
   std::uint64_t trace = 0;  // identity of the trace, never used twice; 0: none
+  // The node that makes it.
   std::int32_t node = -1;
+  // Which of the node's outputs it is.
   std::int32_t output = 0;
 };
 

@@ -10,11 +10,14 @@ namespace cohort {
 // What a thread did when: named spans of time, one inside the other. Filled by the thread that has a TimelineScope.
 class Timeline {
  public:
+  // The clock that times spans.
   using Clock = std::chrono::steady_clock;
   // One stretch of time.
   struct Span {
     const char* category;  // "step", "data", "compute", "callback", "file", ...
+    // What was done.
     std::string name;
+    // From when to when.
     Clock::time_point begin, end;
     std::int64_t number;  // of the step or batch it belongs to; -1: none
   };

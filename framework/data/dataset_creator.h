@@ -11,6 +11,7 @@ namespace cohort {
 // Makes a dataset for each input pipeline of a strategy; what fit takes on a cluster.
 class DatasetCreator {
  public:
+  // Makes the dataset of one pipeline.
   using DatasetFn = std::function<Dataset(const InputContext&)>;
 
   // From a function that makes the dataset of one pipeline, told which of how many it is.

@@ -16,6 +16,7 @@ template <class T>
 class Tree {
  public:
   enum class Kind { Leaf, Tuple, Dict };
+  // A member of a dict.
   using Named = std::pair<std::string, Tree>;
 
   // An empty tuple: "nothing", as a dataset without labels.

@@ -100,9 +100,12 @@ class Iterator {
   Tensor handle_;
 };
 
+// Iterators are arguments of a Function as their resource tensors.
 template <>
 struct FunctionArgument<Iterator> {
+  // The resource tensor an iterator becomes.
   static const Tensor& to_tensor(const Iterator& iterator) { return iterator.handle(); }
+  // The iterator a resource tensor stands for.
   static Iterator from_tensor(const Tensor& tensor) { return Iterator(tensor); }
 };
 

@@ -13,15 +13,15 @@ namespace cohort {
 
 // Which passes run; all by default. Tests switch single ones off.
 struct PassOptions {
-  // Compute what depends on constants alone once.
+  // Compute what depends on constants alone once, and drop ops that do nothing.
   bool fold = true;
-  // Compute equal expressions once.
+  // Merge nodes that compute the same.
   bool cse = true;
-  // Join elementwise ops into one kernel.
+  // Join elementwise ops, and put biases and activations into the op before them.
   bool fuse = true;
-  // Choose memory layouts that suit the kernels.
+  // Fold transposes into the matmuls that use them.
   bool layout = true;
-  // Order the nodes so that less memory is in use at a time.
+  // Merge the updates of single variables into one node per kind.
   bool schedule = true;
   // Let values share memory that are never there together.
   bool memory = true;
@@ -60,6 +60,7 @@ class ExecutableCache {
   void run(std::span<const Tensor> inputs, std::span<Tensor> outputs, const RandomState& random,
            Device& device = default_device());
   std::shared_ptr<Executable> specialize(std::span<const Tensor> inputs, Device& device = default_device());
+  // The graph it makes ready.
   const std::shared_ptr<const Graph>& graph() const;
 
  private:

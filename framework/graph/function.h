@@ -25,7 +25,9 @@ class Results : public Tensors {
 // How an argument type crosses into a trace as one tensor; specialised for iterators and other handles.
 template <class T>
 struct FunctionArgument {
+  // The tensor an argument becomes.
   static const Tensor& to_tensor(const T& value) requires std::is_same_v<T, Tensor> { return value; }
+  // The argument a tensor stands for.
   static const Tensor& from_tensor(const Tensor& tensor) { return tensor; }
 };
 
@@ -42,6 +44,7 @@ struct FunctionOptions {
 // graph. Copies share traces. Thread-safe.
 class Function {
  public:
+  // The code, on a list of tensors.
   using Body = std::function<Tensors(const Tensors&)>;
 
   // An undefined function.

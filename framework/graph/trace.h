@@ -15,8 +15,11 @@ namespace cohort {
 // A graph and what it captured from its surroundings: the values to bind to its inputs after the arguments. A captured
 // value is a resource, or a symbol of an enclosing trace; a captured concrete tensor became a constant.
 struct TracedGraph {
+  // The graph: its inputs are the arguments, then the captures.
   std::shared_ptr<const Graph> graph;
+  // What the code used from outside: variables, tensors.
   Tensors captures;
+  // How many of the graph's inputs are arguments.
   int num_arguments = 0;
 };
 

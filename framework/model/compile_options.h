@@ -51,6 +51,7 @@ using MetricItem = NamedOr<Metric>;
 template <class T>
 struct PerOutput {
   enum class Kind { None, All, List, Dict } kind = Kind::None;
+  // The values, with the outputs' names in a dict.
   std::vector<std::pair<std::string, T>> items;
 
   // Adds a value without an output's name.
@@ -106,6 +107,7 @@ class LossWeights : public PerOutput<double> {
 // compile's metrics: {"accuracy", ...} for a model of one output; per output by lists or a dict.
 class MetricsArgument : public PerOutput<std::vector<MetricItem>> {
  public:
+  // The metrics of one output.
   using Items = std::vector<MetricItem>;
   MetricsArgument() = default;
   MetricsArgument(std::nullptr_t) {}

@@ -18,6 +18,7 @@ struct RecurrentOptions {
 struct LstmStates {
   Tensor h;       // after each step: (batch, steps, units)
   Tensor last_h;  // after the last step taken: (batch, units)
+  // The cell state after the last step taken: (batch, units).
   Tensor last_c;
 };
 // Gates in the order i, f, c, o: c' = sigmoid(f) c + sigmoid(i) tanh(g), h' = sigmoid(o) tanh(c').

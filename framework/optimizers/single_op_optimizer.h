@@ -11,6 +11,7 @@ namespace cohort {
 
 // A call of one of the update ops (ops/optimizer_ops.cpp), less what is the same for all of them.
 struct UpdateOp {
+  // Name of the op.
   std::string name;
   Attributes options = {};  // its attributes beside weight decay
   Tensors shared = {};      // its inputs after the learning rate

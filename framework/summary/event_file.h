@@ -12,9 +12,11 @@
 namespace cohort::summary {
 
 struct EventWriterOptions {
-  // Events wait in memory until more than so many have come together, or the first of them has waited so long.
+  // Events that wait in memory at most before they are written.
   std::int64_t max_queue = 10;
+  // Seconds that the first of them waits at most.
   double flush_secs = 120.0;
+  // End of the file's name.
   std::string filename_suffix = ".v2";
 };
 
@@ -29,11 +31,13 @@ class EventFile {
   EventFile(const EventFile&) = delete;
   EventFile& operator=(const EventFile&) = delete;
 
+  // Adds an event, serialised.
   void add(std::string_view event);
   // Hands everything added so far to the operating system: it outlives this process.
   void flush();
   // Flushes, syncs with the disk and closes; nothing may be added from then on.
   void close();
+  // Path of the file.
   const std::string& path() const { return path_; }
 
  private:

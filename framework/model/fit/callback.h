@@ -24,7 +24,9 @@ enum class BatchHooks {
 
 // What a run was started with.
 struct CallbackParams {
+  // 0 silent, 1 bar, 2 a line per epoch.
   int verbose = 0;
+  // Epoch to train up to, counted from 1.
   std::int64_t epochs = 1;
   std::optional<std::int64_t> steps = std::nullopt;  // batches in an epoch, where known
 };

@@ -7,9 +7,11 @@ namespace cohort {
 
 // What the training of an epoch did, for reports.
 struct EpochWork {
+  // Batches trained on.
   std::int64_t steps = 0;
-  // Where the runner sees the batches and was asked to measure.
+  // Samples trained on; none: the runner does not see the batches, or was not asked to measure.
   std::optional<std::int64_t> examples = std::nullopt;
+  // Seconds spent waiting for data, likewise.
   std::optional<double> seconds_waiting_for_data = std::nullopt;
 };
 

@@ -14,6 +14,7 @@ namespace cohort {
 // Figures per epoch, in Keras's order; what fit returns.
 class History {
  public:
+  // A figure's name and its values over the epochs.
   using Series = std::pair<std::string, std::vector<double>>;
 
   // The epochs seen, counted from 0.

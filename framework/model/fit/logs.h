@@ -11,6 +11,7 @@ namespace cohort {
 // Named figures of a batch, an epoch or an evaluation, in order; callbacks may add to them.
 class Logs {
  public:
+  // A figure's name and value.
   using Entry = std::pair<std::string, double>;
 
   Logs() = default;
@@ -37,6 +38,7 @@ class Logs {
   std::size_t size() const { return entries_.size(); }
   // Iterators over (name, value).
   auto begin() const { return entries_.begin(); }
+  // The end of the figures.
   auto end() const { return entries_.end(); }
 
  private:

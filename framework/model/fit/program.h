@@ -20,17 +20,22 @@ class Model;
 // captured.
 struct StepGraph {
   ElementSpec spec;  // batch axes unknown
+  // The graph and what it captured.
   TracedGraph traced;
+  // The graph, made ready for the shapes met.
   std::unique_ptr<ExecutableCache> executables;
   ElementSpec outputs;  // structure of what a predict step gives
 };
 
 // The figures of a model's metrics, computed together.
 struct ResultGraph {
+  // The metrics, and the names of their figures.
   std::vector<Ref<Metric>> metrics;
   std::vector<std::string> names;
   Logs figures;  // the latest, sorted by name
+  // The graph that computes them.
   TracedGraph traced;
+  // That graph, made ready.
   std::unique_ptr<ExecutableCache> executables;
 };
 
@@ -77,6 +82,7 @@ ElementSpec spec_of(const Element& element);
 
 // (x, y, sample_weight) of an element: x alone, (x,), (x, y) or (x, y, sample_weight).
 struct UnpackedData {
+  // The parts; empty where one is missing.
   Element x, y, sample_weight;
 };
 // Takes an element of a dataset apart: x alone, (x,), (x, y) or (x, y, sample_weight).

@@ -24,6 +24,7 @@ struct Execution {
   // The running figures after this execution; waits for it.
   void read_logs(Logs& logs) const;
 
+  // Who runs it, and under which number.
   StepRunner* runner = nullptr;
   std::int64_t ticket = 0;
 };
@@ -32,6 +33,7 @@ struct RunnerOptions {
   // Batches of an epoch; none: until the data ends. With a number, the next epoch of a train program goes on where the
   // last one stopped; the others start over.
   std::optional<std::int64_t> steps_per_epoch = std::nullopt;
+  // Batches between two batch hooks.
   std::int64_t steps_per_execution = 1;
   // Which of the model's fits this is, counted from 0: each draws its own random numbers.
   std::uint64_t fit = 0;
@@ -63,9 +65,11 @@ class StepRunner {
   virtual void restore(const Position& position) = 0;
   // Batches of an epoch, where known.
   virtual std::optional<std::int64_t> steps() const = 0;
+  // The running figures after the execution of this number; waits for it.
   virtual void read_logs(std::int64_t ticket, Logs& logs) = 0;
   // From now on work() says what it can; the trainer, which counts them, fills in the steps.
   virtual void measure_work() {}
+  // What the training of the epoch did so far.
   virtual EpochWork work() const { return {}; }
 };
 

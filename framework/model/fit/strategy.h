@@ -15,7 +15,9 @@ class Strategy;
 
 // The data of a run: a dataset of batches, or a function that makes one for each pipeline.
 struct RunnerData {
+  // The dataset; undefined when there is a function.
   Dataset dataset = {};
+  // The function; none when there is a dataset.
   std::optional<DatasetCreator> creator = std::nullopt;
 };
 

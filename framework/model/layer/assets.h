@@ -10,7 +10,9 @@ namespace cohort {
 // State of a layer that is no weight: small files, and values that a weights file holds under names. Keys are paths
 // below the layer's own ("vocabulary.txt", "vars/idf_weights").
 struct LayerAssets {
+  // Contents of files by their paths.
   std::map<std::string, std::string> files;
+  // Values of a weights file by their paths.
   std::map<std::string, Tensor> values;
 };
 

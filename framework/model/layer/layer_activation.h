@@ -23,6 +23,7 @@ class LayerActivation : public Activation {
   Ref<Layer> layer_;
 };
 
+// The layer as an activation.
 Ref<Activation> layer_activation(Ref<Layer> layer);
 // Lets configs name a class of layers where they name an activation.
 bool register_layer_as_activation(const std::string& class_name);

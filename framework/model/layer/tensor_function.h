@@ -12,6 +12,7 @@ namespace cohort {
 // A function of tensors that files refer to by its registered name, "package>name", as Keras does.
 class TensorFunction : public Configurable {
  public:
+  // The code, on a list of tensors.
   using Body = std::function<Tensor(const Tensors&)>;
   TensorFunction(std::string name, Body body) : name_(std::move(name)), body_(std::move(body)) {}
 

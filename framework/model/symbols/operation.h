@@ -12,6 +12,7 @@ namespace cohort {
 
 // A field of an operation's config; those marked so may be null.
 struct OperationField {
+  // The type of its value.
   enum class Kind {
     Bool,
     OptionalBool,
@@ -25,7 +26,9 @@ struct OperationField {
     Pairs,  // a list of lists of two integers; in attributes one after another
     Any     // whatever Keras writes there, null included
   };
+  // Keras's name.
   std::string name;
+  // The type of its value.
   Kind kind;
 };
 

@@ -59,8 +59,11 @@ class Symbols : public Tree<SymbolicTensor> {
 
 // One call of a layer on symbols. Holds the layer; symbols hold the call.
 struct LayerCall {
+  // The layer that was called.
   std::shared_ptr<Layer> layer;
+  // What it was called on.
   Symbols inputs;
+  // Types and shapes of its outputs.
   ElementSpec outputs;
   Attributes arguments;  // those that are not symbols
   int index = 0;         // among the calls of its layer
