@@ -44,7 +44,7 @@ std::array<float, 2> to_normal(std::uint32_t a, std::uint32_t b);
 
 // Makes runs repeatable: seeds initializers, shuffles and random ops (as keras.utils.set_random_seed).
 void set_random_seed(std::uint64_t seed);
-// The seed set_random_seed() was given; without it one drawn when the process began.
+// The seed set_random_seed() was given; without it a random one, the same for the whole process.
 std::uint64_t global_seed();
 // A seed for the next random op or initializer of this process; deterministic after set_random_seed.
 std::uint64_t next_op_seed();

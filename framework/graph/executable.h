@@ -46,6 +46,7 @@ class Executable {
   virtual std::size_t arena_bytes() const = 0;
 };
 
+// Makes a graph ready for inputs of these types and shapes.
 std::shared_ptr<Executable> compile(const Graph& graph, const Specs& inputs, Device& device,
                                     const PassOptions& passes = {});
 // The same for a graph whose ops must run one by one, because some of its resources live elsewhere.
@@ -59,6 +60,7 @@ class ExecutableCache {
   // Runs on `device`; `inputs` are arguments followed by captures.
   void run(std::span<const Tensor> inputs, std::span<Tensor> outputs, const RandomState& random,
            Device& device = default_device());
+  // The executable for inputs like these, made if need be.
   std::shared_ptr<Executable> specialize(std::span<const Tensor> inputs, Device& device = default_device());
   // The graph it makes ready.
   const std::shared_ptr<const Graph>& graph() const;

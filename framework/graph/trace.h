@@ -17,7 +17,7 @@ namespace cohort {
 struct TracedGraph {
   // The graph: its inputs are the arguments, then the captures.
   std::shared_ptr<const Graph> graph;
-  // What the code used from outside: variables, tensors.
+  // The captured values, in the order of the inputs they are bound to.
   Tensors captures;
   // How many of the graph's inputs are arguments.
   int num_arguments = 0;

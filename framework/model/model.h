@@ -162,7 +162,7 @@ class Model : public Layer {
   void save(const std::string& path, SaveOptions options = {}) const;
   // Writes the weights alone, to .weights.h5 (or .h5 in the older layout).
   void save_weights(const std::string& path, SaveOptions options = {}) const;
-  // Reads weights from a file that save_weights() or save() wrote; the model must be built.
+  // Reads weights from a file that save_weights() or save() wrote, into those that exist: a model must be built before.
   void load_weights(const std::string& path, LoadWeightsOptions options = {});
   // Writes what predict computes, weights included, as one graph that load_exported() runs without the model's classes
   // (Keras's export; in C++ that is a keyword).
