@@ -1,6 +1,6 @@
 #include "cohort/callbacks/train_graph.h"
 
-#include "cohort/model/fit/program.h"
+#include "cohort/model/fit/training.h"
 #include "cohort/model/model.h"
 #include "cohort/variables/variable_body.h"
 
@@ -50,7 +50,7 @@ void sort_into_scopes(Graph& graph) {
 }  // namespace
 
 std::unique_ptr<Graph> named_train_graph(Model& model) {
-  const StepGraph* step = model.train_program()->latest_step();
+  const StepGraph* step = model.training().program(Program::Kind::Train)->latest_step();
   if (!step) return nullptr;
   auto graph = std::make_unique<Graph>(*step->traced.graph);
   name_graph_inputs(step->traced, *graph);

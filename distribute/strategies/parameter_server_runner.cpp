@@ -9,6 +9,7 @@
 #include "cohort/data/iterator_state.h"
 #include "cohort/distribute/cluster/error_sources.h"
 #include "cohort/distribute/coordinator/per_worker_dataset.h"
+#include "cohort/model/fit/training.h"
 #include "cohort/model/model.h"
 
 namespace cohort::distribute {
@@ -311,7 +312,7 @@ void ParameterServerRunner::restore(const Position& position) {
   resumes_ = position.mid_epoch();
   random_ = position.random;
   options_.fit = position.fit;
-  if (program_->kind() == Program::Kind::Train) program_->model().note_fit(position.fit);
+  if (program_->kind() == Program::Kind::Train) program_->model().training().note_fit(position.fit);
   next_step_ = position.step;
 }
 

@@ -68,6 +68,18 @@ class StructureParser {
 
 }  // namespace
 
+ElementSpec spec_of(const Element& element) {
+  return element.map([](const Tensor& leaf) { return leaf.spec(); });
+}
+
+ElementSpec with_unknown_batch(const ElementSpec& spec) {
+  return spec.map([](const TensorSpec& leaf) {
+    TensorSpec result = leaf;
+    if (result.shape.rank() > 0) result.shape[0] = kUnknown;
+    return result;
+  });
+}
+
 std::string to_string(const ElementSpec& spec) {
   if (spec.is_leaf()) return spec.leaf().to_string();
   const bool dict = spec.kind() == ElementSpec::Kind::Dict;

@@ -117,6 +117,11 @@ using Element = Tree<Tensor>;
 // Types and shapes in the structure of an element.
 using ElementSpec = Tree<TensorSpec>;
 
+// Shapes and types of an element's leaves.
+ElementSpec spec_of(const Element& element);
+// The same with axis 0 of every leaf unknown: one trace serves a smaller last batch too.
+ElementSpec with_unknown_batch(const ElementSpec& spec);
+
 // "(float32(None, 784), int32(None,))"
 std::string to_string(const ElementSpec& spec);
 

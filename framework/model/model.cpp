@@ -2,18 +2,18 @@
 
 #include "cohort/autodiff/tape.h"
 #include "cohort/core/log.h"
+#include "cohort/data/unpack_data.h"
 #include "cohort/graph/trace.h"
 #include "cohort/model/compiled.h"
-#include "cohort/model/fit/program.h"
 #include "cohort/model/fit/strategy.h"
-#include "cohort/model/fit/trainer.h"
+#include "cohort/model/fit/training.h"
 #include "cohort/model/functional.h"
 #include "cohort/model/symbols/operation.h"
 #include "cohort/ops/math.h"
 
 namespace cohort {
 
-Model::Model(ModelOptions options) : strategy_(current_strategy()) {
+Model::Model(ModelOptions options) : training_(std::make_unique<Training>(*this)) {
   set_remat(nullptr);  // its layers are: all of a model computed again would save nothing
   if (!options.name.empty()) set_name(std::move(options.name));
 }
@@ -26,7 +26,8 @@ Model::Model(Symbols inputs, Symbols outputs, ModelOptions options) : Model(std:
 
 Model::~Model() = default;
 
-VariableCreator* Model::variable_creator() const { return strategy_->variable_creator(); }
+const std::shared_ptr<Strategy>& Model::strategy() const { return training_->strategy(); }
+VariableCreator* Model::variable_creator() const { return strategy()->variable_creator(); }
 
 std::string Model::class_name() const {
   if (typeid(*this) != typeid(Model)) return Layer::class_name();

@@ -3,9 +3,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
-#include <ostream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,8 +20,8 @@ namespace cohort {
 class CompiledLoss;
 class CompiledMetrics;
 class FunctionalGraph;
-class Program;
 class Strategy;
+class Training;
 
 // What a model is made with besides its layers.
 struct ModelOptions {
@@ -172,21 +170,9 @@ class Model : public Layer {
   std::atomic<bool> stop_training = false;
 
   // The strategy it was made under.
-  const std::shared_ptr<Strategy>& strategy() const { return strategy_; }
-  // The number of fits begun before this one, which counts from now on.
-  std::uint64_t begin_fit() { return fits_begun_++; }
-  // The fit under way takes up that one, begun earlier or in another process: counting goes on behind it.
-  void note_fit(std::uint64_t fit) { fits_begun_ = fit + 1; }
-  // The traced train_step. A run holds the program it began with, whatever happens to the model meanwhile.
-  std::shared_ptr<Program> train_program();
-  // The traced test_step.
-  std::shared_ptr<Program> test_program();
-  // The traced predict_step.
-  std::shared_ptr<Program> predict_program();
-  // Forgets the traced steps: needed after a change that traces cannot see.
-  void forget_programs();
-  // Held while a step is traced: the layers keep the penalties of one call at a time.
-  std::recursive_mutex& trace_mutex() { return trace_mutex_; }
+  const std::shared_ptr<Strategy>& strategy() const;
+  // The engine behind fit, for those who extend it: traced steps and what is counted (model/fit/training.h).
+  Training& training() const { return *training_; }
 
  protected:
   // The model's outputs for x.
@@ -199,18 +185,13 @@ class Model : public Layer {
   Logs in_metric_order(const Logs& logs) const;
 
   std::unique_ptr<FunctionalGraph> functional_;
-  std::shared_ptr<Strategy> strategy_;
+  std::unique_ptr<Training> training_;
   CompileOptions compile_options_ = {.optimizer = nullptr};
   Ref<Optimizer> optimizer_;
   Ref<Metric> loss_tracker_;
   std::unique_ptr<CompiledLoss> compiled_loss_;
   std::unique_ptr<CompiledMetrics> compiled_metrics_;
   bool compiled_ = false;
-  std::mutex programs_mutex_;
-  std::recursive_mutex trace_mutex_;  // recursive: a step may use the model's other programs
-  std::shared_ptr<Program> train_program_, test_program_, predict_program_;
-  std::int64_t batches_trained_ = 0;
-  std::uint64_t fits_begun_ = 0;
 };
 
 // Savers register themselves for a file ending (".keras", ".weights.h5", ".h5"), so that models know no file format.

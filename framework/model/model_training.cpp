@@ -1,8 +1,7 @@
 #include "cohort/model/compiled.h"
 #include "cohort/model/fit/data_adapter.h"
-#include "cohort/model/fit/program.h"
-#include "cohort/model/fit/strategy.h"
 #include "cohort/model/fit/trainer.h"
+#include "cohort/model/fit/training.h"
 #include "cohort/model/model.h"
 #include "cohort/optimizers/loss_scale_optimizer.h"
 #include "cohort/variables/variable_body.h"
@@ -43,13 +42,13 @@ void Model::compile(CompileOptions options) {
   }
   check_names(options);
   // Outside the strategy's scope a step could reach its state only by way of this process.
-  if (options.optimizer->iterations().body()->made_under() != strategy_->variable_creator()) {
+  if (options.optimizer->iterations().body()->made_under() != strategy()->variable_creator()) {
     throw invalid_argument("Model.compile", "the optimizer must be made under the model's strategy",
                            {{"optimizer", options.optimizer->name()}, {"model", name()}},
                            "Make the optimizer and call compile() within strategy.scope().");
   }
-  StrategyScope scope(strategy_);
-  forget_programs();
+  StrategyScope scope(strategy());
+  training_->forget_programs();
   compile_options_ = std::move(options);
   optimizer_ = compile_options_.optimizer;
   // Gradients in float16 would vanish.
@@ -68,29 +67,6 @@ void Model::require_compiled(const char* method) const {
     throw failed_precondition(std::string("Model.") + method, "the model must be compiled before", {{"model", name()}},
                               "Call compile() first.");
   }
-}
-
-void Model::forget_programs() {
-  std::lock_guard lock(programs_mutex_);
-  train_program_.reset();
-  test_program_.reset();
-  predict_program_.reset();
-}
-
-std::shared_ptr<Program> Model::train_program() {
-  std::lock_guard lock(programs_mutex_);
-  if (!train_program_) train_program_ = std::make_shared<Program>(*this, Program::Kind::Train);
-  return train_program_;
-}
-std::shared_ptr<Program> Model::test_program() {
-  std::lock_guard lock(programs_mutex_);
-  if (!test_program_) test_program_ = std::make_shared<Program>(*this, Program::Kind::Test);
-  return test_program_;
-}
-std::shared_ptr<Program> Model::predict_program() {
-  std::lock_guard lock(programs_mutex_);
-  if (!predict_program_) predict_program_ = std::make_shared<Program>(*this, Program::Kind::Predict);
-  return predict_program_;
 }
 
 History Model::fit(const Dataset& data, FitOptions options) {
@@ -159,9 +135,9 @@ Tensor Model::predict(const TensorArgument& x, PredictOptions options) {
 Logs Model::train_on_batch(const TensorArgument& x, const TensorArgument& y, BatchOptionsOfTraining options) {
   require_compiled("train_on_batch");
   reset_metrics();
-  const std::shared_ptr<Program> program = train_program();
+  const std::shared_ptr<Program> program = training_->program(Program::Kind::Train);
   trainer::run_on_batch(*program, pack_batch("Model.train_on_batch", x, y, options.sample_weight, options.class_weight),
-                        batches_trained_++);
+                        training_->begin_batch());
   Logs logs;
   program->read_results(logs);
   return in_metric_order(logs);
@@ -170,7 +146,7 @@ Logs Model::train_on_batch(const TensorArgument& x, const TensorArgument& y, Bat
 Logs Model::test_on_batch(const TensorArgument& x, const TensorArgument& y, const TensorArgument& sample_weight) {
   require_compiled("test_on_batch");
   reset_metrics();
-  const std::shared_ptr<Program> program = test_program();
+  const std::shared_ptr<Program> program = training_->program(Program::Kind::Test);
   trainer::run_on_batch(*program, pack_batch("Model.test_on_batch", x, y, sample_weight, {}), 0);
   Logs logs;
   program->read_results(logs);
@@ -178,7 +154,7 @@ Logs Model::test_on_batch(const TensorArgument& x, const TensorArgument& y, cons
 }
 
 Element Model::predict_on_batch_element(const Element& x) {
-  return trainer::run_on_batch(*predict_program(), Element::tuple({x}), 0);
+  return trainer::run_on_batch(*training_->program(Program::Kind::Predict), Element::tuple({x}), 0);
 }
 
 Tensor Model::predict_on_batch(const TensorArgument& x) {

@@ -1,6 +1,7 @@
 #include "cohort/model/sequential.h"
 
 #include "cohort/graph/trace.h"
+#include "cohort/model/fit/training.h"
 #include "cohort/model/layer/input_layer.h"
 #include "cohort/model/layer/layer_call_scope.h"
 
@@ -44,7 +45,7 @@ void Sequential::add_without_building(Ref<Layer> layer) {
   }
   track_layer(layer->name(), layer);
   layers_.push_back(std::move(layer));
-  forget_programs();
+  training().forget_programs();
 }
 
 void Sequential::pop() {
@@ -52,7 +53,7 @@ void Sequential::pop() {
   layers_.pop_back();
   if (symbols_.size() > layers_.size() + 1) symbols_.pop_back();
   untrack_last_layer();
-  forget_programs();
+  training().forget_programs();
 }
 
 void Sequential::build_from_input() {

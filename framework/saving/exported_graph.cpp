@@ -4,7 +4,7 @@
 
 #include "cohort/core/error.h"
 #include "cohort/core/random.h"
-#include "cohort/model/fit/program.h"
+#include "cohort/model/fit/training.h"
 #include "cohort/model/sequential.h"
 #include "cohort/saving/hdf5/hdf5_file.h"
 #include "cohort/saving/json/layer_json.h"
@@ -91,7 +91,7 @@ void export_model(Model& model, const std::string& path, const ExportOptions& op
   const ElementSpec inputs =
       with_unknown_batch(options.input_signature ? *options.input_signature : exported_signature(model));
   // One element of a dataset of inputs alone.
-  const StepGraph& step = model.predict_program()->step(ElementSpec::tuple({inputs}));
+  const StepGraph& step = model.training().program(Program::Kind::Predict)->step(ElementSpec::tuple({inputs}));
   const Variables variables = captured_variables(step.traced);
   ConstantTable constants;
   const std::string graph = serialize(*step.traced.graph, constants);

@@ -1,4 +1,5 @@
 #include "cohort/callbacks/backup_and_restore.h"
+#include "cohort/model/fit/training.h"
 
 #include <gtest/gtest.h>
 
@@ -111,7 +112,7 @@ TEST(BackupAndRestore, GoesOnInTheSameModelToo) {
                std::runtime_error);
   model.fit(batches, {.epochs = kEpochs, .verbose = 0, .callbacks = {backup}});
   EXPECT_EQ(state_of(model), whole.state);
-  EXPECT_EQ(model.begin_fit(), 1u);  // it was one fit
+  EXPECT_EQ(model.training().begin_fit(), 1u);  // it was one fit
 }
 
 // A layer that says how often it was traced.

@@ -72,6 +72,7 @@ PRIVATE_EDGES = [
     ("model", r"framework/autodiff/remat\.h|framework/losses/logits\.h"),
     ("layers", r"framework/model/layer/layer_call_scope\.h"),
     ("saving", r"framework/model/(functional|layer/layer_arguments)\.h"),
+    ("saving|callbacks|distribute", r"framework/model/fit/(program|training)\.h"),
     # Programs that look inside.
     ("programs", r"framework/model/text_table\.h|distribute/cluster/(roles|tf_config)\.h"),
     ("benchmarks", r"distribute/rpc/"),

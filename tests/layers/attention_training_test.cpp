@@ -12,6 +12,7 @@
 #include "cohort/layers/merging/add.h"
 #include "cohort/layers/pooling/global_pooling.h"
 #include "cohort/model/fit/local_runner.h"
+#include "cohort/model/fit/training.h"
 #include "cohort/model/model.h"
 #include "cohort/optimizers/optimizers.h"
 #include "tests/support/allocations.h"
@@ -46,7 +47,8 @@ TEST(AttentionTraining, AWarmStepAllocatesNothing) {
   const auto made = classifier("float32");
   Model& model = *made;
   model.compile({.optimizer = optimizers::Adam(1e-3), .loss = "mse"});
-  LocalRunner runner(model.train_program(), {.dataset = sentences(64, 8).repeat()}, {.steps_per_epoch = 1000});
+  LocalRunner runner(model.training().program(Program::Kind::Train), {.dataset = sentences(64, 8).repeat()},
+                     {.steps_per_epoch = 1000});
   runner.begin_epoch(0);
   runner.run(0, 1);
   const std::uint64_t before = test::allocations();

@@ -13,6 +13,7 @@
 #include "cohort/layers/reshaping/flatten.h"
 #include "cohort/layers/reshaping/reshape.h"
 #include "cohort/model/fit/local_runner.h"
+#include "cohort/model/fit/training.h"
 #include "cohort/model/sequential.h"
 #include "cohort/optimizers/optimizers.h"
 #include "tests/support/allocations.h"
@@ -47,7 +48,8 @@ TEST(ConvolutionTraining, AWarmStepAllocatesNothing) {
     SCOPED_TRACE(layers[0]->class_name() + layers[1]->class_name());
     Sequential model(layers);
     model.compile({.optimizer = optimizers::Adam(1e-3), .loss = "mse"});
-    LocalRunner runner(model.train_program(), {.dataset = images(64, 16).repeat()}, {.steps_per_epoch = 1000});
+    LocalRunner runner(model.training().program(Program::Kind::Train), {.dataset = images(64, 16).repeat()},
+                       {.steps_per_epoch = 1000});
     runner.begin_epoch(0);
     runner.run(0, 1);
     const std::uint64_t before = test::allocations();

@@ -19,6 +19,7 @@
 #include "cohort/layers/regularization/spatial_dropout.h"
 #include "cohort/layers/reshaping/up_sampling.h"
 #include "cohort/model/fit/local_runner.h"
+#include "cohort/model/fit/training.h"
 #include "cohort/model/sequential.h"
 #include "cohort/optimizers/optimizers.h"
 #include "tests/support/allocations.h"
@@ -42,7 +43,8 @@ TEST(ImageTraining, AWarmStepAllocatesNothing) {
                     AveragePooling2D(2), GroupNormalization(2), GaussianNoise(0.1), AdaptiveMaxPooling2D(2),
                     AlphaDropout(0.1), RMSNormalization(), GlobalAveragePooling2D(), Dense(1)});
   model.compile({.optimizer = optimizers::Adam(1e-3), .loss = "mse"});
-  LocalRunner runner(model.train_program(), {.dataset = small_images(64, 8).repeat()}, {.steps_per_epoch = 1000});
+  LocalRunner runner(model.training().program(Program::Kind::Train), {.dataset = small_images(64, 8).repeat()},
+                     {.steps_per_epoch = 1000});
   runner.begin_epoch(0);
   runner.run(0, 1);
   const std::uint64_t before = test::allocations();

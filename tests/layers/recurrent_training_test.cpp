@@ -10,6 +10,7 @@
 #include "cohort/layers/recurrent/rnn.h"
 #include "cohort/layers/recurrent/simple_rnn.h"
 #include "cohort/model/fit/local_runner.h"
+#include "cohort/model/fit/training.h"
 #include "cohort/model/model.h"
 #include "cohort/model/sequential.h"
 #include "cohort/optimizers/optimizers.h"
@@ -39,7 +40,8 @@ TEST(RecurrentTraining, AWarmStepAllocatesNothing) {
     SCOPED_TRACE(layer->class_name());
     Sequential model({Masking(), layer, Dense(1)});
     model.compile({.optimizer = optimizers::Adam(1e-3), .loss = "mse"});
-    LocalRunner runner(model.train_program(), {.dataset = sequences(64, 8).repeat()}, {.steps_per_epoch = 1000});
+    LocalRunner runner(model.training().program(Program::Kind::Train), {.dataset = sequences(64, 8).repeat()},
+                       {.steps_per_epoch = 1000});
     runner.begin_epoch(0);
     runner.run(0, 1);
     const std::uint64_t before = test::allocations();

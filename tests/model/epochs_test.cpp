@@ -5,6 +5,7 @@
 #include "cohort/datasets/datasets.h"
 #include "cohort/layers/layers.h"
 #include "cohort/model/fit/local_runner.h"
+#include "cohort/model/fit/training.h"
 #include "cohort/optimizers/optimizers.h"
 #include "tests/model/small_models.h"
 
@@ -107,17 +108,18 @@ TEST(Fits, DrawTheirOwnRandomNumbers) {
 TEST(Fits, AreCountedOnInAnotherProcess) {
   Sequential model({make<Linear>()}), later({make<Linear>()});
   for (Sequential* each : {&model, &later}) each->compile({.optimizer = "sgd", .loss = "mse"});
-  LocalRunner third(model.train_program(), {.dataset = ten_batches()}, {.fit = 2});
+  LocalRunner third(model.training().program(Program::Kind::Train), {.dataset = ten_batches()}, {.fit = 2});
   third.begin_epoch(0);
   third.run(0, 3);
   const Position where = third.position();
   EXPECT_EQ(where.fit, 2u);
   EXPECT_NE(where.random.seed, global_seed());
 
-  LocalRunner resumed(later.train_program(), {.dataset = ten_batches()}, {.fit = later.begin_fit()});
+  LocalRunner resumed(later.training().program(Program::Kind::Train), {.dataset = ten_batches()},
+                      {.fit = later.training().begin_fit()});
   resumed.restore(where);
   EXPECT_EQ(resumed.position().random.seed, where.random.seed);
-  EXPECT_EQ(later.begin_fit(), 3u);
+  EXPECT_EQ(later.training().begin_fit(), 3u);
 }
 
 }  // namespace

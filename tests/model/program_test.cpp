@@ -1,4 +1,4 @@
-#include "cohort/model/fit/program.h"
+#include "cohort/model/fit/training.h"
 
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ class Meddler : public Callback {
  public:
   explicit Meddler(bool compiles) : compiles_(compiles) {}
   void on_train_batch_end(std::int64_t, Logs&) override {
-    const std::weak_ptr<Program> running = model().train_program();
+    const std::weak_ptr<Program> running = model().training().program(Program::Kind::Train);
     meddle();
     if (!meddled_) {
       EXPECT_FALSE(running.expired());
@@ -37,7 +37,7 @@ class Meddler : public Callback {
     if (compiles_) {
       model().compile({.optimizer = optimizers::SGD(0.1), .loss = "mse"});
     } else {
-      model().forget_programs();
+      model().training().forget_programs();
     }
   }
   bool compiles_;
@@ -93,7 +93,9 @@ TEST(Program, StepsOfAModelAreTracedOneAfterTheOther) {
   model(line_x());
   const ElementSpec spec = spec_of(Element::tuple({Element(line_x()), Element(line_y())}));
   std::vector<std::thread> threads;
-  for (const auto& program : {model.train_program(), model.test_program(), model.predict_program()}) {
+  for (const auto& program :
+       {model.training().program(Program::Kind::Train), model.training().program(Program::Kind::Test),
+        model.training().program(Program::Kind::Predict)}) {
     threads.emplace_back([program, spec] { program->step(spec); });
   }
   for (std::thread& thread : threads) thread.join();

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cohort/model/fit/program.h"
+#include "cohort/model/fit/training.h"
 #include "cohort/ops/random_ops.h"
 #include "cohort/ops/reduce.h"
 #include "tests/model/small_models.h"
@@ -46,7 +46,8 @@ Trained trained(const std::function<Ref<Layer>()>& layer) {
   Trained result;
   result.losses = model.fit(x, y, {.epochs = 3, .verbose = 0})["loss"];
   result.weights = all_weights(model);
-  const StepGraph& step = model.train_program()->step(with_unknown_batch(spec_of(Element::tuple({x, y}))));
+  const StepGraph& step =
+      model.training().program(Program::Kind::Train)->step(with_unknown_batch(spec_of(Element::tuple({x, y}))));
   Tensors inputs = {x, y};
   inputs.insert(inputs.end(), step.traced.captures.begin(), step.traced.captures.end());
   result.memory = step.executables->specialize(inputs)->arena_bytes();

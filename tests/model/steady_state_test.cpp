@@ -2,6 +2,7 @@
 
 #include "cohort/metrics/metrics.h"
 #include "cohort/model/fit/local_runner.h"
+#include "cohort/model/fit/training.h"
 #include "cohort/optimizers/optimizers.h"
 #include "tests/model/small_models.h"
 #include "tests/support/allocations.h"
@@ -79,12 +80,12 @@ void expect_no_allocations(const std::shared_ptr<Program>& program, const Datase
 
 TEST_P(SteadyState, ATrainStepAllocatesNothing) {
   Net net(optimizers::Adam(1e-3), targets());
-  expect_no_allocations(net.model.train_program(), data_);
+  expect_no_allocations(net.model.training().program(Program::Kind::Train), data_);
 }
 
 TEST_P(SteadyState, ATestStepAllocatesNothing) {
   Net net(optimizers::SGD(0.1), targets());
-  expect_no_allocations(net.model.test_program(), data_);
+  expect_no_allocations(net.model.training().program(Program::Kind::Test), data_);
 }
 
 // Counts what is allocated between the end of the first execution and that of the last one before the epoch's end.
@@ -119,7 +120,7 @@ INSTANTIATE_TEST_SUITE_P(Inputs, SteadyState, testing::ValuesIn(kInputs),
 
 TEST(LocalRunner, APositionRestoresTheRun) {
   Net net(optimizers::Adam(1e-2));
-  const std::shared_ptr<Program> program = net.model.train_program();
+  const std::shared_ptr<Program> program = net.model.training().program(Program::Kind::Train);
   const RunnerData data{.dataset = batches().repeat()};
   LocalRunner runner(program, data, {.steps_per_epoch = 20});
   runner.begin_epoch(0);

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "cohort/autodiff/tape.h"
-#include "cohort/model/fit/program.h"
+#include "cohort/data/unpack_data.h"
 #include "cohort/ops/reduce.h"
 #include "cohort/optimizers/optimizers.h"
 #include "tests/model/small_models.h"

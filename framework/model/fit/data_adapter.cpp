@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "cohort/model/fit/program.h"
+#include "cohort/data/unpack_data.h"
 #include "cohort/ops/array.h"
 #include "cohort/ops/cast.h"
 #include "cohort/ops/math.h"

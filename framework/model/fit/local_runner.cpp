@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "cohort/core/timeline.h"
+#include "cohort/model/fit/training.h"
 #include "cohort/model/model.h"
 
 namespace cohort {
@@ -38,7 +39,7 @@ void LocalRunner::build_eagerly() {
   Model& model = program_->model();
   if (found) {
     for (Tensor& leaf : batch_) leaf = leaf.to(*device_);
-    model.test_program()->run_eagerly(dataset_.element_spec().with_leaves(batch_), random_);
+    model.training().program(Program::Kind::Test)->run_eagerly(dataset_.element_spec().with_leaves(batch_), random_);
     model.reset_metrics();
     const Variables variables = model.trainable_variables();
     if (!model.optimizer()->built() && !variables.empty()) model.optimizer()->build(variables);
@@ -173,7 +174,7 @@ void LocalRunner::restore(const Position& position) {
   resumes_ = position.mid_epoch();
   random_ = position.random;
   options_.fit = position.fit;
-  if (program_->kind() == Program::Kind::Train) program_->model().note_fit(position.fit);
+  if (program_->kind() == Program::Kind::Train) program_->model().training().note_fit(position.fit);
   next_step_ = position.step;
 }
 

@@ -4,6 +4,7 @@
 #include "cohort/core/masks.h"
 #include "cohort/losses/logits.h"
 #include "cohort/model/fit/strategy.h"
+#include "cohort/model/fit/training.h"
 #include "cohort/model/model.h"
 
 namespace cohort {
@@ -30,27 +31,6 @@ double number_in(const Tensor& value) {
 }
 
 }  // namespace
-
-ElementSpec with_unknown_batch(const ElementSpec& spec) {
-  return spec.map([](const TensorSpec& leaf) {
-    TensorSpec result = leaf;
-    if (result.shape.rank() > 0) result.shape[0] = kUnknown;
-    return result;
-  });
-}
-
-ElementSpec spec_of(const Element& element) {
-  return element.map([](const Tensor& leaf) { return leaf.spec(); });
-}
-
-UnpackedData unpack_x_y_sample_weight(const Element& data) {
-  if (data.kind() != Element::Kind::Tuple) return {data, {}, {}};
-  if (data.size() == 0 || data.size() > 3) {
-    throw invalid_argument("Model", "a batch must be x, (x, y) or (x, y, sample_weight)", {{"members", data.size()}},
-                           "Put several inputs into a tuple of their own: ((a, b), y).");
-  }
-  return {data[0], data.size() > 1 ? data[1] : Element(), data.size() > 2 ? data[2] : Element()};
-}
 
 Program::Program(Model& model, Kind kind) : model_(&model), kind_(kind) {}
 
@@ -87,7 +67,7 @@ const StepGraph* Program::latest_step() {
 const StepGraph& Program::step(const ElementSpec& spec) {
   const ElementSpec wanted = with_unknown_batch(spec);
   if (const StepGraph* known = find_step(wanted)) return *known;
-  std::lock_guard tracing(model_->trace_mutex());
+  std::lock_guard tracing(model_->training().trace_mutex());
   if (const StepGraph* known = find_step(wanted)) return *known;  // another thread was quicker
   StrategyScope strategy(model_->strategy());  // the step may make layers' weights, metrics and optimizer slots
   auto made = std::make_unique<StepGraph>();

@@ -75,17 +75,4 @@ class Program {
   Tensors result_values_;
 };
 
-// Axis 0 of every leaf unknown: one trace serves a smaller last batch too.
-ElementSpec with_unknown_batch(const ElementSpec& spec);
-// Shapes and dtypes of an element's leaves.
-ElementSpec spec_of(const Element& element);
-
-// (x, y, sample_weight) of an element: x alone, (x,), (x, y) or (x, y, sample_weight).
-struct UnpackedData {
-  // The parts; empty where one is missing.
-  Element x, y, sample_weight;
-};
-// Takes an element of a dataset apart: x alone, (x,), (x, y) or (x, y, sample_weight).
-UnpackedData unpack_x_y_sample_weight(const Element& data);
-
 }  // namespace cohort

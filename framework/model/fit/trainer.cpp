@@ -5,6 +5,7 @@
 #include "cohort/model/fit/data_adapter.h"
 #include "cohort/model/fit/progress.h"
 #include "cohort/model/fit/step_loop.h"
+#include "cohort/model/fit/training.h"
 #include "cohort/ops/joining.h"
 
 namespace cohort::trainer {
@@ -64,7 +65,8 @@ History fit(Model& model, DataArgument data, const FitOptions& options) {
                                                   .batch_size = options.batch_size,
                                                   .shuffle = options.shuffle,
                                                   .class_weight = options.class_weight});
-  StepLoop training(model, model.train_program(), train_data, options.steps_per_epoch, kWho, model.begin_fit());
+  StepLoop training(model, model.training().program(Program::Kind::Train), train_data, options.steps_per_epoch, kWho,
+                    model.training().begin_fit());
   std::unique_ptr<StepLoop> testing;
 
   History history;
@@ -99,7 +101,7 @@ History fit(Model& model, DataArgument data, const FitOptions& options) {
             options.validation_batch_size ? options.validation_batch_size
                                           : (validation.is_tensors() ? options.batch_size : std::nullopt);
         testing = std::make_unique<StepLoop>(
-            model, model.test_program(),
+            model, model.training().program(Program::Kind::Test),
             adapt_data(validation, {.who = "Model.fit (validation)", .batch_size = batch_size}),
             options.validation_steps, "Model.fit (validation)");
       }
@@ -130,8 +132,8 @@ History fit(Model& model, DataArgument data, const FitOptions& options) {
 Logs evaluate(Model& model, const DataArgument& data, const EvaluateOptions& options) {
   constexpr const char* kWho = "Model.evaluate";
   const int verbose = checked_verbosity(options.verbose, kWho);
-  StepLoop loop(model, model.test_program(), adapt_data(data, {.who = kWho, .batch_size = options.batch_size}),
-                options.steps, kWho);
+  StepLoop loop(model, model.training().program(Program::Kind::Test),
+                adapt_data(data, {.who = kWho, .batch_size = options.batch_size}), options.steps, kWho);
   CallbackList callbacks(with_progress(options.callbacks, verbose), model,
                          {.verbose = verbose, .epochs = 1, .steps = loop.runner().steps()});
   return *test_pass(loop, callbacks);
@@ -140,8 +142,8 @@ Logs evaluate(Model& model, const DataArgument& data, const EvaluateOptions& opt
 Element predict(Model& model, const DataArgument& data, const PredictOptions& options) {
   constexpr const char* kWho = "Model.predict";
   const int verbose = checked_verbosity(options.verbose, kWho);
-  StepLoop loop(model, model.predict_program(), adapt_data(data, {.who = kWho, .batch_size = options.batch_size}),
-                options.steps, kWho);
+  StepLoop loop(model, model.training().program(Program::Kind::Predict),
+                adapt_data(data, {.who = kWho, .batch_size = options.batch_size}), options.steps, kWho);
   CallbackList callbacks(with_progress(options.callbacks, verbose), model,
                          {.verbose = verbose, .epochs = 1, .steps = loop.runner().steps()});
   std::vector<Element> outputs;

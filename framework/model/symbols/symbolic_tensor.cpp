@@ -1,7 +1,6 @@
 #include "cohort/model/symbols/symbolic_tensor.h"
 
 #include "cohort/graph/trace.h"
-#include "cohort/model/fit/program.h"
 #include "cohort/model/layer/input_layer.h"
 
 namespace cohort {
