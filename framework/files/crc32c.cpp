@@ -186,4 +186,6 @@ std::uint32_t crc32c_copy(std::uint32_t before, void* target, const void* bytes,
 
 std::uint32_t crc32c(std::string_view bytes) { return crc32c_extend(0, bytes.data(), bytes.size()); }
 
+#undef COHORT_CRC_TARGET
+
 }  // namespace cohort

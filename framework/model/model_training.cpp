@@ -10,7 +10,7 @@ namespace cohort {
 namespace {
 
 // A name nobody registered is an error of compile, not of the first batch.
-void check_names(const CompileOptions& options) {
+void check_loss_and_metric_names(const CompileOptions& options) {
   for (const auto& [output, loss] : options.loss.items) {
     if (loss.is_name() && loss.name() != "crossentropy" && loss.name() != "ce") Loss::from_name(loss.name());
   }
@@ -40,7 +40,7 @@ void Model::compile(CompileOptions options) {
     throw invalid_argument("Model.compile", "steps_per_execution must be positive",
                            {{"steps_per_execution", options.steps_per_execution}});
   }
-  check_names(options);
+  check_loss_and_metric_names(options);
   // Outside the strategy's scope a step could reach its state only by way of this process.
   if (options.optimizer->iterations().body()->made_under() != strategy()->variable_creator()) {
     throw invalid_argument("Model.compile", "the optimizer must be made under the model's strategy",

@@ -19,7 +19,7 @@ namespace {
 bool same_size(std::int64_t a, std::int64_t b) { return a == b || a == kUnknown || b == kUnknown; }
 
 // Checks query, key and value, the first three inputs, and the mask if there is one as input `mask`.
-void check_operands(const OpCall& call, int mask) {
+void check_attention_operands(const OpCall& call, int mask) {
   const Shape &query = call.shape(0), &key = call.shape(1), &value = call.shape(2);
   call.check(is_floating(call.dtype(0)) && call.dtype(0) == call.dtype(1) && call.dtype(0) == call.dtype(2),
              "query, key and value must have one floating type",
@@ -103,7 +103,7 @@ COHORT_OP("DotProductAttention")  // (query, key, value[, mask]) -> output, (max
     .attr("seed", 0)
     .attr("zero_without_keys", false)
     .infer([](const OpCall& call) -> Specs {
-      check_operands(call, 3);
+      check_attention_operands(call, 3);
       Shape output = call.shape(0);
       output[3] = call.shape(2)[3];
       return {{call.dtype(0), output}, rows_spec(call)};
@@ -125,7 +125,7 @@ COHORT_OP("DotProductAttentionGrad")  // (query, key, value, d output, rows[, ma
     .attr("seed", 0)
     .attr("zero_without_keys", false)
     .infer([](const OpCall& call) -> Specs {
-      check_operands(call, 5);
+      check_attention_operands(call, 5);
       Shape output = call.shape(0);
       output[3] = call.shape(2)[3];
       call.check(call.dtype(3) == call.dtype(0) && call.shape(3).compatible(output) &&

@@ -27,7 +27,7 @@ void check_attributes(const OpCall& call, int spatial) {
              {{"groups", call.attr<std::int64_t>("groups")}});
 }
 
-void check_operands(const OpCall& call, const Shape& x, const Shape& kernel) {
+void check_conv_operands(const OpCall& call, const Shape& x, const Shape& kernel) {
   call.check(x.rank() >= 3 && x.rank() <= 5, "input must have 3 to 5 axes (batch, spatial axes, channels)",
              {{"input.shape", x}});
   call.check(kernel.rank() == x.rank(), "kernel must have as many axes as the input (spatial axes, channels, filters)",
@@ -40,7 +40,7 @@ void check_operands(const OpCall& call, const Shape& x, const Shape& kernel) {
 
 // What a convolution of x (batch, spatial axes, channels) with the kernel gives.
 Shape conv_shape(const OpCall& call, const Shape& x, const Shape& kernel) {
-  check_operands(call, x, kernel);
+  check_conv_operands(call, x, kernel);
   const auto groups = call.attr<std::int64_t>("groups");
   const std::int64_t channels = kernel.dim(-2), filters = kernel.dim(-1);
   call.check(channels == kUnknown || may_be(x.back(), channels * groups), "the kernel must have the input's channels",
@@ -66,7 +66,7 @@ Shape conv_shape(const OpCall& call, const Shape& x, const Shape& kernel) {
 
 // The image whose convolution has the shape of x: Keras's rule for the sizes that several images have in common.
 Shape transposed_shape(const OpCall& call, const Shape& x, const Shape& kernel) {
-  check_operands(call, x, kernel);
+  check_conv_operands(call, x, kernel);
   call.check(may_be(x.back(), kernel.back()), "the kernel's last axis must be the input's channels",
              {{"input.shape", x}, {"kernel.shape", kernel}});
   const Sizes strides = call.attr<Sizes>("strides"), dilations = call.attr<Sizes>("dilations"),

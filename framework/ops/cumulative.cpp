@@ -13,7 +13,7 @@ Tensor scan(const Tensor& a, const Tensor& b, int axis, bool reverse, bool shift
                 {{"axis", axis}, {"reverse", reverse}, {"shift", shift}, {"exclusive", exclusive}});
 }
 
-OpDef& define(const char* name) {
+OpDef& define_cumulative(const char* name) {
   return register_op(name)
       .inputs(1)
       .attr("axis", 0)
@@ -27,14 +27,14 @@ OpDef& define(const char* name) {
 }
 
 [[maybe_unused]] const OpDef& op_cumsum =
-    define("Cumsum").gradient([](const OpCall& call, const Tensor& dy) -> Tensors {
+    define_cumulative("Cumsum").gradient([](const OpCall& call, const Tensor& dy) -> Tensors {
       return {cumsum(dy, call.attr<int>("axis"),
                      {.exclusive = call.attr<bool>("exclusive"), .reverse = !call.attr<bool>("reverse")})};
     });
 
 // What came before an element times a recurrence over what comes after it: no division, so zeros do no harm.
 [[maybe_unused]] const OpDef& op_cumprod =
-    define("Cumprod").gradient([](const OpCall& call, const Tensor& dy) -> Tensors {
+    define_cumulative("Cumprod").gradient([](const OpCall& call, const Tensor& dy) -> Tensors {
       const Tensor& x = call.input(0);
       const int axis = call.attr<int>("axis");
       const bool exclusive = call.attr<bool>("exclusive"), reverse = call.attr<bool>("reverse");

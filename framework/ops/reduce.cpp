@@ -31,7 +31,7 @@ Shape reduced_shape(const OpCall& call, const AxisList& axes, bool keep) {
 }
 
 // Registers a reduction of numbers (or bools) to the same type.
-OpDef& define(const char* name, bool (*takes)(DType), const char* expected) {
+OpDef& define_reduction(const char* name, bool (*takes)(DType), const char* expected) {
   return register_op(name)
       .inputs(1)
       .attr("axes", AxisList{})
@@ -94,18 +94,19 @@ constexpr bool is_bool(DType dtype) { return dtype == DType::Bool; }
 constexpr const char* kNumbers = "x must hold numbers";
 
 [[maybe_unused]] const OpDef& op_sum =
-    define("Sum", is_number, kNumbers).gradient([](const OpCall& call, const Tensor& dy) -> Tensors {
+    define_reduction("Sum", is_number, kNumbers).gradient([](const OpCall& call, const Tensor& dy) -> Tensors {
       return {spread(call, dy)};
     });
 [[maybe_unused]] const OpDef& op_mean =
-    define("Mean", is_floating, "x must be floating").gradient([](const OpCall& call, const Tensor& dy) -> Tensors {
-      return {spread(call, dy / size_of(call.input(0), call.attr<AxisList>("axes"), dy.dtype()))};
-    });
-[[maybe_unused]] const OpDef& op_prod = define("Prod", is_number, kNumbers).gradient(product_gradient);
-[[maybe_unused]] const OpDef& op_max = define("Max", is_number, kNumbers).gradient(extreme_gradient);
-[[maybe_unused]] const OpDef& op_min = define("Min", is_number, kNumbers).gradient(extreme_gradient);
-[[maybe_unused]] const OpDef& op_any = define("Any", is_bool, "x must be bool").not_differentiable();
-[[maybe_unused]] const OpDef& op_all = define("All", is_bool, "x must be bool").not_differentiable();
+    define_reduction("Mean", is_floating, "x must be floating")
+        .gradient([](const OpCall& call, const Tensor& dy) -> Tensors {
+          return {spread(call, dy / size_of(call.input(0), call.attr<AxisList>("axes"), dy.dtype()))};
+        });
+[[maybe_unused]] const OpDef& op_prod = define_reduction("Prod", is_number, kNumbers).gradient(product_gradient);
+[[maybe_unused]] const OpDef& op_max = define_reduction("Max", is_number, kNumbers).gradient(extreme_gradient);
+[[maybe_unused]] const OpDef& op_min = define_reduction("Min", is_number, kNumbers).gradient(extreme_gradient);
+[[maybe_unused]] const OpDef& op_any = define_reduction("Any", is_bool, "x must be bool").not_differentiable();
+[[maybe_unused]] const OpDef& op_all = define_reduction("All", is_bool, "x must be bool").not_differentiable();
 [[maybe_unused]] const OpDef& op_argmax = define_arg("ArgMax");
 [[maybe_unused]] const OpDef& op_argmin = define_arg("ArgMin");
 

@@ -8,7 +8,7 @@
 namespace cohort::layers {
 namespace {
 
-Tensor to_unit_length(const Tensor& x, std::int64_t axis) {
+Tensor to_unit_length_along(const Tensor& x, std::int64_t axis) {
   constexpr double kEpsilon = 1e-7;
   const ops::Axes axes(std::vector<std::int64_t>{axis});
   return x * ops::rsqrt(ops::maximum(ops::sum(ops::square(x), axes, ops::keep_dims), kEpsilon * kEpsilon));
@@ -80,7 +80,7 @@ Tensor DotLayer::call_many(const Tensors& inputs, const CallContext&) {
   char next = 'b';
   constexpr char kSummed = 'z';
   for (std::size_t i = 0; i < 2; ++i) {
-    if (options_.normalize) operands[i] = to_unit_length(operands[i], axes[i]);
+    if (options_.normalize) operands[i] = to_unit_length_along(operands[i], axes[i]);
     equation += i == 0 ? "a" : ",a";
     for (int axis = 1; axis < operands[i].rank(); ++axis) {
       const char label = axis == axes[i] ? kSummed : next++;

@@ -14,7 +14,7 @@ namespace cohort::layers {
 namespace {
 
 // The mask of a step, (batch,), beside a tensor (batch, ...).
-Tensor expanded(Tensor mask, const Tensor& beside) {
+Tensor mask_beside(Tensor mask, const Tensor& beside) {
   while (mask.rank() < beside.rank()) mask = ops::expand_dims(mask, -1);
   return mask;
 }
@@ -170,10 +170,10 @@ RnnLayer::Rolled RnnLayer::run_steps(const Tensor& sequences, const Tensors& ini
     StepResult result = step(now[0], states);
     if (mask.defined()) {
       for (std::size_t i = 0; i < states.size(); ++i) {
-        result.states[i] = ops::where(expanded(now[1], states[i]), result.states[i], states[i]);
+        result.states[i] = ops::where(mask_beside(now[1], states[i]), result.states[i], states[i]);
       }
       const Tensor otherwise = settings_.zero_output_for_mask ? ops::zeros_like(result.output) : before.back();
-      result.output = ops::where(expanded(now[1], result.output), result.output, otherwise);
+      result.output = ops::where(mask_beside(now[1], result.output), result.output, otherwise);
     }
     Tensors after = result.states;
     if (carries_output) after.push_back(result.output);

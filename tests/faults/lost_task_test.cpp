@@ -20,7 +20,7 @@ using distribute::ParameterServerStrategy;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::StartsWith;
-using Clock = std::chrono::steady_clock;
+using SteadyClock = std::chrono::steady_clock;
 
 ParameterServerStrategy strategy_of(ProcessCluster& cluster, std::chrono::milliseconds worker_timeout = 60s) {
   distribute::CoordinatorOptions coordinator;
@@ -32,7 +32,9 @@ ParameterServerStrategy strategy_of(ProcessCluster& cluster, std::chrono::millis
 // Far more than can be done before a test ends.
 constexpr std::int64_t kEndless = 1'000'000;
 
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+double seconds_since(SteadyClock::time_point start) {
+  return std::chrono::duration<double>(SteadyClock::now() - start).count();
+}
 
 template <class Train>
 void expect_to_name_the_lost_server(const Train& train) {
@@ -40,10 +42,10 @@ void expect_to_name_the_lost_server(const Train& train) {
   ProcessCluster cluster(2, 2);
   auto training = std::async(std::launch::async, [&] {
     ParameterServerStrategy strategy = strategy_of(cluster);
-    return std::pair(error_of([&] { train(strategy); }), Clock::now());
+    return std::pair(error_of([&] { train(strategy); }), SteadyClock::now());
   });
   std::this_thread::sleep_for(1500ms);
-  const auto killed = Clock::now();
+  const auto killed = SteadyClock::now();
   cluster.server(1).kill();
   const auto [error, thrown] = training.get();
   EXPECT_THAT(error, AllOf(StartsWith("Unavailable"), HasSubstr("ps:1")));
@@ -100,7 +102,7 @@ TEST(PausedServer, OneThatStaysSilentIsNamed) {
   ProcessCluster cluster(2, 2);
   auto training = endless_training(cluster);
   std::this_thread::sleep_for(1500ms);
-  const auto paused = Clock::now();
+  const auto paused = SteadyClock::now();
   cluster.server(1).pause();
   EXPECT_THAT(training.get(), AllOf(StartsWith("Unavailable"), HasSubstr("ps:1")));
   EXPECT_LT(seconds_since(paused), 20.0);
@@ -147,7 +149,7 @@ TEST(LostWorkers, AllOfThemAreNamedAfterTheTimeout) {
     return error_of([&] { fit_sums(strategy, kEndless); });
   });
   std::this_thread::sleep_for(1s);
-  const auto killed = Clock::now();
+  const auto killed = SteadyClock::now();
   cluster.worker(0).kill();
   cluster.worker(1).kill();
   EXPECT_THAT(training.get(), AllOf(StartsWith("Unavailable"), HasSubstr("worker:0"), HasSubstr("worker:1")));

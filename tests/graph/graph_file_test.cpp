@@ -18,7 +18,7 @@ TracedGraph sample() {
   });
 }
 
-std::vector<float> run(const Graph& graph, const Tensor& x) {
+std::vector<float> run_graph(const Graph& graph, const Tensor& x) {
   Tensors out(1);
   compile(graph, {x.spec()}, default_device())->run(std::vector<Tensor>{x}, out, {});
   return out[0].to_vector<float>();
@@ -29,8 +29,8 @@ TEST(GraphFile, RoundTripComputesTheSame) {
   const auto parsed = parse_graph_with_constants(serialize_with_constants(*traced.graph));
   EXPECT_EQ(parsed->to_string(), traced.graph->to_string());
   const Tensor x = Tensor::of<float>({1, 1, 1, 2, 2, 2}, {2, 3});
-  EXPECT_EQ(run(*parsed, x), (std::vector<float>{12, 24}));
-  EXPECT_EQ(run(*parsed, x), run(*traced.graph, x));
+  EXPECT_EQ(run_graph(*parsed, x), (std::vector<float>{12, 24}));
+  EXPECT_EQ(run_graph(*parsed, x), run_graph(*traced.graph, x));
 }
 
 TEST(GraphFile, ConstantsTravelOnceByContent) {

@@ -25,7 +25,7 @@ using testing::HomeBook;
 using testing::kEverywhere;
 using testing::on_server;
 using testing::SimulatedCluster;
-using Counts = std::vector<std::size_t>;
+using ExchangeCounts = std::vector<std::size_t>;
 
 // Trained variables one by one to the servers, slots to their variables, what is shared to every server.
 HomeBook training_homes(const Variables& trained, const Optimizer& optimizer, int servers) {
@@ -112,7 +112,7 @@ TEST_P(PartitionedTraining, EqualsTheWholeGraphInOneRound) {
   const int servers = std::get<1>(GetParam());
   const TrainedStep step = dense_step(each.make(), servers, each.dense);
   SimulatedCluster cluster(step.traced, step.homes, servers);
-  EXPECT_EQ(cluster.exchanges_per_round(), Counts{static_cast<std::size_t>(servers)});
+  EXPECT_EQ(cluster.exchanges_per_round(), ExchangeCounts{static_cast<std::size_t>(servers)});
   ASSERT_EQ(cluster.parts().stages.size(), 2u);
   EXPECT_TRUE(cluster.parts().stages[1].graph.nodes.empty()) << cluster.parts().stages[1].graph.to_string();
   // The worker has replicas of the four weights alone: slots, step count and rate are the servers' business.
@@ -136,7 +136,7 @@ INSTANTIATE_TEST_SUITE_P(Optimizers, PartitionedTraining,
 TEST(Partition, AServerWithoutPartInTheStepGetsNoExchange) {
   const TrainedStep step = dense_step(optimizers::SGD(0.1), 4);
   SimulatedCluster cluster(step.traced, step.homes, 6);
-  EXPECT_EQ(cluster.exchanges_per_round(), Counts{4});
+  EXPECT_EQ(cluster.exchanges_per_round(), ExchangeCounts{4});
 }
 
 TEST(Partition, ShardsOfOneWeightAreUpdatedWhereTheyAre) {
@@ -156,7 +156,7 @@ TEST(Partition, ShardsOfOneWeightAreUpdatedWhereTheyAre) {
   });
   const auto homes = training_homes(shards, *adam, 2).of(traced);
   SimulatedCluster cluster(traced, homes, 2);
-  EXPECT_EQ(cluster.exchanges_per_round(), Counts{2});
+  EXPECT_EQ(cluster.exchanges_per_round(), ExchangeCounts{2});
   EXPECT_EQ(cluster.parts().rounds[0][0].sent.size(), 1u);
   EXPECT_EQ(cluster.parts().rounds[0][1].sent.size(), 1u);
   expect_equal_runs(

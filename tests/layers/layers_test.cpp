@@ -15,10 +15,10 @@
 namespace cohort::layers {
 namespace {
 
-Tensor floats(std::vector<float> values, const Shape& shape) { return Tensor::of(values, shape); }
+Tensor layer_floats(std::vector<float> values, const Shape& shape) { return Tensor::of(values, shape); }
 TEST(Dense, ComputesAffineMapsOfAnyRank) {
   const Dense dense(2, {.activation = "relu", .kernel_initializer = initializers::Constant(0.5), .name = "mine"});
-  const Tensor y = dense(floats({1, 2, 3, -4, 0, 0}, {2, 3}));
+  const Tensor y = dense(layer_floats({1, 2, 3, -4, 0, 0}, {2, 3}));
   test::expect_tensor(y, DType::Float32, {2, 2}, {3, 3, 0, 0});
   ASSERT_EQ(dense->weights().size(), 2u);
   EXPECT_EQ(dense->weights()[0].name(), "kernel");
@@ -30,7 +30,7 @@ TEST(Dense, ComputesAffineMapsOfAnyRank) {
 TEST(Dense, WrongShapesAreErrorsThatNameTheLayer) {
   test::expect_error(
       [] {
-        Dense(2, {.name = "first"})(floats({1, 2}, {2}));
+        Dense(2, {.name = "first"})(layer_floats({1, 2}, {2}));
       },
       {"Dense 'first'", "at least 2 axes", "input.shape=(2,)"});
   const Dense dense(2, {.name = "second"});
@@ -43,7 +43,7 @@ TEST(Dense, RegularizersBecomeLosses) {
   const Dense dense(1, {.kernel_initializer = "ones",
                         .kernel_regularizer = regularizers::L2(0.5),
                         .activity_regularizer = regularizers::L1(1.0)});
-  dense(floats({1, 2, 3, 4}, {2, 2}));
+  dense(layer_floats({1, 2, 3, 4}, {2, 2}));
   double sum = 0;
   for (const Tensor& loss : dense->losses()) sum += loss.item<double>();
   EXPECT_NEAR(sum, 0.5 * 2 + (3 + 7) / 2.0, 1e-6);
@@ -111,7 +111,7 @@ TEST(Dropout, NoiseShapeDropsTogether) {
 }
 
 TEST(Activations, LayersApplyTheirFunction) {
-  const Tensor x = floats({-2, 0.5, 3, 1}, {1, 4});
+  const Tensor x = layer_floats({-2, 0.5, 3, 1}, {1, 4});
   test::expect_values(layers::Activation("relu")(x), {0, 0.5, 3, 1}, 0);
   test::expect_values(ReLU({.max_value = 2.0, .negative_slope = 0.1})(x), {-0.2, 0.5, 2, 1}, 1e-6);
   test::expect_values(LeakyReLU()(x), {-0.6, 0.5, 3, 1}, 1e-6);

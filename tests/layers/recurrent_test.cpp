@@ -21,13 +21,15 @@ namespace {
 
 using test::expect_error;
 
-Tensor floats(const Shape& shape, unsigned seed = 1) { return test::spread_tensor(shape, -1, 1, float32, seed); }
+Tensor sequence_floats(const Shape& shape, unsigned seed = 1) {
+  return test::spread_tensor(shape, -1, 1, float32, seed);
+}
 Tensor some_mask() { return test::tensor_of({1, 0, 1, 1, 0, 0, 1, 0, 1, 1, 1, 1}, {3, 4}, boolean); }
 
 // Outputs and gradients of a layer over (3, 4, 5), of its inputs and weights.
 template <class Handle>
 std::vector<Tensor> results(const Handle& layer, const RnnCallOptions& options) {
-  const Tensor x = floats({3, 4, 5});
+  const Tensor x = sequence_floats({3, 4, 5});
   GradientTape tape;
   tape.watch(x);
   const RnnOutput<Tensor> result = layer.with_states(x, options);
@@ -88,7 +90,7 @@ TEST(Recurrent, OneOpAndSingleStepsGiveTheSameNumbers) {
 TEST(Recurrent, TracesWithUnknownBatchAndSteps) {
   for (bool by_op : {true, false}) {
     const LSTM layer(3, {.return_sequences = true, .use_cudnn = by_op});
-    const Tensor x = floats({2, 4, 5});
+    const Tensor x = sequence_floats({2, 4, 5});
     const Tensor eager = layer(x);
     const auto gradient = [&](const Tensor& input) {
       GradientTape tape;
@@ -108,7 +110,7 @@ TEST(Recurrent, TracesWithUnknownBatchAndSteps) {
 
 TEST(Recurrent, StatefulLayersGoOnWhereTheLastBatchEnded) {
   const LSTM stateful(3, {.stateful = true});
-  const Tensor x = floats({2, 4, 5}), first = stateful(x), second = stateful(x);
+  const Tensor x = sequence_floats({2, 4, 5}), first = stateful(x), second = stateful(x);
   const LSTM plain(3, {.return_state = true});
   plain->ensure_built({{2, 4, 5}});
   plain->set_weights(stateful->get_weights());
@@ -118,7 +120,7 @@ TEST(Recurrent, StatefulLayersGoOnWhereTheLastBatchEnded) {
   test::expect_values(second, two.output.to_vector<double>(), 1e-6);
   stateful->reset_state();
   test::expect_values(stateful(x), one.output.to_vector<double>(), 1e-6);
-  expect_error([&] { stateful(floats({3, 4, 5})); }, {"LSTM 'lstm", "same size", "batch=3", "expected=2"});
+  expect_error([&] { stateful(sequence_floats({3, 4, 5})); }, {"LSTM 'lstm", "same size", "batch=3", "expected=2"});
 }
 
 TEST(Recurrent, DropoutDropsTheSameThroughoutASequence) {
@@ -155,7 +157,7 @@ TEST(Recurrent, DropoutOfStatesChangesTrainingAlone) {
            LSTM(8, {.dropout = 0.2, .recurrent_dropout = 0.5}),
            RNN({LSTMCell(4, {.recurrent_dropout = 0.5}), GRUCell(8, {.dropout = 0.5})})}) {
     SCOPED_TRACE(layer->class_name());
-    const Tensor x = floats({3, 4, 5});
+    const Tensor x = sequence_floats({3, 4, 5});
     const std::vector<float> calm = (*layer)(x).to_vector<float>();
     EXPECT_EQ(calm, (*layer)(x).to_vector<float>());
     EXPECT_NE(calm, (*layer)(x, {.training = true}).to_vector<float>());
@@ -186,12 +188,12 @@ TEST(RNN, RunsAUsersOwnCell) {
 TEST(RNN, ACellTakesOneStep) {
   const LSTMCell cell(3);
   const RNN layer(cell, {.return_state = true});
-  const Tensor x = floats({2, 1, 4}), h = floats({2, 3}, 2), c = floats({2, 3}, 3);
-  const StepResult step = cell(floats({2, 4}), {h, c});
+  const Tensor x = sequence_floats({2, 1, 4}), h = sequence_floats({2, 3}, 2), c = sequence_floats({2, 3}, 3);
+  const StepResult step = cell(sequence_floats({2, 4}), {h, c});
   const RnnOutput<Tensor> run = layer.with_states(x, {.initial_state = {h, c}});
   test::expect_values(step.output, run.output.to_vector<double>(), 1e-6);
   test::expect_values(step.states.at(1), run.states.at(1).to_vector<double>(), 1e-6);
-  expect_error([&] { cell(floats({2, 4}), {h}); }, {"LSTMCell 'lstm_cell", "states=1", "expected=2"});
+  expect_error([&] { cell(sequence_floats({2, 4}), {h}); }, {"LSTMCell 'lstm_cell", "states=1", "expected=2"});
 }
 
 TEST(RNN, CallsOnSymbolsTakeStates) {
@@ -208,26 +210,26 @@ TEST(Recurrent, SaysWhatIsWrong) {
   expect_error([] { LSTM(0); }, {"units must be positive", "units=0"});
   expect_error(
       [] {
-        LSTM(2, {.name = "memory"})(floats({2, 3}));
+        LSTM(2, {.name = "memory"})(sequence_floats({2, 3}));
       },
       {"LSTM 'memory'", "3 axes (batch, steps, features)", "(2, 3)", "Embedding"});
   expect_error(
       [] {
-        LSTM(2)(floats({2, 3, 4}), {.initial_state = {floats({2, 2})}});
+        LSTM(2)(sequence_floats({2, 3, 4}), {.initial_state = {sequence_floats({2, 2})}});
       },
       {"LSTM 'lstm", "a tensor for each state", "states=2"});
   expect_error(
       [] {
-        GRU(2)(floats({2, 3, 4}), {.initial_state = {floats({2, 3})}});
+        GRU(2)(sequence_floats({2, 3, 4}), {.initial_state = {sequence_floats({2, 3})}});
       },
       {"GRU 'gru", "(2, 2)", "initial_state[0].shape=(2, 3)"});
-  expect_error([] { GRU(2)(floats({2, 3, 4}), {.mask = some_mask()}); }, {"GRU 'gru", "mask", "(3, 4)"});
+  expect_error([] { GRU(2)(sequence_floats({2, 3, 4}), {.mask = some_mask()}); }, {"GRU 'gru", "mask", "(3, 4)"});
   expect_error(
       [] {
-        GRU(2, {.reset_after = false, .use_cudnn = true})(floats({2, 3, 4}));
+        GRU(2, {.reset_after = false, .use_cudnn = true})(sequence_floats({2, 3, 4}));
       },
       {"GRU 'gru", "use_cudnn=true", "Leave use_cudnn out"});
-  expect_error([] { LSTM(2, {.return_state = true})(floats({2, 3, 4})); }, {"with_states"});
+  expect_error([] { LSTM(2, {.return_state = true})(sequence_floats({2, 3, 4})); }, {"with_states"});
   expect_error([] { LSTM(2, {.stateful = true})(Input({3, 4})); }, {"stateful", "batch of known size"});
   expect_error([] { StackedRNNCells({}); }, {"StackedRNNCells", "at least one cell"});
   expect_error([] { RNN(Ref<RnnCell>()); }, {"a cell must be given"});
@@ -237,10 +239,10 @@ TEST(Recurrent, SaysWhatIsWrong) {
 TEST(ConvLSTM, SaysWhatIsWrong) {
   expect_error(
       [] {
-        ConvLSTM2D(2, 3, {.name = "film"})(floats({1, 2, 4, 4}));
+        ConvLSTM2D(2, 3, {.name = "film"})(sequence_floats({1, 2, 4, 4}));
       },
       {"ConvLSTM2D 'film'", "5 axes", "(1, 2, 4, 4)"});
-  expect_error([] { ConvLSTM2D(2, 5)(floats({1, 2, 4, 4, 1})); }, {"ConvLSTM", "conv_lstm", "(1, 4, 4, 1)"});
+  expect_error([] { ConvLSTM2D(2, 5)(sequence_floats({1, 2, 4, 4, 1})); }, {"ConvLSTM", "conv_lstm", "(1, 4, 4, 1)"});
   expect_error([] { ConvLSTM1D(2, 3, {.padding = "causal"}); }, {"padding", "causal"});
   expect_error([] { ConvLSTM1D(0, 3); }, {"filters must be positive", "filters=0"});
   expect_error([] { ConvLSTM2D(1, 3, {.strides = 2, .dilation_rate = 2}); }, {"strides", "dilation_rate"});
@@ -249,7 +251,7 @@ TEST(ConvLSTM, SaysWhatIsWrong) {
 
 TEST(ConvLSTM, DropoutChangesTrainingAlone) {
   const ConvLSTM1D layer(2, 3, {.dropout = 0.5, .recurrent_dropout = 0.5, .return_sequences = true});
-  const Tensor x = floats({2, 3, 5, 2});
+  const Tensor x = sequence_floats({2, 3, 5, 2});
   const std::vector<float> calm = layer(x).to_vector<float>();
   EXPECT_EQ(calm, layer(x).to_vector<float>());
   EXPECT_NE(calm, layer(x, {.training = true}).to_vector<float>());
@@ -263,19 +265,27 @@ TEST(Bidirectional, SaysWhatIsWrong) {
       {"Bidirectional", "agree", "backward_layer.return_sequences=true"});
   expect_error(
       [] {
-        Bidirectional(GRU(2))(floats({2, 3, 4}), {.initial_state = {floats({2, 2})}});
+        Bidirectional(GRU(2))(sequence_floats({2, 3, 4}), {.initial_state = {sequence_floats({2, 2})}});
       },
       {"Bidirectional 'bidirectional", "backward one's", "len(initial_state)=1"});
 }
 
 TEST(TimeDistributed, SaysWhatIsWrong) {
-  expect_error([] { TimeDistributed(Ref<Layer>())(floats({2, 3, 4})); }, {"TimeDistributed", "a layer must be given"});
-  expect_error([] { TimeDistributed(Dense(2))(floats({2, 3})); }, {"TimeDistributed 'time_distributed", "3 axes"});
+  expect_error(
+      [] {
+        TimeDistributed(Ref<Layer>())(sequence_floats({2, 3, 4}));
+      },
+      {"TimeDistributed", "a layer must be given"});
+  expect_error(
+      [] {
+        TimeDistributed(Dense(2))(sequence_floats({2, 3}));
+      },
+      {"TimeDistributed 'time_distributed", "3 axes"});
 }
 
 TEST(TimeDistributed, TracesWithUnknownSteps) {
   const TimeDistributed layer(Dense(2));
-  const Tensor x = floats({2, 4, 5});
+  const Tensor x = sequence_floats({2, 4, 5});
   const Tensor eager = layer(x);
   const Function traced = function([&](const Tensor& input) { return layer(input); },
                                    {.input_signature = {{float32, {kUnknown, kUnknown, 5}}}});

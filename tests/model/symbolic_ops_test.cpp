@@ -118,4 +118,7 @@ TEST(SymbolicOps, TrainBetweenLayers) {
 }
 
 }  // namespace
+
+#undef COHORT_CASE
+
 }  // namespace cohort

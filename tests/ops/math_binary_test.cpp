@@ -154,4 +154,9 @@ TEST(BinaryLarge, RowsAndColumnsSplitAnywhere) {
 }
 
 }  // namespace
+
+#undef BINARY_CASE
+#undef BINARY_GRADIENT
+#undef BINARY_REFERENCE
+
 }  // namespace cohort::test

@@ -142,4 +142,9 @@ TEST(UnaryLarge, ManyBlocksGiveTheSameAsOne) {
 }
 
 }  // namespace
+
+#undef UNARY_CASE
+#undef UNARY_GRADIENT
+#undef UNARY_REFERENCE
+
 }  // namespace cohort::test

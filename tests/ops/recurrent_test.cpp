@@ -21,7 +21,7 @@ using namespace ops;
 const std::vector<DType> kRecurrentTypes = {float32, float64};
 constexpr std::int64_t kBatch = 3, kSteps = 4, kUnits = 2;
 
-Tensor some_mask() { return tensor_of({1, 0, 1, 1, 0, 0, 1, 0, 1, 1, 1, 1}, {kBatch, kSteps}, boolean); }
+Tensor some_steps_mask() { return tensor_of({1, 0, 1, 1, 0, 0, 1, 0, 1, 1, 1, 1}, {kBatch, kSteps}, boolean); }
 
 // The recurrence step by step, of ops that are tested elsewhere. step(x, states) gives the next states, h first.
 using PlainStep = std::function<Tensors(const Tensor& x, const Tensors& states)>;
@@ -59,7 +59,7 @@ PlainStep simple_step(const Tensor& kernel) {
   return [kernel](const Tensor& x, const Tensors& states) -> Tensors { return {tanh(x + matmul(states[0], kernel))}; };
 }
 
-void expect_same(const Tensors& got, const Tensors& want, DType dtype) {
+void expect_same_outputs(const Tensors& got, const Tensors& want, DType dtype) {
   ASSERT_EQ(got.size(), want.size());
   for (std::size_t i = 0; i < got.size(); ++i) {
     SCOPED_TRACE("result " + std::to_string(i));
@@ -67,8 +67,8 @@ void expect_same(const Tensors& got, const Tensors& want, DType dtype) {
   }
 }
 
-std::vector<RecurrentOptions> all_options() {
-  return {{}, {.reverse = true}, {.mask = some_mask()}, {.mask = some_mask(), .reverse = true}};
+std::vector<RecurrentOptions> all_recurrent_options() {
+  return {{}, {.reverse = true}, {.mask = some_steps_mask()}, {.mask = some_steps_mask(), .reverse = true}};
 }
 
 COHORT_OP_REFERENCE(LstmSequence, steps_one_by_one, kRecurrentTypes) {
@@ -77,34 +77,35 @@ COHORT_OP_REFERENCE(LstmSequence, steps_one_by_one, kRecurrentTypes) {
     const Tensor x = spread_tensor({batch, kSteps, 20}, -2, 2, dtype, 1),
                  kernel = spread_tensor({5, 20}, -1, 1, dtype, 2);
     const Tensor h = spread_tensor({batch, 5}, -1, 1, dtype, 3), c = spread_tensor({batch, 5}, -1, 1, dtype, 4);
-    for (RecurrentOptions options : all_options()) {
+    for (RecurrentOptions options : all_recurrent_options()) {
       if (options.mask.defined()) {
         options.mask = greater(spread_tensor({batch, kSteps}, -1, 1, dtype, 5), 0.0);
       }
       const LstmStates states = lstm(x, h, c, kernel, options);
-      expect_same({states.h, states.last_h, states.last_c}, plain(x, {h, c}, options, lstm_step(kernel)), dtype);
+      expect_same_outputs({states.h, states.last_h, states.last_c}, plain(x, {h, c}, options, lstm_step(kernel)),
+                          dtype);
     }
   }
 }
 COHORT_OP_REFERENCE(GruSequence, steps_one_by_one, kRecurrentTypes) {
   const Tensor x = spread_tensor({kBatch, kSteps, 9}, -2, 2, dtype, 1), kernel = spread_tensor({3, 9}, -1, 1, dtype, 2);
   const Tensor h = spread_tensor({kBatch, 3}, -1, 1, dtype, 3), bias = spread_tensor({9}, -1, 1, dtype, 4);
-  for (const RecurrentOptions& options : all_options()) {
+  for (const RecurrentOptions& options : all_recurrent_options()) {
     const RecurrentStates states = gru(x, h, kernel, bias, options);
-    expect_same({states.h, states.last}, plain(x, {h}, options, gru_step(kernel, bias)), dtype);
+    expect_same_outputs({states.h, states.last}, plain(x, {h}, options, gru_step(kernel, bias)), dtype);
   }
 }
 COHORT_OP_REFERENCE(SimpleRnnSequence, steps_one_by_one, kRecurrentTypes) {
   const Tensor x = spread_tensor({kBatch, kSteps, 3}, -2, 2, dtype, 1), kernel = spread_tensor({3, 3}, -1, 1, dtype, 2);
   const Tensor h = spread_tensor({kBatch, 3}, -1, 1, dtype, 3);
-  for (const RecurrentOptions& options : all_options()) {
+  for (const RecurrentOptions& options : all_recurrent_options()) {
     const RecurrentStates states = simple_rnn(x, h, kernel, options);
-    expect_same({states.h, states.last}, plain(x, {h}, options, simple_step(kernel)), dtype);
+    expect_same_outputs({states.h, states.last}, plain(x, {h}, options, simple_step(kernel)), dtype);
   }
 }
 
 // All results in one tensor, so that the gradients of all of them flow.
-Tensor joined(const Tensor& sequence, const Tensors& last) {
+Tensor joined_outputs(const Tensor& sequence, const Tensors& last) {
   Tensor all = sum(sequence * spread({kBatch, kSteps, kUnits}, 9), 1);
   for (std::size_t i = 0; i < last.size(); ++i) all = all + last[i] * (0.5 + static_cast<double>(i));
   return all;
@@ -112,11 +113,11 @@ Tensor joined(const Tensor& sequence, const Tensors& last) {
 const GradientCheckOptions kFirstOrder{.second_order = false};
 
 COHORT_OP_GRADIENT(LstmSequence, all_inputs) {
-  for (const RecurrentOptions& options : all_options()) {
+  for (const RecurrentOptions& options : all_recurrent_options()) {
     check_gradient(
         [&](const Tensors& x) {
           const LstmStates states = lstm(x[0], x[1], x[2], x[3], options);
-          return joined(states.h, {states.last_h, states.last_c});
+          return joined_outputs(states.h, {states.last_h, states.last_c});
         },
         {spread({kBatch, kSteps, 4 * kUnits}, 1), spread({kBatch, kUnits}, 2), spread({kBatch, kUnits}, 3),
          spread({kUnits, 4 * kUnits}, 4)},
@@ -124,11 +125,11 @@ COHORT_OP_GRADIENT(LstmSequence, all_inputs) {
   }
 }
 COHORT_OP_GRADIENT(GruSequence, all_inputs) {
-  for (const RecurrentOptions& options : all_options()) {
+  for (const RecurrentOptions& options : all_recurrent_options()) {
     check_gradient(
         [&](const Tensors& x) {
           const RecurrentStates states = gru(x[0], x[1], x[2], x[3], options);
-          return joined(states.h, {states.last});
+          return joined_outputs(states.h, {states.last});
         },
         {spread({kBatch, kSteps, 3 * kUnits}, 1), spread({kBatch, kUnits}, 2), spread({kUnits, 3 * kUnits}, 3),
          spread({3 * kUnits}, 4)},
@@ -136,11 +137,11 @@ COHORT_OP_GRADIENT(GruSequence, all_inputs) {
   }
 }
 COHORT_OP_GRADIENT(SimpleRnnSequence, all_inputs) {
-  for (const RecurrentOptions& options : all_options()) {
+  for (const RecurrentOptions& options : all_recurrent_options()) {
     check_gradient(
         [&](const Tensors& x) {
           const RecurrentStates states = simple_rnn(x[0], x[1], x[2], options);
-          return joined(states.h, {states.last});
+          return joined_outputs(states.h, {states.last});
         },
         {spread({kBatch, kSteps, kUnits}, 1), spread({kBatch, kUnits}, 2), spread({kUnits, kUnits}, 3)}, kFirstOrder);
   }

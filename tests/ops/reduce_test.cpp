@@ -194,4 +194,7 @@ TEST(Reductions, LongSumsAreAccurateAndIndependentOfThreads) {
 }
 
 }  // namespace
+
+#undef REDUCTION_GRADIENT
+
 }  // namespace cohort::test

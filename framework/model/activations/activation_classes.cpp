@@ -7,9 +7,9 @@ namespace cohort::activations {
 namespace {
 
 // A function without arguments.
-class Plain : public Activation {
+class FunctionActivation : public Activation {
  public:
-  Plain(const char* name, Tensor (*function)(const Tensor&)) : name_(name), function_(function) {}
+  FunctionActivation(const char* name, Tensor (*function)(const Tensor&)) : name_(name), function_(function) {}
   std::string class_name() const override { return name_; }
   Tensor operator()(const Tensor& x) const override { return function_(x); }
 
@@ -65,13 +65,15 @@ class Threshold : public Activation {
   double threshold_ = 0.0, default_value_ = 0.0;
 };
 
-void add(const char* name, Tensor (*function)(const Tensor&), std::initializer_list<const char*> aliases = {}) {
+void add_activation(const char* name, Tensor (*function)(const Tensor&),
+                    std::initializer_list<const char*> aliases = {}) {
   Activation::registry().add(
-      name, [=] { return std::make_shared<Plain>(name, function); }, aliases);
+      name, [=] { return std::make_shared<FunctionActivation>(name, function); }, aliases);
 }
 
 template <class Argument>
-void add(const char* name, const char* argument, Argument value, Tensor (*function)(const Tensor&, Argument)) {
+void add_activation(const char* name, const char* argument, Argument value,
+                    Tensor (*function)(const Tensor&, Argument)) {
   Activation::registry().add(name,
                              [=] { return std::make_shared<WithArgument<Argument>>(name, argument, value, function); });
 }
@@ -79,34 +81,34 @@ void add(const char* name, const char* argument, Argument value, Tensor (*functi
 [[maybe_unused]] const bool activations_registered = [] {
   Activation::registry().add("relu", [] { return std::make_shared<Relu>(); });
   Activation::registry().add("threshold", [] { return std::make_shared<Threshold>(); });
-  add("linear", linear);
-  add("relu6", relu6);
-  add("leaky_relu", "negative_slope", 0.2, leaky_relu);
-  add("elu", "alpha", 1.0, elu);
-  add("selu", selu);
-  add("celu", "alpha", 1.0, celu);
-  add("gelu", "approximate", false, gelu);
-  add("silu", silu, {"swish"});
-  add("mish", mish);
-  add("glu", "axis", -1, glu);
-  add("exponential", exponential);
-  add("sigmoid", sigmoid);
-  add("log_sigmoid", log_sigmoid);
-  add("hard_sigmoid", hard_sigmoid);
-  add("hard_silu", hard_silu, {"hard_swish"});
-  add("sparse_sigmoid", sparse_sigmoid);
-  add("tanh", tanh);
-  add("hard_tanh", hard_tanh);
-  add("softplus", softplus);
-  add("squareplus", "b", 4.0, squareplus);
-  add("sparse_plus", sparse_plus);
-  add("softsign", softsign);
-  add("tanh_shrink", tanh_shrink);
-  add("soft_shrink", "threshold", 0.5, soft_shrink);
-  add("hard_shrink", "threshold", 0.5, hard_shrink);
-  add("softmax", "axis", -1, softmax);
-  add("log_softmax", "axis", -1, log_softmax);
-  add("sparsemax", "axis", -1, sparsemax);
+  add_activation("linear", linear);
+  add_activation("relu6", relu6);
+  add_activation("leaky_relu", "negative_slope", 0.2, leaky_relu);
+  add_activation("elu", "alpha", 1.0, elu);
+  add_activation("selu", selu);
+  add_activation("celu", "alpha", 1.0, celu);
+  add_activation("gelu", "approximate", false, gelu);
+  add_activation("silu", silu, {"swish"});
+  add_activation("mish", mish);
+  add_activation("glu", "axis", -1, glu);
+  add_activation("exponential", exponential);
+  add_activation("sigmoid", sigmoid);
+  add_activation("log_sigmoid", log_sigmoid);
+  add_activation("hard_sigmoid", hard_sigmoid);
+  add_activation("hard_silu", hard_silu, {"hard_swish"});
+  add_activation("sparse_sigmoid", sparse_sigmoid);
+  add_activation("tanh", tanh);
+  add_activation("hard_tanh", hard_tanh);
+  add_activation("softplus", softplus);
+  add_activation("squareplus", "b", 4.0, squareplus);
+  add_activation("sparse_plus", sparse_plus);
+  add_activation("softsign", softsign);
+  add_activation("tanh_shrink", tanh_shrink);
+  add_activation("soft_shrink", "threshold", 0.5, soft_shrink);
+  add_activation("hard_shrink", "threshold", 0.5, hard_shrink);
+  add_activation("softmax", "axis", -1, softmax);
+  add_activation("log_softmax", "axis", -1, log_softmax);
+  add_activation("sparsemax", "axis", -1, sparsemax);
   return true;
 }();
 

@@ -15,7 +15,7 @@ Error unreadable(std::string_view problem) {
   return Error(ErrorCode::DataLoss, "Position", "the bytes of a saved position are expected", {{"problem", problem}});
 }
 
-std::int64_t count(StateReader& reader) {
+std::int64_t read_count(StateReader& reader) {
   const std::uint64_t value = reader.number();
   if (value > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
     throw unreadable("a count is too large");
@@ -29,8 +29,8 @@ Position read(StateReader& reader) {
     throw unreadable("version " + std::to_string(version) + " is not known");
   }
   Position position;
-  position.epoch = count(reader);
-  position.step = count(reader);
+  position.epoch = read_count(reader);
+  position.step = read_count(reader);
   position.epoch_ended = reader.number() != 0;
   position.data = reader.bytes();
   position.random = {

@@ -38,7 +38,7 @@ std::string time_left(double seconds) {
 }
 
 // "  7/100"
-std::string count(std::int64_t done, std::int64_t target) {
+std::string count_of_target(std::int64_t done, std::int64_t target) {
   const int digits = static_cast<int>(std::to_string(target).size());
   return format("%*lld/%lld", digits, static_cast<long long>(done), static_cast<long long>(target));
 }
@@ -141,7 +141,7 @@ void ProgressBar::draw(std::int64_t done, const Logs& logs, bool last) {
   std::size_t width = 0;
   const bool known = target_ && *target_ > 0;
   if (known) {
-    const std::string numbers = count(done, *target_);
+    const std::string numbers = count_of_target(done, *target_);
     const int filled =
         static_cast<int>(static_cast<double>(kBarWidth) * static_cast<double>(done) / static_cast<double>(*target_));
     bar = kBold + numbers + kPlain + " ";
@@ -174,7 +174,7 @@ void ProgressBar::print_line(std::int64_t done, const Logs& logs) {
   const auto now = Clock::now();
   const double elapsed = std::chrono::duration<double>(now - started_).count();
   const double per_step = done > 0 ? elapsed / static_cast<double>(done) : 0.0;
-  *out_ << count(done, done) << format(" - %.0fs -", elapsed) << step_time(per_step) << figures(logs) << "\n"
+  *out_ << count_of_target(done, done) << format(" - %.0fs -", elapsed) << step_time(per_step) << figures(logs) << "\n"
         << std::flush;
 }
 
