@@ -178,8 +178,13 @@ foreach(check check_includes check_unity check_paths check_format check_docs)
 endforeach()
 cohort_add_test(house_self_test house ${Python3_EXECUTABLE} -B -m unittest discover -s ${tests}/house -p *_test.py)
 
-# install: a user's project built against the installed package.
+# install: a user's project built against the installed package, and every installed header by itself.
 if(EXISTS ${PROJECT_SOURCE_DIR}/framework/cohort.h AND NOT COHORT_SANITIZE)
+  set(ccache_argument)
+  if(CCACHE_PROGRAM)
+    set(ccache_argument -DCCACHE=${CCACHE_PROGRAM})
+  endif()
   cohort_add_test(install install ${CMAKE_COMMAND} -DBUILD_DIR=${PROJECT_BINARY_DIR} -DCONSUMER_DIR=${tests}/install
-                  -DGENERATOR=${CMAKE_GENERATOR} -DCXX=${CMAKE_CXX_COMPILER} -P ${tests}/install/build_consumer.cmake)
+                  -DEXAMPLES_DIR=${PROJECT_SOURCE_DIR}/examples -DGENERATOR=${CMAKE_GENERATOR}
+                  -DCXX=${CMAKE_CXX_COMPILER} ${ccache_argument} -P ${tests}/install/build_consumer.cmake)
 endif()

@@ -1,5 +1,5 @@
-# Installs the build into a folder, moves that folder, then configures, builds and runs a user's project against it.
-# Arguments: BUILD_DIR CONSUMER_DIR GENERATOR CXX
+# Installs the build into an empty folder, moves that folder, then configures and builds a user's project against it and
+# runs its programs. Arguments: BUILD_DIR CONSUMER_DIR EXAMPLES_DIR GENERATOR CXX CCACHE
 
 set(work ${BUILD_DIR}/tests/install)
 file(REMOVE_RECURSE ${work})
@@ -15,7 +15,12 @@ endfunction()
 step(${CMAKE_COMMAND} --install ${BUILD_DIR} --prefix ${work}/installed)
 # A package that remembers where it was first put would no longer work.
 file(RENAME ${work}/installed ${work}/moved)
+set(launcher)
+if(CCACHE)
+  set(launcher -DCMAKE_CXX_COMPILER_LAUNCHER=${CCACHE})
+endif()
 step(${CMAKE_COMMAND} -G ${GENERATOR} -S ${CONSUMER_DIR} -B ${work}/consumer -DCMAKE_CXX_COMPILER=${CXX}
-     -DCMAKE_BUILD_TYPE=Debug -DCMAKE_PREFIX_PATH=${work}/moved)
+     -DCMAKE_BUILD_TYPE=Debug -DCMAKE_PREFIX_PATH=${work}/moved -DEXAMPLES_DIR=${EXAMPLES_DIR} ${launcher})
 step(${CMAKE_COMMAND} --build ${work}/consumer)
 step(${work}/consumer/consumer)
+step(${work}/consumer/two_inputs)
