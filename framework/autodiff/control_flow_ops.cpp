@@ -25,7 +25,7 @@ Gradients scatter(std::size_t inputs, const std::vector<int>& sources, const Ten
 COHORT_OP("Call")
     .inputs(0, -1)
     .stateful()
-    .writes(-1)
+    .writes()
     .infer([](const OpCall& call) { return output_specs(*call.attr<GraphPtr>("graph"), input_specs(call)); })
     .gradient([](const OpCall& call, std::span<const Tensor> dy) -> Gradients {
       const Graph known = specialize(*call.attr<GraphPtr>("graph"), input_specs(call));
@@ -69,7 +69,7 @@ Specs infer_cond(const OpCall& call) {
 COHORT_OP("Cond")
     .inputs(1, -1)
     .stateful()
-    .writes(-1)
+    .writes()
     .infer(infer_cond)
     .gradient([](const OpCall& call, std::span<const Tensor> dy) -> Gradients {
       const Specs specs = input_specs(call, 1);
@@ -97,7 +97,7 @@ COHORT_OP("While")
     .inputs(0, -1)
     .attr("maximum_iterations", -1)
     .stateful()
-    .writes(-1)
+    .writes()
     .infer([](const OpCall& call) -> Specs {
       const Specs answer = output_specs(*call.attr<GraphPtr>("condition"), input_specs(call));
       call.check(answer.size() == 1 && answer[0].dtype == DType::Bool && answer[0].shape.rank() == 0,

@@ -19,7 +19,7 @@ COHORT_OP("WaitFor")
 COHORT_OP("Remat")
     .inputs(0, -1)
     .stateful()
-    .writes(-1)
+    .writes()
     .infer([](const OpCall& call) {
       const Graph known = specialize(*call.attr<GraphPtr>("graph"), input_specs(call));
       Specs specs;

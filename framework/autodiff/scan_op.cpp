@@ -178,7 +178,7 @@ COHORT_OP("Scan")
     .attr("reverse", false)
     .attr("length", -1)
     .stateful()
-    .writes(-1)
+    .writes()
     .infer(infer_scan)
     .gradient(scan_gradient);
 

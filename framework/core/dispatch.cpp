@@ -6,7 +6,6 @@
 #include "cohort/core/device.h"
 #include "cohort/core/device_spec.h"
 #include "cohort/core/kernel.h"
-#include "cohort/core/update_claims.h"
 
 namespace cohort {
 namespace {
@@ -53,26 +52,6 @@ Device& device_for(const OpDef& op, const Tensors& inputs) {
     if (input.dtype() != DType::String && input.buffer()) return input.device();
   }
   return default_device();
-}
-
-// Kernels take a variable's memory for what the call says of it.
-void check_claims(const OpCall& call, const Tensors& inputs) {
-  const auto check = [&](const Tensor& input, const TensorSpec& claimed) {
-    if (input.dtype() != DType::Resource || input.resource()->kind() != std::string_view("Variable")) return;
-    if (const TensorSpec actual = input.resource()->value_spec(); actual != claimed) {
-      throw invalid_argument(call.name(), "a variable must have the type and shape the call says",
-                             {{"variable", input.resource()->name()}, {"variable.spec", actual}, {"claimed", claimed}});
-    }
-  };
-  if (call.has_attr("dtype") && call.has_attr("shape")) {
-    check(inputs[0], {call.attr<DType>("dtype"), call.attr<Shape>("shape")});
-  } else if (call.has_attr("groups")) {
-    const auto count = static_cast<std::size_t>(call.attr<int>("count"));
-    const std::size_t resources = static_cast<std::size_t>(call.attr<int>("groups") - 1) * count;
-    for (std::size_t i = 0; i < resources; ++i) {
-      check(inputs[i], update_claim(call, static_cast<int>(i), inputs[resources + i % count].spec()));
-    }
-  }
 }
 
 }  // namespace
@@ -149,7 +128,9 @@ Tensors run_eagerly(const OpDef& op, const Tensors& given, const Attributes& att
   }
   const Specs output_specs = op.infer_outputs(specs, attributes);
   const OpCall call(op, attributes, specs);
-  if (op.reads_resources() || op.writes_resources()) check_claims(call, inputs);
+  for (const VariableClaim& claim : op.claims_of(call)) {
+    claim.check(op.name(), *inputs[static_cast<std::size_t>(claim.input)].resource());
+  }
   if (op.is_alias()) {
     const bool of_resource = inputs[0].dtype() == DType::Resource;
     return {of_resource ? inputs[0].resource()->shared_value() : inputs[0].view(output_specs[0].shape)};

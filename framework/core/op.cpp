@@ -35,6 +35,13 @@ const TensorSpec& OpCall::spec(int i) const {
   return specs_[static_cast<std::size_t>(i)];
 }
 
+void VariableClaim::check(std::string_view who, const Resource& resource) const {
+  const TensorSpec actual = resource.value_spec();
+  if (actual == spec) return;
+  throw invalid_argument(who, "a variable must have the type and shape that its use was made for",
+                         {{"variable", resource.name()}, {"variable.spec", actual}, {"expected", spec}});
+}
+
 OpDef& OpDef::inputs(int minimum, int maximum) {
   min_inputs_ = minimum;
   max_inputs_ = maximum == -2 ? minimum : maximum;
@@ -45,8 +52,9 @@ OpDef& OpDef::gradient_of_all(GradientFn gradient) { return gradient_ = std::mov
 OpDef& OpDef::not_differentiable() { return differentiable_ = false, *this; }
 OpDef& OpDef::random() { return random_ = true, *this; }
 OpDef& OpDef::stateful() { return stateful_ = true, *this; }
-OpDef& OpDef::reads(int) { return reads_ = true, *this; }
-OpDef& OpDef::writes(int) { return writes_ = true, *this; }
+OpDef& OpDef::reads() { return reads_ = true, *this; }
+OpDef& OpDef::writes() { return writes_ = true, *this; }
+OpDef& OpDef::claims(ClaimsFn claims) { return claims_ = std::move(claims), *this; }
 OpDef& OpDef::dynamic_outputs() { return dynamic_outputs_ = true, *this; }
 OpDef& OpDef::alias() { return alias_ = true, *this; }
 OpDef& OpDef::elementwise() { return elementwise_ = true, *this; }

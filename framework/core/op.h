@@ -104,12 +104,26 @@ class OpCall {
   std::span<const Tensor> outputs_;
 };
 
+// What a call takes the memory of a variable among its inputs for.
+struct VariableClaim {
+  // Which input it is.
+  int input;
+  // What its value must be.
+  TensorSpec spec;
+  // Throws InvalidArgument in `who`'s name unless the resource is a variable of this type and shape.
+  void check(std::string_view who, const Resource& resource) const;
+};
+// The claims of a call.
+using VariableClaims = std::vector<VariableClaim>;
+
 // Types and shapes of several tensors.
 using Specs = std::vector<TensorSpec>;
 // The outputs' types and shapes from a call's.
 using InferFn = std::function<Specs(const OpCall&)>;
 // Gets the gradients of all outputs (undefined where none flows), returns one for each input.
 using GradientFn = std::function<Gradients(const OpCall&, std::span<const Tensor>)>;
+// The claims of a call.
+using ClaimsFn = std::function<VariableClaims(const OpCall&)>;
 
 // The definition of an op: its name, attributes, shape rule, gradient and traits. Built once, at load time.
 class OpDef {
@@ -149,10 +163,12 @@ class OpDef {
   OpDef& random();
   // Has effects beyond its outputs (a write, a print, an assertion): kept, in order, even when nobody uses it.
   OpDef& stateful();
-  // Reads the resources among its inputs, all of them: the argument is not used.
-  OpDef& reads(int i = 0);
-  // Writes to the resources among its inputs, all of them: the argument is not used.
-  OpDef& writes(int i = 0);
+  // Reads the resources among its inputs.
+  OpDef& reads();
+  // Writes to the resources among its inputs.
+  OpDef& writes();
+  // What a call takes the variables among its inputs for: kernels see their memory only, so whoever runs one checks it.
+  OpDef& claims(ClaimsFn claims);
   // Shapes of its outputs depend on values: they are allocated while it runs.
   OpDef& dynamic_outputs();
   // Output 0 is input 0's memory under another shape: costs nothing in a planned graph.
@@ -192,6 +208,8 @@ class OpDef {
   Specs infer_outputs(std::span<const TensorSpec> inputs, const Attributes& attributes) const;
   // The gradient of each input from those of the outputs.
   Gradients gradients(const OpCall& call, std::span<const Tensor> output_gradients) const;
+  // What a call takes the variables among its inputs for.
+  VariableClaims claims_of(const OpCall& call) const { return claims_ ? claims_(call) : VariableClaims{}; }
 
  private:
   OpDef& gradient_of_all(GradientFn gradient);
@@ -203,6 +221,7 @@ class OpDef {
   int min_inputs_ = 0, max_inputs_ = -1;
   InferFn infer_;
   GradientFn gradient_;
+  ClaimsFn claims_;
   bool differentiable_ = true, random_ = false, stateful_ = false, reads_ = false, writes_ = false;
   bool dynamic_outputs_ = false, alias_ = false, elementwise_ = false, host_only_ = false;
 };

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "cohort/core/kernel.h"
-#include "cohort/core/update_claims.h"
 #include "cohort/graph/passes/rewrite.h"
 
 namespace cohort {
@@ -71,41 +70,27 @@ void PlannedExecutable::make_steps() {
 }
 
 void PlannedExecutable::collect_claims() {
-  auto claim = [&](const Value& resource, const TensorSpec& spec) {
-    const auto input = std::find(graph_.inputs.begin(), graph_.inputs.end(), resource.node);
-    if (input != graph_.inputs.end()) claims_.emplace_back(static_cast<int>(input - graph_.inputs.begin()), spec);
-  };
   for (const Node& node : graph_.nodes) {
-    const OpCall call(*node.op, node.attributes, {});
-    const bool touches = node.op->reads_resources() || node.op->writes_resources();
-    if (touches && call.has_attr("dtype") && call.has_attr("shape")) {
-      claim(node.inputs[0], {call.attr<DType>("dtype"), call.attr<Shape>("shape")});
-    } else if (touches && call.has_attr("groups")) {
-      const int groups = call.attr<int>("groups"), count = call.attr<int>("count");
-      for (int i = 0; i < (groups - 1) * count; ++i) {
-        const Value& gradient = node.inputs[static_cast<std::size_t>((groups - 1) * count + i % count)];
-        const Value& resource = node.inputs[static_cast<std::size_t>(i)];
-        if (graph_.spec(resource).dtype == DType::Resource)
-          claim(resource, update_claim(call, i, graph_.spec(gradient)));
-      }
+    Specs specs;
+    for (const Value& input : node.inputs) specs.push_back(graph_.spec(input));
+    for (const VariableClaim& claim : node.op->claims_of(OpCall(*node.op, node.attributes, specs))) {
+      const int resource = node.inputs[static_cast<std::size_t>(claim.input)].node;
+      const auto input = std::find(graph_.inputs.begin(), graph_.inputs.end(), resource);
+      if (input == graph_.inputs.end()) continue;
+      claims_.push_back({static_cast<int>(input - graph_.inputs.begin()), claim.spec});
     }
   }
 }
 
 void PlannedExecutable::check_claims(std::span<const Tensor> inputs, Frame& frame) const {
   for (std::size_t i = 0; i < claims_.size(); ++i) {
-    const auto& [input, claimed] = claims_[i];
-    Resource* resource = inputs[static_cast<std::size_t>(input)].resource().get();
+    Resource* resource = inputs[static_cast<std::size_t>(claims_[i].input)].resource().get();
     if (frame.checked[i] == resource) continue;
     if (resource->owner()) {
       throw internal_error("Graph", "a planned graph needs the memory of its variables, which live here",
                            {{"variable", resource->name()}});
     }
-    const TensorSpec actual = resource->value_spec();
-    if (actual != claimed) {
-      throw invalid_argument("Graph", "a variable must have the type and shape the graph was made for",
-                             {{"variable", resource->name()}, {"variable.spec", actual}, {"expected", claimed}});
-    }
+    claims_[i].check("Graph", *resource);
     frame.checked[i] = resource;
   }
 }

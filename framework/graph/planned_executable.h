@@ -61,8 +61,8 @@ class PlannedExecutable : public Executable {
   std::vector<Tensor> constants_;  // by node, on the device
   std::vector<Step> steps_;
   std::vector<Patch> input_patches_, output_patches_;
-  std::vector<std::pair<int, TensorSpec>> claims_;  // (input, spec of the variable's value the kernels rely on)
-  std::vector<int> written_inputs_;                 // inputs that are resources some step writes
+  VariableClaims claims_;            // of the graph's inputs
+  std::vector<int> written_inputs_;  // inputs that are resources some step writes
   std::mutex mutex_;
   std::vector<std::unique_ptr<Frame>> free_frames_;
   std::size_t frames_ = 0;  // those under way included

@@ -1,6 +1,15 @@
 #include "cohort/optimizers/adadelta.h"
 
+#include "cohort/core/update_op.h"
+
 namespace cohort::optimizers {
+namespace {
+
+// (variable, accumulated_grad, accumulated_delta_var, gradient; learning_rate)
+[[maybe_unused]] const OpDef& adadelta_update =
+    define_update("AdadeltaUpdate", {.slots = 2, .attributes = {{"rho", 0.95}, {"epsilon", 1e-7}}});
+
+}  // namespace
 
 AdadeltaOptimizer::AdadeltaOptimizer(LearningRate learning_rate, AdadeltaOptions options)
     : SingleOpOptimizer(std::move(learning_rate), settings_of(options), options.name), options_(std::move(options)) {}

@@ -1,10 +1,41 @@
 #include "cohort/optimizers/adafactor.h"
 
+#include "cohort/core/update_op.h"
 #include "cohort/optimizers/gradient_magnitudes.h"
 #include "cohort/optimizers/single_op_optimizer.h"
 #include "cohort/variables/shards.h"
 
 namespace cohort::optimizers {
+namespace {
+
+// With `factored` the last two slots are means of a matrix's rows and columns: each lacks an axis of the variable.
+TensorSpec adafactor_slot(const OpCall& call, int kind, const TensorSpec& gradient) {
+  const int rank = gradient.shape.rank();
+  if (kind == 0 || !call.attr<bool>("factored")) return gradient;
+  Shape shape = gradient.shape.slice(0, rank - 2);
+  shape.push_back(gradient.shape[kind == 1 ? rank - 2 : rank - 1]);
+  return {gradient.dtype, shape};
+}
+
+void check_adafactor_gradient(const OpCall& call, const Shape& gradient) {
+  call.check(!call.attr<bool>("factored") || gradient.rank() >= 2,
+             "gradients of a factored update must have at least 2 axes", {{"gradient.shape", gradient}});
+}
+
+// (variable, velocity [, row means, column means with factored], gradient; learning_rate, iterations)
+[[maybe_unused]] const OpDef& adafactor_update =
+    define_update("AdafactorUpdate", {.slots = 1,
+                                      .shared = {kLearningRate, kIterations},
+                                      .attributes = {{"beta_2_decay", -0.8},
+                                                     {"epsilon_1", 1e-30},
+                                                     {"epsilon_2", 0.001},
+                                                     {"clip_threshold", 1.0},
+                                                     {"factored", false}},
+                                      .more_slots = [](const OpCall& c) { return c.attr<bool>("factored") ? 2 : 0; },
+                                      .slot_spec = adafactor_slot,
+                                      .check_gradient = check_adafactor_gradient});
+
+}  // namespace
 
 AdafactorOptimizer::AdafactorOptimizer(LearningRate learning_rate, AdafactorOptions options)
     : Optimizer(std::move(learning_rate), settings_of(options), options.name), options_(std::move(options)) {}

@@ -1,6 +1,15 @@
 #include "cohort/optimizers/adagrad.h"
 
+#include "cohort/core/update_op.h"
+
 namespace cohort::optimizers {
+namespace {
+
+// (variable, accumulator, gradient; learning_rate)
+[[maybe_unused]] const OpDef& adagrad_update =
+    define_update("AdagradUpdate", {.slots = 1, .attributes = {{"epsilon", 1e-7}}});
+
+}  // namespace
 
 AdagradOptimizer::AdagradOptimizer(LearningRate learning_rate, AdagradOptions options)
     : SingleOpOptimizer(std::move(learning_rate), settings_of(options), options.name), options_(std::move(options)) {}

@@ -1,6 +1,20 @@
 #include "cohort/optimizers/adam.h"
 
+#include "cohort/core/update_op.h"
+
 namespace cohort::optimizers {
+namespace {
+
+// (variable, momentum, velocity [, velocity_hat with amsgrad], gradient; learning_rate, iterations)
+[[maybe_unused]] const OpDef& adam_update = define_update(
+    "AdamUpdate",
+    {.slots = 2,
+     .shared = {kLearningRate, kIterations},
+     .attributes =
+         {{"beta_1", 0.9}, {"beta_2", 0.999}, {"epsilon", 1e-7}, {"amsgrad", false}, {"learning_rate_ratio", 1.0}},
+     .more_slots = [](const OpCall& call) { return call.attr<bool>("amsgrad") ? 1 : 0; }});
+
+}  // namespace
 
 AdamOptimizer::AdamOptimizer(LearningRate learning_rate, AdamOptions options)
     : SingleOpOptimizer(std::move(learning_rate), settings_of(options), options.name), options_(std::move(options)) {}

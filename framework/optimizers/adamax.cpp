@@ -1,8 +1,18 @@
 #include "cohort/optimizers/adamax.h"
 
+#include "cohort/core/update_op.h"
 #include "cohort/optimizers/gradient_magnitudes.h"
 
 namespace cohort::optimizers {
+namespace {
+
+// (variable, momentum, norm, gradient; learning_rate, iterations). Its squares are magnitudes.
+[[maybe_unused]] const OpDef& adamax_update =
+    define_update("AdamaxUpdate", {.slots = 2,
+                                   .shared = {kLearningRate, kIterations},
+                                   .attributes = {{"beta_1", 0.9}, {"beta_2", 0.999}, {"epsilon", 1e-7}}});
+
+}  // namespace
 
 AdamaxOptimizer::AdamaxOptimizer(LearningRate learning_rate, AdamaxOptions options)
     : SingleOpOptimizer(std::move(learning_rate), settings_of(options), options.name), options_(std::move(options)) {}

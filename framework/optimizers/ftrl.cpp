@@ -1,8 +1,22 @@
 #include "cohort/optimizers/ftrl.h"
 
+#include "cohort/core/update_op.h"
+
 #include <utility>
 
 namespace cohort::optimizers {
+namespace {
+
+// (variable, accumulator, linear, gradient; learning_rate)
+[[maybe_unused]] const OpDef& ftrl_update =
+    define_update("FtrlUpdate", {.slots = 2,
+                                 .attributes = {{"learning_rate_power", -0.5},
+                                                {"l1_regularization_strength", 0.0},
+                                                {"l2_regularization_strength", 0.0},
+                                                {"l2_shrinkage_regularization_strength", 0.0},
+                                                {"beta", 0.0}}});
+
+}  // namespace
 
 FtrlOptimizer::FtrlOptimizer(LearningRate learning_rate, FtrlOptions options)
     : SingleOpOptimizer(std::move(learning_rate), settings_of(options), options.name), options_(std::move(options)) {

@@ -1,6 +1,17 @@
 #include "cohort/optimizers/lamb.h"
 
+#include "cohort/core/update_op.h"
+
 namespace cohort::optimizers {
+namespace {
+
+// (variable, momentum, velocity, gradient; learning_rate, iterations)
+[[maybe_unused]] const OpDef& lamb_update =
+    define_update("LambUpdate", {.slots = 2,
+                                 .shared = {kLearningRate, kIterations},
+                                 .attributes = {{"beta_1", 0.9}, {"beta_2", 0.999}, {"epsilon", 1e-7}}});
+
+}  // namespace
 
 LambOptimizer::LambOptimizer(LearningRate learning_rate, LambOptions options)
     : SingleOpOptimizer(std::move(learning_rate), settings_of(options), options.name), options_(std::move(options)) {}

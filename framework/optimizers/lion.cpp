@@ -1,6 +1,15 @@
 #include "cohort/optimizers/lion.h"
 
+#include "cohort/core/update_op.h"
+
 namespace cohort::optimizers {
+namespace {
+
+// (variable, momentum, gradient; learning_rate)
+[[maybe_unused]] const OpDef& lion_update =
+    define_update("LionUpdate", {.slots = 1, .attributes = {{"beta_1", 0.9}, {"beta_2", 0.99}}});
+
+}  // namespace
 
 LionOptimizer::LionOptimizer(LearningRate learning_rate, LionOptions options)
     : SingleOpOptimizer(std::move(learning_rate), settings_of(options), options.name), options_(std::move(options)) {}

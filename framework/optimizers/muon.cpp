@@ -4,11 +4,31 @@
 #include <cctype>
 #include <regex>
 
+#include "cohort/core/update_op.h"
 #include "cohort/optimizers/gradient_magnitudes.h"
 #include "cohort/optimizers/single_op_optimizer.h"
 #include "cohort/variables/shards.h"
 
 namespace cohort::optimizers {
+namespace {
+
+void check_muon_gradient(const OpCall& call, const Shape& gradient) {
+  call.check(gradient.rank() == 2, "gradients must be matrices", {{"gradient.shape", gradient}});
+}
+
+// (variable, momentum, gradient; learning_rate); ns_steps is the number of Newton-Schulz steps with a, b and c
+[[maybe_unused]] const OpDef& muon_update = define_update("MuonUpdate", {.slots = 1,
+                                                                         .attributes = {{"momentum", 0.95},
+                                                                                        {"nesterov", true},
+                                                                                        {"ns_steps", 5},
+                                                                                        {"a", 3.4445},
+                                                                                        {"b", -4.775},
+                                                                                        {"c", 2.0315},
+                                                                                        {"rate_scale", 1.0},
+                                                                                        {"scale_by_size", true}},
+                                                                         .check_gradient = check_muon_gradient});
+
+}  // namespace
 
 MuonOptimizer::MuonOptimizer(LearningRate learning_rate, MuonOptions options)
     : Optimizer(std::move(learning_rate), settings_of(options), options.name), options_(std::move(options)) {

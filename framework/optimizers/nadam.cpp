@@ -1,8 +1,18 @@
 #include "cohort/optimizers/nadam.h"
 
+#include "cohort/core/update_op.h"
 #include "cohort/ops/math.h"
 
 namespace cohort::optimizers {
+namespace {
+
+// (variable, momentum, velocity, gradient; learning_rate, iterations, product of the momentum factors so far)
+[[maybe_unused]] const OpDef& nadam_update =
+    define_update("NadamUpdate", {.slots = 2,
+                                  .shared = {kLearningRate, kIterations, {"product", DType::Float32}},
+                                  .attributes = {{"beta_1", 0.9}, {"beta_2", 0.999}, {"epsilon", 1e-7}}});
+
+}  // namespace
 
 NadamOptimizer::NadamOptimizer(LearningRate learning_rate, NadamOptions options)
     : SingleOpOptimizer(std::move(learning_rate), settings_of(options), options.name), options_(std::move(options)) {}

@@ -1,6 +1,21 @@
 #include "cohort/optimizers/rmsprop.h"
 
+#include "cohort/core/update_op.h"
+
 namespace cohort::optimizers {
+namespace {
+
+int rmsprop_slots(const OpCall& call) {
+  return (call.attr<double>("momentum") > 0.0 ? 1 : 0) + (call.attr<bool>("centered") ? 1 : 0);
+}
+
+// (variable, velocity [, momentum] [, average_gradient], gradient; learning_rate)
+[[maybe_unused]] const OpDef& rmsprop_update = define_update(
+    "RMSpropUpdate", {.slots = 1,
+                      .attributes = {{"rho", 0.9}, {"momentum", 0.0}, {"epsilon", 1e-7}, {"centered", false}},
+                      .more_slots = rmsprop_slots});
+
+}  // namespace
 
 RMSpropOptimizer::RMSpropOptimizer(LearningRate learning_rate, RMSpropOptions options)
     : SingleOpOptimizer(std::move(learning_rate), settings_of(options), options.name), options_(std::move(options)) {}

@@ -1,6 +1,18 @@
 #include "cohort/optimizers/schedule_free_adamw.h"
 
+#include "cohort/core/update_op.h"
+
 namespace cohort::optimizers {
+namespace {
+
+// (variable, momentum, velocity, gradient; learning_rate, iterations)
+[[maybe_unused]] const OpDef& schedule_free_adamw_update =
+    define_update("ScheduleFreeAdamWUpdate",
+                  {.slots = 2,
+                   .shared = {kLearningRate, kIterations},
+                   .attributes = {{"beta_1", 0.9}, {"beta_2", 0.999}, {"epsilon", 1e-8}, {"warmup_steps", 0}}});
+
+}  // namespace
 
 ScheduleFreeAdamWOptimizer::ScheduleFreeAdamWOptimizer(LearningRate learning_rate, ScheduleFreeAdamWOptions options)
     : SingleOpOptimizer(std::move(learning_rate), settings_of(options), options.name), options_(std::move(options)) {}

@@ -1,9 +1,16 @@
 #include "cohort/optimizers/sgd.h"
 
+#include "cohort/core/update_op.h"
 #include "cohort/ops/math.h"
 
 namespace cohort::optimizers {
 namespace {
+
+// (variable, gradient; learning_rate)
+[[maybe_unused]] const OpDef& sgd_update = define_update("SGDUpdate", {});
+// (variable, momentum, gradient; learning_rate)
+[[maybe_unused]] const OpDef& momentum_update =
+    define_update("MomentumUpdate", {.slots = 1, .attributes = {{"momentum", 0.0}, {"nesterov", false}}});
 
 void check_momentum(double momentum) {
   if (momentum < 0.0 || momentum > 1.0) {

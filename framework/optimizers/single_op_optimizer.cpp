@@ -1,6 +1,7 @@
 #include "cohort/optimizers/single_op_optimizer.h"
 
 #include "cohort/core/dispatch.h"
+#include "cohort/core/update_layout.h"
 #include "cohort/ops/cast.h"
 #include "cohort/ops/math.h"
 #include "cohort/optimizers/gradient_magnitudes.h"
@@ -23,11 +24,9 @@ void run_update(const UpdateOp& op, const Variable& variable, const Variables& s
   inputs.push_back(ops::cast(learning_rate, DType::Float32));
   inputs.insert(inputs.end(), op.shared.begin(), op.shared.end());
 
-  Attributes attributes = {{"weight_decay", weight_decay}};
+  Attributes attributes = UpdateLayout::attributes(static_cast<int>(slots.size()), apart.defined());
+  attributes.set("weight_decay", weight_decay);
   for (const Attributes::Entry& option : op.options) attributes.set(option.name, option.value);
-  attributes.set("count", 1);
-  attributes.set("groups", static_cast<int>(slots.size()) + (apart.defined() ? 3 : 2));
-  if (apart.defined()) attributes.set("squares", true);
   run_op_all(op.name, inputs, attributes);
 }
 

@@ -9,7 +9,7 @@
 
 namespace cohort {
 
-// A call of one of the update ops (ops/optimizer_ops.cpp), less what is the same for all of them.
+// A call of an update op (core/update_op.h), less what is the same for all of them.
 struct UpdateOp {
   // Name of the op.
   std::string name;

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "cohort/core/dispatch.h"
+#include "cohort/core/update_layout.h"
 #include "cohort/graph/function.h"
 #include "cohort/optimizers/optimizers.h"
 #include "cohort/variables/constraints.h"
@@ -138,17 +139,17 @@ TEST(OptimizerShards, AnOptimizerThatNeedsTheWholeRefuses) {
   EXPECT_NO_THROW(NeedsWhole().apply({Tensor::scalar(1.0)}, {Variable(Tensor::scalar(1.0))}));
 }
 
-// Kernels trust the numbers in an update's attributes: each op takes its own.
-TEST(UpdateOps, CheckTheirGroups) {
+// Kernels trust the numbers in an update's attributes: each op takes its own number of slots.
+TEST(UpdateOps, CheckTheirSlots) {
   const Variable variable(Tensor::full({2}, 1.0));
-  const auto refused = [&](const char* op, int groups, Attributes attributes, int scalars) {
-    Tensors inputs(static_cast<std::size_t>(groups - 1), variable.handle());
+  const auto refused = [&](const char* op, int slots, const Attributes& options, int scalars) {
+    Tensors inputs(static_cast<std::size_t>(1 + slots), variable.handle());
     inputs.push_back(Tensor::full({2}, 1.0));
     inputs.push_back(Tensor::scalar(0.1));
     if (scalars > 1) inputs.push_back(Tensor::scalar(0, DType::Int64));
     if (scalars > 2) inputs.push_back(Tensor::scalar(1.0));
-    attributes.set("count", 1);
-    attributes.set("groups", groups);
+    Attributes attributes = UpdateLayout::attributes(slots, false);
+    for (const Attributes::Entry& option : options) attributes.set(option.name, option.value);
     try {
       run_op_all(op, inputs, attributes);
       return false;
@@ -158,28 +159,29 @@ TEST(UpdateOps, CheckTheirGroups) {
   };
   struct Case {
     const char* op;
-    int groups, scalars;
+    int slots, scalars;
     Attributes attributes;
   };
-  const std::vector<Case> cases = {{"SGDUpdate", 2, 1, {}},
-                                   {"MomentumUpdate", 3, 1, {}},
-                                   {"AdamUpdate", 4, 2, {}},
-                                   {"AdamUpdate", 5, 2, {{"amsgrad", true}}},
-                                   {"RMSpropUpdate", 3, 1, {}},
-                                   {"RMSpropUpdate", 4, 1, {{"centered", true}}},
-                                   {"RMSpropUpdate", 5, 1, {{"centered", true}, {"momentum", 0.5}}},
-                                   {"AdagradUpdate", 3, 1, {}},
-                                   {"AdamaxUpdate", 4, 2, {}},
-                                   {"NadamUpdate", 4, 3, {}},
-                                   {"AdadeltaUpdate", 4, 1, {}},
-                                   {"LionUpdate", 3, 1, {}},
-                                   {"FtrlUpdate", 4, 1, {}},
-                                   {"LambUpdate", 4, 2, {}},
-                                   {"ScheduleFreeAdamWUpdate", 4, 2, {}}};
+  const std::vector<Case> cases = {{"SGDUpdate", 0, 1, {}},
+                                   {"MomentumUpdate", 1, 1, {}},
+                                   {"AdamUpdate", 2, 2, {}},
+                                   {"AdamUpdate", 3, 2, {{"amsgrad", true}}},
+                                   {"RMSpropUpdate", 1, 1, {}},
+                                   {"RMSpropUpdate", 2, 1, {{"centered", true}}},
+                                   {"RMSpropUpdate", 3, 1, {{"centered", true}, {"momentum", 0.5}}},
+                                   {"AdagradUpdate", 1, 1, {}},
+                                   {"AdamaxUpdate", 2, 2, {}},
+                                   {"NadamUpdate", 2, 3, {}},
+                                   {"AdadeltaUpdate", 2, 1, {}},
+                                   {"LionUpdate", 1, 1, {}},
+                                   {"FtrlUpdate", 2, 1, {}},
+                                   {"LambUpdate", 2, 2, {}},
+                                   {"ScheduleFreeAdamWUpdate", 2, 2, {}}};
   for (const Case& each : cases) {
-    EXPECT_FALSE(refused(each.op, each.groups, each.attributes, each.scalars)) << each.op << " " << each.groups;
-    EXPECT_TRUE(refused(each.op, each.groups + 1, each.attributes, each.scalars)) << each.op << " " << each.groups + 1;
-    EXPECT_TRUE(refused(each.op, each.groups - 1, each.attributes, each.scalars)) << each.op << " " << each.groups - 1;
+    EXPECT_FALSE(refused(each.op, each.slots, each.attributes, each.scalars)) << each.op << " " << each.slots;
+    EXPECT_TRUE(refused(each.op, each.slots + 1, each.attributes, each.scalars)) << each.op << " " << each.slots + 1;
+    if (each.slots == 0) continue;
+    EXPECT_TRUE(refused(each.op, each.slots - 1, each.attributes, each.scalars)) << each.op << " " << each.slots - 1;
   }
 }
 
@@ -189,12 +191,14 @@ TEST(UpdateOps, CheckTheirVariablesAndScalars) {
   // A gradient larger than the variable, with and without the attributes that have defaults.
   EXPECT_THROW(run_op_all("SGDUpdate", {variable.handle(), Tensor::full({3}, 1.0), rate}), Error);
   EXPECT_THROW(
-      run_op_all("SGDUpdate", {variable.handle(), Tensor::full({3}, 1.0), rate}, {{"count", 1}, {"groups", 2}}), Error);
-  EXPECT_THROW(run_op_all("SGDUpdate", {variable.handle(), gradient, rate}, {{"count", -1}, {"groups", 2}}), Error);
+      run_op_all("SGDUpdate", {variable.handle(), Tensor::full({3}, 1.0), rate}, UpdateLayout::attributes(0, false)),
+      Error);
+  EXPECT_THROW(run_op_all("SGDUpdate", {variable.handle(), gradient, rate}, UpdateLayout::attributes(0, false, -1)),
+               Error);
   const Tensors adam = {variable.handle(), variable.handle(), variable.handle(), gradient, rate};
   Tensors with_float = adam;
   with_float.push_back(Tensor::scalar(0.0));
-  EXPECT_THROW(run_op_all("AdamUpdate", with_float, {{"count", 1}, {"groups", 4}}), Error);
+  EXPECT_THROW(run_op_all("AdamUpdate", with_float), Error);
   EXPECT_THROW(run_op_all("ReadVariable", {variable.handle()}, {{"dtype", DType::Float32}, {"shape", Shape{5}}}),
                Error);
 }

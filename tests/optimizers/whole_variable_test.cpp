@@ -4,6 +4,7 @@
 
 #include "cohort/core/dispatch.h"
 #include "cohort/core/thread_pool.h"
+#include "cohort/core/update_layout.h"
 #include "cohort/graph/function.h"
 #include "cohort/ops/cast.h"
 #include "cohort/optimizers/adafactor.h"
@@ -87,9 +88,8 @@ TEST(WholeVariableOptimizers, UpdateAllVariablesOfAKindAtOnceWithoutAllocating) 
     for (std::size_t i = specs.size(); i < inputs.size(); ++i) specs.push_back(inputs[i].spec());
     const std::shared_ptr<Executable> step = compile(*traced.graph, specs, default_device());
     const std::vector<Node>& nodes = step->graph().nodes;
-    const auto updates = std::count_if(nodes.begin(), nodes.end(), [](const Node& node) {
-      return node.op->writes_resources() && node.attributes.has("groups");
-    });
+    const auto updates =
+        std::count_if(nodes.begin(), nodes.end(), [](const Node& node) { return UpdateLayout::describes(*node.op); });
     EXPECT_EQ(updates, optimizer->class_name() == "Lamb" ? 1 : 2);
 
     Tensors outputs(1);
@@ -124,10 +124,11 @@ TEST(WholeVariableOptimizers, TakeEveryFloatingType) {
 TEST(WholeVariableOptimizers, CheckTheShapesOfTheirSlots) {
   const Variable matrix(Tensor::full({3, 2}, 1.0)), rows(Tensor::full({3}, 1.0)), columns(Tensor::full({2}, 1.0));
   const Tensor gradient = Tensor::full({3, 2}, 1.0), rate = Tensor::scalar(0.1), done = Tensor::scalar(0, DType::Int64);
+  Attributes attributes = UpdateLayout::attributes(3, false);
+  attributes.set("factored", true);
   const auto factored = [&](const Variable& first, const Variable& second) {
     run_op_all("AdafactorUpdate",
-               {matrix.handle(), matrix.handle(), first.handle(), second.handle(), gradient, rate, done},
-               {{"count", 1}, {"groups", 5}, {"factored", true}});
+               {matrix.handle(), matrix.handle(), first.handle(), second.handle(), gradient, rate, done}, attributes);
   };
   EXPECT_NO_THROW(factored(rows, columns));
   EXPECT_THROW(factored(columns, rows), Error);
@@ -135,11 +136,9 @@ TEST(WholeVariableOptimizers, CheckTheShapesOfTheirSlots) {
   EXPECT_THROW(
       run_op_all("AdafactorUpdate",
                  {rows.handle(), rows.handle(), rows.handle(), rows.handle(), Tensor::full({3}, 1.0), rate, done},
-                 {{"count", 1}, {"groups", 5}, {"factored", true}}),
+                 attributes),
       Error);
-  EXPECT_THROW(run_op_all("MuonUpdate", {rows.handle(), rows.handle(), Tensor::full({3}, 1.0), rate},
-                          {{"count", 1}, {"groups", 3}}),
-               Error);
+  EXPECT_THROW(run_op_all("MuonUpdate", {rows.handle(), rows.handle(), Tensor::full({3}, 1.0), rate}), Error);
 }
 
 }  // namespace

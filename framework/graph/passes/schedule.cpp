@@ -2,44 +2,45 @@
 #include <set>
 #include <vector>
 
+#include "cohort/core/update_layout.h"
 #include "cohort/graph/passes/pass.h"
 #include "cohort/graph/passes/rewrite.h"
 
 namespace cohort::passes {
 namespace {
 
-// An update's inputs are `groups` lists of `count` per-variable values, then what all variables share.
-bool is_update(const Node& node) { return node.op->writes_resources() && node.attributes.has("groups"); }
+UpdateLayout layout_of(const Node& node) {
+  return UpdateLayout(*node.op, node.attributes, static_cast<int>(node.inputs.size()));
+}
+
+const Value& input_of(const Node& node, int i) { return node.inputs[static_cast<std::size_t>(i)]; }
 
 // Whether two updates can become one: the same kind with the same attributes, types and shared inputs.
 bool mergeable(const Graph& graph, const Node& a, const Node& b) {
   if (a.op != b.op) return false;
   Attributes left = a.attributes, right = b.attributes;
-  const int groups = left.get<int>("groups"), first = left.get<int>("count"), second = right.get<int>("count");
-  left.erase("count");
-  right.erase("count");
-  const auto own = static_cast<std::size_t>(groups * first), other = static_cast<std::size_t>(groups * second);
-  if (!(left == right) || a.inputs.size() - own != b.inputs.size() - other) return false;
-  for (int g = 0; g < groups; ++g) {
-    const Value &x = a.inputs[static_cast<std::size_t>(g * first)], &y = b.inputs[static_cast<std::size_t>(g * second)];
+  UpdateLayout::set_count(left, 1);
+  UpdateLayout::set_count(right, 1);
+  const UpdateLayout first = layout_of(a), second = layout_of(b);
+  if (!(left == right) || first.num_shared() != second.num_shared()) return false;
+  for (int g = 0; g < first.groups(); ++g) {
+    const Value &x = input_of(a, first.in_group(g, 0)), &y = input_of(b, second.in_group(g, 0));
     if (graph.spec(x).dtype != graph.spec(y).dtype) return false;
   }
-  return std::equal(a.inputs.begin() + static_cast<std::ptrdiff_t>(own), a.inputs.end(),
-                    b.inputs.begin() + static_cast<std::ptrdiff_t>(other));
+  return std::equal(a.inputs.begin() + first.shared(0), a.inputs.end(), b.inputs.begin() + second.shared(0));
 }
 
 // Group by group: the values of the first update followed by those of the second.
 void merge(const Node& from, Node& into) {
-  const int groups = into.attributes.get<int>("groups");
-  const int first = into.attributes.get<int>("count"), second = from.attributes.get<int>("count");
+  const UpdateLayout first = layout_of(into), second = layout_of(from);
   std::vector<Value> inputs;
-  for (int g = 0; g < groups; ++g) {
-    for (int i = 0; i < first; ++i) inputs.push_back(into.inputs[static_cast<std::size_t>(g * first + i)]);
-    for (int i = 0; i < second; ++i) inputs.push_back(from.inputs[static_cast<std::size_t>(g * second + i)]);
+  for (int g = 0; g < first.groups(); ++g) {
+    for (int i = 0; i < first.count(); ++i) inputs.push_back(input_of(into, first.in_group(g, i)));
+    for (int i = 0; i < second.count(); ++i) inputs.push_back(input_of(from, second.in_group(g, i)));
   }
-  inputs.insert(inputs.end(), into.inputs.begin() + groups * first, into.inputs.end());
+  inputs.insert(inputs.end(), into.inputs.begin() + first.shared(0), into.inputs.end());
   into.inputs = std::move(inputs);
-  into.attributes.set("count", AttributeValue(std::int64_t{first + second}));
+  UpdateLayout::set_count(into.attributes, first.count() + second.count());
 }
 
 std::set<int> resources_of(const Graph& graph, const Node& node) {
@@ -80,7 +81,7 @@ void schedule(Graph& graph) {
   std::vector<bool> keep(graph.nodes.size(), true);
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     Node& node = graph.nodes[i];
-    if (!is_update(node)) continue;
+    if (!UpdateLayout::describes(*node.op)) continue;
     const auto found = std::find_if(standing.begin(), standing.end(), [&](int other) {
       return mergeable(graph, graph.nodes[static_cast<std::size_t>(other)], node) &&
              may_move(graph, other, static_cast<int>(i));

@@ -6,7 +6,6 @@
 #include "cohort/core/scratch.h"
 #include "cohort/kernels/cpu/optimizer_update.h"
 #include "cohort/kernels/cpu/row_sums.h"
-#include "cohort/kernels/cpu/visit.h"
 
 // Adafactor looks across a whole variable: at means of squares along rows and columns, at the variable's size and at
 // its step's. So there are passes over all variables with small sums between them. Those are added up in the order of
@@ -84,7 +83,7 @@ class AdafactorKernel {
   using Pointers = AdafactorPointers<T, kSquares>;
 
   explicit AdafactorKernel(const KernelSpec& spec)
-      : count_(spec.attr<int>("count")),
+      : at_(spec.call()),
         factored_(spec.attr<bool>("factored")),
         decay_(spec.attr<double>("weight_decay")),
         beta_2_decay_(spec.attr<double>("beta_2_decay")),
@@ -92,8 +91,8 @@ class AdafactorKernel {
         epsilon_2_(spec.attr<double>("epsilon_2")),
         threshold_(spec.attr<double>("clip_threshold")) {
     std::vector<std::int64_t> rows, row_costs, tiles, tile_costs;
-    for (int v = 0; v < count_; ++v) {
-      const Shape& shape = spec.input(first_gradient() + v).shape;
+    for (int v = 0; v < at_.count(); ++v) {
+      const Shape& shape = spec.input(at_.gradient(v)).shape;
       const std::int64_t cols = factored_ ? shape.back() : 1;
       const std::int64_t in_matrix = factored_ ? shape[shape.rank() - 2] : shape.num_elements();
       std::int64_t all_rows = 1;
@@ -114,8 +113,8 @@ class AdafactorKernel {
     const AdafactorScalars<Real> with = scalars(io);
     const auto pieces = static_cast<std::int64_t>(by_rows_.pieces.size());
     // For each piece the squares of its values and of its step, for each variable the same, for each matrix its mean.
-    double* piece_sums = adafactor_sums.get<double>(2 * pieces + 2 * count_ + matrices_);
-    double *sizes = piece_sums + 2 * pieces, *means = sizes + 2 * count_;
+    double* piece_sums = adafactor_sums.get<double>(2 * pieces + 2 * at_.count() + matrices_);
+    double *sizes = piece_sums + 2 * pieces, *means = sizes + 2 * at_.count();
     const auto pointers = [&](const Piece& piece) { return pointers_of(io, piece.variable); };
 
     by_rows_.run([&](const Piece& piece, std::size_t p) {
@@ -130,13 +129,13 @@ class AdafactorKernel {
       by_tiles_.run([&](const Piece& piece, std::size_t) {
         average_columns(pointers(piece), variables_[static_cast<std::size_t>(piece.variable)], piece, with);
       });
-      for (int v = 0; v < count_; ++v) average_matrices(pointers_of(io, v), v, means);
+      for (int v = 0; v < at_.count(); ++v) average_matrices(pointers_of(io, v), v, means);
       by_rows_.run([&](const Piece& piece, std::size_t p) {
         make_velocity(pointers(piece), variables_[static_cast<std::size_t>(piece.variable)], piece, means,
                       piece_sums + 2 * p);
       });
     }
-    std::fill_n(sizes, 2 * count_, 0.0);
+    std::fill_n(sizes, 2 * at_.count(), 0.0);
     for (std::int64_t p = 0; p < pieces; ++p) {
       const int variable = by_rows_.pieces[static_cast<std::size_t>(p)].variable;
       sizes[2 * variable] += piece_sums[2 * p];
@@ -157,20 +156,18 @@ class AdafactorKernel {
   }
 
  private:
-  int first_gradient() const { return (factored_ ? 4 : 2) * count_; }
   Pointers pointers_of(const KernelIO& io, int v) const {
-    const auto resource = [&](int group) { return static_cast<T*>(io.inputs[group * count_ + v]); };
-    return {resource(0),
-            resource(1),
-            factored_ ? resource(2) : nullptr,
-            factored_ ? resource(3) : nullptr,
-            io.in<T>(first_gradient() + v),
-            kSquares ? io.in<T>(first_gradient() + count_ + v) : nullptr};
+    const auto memory = [&](int input) { return static_cast<T*>(io.inputs[input]); };
+    return {memory(at_.variable(v)),
+            memory(at_.slot(v, 0)),
+            factored_ ? memory(at_.slot(v, 1)) : nullptr,
+            factored_ ? memory(at_.slot(v, 2)) : nullptr,
+            io.in<T>(at_.gradient(v)),
+            kSquares ? io.in<T>(at_.squares(v)) : nullptr};
   }
   AdafactorScalars<Real> scalars(const KernelIO& io) const {
-    const int shared = first_gradient() + (kSquares ? 2 : 1) * count_;
-    const Real rate = static_cast<Real>(*io.in<float>(shared));
-    const Real step = static_cast<Real>(*io.in<std::int64_t>(shared + 1) + 1);
+    const Real rate = static_cast<Real>(*io.in<float>(at_.shared(0)));
+    const Real step = static_cast<Real>(*io.in<std::int64_t>(at_.shared(1)) + 1);
     const Real keep = Real{1} - std::pow(step, static_cast<Real>(beta_2_decay_));
     return {static_cast<Real>(decay_),
             rate,
@@ -291,7 +288,7 @@ class AdafactorKernel {
     }
   }
 
-  int count_;
+  UpdateLayout at_;
   bool factored_;
   double decay_, beta_2_decay_, epsilon_1_, epsilon_2_, threshold_;
   std::vector<AdafactorMatrices> variables_;
@@ -306,9 +303,9 @@ KernelFn make_adafactor_of(const KernelSpec& spec) {
 }
 
 KernelFn make_adafactor(const KernelSpec& spec) {
-  const int first_gradient = (spec.attr<bool>("factored") ? 4 : 2) * spec.attr<int>("count");
-  return visit_floating(spec.input(first_gradient).dtype, [&]<class T>(T) -> KernelFn {
-    return spec.attr<bool>("squares") ? make_adafactor_of<T, true>(spec) : make_adafactor_of<T, false>(spec);
+  const UpdateLayout at(spec.call());
+  return visit_floating(spec.input(at.gradient(0)).dtype, [&]<class T>(T) -> KernelFn {
+    return at.has_squares() ? make_adafactor_of<T, true>(spec) : make_adafactor_of<T, false>(spec);
   });
 }
 

@@ -2,7 +2,6 @@
 
 #include "cohort/core/scratch.h"
 #include "cohort/kernels/cpu/optimizer_update.h"
-#include "cohort/kernels/cpu/visit.h"
 
 // Lamb scales a variable's step by the ratio of two norms over all of it, so every block is visited twice: once for the
 // slots and its share of both norms, once for the step.
@@ -55,29 +54,26 @@ KernelFn make_lamb_of(const KernelSpec& spec) {
   using Real = UpdateReal<T>;
   const double decay = spec.attr<double>("weight_decay"), beta_1 = spec.attr<double>("beta_1");
   const double beta_2 = spec.attr<double>("beta_2"), epsilon = spec.attr<double>("epsilon");
-  const int count = spec.attr<int>("count");
-  const bool squares = spec.attr<bool>("squares");
-  const int shared = (squares ? 5 : 4) * count;
-  std::vector<std::int64_t> sizes;
-  for (int v = 0; v < count; ++v) sizes.push_back(spec.input_size(3 * count + v));
-  auto plan = std::make_shared<const UpdatePlan>(sizes);
+  const UpdateLayout at(spec.call());
+  auto plan = std::make_shared<const UpdatePlan>(update_sizes(spec, at));
   return [=](const KernelIO& io) {
-    const Real step = static_cast<Real>(*io.in<std::int64_t>(shared + 1) + 1);
+    const Real step = static_cast<Real>(*io.in<std::int64_t>(at.shared(1)) + 1);
     const LambStep<T> lamb{static_cast<Real>(decay),
-                           static_cast<Real>(*io.in<float>(shared)),
+                           static_cast<Real>(*io.in<float>(at.shared(0))),
                            static_cast<Real>(1.0 - beta_1),
                            static_cast<Real>(1.0 - beta_2),
                            Real{1} - std::pow(static_cast<Real>(beta_1), step),
                            Real{1} - std::pow(static_cast<Real>(beta_2), step),
                            static_cast<Real>(epsilon)};
-    const auto at = [&](int group, int variable) { return static_cast<T*>(io.inputs[group * count + variable]); };
+    const int count = at.count();
+    const auto memory = [&](int input) { return static_cast<T*>(io.inputs[input]); };
     const auto pieces = static_cast<std::int64_t>(plan->pieces.size());
     double* sums = norms.get<double>(2 * pieces + 2 * count);
     double* ratios = sums + 2 * pieces;
     plan->run([&](const UpdatePlan::Piece& piece, std::size_t p) {
-      lamb.look(at(0, piece.variable), at(1, piece.variable), at(2, piece.variable),
-                io.in<T>(3 * count + piece.variable), squares ? io.in<T>(4 * count + piece.variable) : nullptr, piece,
-                sums + 2 * p);
+      const int v = piece.variable;
+      lamb.look(memory(at.variable(v)), memory(at.slot(v, 0)), memory(at.slot(v, 1)), io.in<T>(at.gradient(v)),
+                at.has_squares() ? io.in<T>(at.squares(v)) : nullptr, piece, sums + 2 * p);
     });
     // Piece by piece in their order, however the blocks were spread over threads.
     std::fill_n(ratios, 2 * count, 0.0);
@@ -92,14 +88,15 @@ KernelFn make_lamb_of(const KernelSpec& spec) {
       ratios[v] = weight > 0 && change > 0 ? weight / change : 1.0;
     }
     plan->run([&](const UpdatePlan::Piece& piece, std::size_t) {
-      lamb.move(at(0, piece.variable), at(1, piece.variable), at(2, piece.variable), piece,
-                static_cast<Real>(ratios[piece.variable]));
+      const int v = piece.variable;
+      lamb.move(memory(at.variable(v)), memory(at.slot(v, 0)), memory(at.slot(v, 1)), piece,
+                static_cast<Real>(ratios[v]));
     });
   };
 }
 
 KernelFn make_lamb(const KernelSpec& spec) {
-  return visit_floating(spec.input(3 * spec.attr<int>("count")).dtype,
+  return visit_floating(spec.input(UpdateLayout(spec.call()).gradient(0)).dtype,
                         [&]<class T>(T) -> KernelFn { return make_lamb_of<T>(spec); });
 }
 

@@ -7,7 +7,6 @@
 #include "cohort/kernels/cpu/gemm.h"
 #include "cohort/kernels/cpu/optimizer_update.h"
 #include "cohort/kernels/cpu/row_sums.h"
-#include "cohort/kernels/cpu/visit.h"
 
 // Muon makes the momentum of a matrix orthogonal by Newton-Schulz steps: an odd polynomial brings its singular values
 // near 1. Matrices small enough for one block of a product are updated side by side; larger ones one after another,
@@ -111,7 +110,7 @@ template <class T>
 KernelFn make_muon_of(const KernelSpec& spec) {
   using Real = UpdateReal<T>;
   const auto real = [&](const char* name) { return static_cast<Real>(spec.attr<double>(name)); };
-  const int count = spec.attr<int>("count");
+  const UpdateLayout at(spec.call());
   auto plan = std::make_shared<MuonPlan<T>>();
   plan->decay = real("weight_decay");
   plan->momentum = real("momentum");
@@ -120,20 +119,20 @@ KernelFn make_muon_of(const KernelSpec& spec) {
   plan->c = real("c");
   plan->nesterov = spec.attr<bool>("nesterov");
   plan->steps = spec.attr<std::int64_t>("ns_steps");
-  for (int v = 0; v < count; ++v) {
-    const Shape& shape = spec.input(2 * count + v).shape;
+  for (int v = 0; v < at.count(); ++v) {
+    const Shape& shape = spec.input(at.gradient(v)).shape;
     plan->matrices.emplace_back(shape[0], shape[1]);
     const double longer = static_cast<double>(std::max(shape[0], shape[1]));
     plan->scales.push_back(real("rate_scale") *
                            static_cast<Real>(spec.attr<bool>("scale_by_size") ? std::sqrt(longer) : 1.0));
     (plan->matrices.back().one_block() ? plan->side_by_side : plan->alone).push_back(static_cast<std::size_t>(v));
   }
-  return [plan = std::shared_ptr<const MuonPlan<T>>(plan), count](const KernelIO& io) {
-    const Real rate = static_cast<Real>(*io.in<float>(3 * count));
+  return [plan = std::shared_ptr<const MuonPlan<T>>(plan), at](const KernelIO& io) {
+    const Real rate = static_cast<Real>(*io.in<float>(at.shared(0)));
     const auto update = [&](std::size_t v) {
       const int i = static_cast<int>(v);
-      plan->update(v, rate, static_cast<T*>(io.inputs[i]), static_cast<T*>(io.inputs[count + i]),
-                   io.in<T>(2 * count + i));
+      plan->update(v, rate, static_cast<T*>(io.inputs[at.variable(i)]), static_cast<T*>(io.inputs[at.slot(i, 0)]),
+                   io.in<T>(at.gradient(i)));
     };
     for (const std::size_t v : plan->alone) update(v);
     ThreadPool::instance().run_blocks(static_cast<std::int64_t>(plan->side_by_side.size()),
@@ -142,7 +141,7 @@ KernelFn make_muon_of(const KernelSpec& spec) {
 }
 
 KernelFn make_muon(const KernelSpec& spec) {
-  return visit_floating(spec.input(2 * spec.attr<int>("count")).dtype,
+  return visit_floating(spec.input(UpdateLayout(spec.call()).gradient(0)).dtype,
                         [&]<class T>(T) -> KernelFn { return make_muon_of<T>(spec); });
 }
 

@@ -8,6 +8,8 @@
 
 #include "cohort/core/kernel.h"
 #include "cohort/core/thread_pool.h"
+#include "cohort/core/update_layout.h"
+#include "cohort/kernels/cpu/visit.h"
 
 namespace cohort {
 
@@ -71,7 +73,8 @@ struct UpdateGradient {
 };
 
 // One pass over memory: reads each element of the gradient, the variable and its slots, applies the rule, writes back.
-// The rule is made for this step's scalars: rule(gradient, variable, slots...).
+// The rule is made for this step's scalars: rule(gradient, variable, slots...). It computes as Keras does in the
+// variable's type, operation by operation, so that a long training follows the same path.
 template <bool kSquares, class T, int kSlots, class Rule>
 void update_piece(const Rule& given_rule, T* variable, const std::array<T*, kSlots>& given_slots, const T* gradient,
                   const T* squares, std::int64_t begin, std::int64_t end) {
@@ -91,26 +94,37 @@ void update_piece(const Rule& given_rule, T* variable, const std::array<T*, kSlo
   }
 }
 
-// A kernel whose `make_rule(io, first shared input, real)` gives the rule of a step.
-template <class T, int kSlots, class MakeRule>
-KernelFn make_update_kernel(const KernelSpec& spec, MakeRule make_rule) {
-  const int count = spec.attr<int>("count");
-  const int first_gradient = (1 + kSlots) * count;
+// Weight decay comes first, on its own, as Keras assigns it before the update.
+template <class Real>
+struct WeightDecay {
+  WeightDecay(double decay, Real learning_rate) : decay(static_cast<Real>(decay)), rate(learning_rate) {}
+  void operator()(Real& value) const {
+    if (decay != Real{0}) value -= value * decay * rate;
+  }
+  Real decay, rate;
+};
+
+// The sizes of an update's variables.
+inline std::vector<std::int64_t> update_sizes(const KernelSpec& spec, const UpdateLayout& at) {
   std::vector<std::int64_t> sizes;
-  for (int v = 0; v < count; ++v) sizes.push_back(spec.input_size(first_gradient + v));
-  auto plan = std::make_shared<const UpdatePlan>(sizes);
-  const bool squares = spec.attr<bool>("squares");
-  const int shared = first_gradient + (squares ? 2 : 1) * count;
-  return [plan, make_rule, count, first_gradient, shared, squares](const KernelIO& io) {
-    const auto rule = make_rule(io, shared, UpdateReal<T>{});
+  for (int v = 0; v < at.count(); ++v) sizes.push_back(spec.input_size(at.gradient(v)));
+  return sizes;
+}
+
+template <class T, int kSlots, class MakeRule>
+KernelFn make_update_kernel_of(const KernelSpec& spec, MakeRule make_rule) {
+  const UpdateLayout at(spec.call());
+  auto plan = std::make_shared<const UpdatePlan>(update_sizes(spec, at));
+  return [plan, make_rule, at](const KernelIO& io) {
+    const auto rule = make_rule(io, at, UpdateReal<T>{});
     plan->run([&](const UpdatePlan::Piece& piece, std::size_t) {
+      const int v = piece.variable;
       std::array<T*, kSlots> slots;
-      for (int s = 0; s < kSlots; ++s) slots[s] = static_cast<T*>(io.inputs[(1 + s) * count + piece.variable]);
-      T* variable = static_cast<T*>(io.inputs[piece.variable]);
-      const T* gradient = io.in<T>(first_gradient + piece.variable);
-      if (squares) {
-        update_piece<true, T, kSlots>(rule, variable, slots, gradient,
-                                      io.in<T>(first_gradient + count + piece.variable), piece.begin, piece.end);
+      for (int s = 0; s < kSlots; ++s) slots[s] = static_cast<T*>(io.inputs[at.slot(v, s)]);
+      T* variable = static_cast<T*>(io.inputs[at.variable(v)]);
+      const T* gradient = io.in<T>(at.gradient(v));
+      if (at.has_squares()) {
+        update_piece<true, T, kSlots>(rule, variable, slots, gradient, io.in<T>(at.squares(v)), piece.begin, piece.end);
       } else {
         update_piece<false, T, kSlots>(rule, variable, slots, gradient, nullptr, piece.begin, piece.end);
       }
@@ -118,19 +132,11 @@ KernelFn make_update_kernel(const KernelSpec& spec, MakeRule make_rule) {
   };
 }
 
-// The kernel for the gradients' type.
+// A kernel for the gradients' type whose `make_rule(io, layout, real)` gives the rule of a step.
 template <int kSlots, class MakeRule>
 KernelFn make_update_kernel(const KernelSpec& spec, MakeRule make_rule) {
-  switch (spec.input((1 + kSlots) * spec.attr<int>("count")).dtype) {
-    case DType::Float64:
-      return make_update_kernel<double, kSlots>(spec, make_rule);
-    case DType::Float16:
-      return make_update_kernel<Half, kSlots>(spec, make_rule);
-    case DType::BFloat16:
-      return make_update_kernel<BFloat16, kSlots>(spec, make_rule);
-    default:
-      return make_update_kernel<float, kSlots>(spec, make_rule);
-  }
+  return visit_floating(spec.input(UpdateLayout(spec.call()).gradient(0)).dtype,
+                        [&]<class T>(T) -> KernelFn { return make_update_kernel_of<T, kSlots>(spec, make_rule); });
 }
 
 }  // namespace cohort
