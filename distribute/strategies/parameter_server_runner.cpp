@@ -9,8 +9,6 @@
 #include "cohort/data/iterator_state.h"
 #include "cohort/distribute/cluster/error_sources.h"
 #include "cohort/distribute/coordinator/per_worker_dataset.h"
-#include "cohort/model/fit/training.h"
-#include "cohort/model/model.h"
 
 namespace cohort::distribute {
 namespace {
@@ -31,25 +29,24 @@ std::int64_t sum_of_cardinalities(const std::vector<Dataset>& pipelines) {
 
 ParameterServerRunner::ParameterServerRunner(std::shared_ptr<ClusterRuntime> runtime, std::shared_ptr<Program> program,
                                              const RunnerData& data, const RunnerOptions& options)
-    : runtime_(std::move(runtime)), program_(std::move(program)), options_(options) {
+    : RunnerBase(std::move(program), options), runtime_(std::move(runtime)) {
   if (program_->eager()) {
     throw failed_precondition(kParameterServerStrategy, "a model that is compiled without run_eagerly is expected", {},
                               "What runs on workers is a graph.");
   }
   if (!data.creator) {
     pipelines_ = {data.dataset};  // one for all workers
-  } else if (program_->kind() == Program::Kind::Predict) {
+  } else if (predicts()) {
     pipelines_ = {(*data.creator)(InputContext{})};  // outputs have an order
   } else {
     pipelines_ = make_pipelines(*data.creator, runtime_->coordinator().workers());
   }
   cardinality_ = sum_of_cardinalities(pipelines_);
-  if (cardinality_ < 0 && !options_.steps_per_epoch) {
+  if (cardinality_ < 0 && !options.steps_per_epoch) {
     throw invalid_argument(kParameterServerStrategy, "data without an end needs a number of steps",
                            {{"cardinality", cardinality_ == kInfiniteCardinality ? "infinite" : "unknown"}},
                            "Give steps_per_epoch (validation_steps, steps).");
   }
-  random_.seed = options_.seed();
 }
 
 ParameterServerRunner::~ParameterServerRunner() {
@@ -80,30 +77,16 @@ void ParameterServerRunner::prepare() {
   if (dataset_ < 0) dataset_ = runtime_->add_dataset(pipelines_);
 }
 
-std::optional<std::int64_t> ParameterServerRunner::steps() const {
-  if (options_.steps_per_epoch) return options_.steps_per_epoch;
-  return cardinality_;
-}
-
 std::int64_t ParameterServerRunner::elements_left() const {
   return cardinality_ < 0 ? std::numeric_limits<std::int64_t>::max() : cardinality_ - taken_;
 }
 
-void ParameterServerRunner::begin_epoch(std::int64_t epoch) {
-  random_.epoch = static_cast<std::uint64_t>(epoch);
-  if (std::exchange(resumes_, false)) return;
-  if (taken_ > 0 && (!goes_on_ || elements_left() == 0)) {
+void ParameterServerRunner::begin_data(bool continues) {
+  if (taken_ > 0 && (!continues || elements_left() == 0)) {
     runtime_->coordinator().pipelines().rewind(dataset_);
     taken_ = 0;
   }
-  goes_on_ = carries_on();
-  next_step_ = ahead_ = 0;
-  if (program_->kind() != Program::Kind::Predict) program_->reset_metrics();
-}
-
-// An epoch of a given length begins where the last one stopped.
-bool ParameterServerRunner::carries_on() const {
-  return options_.steps_per_epoch && program_->kind() == Program::Kind::Train;
+  ahead_ = 0;
 }
 
 void ParameterServerRunner::schedule(std::int64_t first_step, std::int64_t steps) {
@@ -121,7 +104,7 @@ void ParameterServerRunner::schedule(std::int64_t first_step, std::int64_t steps
     std::lock_guard lock(shared_->mutex);
     shared_->under_way.insert(first_step);
   }
-  const bool keep_outputs = program_->kind() == Program::Kind::Predict;
+  const bool keep_outputs = predicts();
   // Workers take closures at their own pace; which outputs belong to which step is settled here.
   if (keep_outputs) closure.leases = {runtime_->coordinator().pipelines().reserve(dataset_, steps)};
   closure.done = [shared = shared_, sums = sums_, function = function_, first_step, steps,
@@ -163,7 +146,7 @@ void ParameterServerRunner::schedule_missing() {
 }
 
 Execution ParameterServerRunner::run(std::int64_t first_step, std::int64_t steps) {
-  if (program_->kind() == Program::Kind::Predict) return run_predict(first_step, steps);
+  if (predicts()) return run_predict(first_step, steps);
   Execution execution{.runner = this, .ticket = first_step};
   execution.steps = std::min(steps, elements_left());
   execution.data_ended = execution.steps < steps;
@@ -248,27 +231,16 @@ void ParameterServerRunner::cancel() {
   shared_->missing.clear();
 }
 
-Logs ParameterServerRunner::end_epoch() {
-  synchronize();
-  Logs logs;
-  if (program_->kind() != Program::Kind::Predict) program_->read_results(logs);
-  return logs;
-}
-
-void ParameterServerRunner::read_logs(std::int64_t ticket, Logs& logs) {
-  logs.clear();
-  if (program_->kind() == Program::Kind::Predict) return;
+void ParameterServerRunner::await_metrics(std::int64_t ticket) {
   wait_for(ticket);
   sums_->apply();
-  program_->read_results(logs);
 }
 
 // The data's place is that of each pipeline.
-Position ParameterServerRunner::position() const {
-  Position position{
-      .epoch = static_cast<std::int64_t>(random_.epoch), .step = next_step_, .random = random_, .fit = options_.fit};
-  if (dataset_ < 0) return position;
-  StateWriter writer(position.data);
+std::string ParameterServerRunner::save_data() const {
+  std::string state;
+  if (dataset_ < 0) return state;
+  StateWriter writer(state);
   writer.number(static_cast<std::uint64_t>(taken_));
   const std::vector<Lease> leases = runtime_->coordinator().pipelines().position(dataset_);
   writer.number(leases.size());
@@ -279,11 +251,12 @@ Position ParameterServerRunner::position() const {
     writer.number(lease.state_at);
     writer.bytes(lease.state);
   }
-  return position;
+  return state;
 }
 
-void ParameterServerRunner::restore_data(const std::string& position) {
-  StateReader reader(position);
+void ParameterServerRunner::restore_data(const std::string& state) {
+  if (state.empty()) return;
+  StateReader reader(state);
   const std::uint64_t taken = reader.number();
   std::vector<Lease> leases(std::min<std::uint64_t>(reader.number(), pipelines_.size() + 1));
   std::vector<std::string> beginnings;
@@ -304,16 +277,6 @@ void ParameterServerRunner::restore_data(const std::string& position) {
   for (Lease& lease : leases) lease.dataset = dataset_;
   runtime_->coordinator().pipelines().resume(dataset_, leases);
   taken_ = static_cast<std::int64_t>(taken);
-}
-
-void ParameterServerRunner::restore(const Position& position) {
-  if (!position.data.empty()) restore_data(position.data);
-  goes_on_ = carries_on();
-  resumes_ = position.mid_epoch();
-  random_ = position.random;
-  options_.fit = position.fit;
-  if (program_->kind() == Program::Kind::Train) program_->model().training().note_fit(position.fit);
-  next_step_ = position.step;
 }
 
 }  // namespace cohort::distribute

@@ -8,30 +8,23 @@
 
 #include "cohort/distribute/coordinator/cluster_runtime.h"
 #include "cohort/distribute/coordinator/pending_sums.h"
-#include "cohort/model/fit/program.h"
-#include "cohort/model/fit/step_runner.h"
+#include "cohort/model/fit/runner_base.h"
 #include "cohort/model/fit/strategy.h"
 
 namespace cohort::distribute {
 
 // Runs a program's steps on the workers of a cluster: each execution is a closure of that many steps, scheduled at once
 // and run by whichever worker is free.
-class ParameterServerRunner : public StepRunner {
+class ParameterServerRunner : public RunnerBase {
  public:
   ParameterServerRunner(std::shared_ptr<ClusterRuntime> runtime, std::shared_ptr<Program> program,
                         const RunnerData& data, const RunnerOptions& options);
   ~ParameterServerRunner() override;
 
   void build() override { trace_step(); }
-  void begin_epoch(std::int64_t epoch) override;
   Execution run(std::int64_t first_step, std::int64_t steps) override;
-  Logs end_epoch() override;
   void synchronize() override;
   void cancel() override;
-  Position position() const override;
-  void restore(const Position& position) override;
-  std::optional<std::int64_t> steps() const override;
-  void read_logs(std::int64_t ticket, Logs& logs) override;
 
  private:
   // What closures tell the runner, also when it is gone: then it does not matter.
@@ -46,8 +39,11 @@ class ParameterServerRunner : public StepRunner {
 
   void trace_step();
   void prepare();
-  void restore_data(const std::string& position);
-  bool carries_on() const;
+  std::int64_t cardinality() const override { return cardinality_; }
+  void begin_data(bool continues) override;
+  std::string save_data() const override;
+  void restore_data(const std::string& state) override;
+  void await_metrics(std::int64_t ticket) override;
   void schedule(std::int64_t first_step, std::int64_t steps);
   void schedule_missing();
   void wait_for(std::int64_t first_step);
@@ -55,19 +51,13 @@ class ParameterServerRunner : public StepRunner {
   std::int64_t elements_left() const;
 
   std::shared_ptr<ClusterRuntime> runtime_;
-  std::shared_ptr<Program> program_;
-  RunnerOptions options_;
   std::vector<Dataset> pipelines_;
   std::int64_t cardinality_ = 0;  // of all pipelines together
   int dataset_ = -1;
   const StepGraph* step_ = nullptr;  // the program's
   std::shared_ptr<const PlacedFunction> function_;
-  RandomState random_;
   std::int64_t taken_ = 0;  // elements of this pass that closures were made for
-  std::int64_t next_step_ = 0;
   std::int64_t ahead_ = 0;  // of a predict program: steps scheduled
-  bool goes_on_ = false;    // the next epoch begins where the data stands
-  bool resumes_ = false;    // the next epoch is one that was under way
   std::shared_ptr<Shared> shared_ = std::make_shared<Shared>();
   std::shared_ptr<PendingSums> sums_ = std::make_shared<PendingSums>();
 };

@@ -9,19 +9,9 @@
 namespace cohort {
 
 LocalRunner::LocalRunner(std::shared_ptr<Program> program, const RunnerData& data, const RunnerOptions& options)
-    : program_(std::move(program)),
+    : RunnerBase(std::move(program), options),
       dataset_(data.creator ? (*data.creator)(InputContext{}) : data.dataset),
-      options_(options),
-      device_(&default_device()) {
-  random_.seed = options_.seed();
-}
-
-std::optional<std::int64_t> LocalRunner::steps() const {
-  const std::int64_t cardinality = dataset_.cardinality();
-  if (options_.steps_per_epoch) return options_.steps_per_epoch;
-  if (cardinality < 0) return std::nullopt;
-  return cardinality;
-}
+      device_(&default_device()) {}
 
 void LocalRunner::build() {
   if (program_->eager()) {
@@ -47,22 +37,18 @@ void LocalRunner::build_eagerly() {
   walker_->restore(state);
 }
 
-// An epoch of a given length begins where the last one stopped.
-bool LocalRunner::carries_on() const { return options_.steps_per_epoch && program_->kind() == Program::Kind::Train; }
-
 void LocalRunner::begin_epoch(std::int64_t epoch) {
-  random_.epoch = static_cast<std::uint64_t>(epoch);
   examples_ = 0;
   waiting_ = {};
-  if (std::exchange(resumes_, false)) return;
+  RunnerBase::begin_epoch(epoch);
+}
+
+void LocalRunner::begin_data(bool continues) {
   if (!walker_) {
     walker_ = dataset_.walk();
-  } else if (!goes_on_ && !fresh_) {
+  } else if (!continues && !fresh_) {
     rewind();
   }
-  goes_on_ = carries_on();
-  next_step_ = 0;
-  if (program_->kind() != Program::Kind::Predict) program_->reset_metrics();
 }
 
 void LocalRunner::rewind() {
@@ -118,7 +104,7 @@ void LocalRunner::run_batch(Execution& execution) {
   if (program_->eager()) {
     for (Tensor& leaf : batch_) leaf = leaf.to(*device_);
     Element result = program_->run_eagerly(dataset_.element_spec().with_leaves(batch_), random_);
-    if (program_->kind() == Program::Kind::Predict) execution.outputs.push_back(std::move(result));
+    if (predicts()) execution.outputs.push_back(std::move(result));
     return;
   }
   if (!step_) {
@@ -133,49 +119,26 @@ void LocalRunner::run_batch(Execution& execution) {
   for (std::size_t i = 0; i < batch_.size(); ++i) {
     if (inputs_[i].same_as(batch_[i])) inputs_[i] = Tensor();
   }
-  if (program_->kind() == Program::Kind::Predict) execution.outputs.push_back(step_->outputs.with_leaves(outputs_));
+  if (predicts()) execution.outputs.push_back(step_->outputs.with_leaves(outputs_));
 }
 
-Logs LocalRunner::end_epoch() {
-  synchronize();
-  Logs logs;
-  if (program_->kind() != Program::Kind::Predict) program_->read_results(logs);
-  return logs;
-}
-
-void LocalRunner::read_logs(std::int64_t, Logs& logs) {
-  if (program_->kind() == Program::Kind::Predict) {
-    logs.clear();
-  } else {
-    program_->read_results(logs);
-  }
-}
-
-Position LocalRunner::position() const {
-  Position position{
-      .epoch = static_cast<std::int64_t>(random_.epoch), .step = next_step_, .random = random_, .fit = options_.fit};
+std::string LocalRunner::save_data() const {
+  std::string state;
   if (walker_) {
-    StateWriter writer(position.data);
+    StateWriter writer(state);
     writer.number(fresh_);
     walker_->save_to(writer);
   }
-  return position;
+  return state;
 }
 
-void LocalRunner::restore(const Position& position) {
+void LocalRunner::restore_data(const std::string& state) {
   if (!walker_) walker_ = dataset_.walk();
-  if (!position.data.empty()) {
-    StateReader reader(position.data);
-    fresh_ = reader.number() != 0;
-    walker_->restore_from(reader);
-    reader.finish();
-  }
-  goes_on_ = carries_on();
-  resumes_ = position.mid_epoch();
-  random_ = position.random;
-  options_.fit = position.fit;
-  if (program_->kind() == Program::Kind::Train) program_->model().training().note_fit(position.fit);
-  next_step_ = position.step;
+  if (state.empty()) return;
+  StateReader reader(state);
+  fresh_ = reader.number() != 0;
+  walker_->restore_from(reader);
+  reader.finish();
 }
 
 }  // namespace cohort
