@@ -4,13 +4,12 @@
 #include <utility>
 
 #include "cohort/core/log.h"
+#include "cohort/core/thread_scope.h"
 #include "cohort/distribute/protocol/message_flags.h"
 #include "cohort/distribute/protocol/message_parsing.h"
 #include "cohort/distribute/protocol/messages.pb.h"
 #include "cohort/distribute/worker/closure_runner.h"
 #include "cohort/distribute/worker/parameter_server.h"
-#include "cohort/graph/trace.h"
-#include "cohort/variables/variable_creator.h"
 
 namespace cohort::distribute {
 namespace {
@@ -165,8 +164,7 @@ void TaskService::handle(const rpc::Message& request, rpc::Message& reply) {
   }
   reply.parts.clear();
   // A caller of this process runs this on its own thread, perhaps inside a strategy's scope or a trace.
-  const EagerScope eager;
-  const VariableCreatorScope no_creator(nullptr);
+  const FreshThread fresh;
   const std::shared_ptr<Job> job = job_of(request);
   switch (request.head.method) {
     case Method::CreateVariable:

@@ -16,8 +16,6 @@ namespace {
 // Types that may stand alone, as in "/gpu:0"; after "device:" any type may stand.
 constexpr std::array<std::string_view, 4> kShortTypes = {"CPU", "GPU", "TPU", "TEST"};
 
-thread_local DeviceScope* innermost = nullptr;
-
 std::string upper(std::string_view text) {
   std::string result(text);
   std::transform(result.begin(), result.end(), result.begin(), [](unsigned char c) { return std::toupper(c); });
@@ -150,32 +148,23 @@ std::string canonicalize(std::string_view device, std::string_view defaults) {
 }
 
 DeviceScope::DeviceScope(const DeviceSpec& spec)
-    : merged_(innermost ? innermost->merged_.make_merged_spec(spec) : spec), outer_(innermost) {
-  innermost = this;
-}
-
-DeviceScope::~DeviceScope() {
-  // Scopes kept in objects may end in any order.
-  for (DeviceScope** link = &innermost; *link; link = &(*link)->outer_) {
-    if (*link == this) {
-      *link = outer_;
-      return;
-    }
-  }
-}
+    : merged_(current_device_spec().make_merged_spec(spec)), innermost_(this) {}
 
 DeviceScope device(std::string_view spec) { return DeviceScope(DeviceSpec::from_string(spec)); }
 
-DeviceSpec current_device_spec() { return innermost ? innermost->spec() : DeviceSpec{}; }
+DeviceSpec current_device_spec() {
+  const DeviceScope* scope = DeviceScope::Innermost::current();
+  return scope ? scope->spec() : DeviceSpec{};
+}
 
 Device* scoped_local_device() {
-  if (!innermost) return nullptr;
-  DeviceScope& scope = *innermost;
-  const DeviceSpec& spec = scope.merged_;
-  if (!scope.local_ && spec.device_type && !spec.job && !spec.replica && !spec.task) {
-    scope.local_ = &device_named(*spec.device_type + ":" + std::to_string(spec.device_index.value_or(0)));
+  DeviceScope* scope = DeviceScope::Innermost::current();
+  if (!scope) return nullptr;
+  const DeviceSpec& spec = scope->merged_;
+  if (!scope->local_ && spec.device_type && !spec.job && !spec.replica && !spec.task) {
+    scope->local_ = &device_named(*spec.device_type + ":" + std::to_string(spec.device_index.value_or(0)));
   }
-  return scope.local_;
+  return scope->local_;
 }
 
 }  // namespace cohort

@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "cohort/core/thread_scope.h"
+
 namespace cohort {
 
 class Device;
@@ -44,18 +46,17 @@ class DeviceScope {
  public:
   // Begins the scope.
   explicit DeviceScope(const DeviceSpec& spec);
-  ~DeviceScope();
-  DeviceScope(const DeviceScope&) = delete;
-  DeviceScope& operator=(const DeviceScope&) = delete;
 
   // Its spec with the scopes around it merged in.
   const DeviceSpec& spec() const { return merged_; }
 
  private:
+  friend DeviceSpec current_device_spec();
   friend Device* scoped_local_device();
+  using Innermost = ThreadScope<DeviceScope, DeviceScope*>;
   DeviceSpec merged_;
   Device* local_ = nullptr;  // looked up on first use
-  DeviceScope* outer_;
+  Innermost innermost_;
 };
 
 // A scope by its spec's text: auto scope = ch::device("/GPU:1");

@@ -10,9 +10,6 @@
 namespace cohort {
 namespace {
 
-thread_local Dispatcher* stack_top = nullptr;
-thread_local std::uint64_t trace_under_way = 0;
-
 // Output memory for kernels that decide their own shapes.
 class EagerAllocator : public OutputAllocator {
  public:
@@ -56,34 +53,18 @@ Device& device_for(const OpDef& op, const Tensors& inputs) {
 
 }  // namespace
 
-Dispatcher* top_dispatcher() { return stack_top; }
-std::uint64_t current_trace() { return trace_under_way; }
-void set_current_trace(std::uint64_t trace) { trace_under_way = trace; }
-
-DispatcherScope::DispatcherScope(Dispatcher& dispatcher) : dispatcher_(&dispatcher) {
-  dispatcher.below_ = stack_top;
-  stack_top = &dispatcher;
-}
-
-void DispatcherScope::end() {
-  if (!dispatcher_) return;
-  // Tapes end when their gradient is taken, not in the order they were made.
-  for (Dispatcher** link = &stack_top; *link; link = &(*link)->below_) {
-    if (*link == dispatcher_) {
-      *link = dispatcher_->below_;
-      break;
-    }
-  }
-  dispatcher_ = nullptr;
-}
+Dispatcher* top_dispatcher() { return ThreadScope<Dispatcher, Dispatcher*>::current(); }
+std::uint64_t current_trace() { return TraceScope::current(); }
 
 Tensors Dispatcher::dispatch_below(const OpDef& op, const Tensors& inputs, const Attributes& attributes) const {
-  return below_ ? below_->dispatch(op, inputs, attributes) : run_eagerly(op, inputs, attributes);
+  const auto* below = place_->outer();
+  return below ? below->value()->dispatch(op, inputs, attributes) : run_eagerly(op, inputs, attributes);
 }
 
 Tensors run_op_all(std::string_view name, const Tensors& inputs, const Attributes& attributes) {
   const OpDef& op = find_op(name);
-  return stack_top ? stack_top->dispatch(op, inputs, attributes) : run_eagerly(op, inputs, attributes);
+  Dispatcher* top = top_dispatcher();
+  return top ? top->dispatch(op, inputs, attributes) : run_eagerly(op, inputs, attributes);
 }
 
 Tensor run_op(std::string_view name, const Tensors& inputs, const Attributes& attributes) {

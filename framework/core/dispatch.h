@@ -4,6 +4,7 @@
 #include <span>
 
 #include "cohort/core/op.h"
+#include "cohort/core/thread_scope.h"
 
 namespace cohort {
 
@@ -20,27 +21,24 @@ class Dispatcher {
 
  private:
   friend class DispatcherScope;
-  friend Dispatcher* top_dispatcher();
-  Dispatcher* below_ = nullptr;
+  const ThreadScope<Dispatcher, Dispatcher*>* place_ = nullptr;  // on the stack
 };
 
 // Puts a dispatcher on top of this thread's stack for the lifetime of the scope, or until end() is called. Scopes may
 // end in any order.
 class DispatcherScope {
  public:
-  explicit DispatcherScope(Dispatcher& dispatcher);
-  ~DispatcherScope() { end(); }
-  DispatcherScope(const DispatcherScope&) = delete;
-  void end();
+  explicit DispatcherScope(Dispatcher& dispatcher) : place_(&dispatcher) { dispatcher.place_ = &place_; }
+  void end() { place_.end(); }
 
  private:
-  Dispatcher* dispatcher_;
+  ThreadScope<Dispatcher, Dispatcher*> place_;
 };
 
 Dispatcher* top_dispatcher();
-// The trace under way on this thread (its identity, as in Symbol::trace), or 0.
+// The identity, as in Symbol::trace, of the trace that runs on this thread; 0 for none.
+using TraceScope = ThreadScope<struct TraceTag, std::uint64_t>;
 std::uint64_t current_trace();
-void set_current_trace(std::uint64_t trace);
 
 // Calls an op by name through the stack.
 Tensors run_op_all(std::string_view name, const Tensors& inputs, const Attributes& attributes = {});

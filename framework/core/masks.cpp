@@ -5,27 +5,31 @@
 namespace cohort {
 namespace {
 
-struct Entry {
+struct MaskEntry {
   Tensor tensor, mask;  // holding the tensor keeps its identity from being used again
 };
 
-thread_local int open_scopes = 0;
-thread_local std::vector<Entry> entries;
+// Of all scopes of the thread, so that it keeps its memory.
+thread_local std::vector<MaskEntry> mask_entries;
 
 }  // namespace
 
-MaskScope::MaskScope() { ++open_scopes; }
+MaskScope::MaskScope() : first_(First::innermost() ? First::innermost()->value() : mask_entries.size()) {}
 MaskScope::~MaskScope() {
-  if (--open_scopes == 0) entries.clear();
+  first_.end();
+  if (First::innermost()) return;
+  mask_entries.erase(mask_entries.begin() + static_cast<std::ptrdiff_t>(first_.value()), mask_entries.end());
 }
 
 void set_mask(const Tensor& tensor, const Tensor& mask) {
-  if (open_scopes > 0) entries.push_back({tensor, mask});
+  if (MaskScope::First::innermost()) mask_entries.push_back({tensor, mask});
 }
 
 Tensor mask_of(const Tensor& tensor) {
-  for (auto entry = entries.rbegin(); entry != entries.rend(); ++entry) {
-    if (entry->tensor.same_as(tensor)) return entry->mask;
+  const MaskScope::First* scope = MaskScope::First::innermost();
+  if (!scope) return {};
+  for (std::size_t i = mask_entries.size(); i-- > scope->value();) {
+    if (mask_entries[i].tensor.same_as(tensor)) return mask_entries[i].mask;
   }
   return {};
 }

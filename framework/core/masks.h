@@ -1,6 +1,9 @@
 #pragma once
 
+#include <cstddef>
+
 #include "cohort/core/tensor.h"
+#include "cohort/core/thread_scope.h"
 
 namespace cohort {
 
@@ -12,6 +15,12 @@ class MaskScope {
   MaskScope();
   ~MaskScope();
   MaskScope(const MaskScope&) = delete;
+
+ private:
+  friend void set_mask(const Tensor& tensor, const Tensor& mask);
+  friend Tensor mask_of(const Tensor& tensor);
+  using First = ThreadScope<MaskScope, std::size_t>;
+  First first_;  // where the masks of this scope and those around it begin
 };
 
 // Says which parts of a tensor count: booleans for its leading axes, (batch, steps) as a rule. Without effect outside

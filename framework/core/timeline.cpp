@@ -3,11 +3,6 @@
 #include <utility>
 
 namespace cohort {
-namespace {
-
-thread_local Timeline* timeline_of_thread = nullptr;
-
-}  // namespace
 
 void Timeline::add(Span span) {
   constexpr std::size_t kMostSpans = 1'000'000;
@@ -18,10 +13,7 @@ void Timeline::add(Span span) {
   }
 }
 
-Timeline* Timeline::current() { return timeline_of_thread; }
-
-TimelineScope::TimelineScope(Timeline& timeline) : before_(std::exchange(timeline_of_thread, &timeline)) {}
-TimelineScope::~TimelineScope() { timeline_of_thread = before_; }
+Timeline* Timeline::current() { return TimelineScope::current(); }
 
 void TimelineSpan::begin(const char* category, const char* name, std::int64_t number) {
   category_ = category;
@@ -32,7 +24,7 @@ void TimelineSpan::begin(const char* category, const char* name, std::int64_t nu
 
 void TimelineSpan::end() {
   // A recording that ended meanwhile is over: what it would hold may be gone.
-  if (timeline_ != timeline_of_thread) return;
+  if (timeline_ != Timeline::current()) return;
   timeline_->add({category_, std::move(name_), begin_, Timeline::Clock::now(), number_});
 }
 

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "cohort/core/thread_scope.h"
+
 namespace cohort {
 
 // What a thread did when: named spans of time, one inside the other. Filled by the thread that has a TimelineScope.
@@ -37,18 +39,13 @@ class Timeline {
 };
 
 // Lets this thread write to a timeline while it lives. Ended on the thread that made it.
-class TimelineScope {
+class TimelineScope : public ThreadScope<Timeline, Timeline*> {
  public:
   // Begins the scope.
-  explicit TimelineScope(Timeline& timeline);
-  ~TimelineScope();
-  TimelineScope(const TimelineScope&) = delete;
-
- private:
-  Timeline* before_;
+  explicit TimelineScope(Timeline& timeline) : ThreadScope(&timeline) {}
 };
 
-// One span, from here to the end of the block. Without a timeline it costs a look at a thread-local pointer.
+// One span, from here to the end of the block. Without a timeline it costs one load of a thread-local pointer.
 class TimelineSpan {
  public:
   // Begins the span.

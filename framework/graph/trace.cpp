@@ -12,8 +12,8 @@
 namespace cohort {
 namespace {
 
-thread_local std::string name_scope;
-thread_local std::source_location location;
+// Names of all scopes of the thread, so that it keeps its memory.
+thread_local std::string scope_names;
 std::atomic<std::uint64_t> traces_begun{0};
 
 // "MatMul" -> "mat_mul"
@@ -31,6 +31,7 @@ std::string snake_case(const std::string& name) {
 }
 
 std::string location_text() {
+  const std::source_location location = LocationScope::current();
   if (location.line() == 0) return {};
   std::string_view file = location.file_name();
   if (const auto slash = file.rfind('/'); slash != std::string_view::npos) file.remove_prefix(slash + 1);
@@ -40,16 +41,10 @@ std::string location_text() {
 // Appends a node for every op called while it is on top of the stack.
 class Tracer : public Dispatcher {
  public:
-  Tracer(const Specs& arguments, const Tensors& examples) : enclosing_(current_trace()), parent_(innermost) {
+  Tracer(const Specs& arguments, const Tensors& examples) {
     for (std::size_t i = 0; i < arguments.size(); ++i) {
       arguments_.push_back(add_input(arguments[i], "argument", i < examples.size() ? examples[i].resource() : nullptr));
     }
-    set_current_trace(id_);
-    innermost = this;
-  }
-  ~Tracer() override {
-    set_current_trace(enclosing_);
-    innermost = parent_;
   }
 
   const Tensors& arguments() const { return arguments_; }
@@ -75,8 +70,9 @@ class Tracer : public Dispatcher {
         return graph_->add(op, std::move(inputs), attributes, std::move(name));
       } catch (const Error& error) {
         // Which layer and which line of the user's program asked for what cannot be.
-        if (name_scope.empty() || std::string_view(error.what()).find(name_scope) != std::string_view::npos) throw;
-        throw Error(error.code(), std::string(error.what()) + " (in '" + name_scope + "')");
+        const std::string_view scope = NameScope::current();
+        if (scope.empty() || std::string_view(error.what()).find(scope) != std::string_view::npos) throw;
+        throw Error(error.code(), std::string(error.what()) + " (in '" + std::string(scope) + "')");
       }
     }();
     Node& node = graph_->nodes.back();
@@ -117,8 +113,8 @@ class Tracer : public Dispatcher {
 
   void check_enclosing(const Tensor& tensor) const {
     if (!tensor.is_symbolic()) return;
-    for (const Tracer* outer = parent_; outer; outer = outer->parent_) {
-      if (outer->id_ == tensor.symbol().trace) return;
+    for (const auto* outer = innermost_.outer(); outer; outer = outer->outer()) {
+      if (outer->value()->id_ == tensor.symbol().trace) return;
     }
     throw failed_precondition("trace", "a symbolic tensor may be used only inside the trace that made it",
                               {{"tensor", tensor.spec()}},
@@ -126,23 +122,22 @@ class Tracer : public Dispatcher {
   }
 
   std::string unique_name(const OpDef& op) {
-    std::string name = name_scope.empty() ? snake_case(op.name()) : name_scope + "/" + snake_case(op.name());
+    std::string name(NameScope::current());
+    if (!name.empty()) name += '/';
+    name += snake_case(op.name());
     const int count = names_[name]++;
     return count == 0 ? name : name + "_" + std::to_string(count);
   }
 
-  static thread_local Tracer* innermost;
   const std::uint64_t id_ = ++traces_begun;
-  const std::uint64_t enclosing_;
-  Tracer* const parent_;
+  const TraceScope current_{id_};
+  const ThreadScope<Tracer, Tracer*> innermost_{this};
   std::shared_ptr<Graph> graph_ = std::make_shared<Graph>();
   Tensors arguments_, captures_, kept_;
   std::vector<int> capture_nodes_;
   std::unordered_map<const void*, Value> outer_;
   std::unordered_map<std::string, int> names_;
 };
-
-thread_local Tracer* Tracer::innermost = nullptr;
 
 }  // namespace
 
@@ -153,30 +148,22 @@ TracedGraph trace(const Specs& arguments, const std::function<Tensors(const Tens
   return tracer.finish(body(tracer.arguments()));
 }
 
-NameScope::NameScope(const std::string& name) : length_before_(name_scope.size()) {
-  if (!name_scope.empty()) name_scope += '/';
-  name_scope += name;
+NameScope::NameScope(const std::string& name)
+    : first_(First::innermost() ? First::innermost()->value() : scope_names.size()),
+      length_before_(scope_names.size()) {
+  if (scope_names.size() > first_.value()) scope_names += '/';
+  scope_names += name;
 }
-NameScope::~NameScope() { name_scope.resize(length_before_); }
-const std::string& NameScope::current() { return name_scope; }
+NameScope::~NameScope() { scope_names.resize(length_before_); }
 
-LocationScope::LocationScope(const std::source_location& where) : before_(location) { location = where; }
-LocationScope::~LocationScope() { location = before_; }
-
-class EagerScope::Bottom : public Dispatcher {
- public:
-  Tensors dispatch(const OpDef& op, const Tensors& inputs, const Attributes& attributes) override {
-    return run_eagerly(op, inputs, attributes);
-  }
-};
-
-EagerScope::EagerScope()
-    : bottom_(std::make_unique<Bottom>()),
-      scope_(std::make_unique<DispatcherScope>(*bottom_)),
-      trace_before_(current_trace()) {
-  set_current_trace(0);
+std::string_view NameScope::current() {
+  const First* scope = First::innermost();
+  return scope ? std::string_view(scope_names).substr(scope->value()) : std::string_view();
 }
-EagerScope::~EagerScope() { set_current_trace(trace_before_); }
+
+Tensors EagerScope::dispatch(const OpDef& op, const Tensors& inputs, const Attributes& attributes) {
+  return run_eagerly(op, inputs, attributes);
+}
 
 Tensors inline_graph(const Graph& graph, const Tensors& inputs, std::uint64_t salt) {
   std::vector<Tensors> values(graph.nodes.size());

@@ -5,6 +5,7 @@
 #include <memory>
 #include <source_location>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cohort/core/dispatch.h"
@@ -35,35 +36,26 @@ class NameScope {
   ~NameScope();
   NameScope(const NameScope&) = delete;
   // "sequential/dense", empty outside every scope.
-  static const std::string& current();
+  static std::string_view current();
 
  private:
+  using First = ThreadScope<NameScope, std::size_t>;
+  First first_;  // where this name, with those of the scopes around it, begins
   std::size_t length_before_;
 };
 
 // Remembers in nodes and errors where in the user's program they come from.
-class LocationScope {
- public:
-  explicit LocationScope(const std::source_location& where);
-  ~LocationScope();
-  LocationScope(const LocationScope&) = delete;
-
- private:
-  std::source_location before_;
-};
+using LocationScope = ThreadScope<struct LocationTag, std::source_location>;
 
 // Leaves every trace and tape for the lifetime of the scope: ops run at once. Variables are made inside one.
-class EagerScope {
+class EagerScope : private Dispatcher {
  public:
-  EagerScope();
-  ~EagerScope();
-  EagerScope(const EagerScope&) = delete;
+  EagerScope() : dispatcher_(*this), no_trace_(0) {}
 
  private:
-  class Bottom;
-  std::unique_ptr<Bottom> bottom_;
-  std::unique_ptr<DispatcherScope> scope_;
-  std::uint64_t trace_before_;
+  Tensors dispatch(const OpDef& op, const Tensors& inputs, const Attributes& attributes) override;
+  DispatcherScope dispatcher_;
+  TraceScope no_trace_;
 };
 
 // Replays a graph's nodes through the dispatcher stack: eagerly, onto a tape, or into an enclosing trace. A graph fixes

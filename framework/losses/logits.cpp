@@ -9,8 +9,6 @@
 namespace cohort {
 namespace {
 
-thread_local LogitsScope* innermost = nullptr;
-
 // One warning for each loss: an eager loop would repeat it at every step.
 void warn_of_logits(const char* who) {
   static std::mutex mutex;
@@ -24,9 +22,6 @@ void warn_of_logits(const char* who) {
 
 }  // namespace
 
-LogitsScope::LogitsScope() : before_(innermost), scope_(*this) { innermost = this; }
-LogitsScope::~LogitsScope() { innermost = before_; }
-
 Tensors LogitsScope::dispatch(const OpDef& op, const Tensors& inputs, const Attributes& attributes) {
   Tensors outputs = dispatch_below(op, inputs, attributes);
   if (op.name() == "Sigmoid" || op.name() == "Softmax") entries_.push_back({inputs[0], outputs[0]});
@@ -34,8 +29,9 @@ Tensors LogitsScope::dispatch(const OpDef& op, const Tensors& inputs, const Attr
 }
 
 Tensor logits_behind(const Tensor& output) {
-  if (!innermost) return {};
-  const auto& entries = innermost->entries_;
+  const LogitsScope* scope = LogitsScope::Innermost::current();
+  if (!scope) return {};
+  const auto& entries = scope->entries_;
   for (auto entry = entries.rbegin(); entry != entries.rend(); ++entry) {
     if (entry->output.same_as(output)) return entry->input;
   }

@@ -10,8 +10,7 @@ namespace cohort {
 // their outputs is computed from there, as Keras does, and keeps its digits where a probability is almost 0 or 1.
 class LogitsScope : public Dispatcher {
  public:
-  LogitsScope();
-  ~LogitsScope() override;
+  LogitsScope() : innermost_(this), scope_(*this) {}
   Tensors dispatch(const OpDef& op, const Tensors& inputs, const Attributes& attributes) override;
 
  private:
@@ -19,8 +18,9 @@ class LogitsScope : public Dispatcher {
   struct Entry {
     Tensor input, output;
   };
-  LogitsScope* before_;
+  using Innermost = ThreadScope<LogitsScope, LogitsScope*>;
   std::vector<Entry> entries_;
+  Innermost innermost_;
   DispatcherScope scope_;
 };
 

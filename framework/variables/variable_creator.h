@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "cohort/core/thread_scope.h"
 #include "cohort/variables/initial_value.h"
 #include "cohort/variables/variable_options.h"
 
@@ -16,16 +17,7 @@ class VariableCreator {
 };
 
 // Variables this thread makes while the scope lives come from the creator (nullptr: are made here). Nested.
-class VariableCreatorScope {
- public:
-  // Begins the scope.
-  explicit VariableCreatorScope(VariableCreator* creator);
-  ~VariableCreatorScope();
-  VariableCreatorScope(const VariableCreatorScope&) = delete;
-
- private:
-  VariableCreator* before_;
-};
+using VariableCreatorScope = ThreadScope<VariableCreator, VariableCreator*>;
 
 // The innermost scope's creator; nullptr for none.
 VariableCreator* current_variable_creator();

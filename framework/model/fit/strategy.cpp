@@ -15,17 +15,15 @@ class LocalStrategy : public Strategy {
   }
 };
 
-thread_local std::shared_ptr<Strategy> innermost;
-
 }  // namespace
 
 StrategyScope::StrategyScope(std::shared_ptr<Strategy> strategy)
-    : before_(std::exchange(innermost, std::move(strategy))),
-      variables_(innermost ? innermost->variable_creator() : nullptr) {}
-StrategyScope::~StrategyScope() { innermost = std::move(before_); }
+    : innermost_(std::move(strategy)),
+      variables_(innermost_.value() ? innermost_.value()->variable_creator() : nullptr) {}
 
 std::shared_ptr<Strategy> current_strategy() {
   static const std::shared_ptr<Strategy> local = std::make_shared<LocalStrategy>();
+  std::shared_ptr<Strategy> innermost = StrategyScope::Innermost::current();
   return innermost ? innermost : local;
 }
 

@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 
+#include "cohort/core/thread_scope.h"
 #include "cohort/data/dataset.h"
 #include "cohort/data/dataset_creator.h"
 #include "cohort/model/fit/step_runner.h"
@@ -26,11 +27,11 @@ class StrategyScope {
  public:
   // Begins the scope.
   explicit StrategyScope(std::shared_ptr<Strategy> strategy);
-  ~StrategyScope();
-  StrategyScope(const StrategyScope&) = delete;
 
  private:
-  std::shared_ptr<Strategy> before_;
+  friend std::shared_ptr<Strategy> current_strategy();
+  using Innermost = ThreadScope<Strategy, std::shared_ptr<Strategy>>;
+  Innermost innermost_;
   VariableCreatorScope variables_;
 };
 

@@ -22,13 +22,7 @@ std::recursive_mutex& build_mutex() {
   return *mutex;
 }
 
-thread_local int call_depth = 0;
-thread_local bool call_training = false;
-thread_local bool rematerializing = false;
-struct RematerializingScope {
-  RematerializingScope() { rematerializing = true; }
-  ~RematerializingScope() { rematerializing = false; }
-};
+using RematerializingScope = ThreadScope<struct RematerializingTag, bool>;
 // The error that already carries a layer's name, so that the layers around it leave it alone.
 thread_local std::string named_error;
 
@@ -49,15 +43,10 @@ std::string who(const Layer& layer) { return layer.class_name() + " '" + layer.n
 
 }  // namespace
 
-LayerCallScope::LayerCallScope(Layer& layer, bool training)
-    : name_(layer.name()), outer_training_(std::exchange(call_training, training)) {
-  if (call_depth++ == 0) layer.clear_losses();
+LayerCallScope::LayerCallScope(Layer& layer, bool training) : name_(layer.name()), training_(training) {
+  if (!training_.outer()) layer.clear_losses();
 }
-LayerCallScope::~LayerCallScope() {
-  --call_depth;
-  call_training = outer_training_;
-}
-bool LayerCallScope::training() { return call_training; }
+bool LayerCallScope::training() { return Training::current(); }
 
 Layer::Layer() : remat_(RematScope::current()) {}
 Layer::~Layer() = default;
@@ -116,7 +105,7 @@ Element Layer::call_in_policy(const Element& inputs, const CallContext& context)
   const DType dtype = compute_dtype();
   const AutocastScope autocast(is_floating(dtype) ? std::optional(dtype) : std::nullopt);
   // What is inside a layer that is computed again is computed again anyhow.
-  if (!remat_ || !context.training || rematerializing || !rematerializes(*this, *remat_)) {
+  if (!remat_ || !context.training || RematerializingScope::current() || !rematerializes(*this, *remat_)) {
     return call_element(inputs, context);
   }
 
@@ -126,7 +115,7 @@ Element Layer::call_in_policy(const Element& inputs, const CallContext& context)
   std::vector<bool> masked;
   const Tensors results = rematerialized(
       [&](const Tensors& leaves) {
-        const RematerializingScope scope;
+        const RematerializingScope scope(true);
         outputs = call_element(inputs.with_leaves(leaves), context);
         Tensors all = outputs.flatten();
         for (const Tensor& output : outputs.flatten()) {

@@ -15,8 +15,6 @@ class Variable;
 class LayerCallScope {
  public:
   LayerCallScope(Layer& layer, bool training);
-  ~LayerCallScope();
-  LayerCallScope(const LayerCallScope&) = delete;
   // Whether the innermost layer call of this thread is in training; false outside of any.
   static bool training();
   // Lists a weight of a layer among those of the layer around it too, as Keras does where an attribute of a wrapper
@@ -26,7 +24,8 @@ class LayerCallScope {
  private:
   NameScope name_;
   MaskScope masks_;
-  bool outer_training_;
+  using Training = ThreadScope<LayerCallScope, bool>;
+  Training training_;
 };
 
 }  // namespace cohort

@@ -15,7 +15,7 @@ Variable Layer::add_weight(const std::string& name, const Shape& shape, WeightOp
   Ref<Initializer> initializer = options.initializer;
   const DType dtype = options.dtype.value_or(this->dtype());
   if (!initializer) initializer = is_floating(dtype) ? "glorot_uniform" : "zeros";
-  const std::string& scope = NameScope::current();
+  const std::string scope(NameScope::current());
   Variable variable(InitialValue(*initializer, shape, dtype),
                     {.name = name,
                      .trainable = options.trainable && trainable_,

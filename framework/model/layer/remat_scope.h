@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "cohort/core/thread_scope.h"
+
 namespace cohort {
 
 // Which layers compute their outputs again in the backward pass, Keras's modes: "full" (every layer), "list_of_layers"
@@ -23,13 +25,12 @@ struct RematMode {
 class RematScope {
  public:
   explicit RematScope(RematMode mode = {});
-  ~RematScope();
-  RematScope(const RematScope&) = delete;
   // The innermost one's mode; nullptr outside of any.
   static std::shared_ptr<const RematMode> current();
 
  private:
-  std::shared_ptr<const RematMode> before_;
+  using Innermost = ThreadScope<RematScope, std::shared_ptr<const RematMode>>;
+  Innermost innermost_;
 };
 
 }  // namespace cohort
