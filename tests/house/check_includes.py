@@ -56,7 +56,7 @@ PRIVATE_EDGES = [
     ("kernels", r"framework/ops/(conv_window|pool_windows|slice_range)\.h"),
     ("ops|graph", r"framework/kernels/(functors|fusion)\.h"),
     ("kernels|datasets", r"framework/core/scratch\.h"),
-    ("graph", r"framework/core/update_claims\.h"),
+    ("graph|kernels|optimizers", r"framework/core/update_(layout|op)\.h"),
     ("layers", r"framework/ops/conv_window\.h"),
     ("variables", r"framework/ops/slice_range\.h"),
     ("losses|metrics|model|layers", r"framework/ops/epsilon\.h"),
@@ -73,6 +73,7 @@ PRIVATE_EDGES = [
     ("layers", r"framework/model/layer/layer_call_scope\.h"),
     ("saving", r"framework/model/(functional|layer/layer_arguments)\.h"),
     ("saving|callbacks|distribute", r"framework/model/fit/(program|training)\.h"),
+    ("distribute", r"framework/model/fit/runner_base\.h"),
     # Programs that look inside.
     ("programs", r"framework/model/text_table\.h|distribute/cluster/(roles|tf_config)\.h"),
     ("benchmarks", r"distribute/rpc/"),
