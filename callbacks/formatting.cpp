@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "cohort/core/error.h"
+#include "cohort/core/text.h"
 
 namespace cohort::callbacks {
 namespace {
@@ -53,12 +54,12 @@ class PathFormatter {
   }
 
   Error bad(std::string_view field, std::string_view expected) const {
-    std::string known;
+    std::vector<std::string> known;
     for (const Logs* each : {&integers_, &logs_}) {
-      for (const auto& [name, value] : *each) known += (known.empty() ? "" : ", ") + name;
+      for (const auto& [name, value] : *each) known.push_back(name);
     }
     return invalid_argument(who_, expected, {{"filepath", pattern_}, {"field", field}},
-                            "Known figures: " + known + ".");
+                            "Known figures: " + join(known) + ".");
   }
 
   std::string_view pattern_;

@@ -7,6 +7,7 @@
 
 #include "cohort/core/error.h"
 #include "cohort/core/log.h"
+#include "cohort/core/text.h"
 #include "cohort/model/model.h"
 
 namespace cohort::callbacks {
@@ -71,10 +72,8 @@ Monitor::Monitor(std::string who, std::string name, std::string mode, double min
 std::optional<double> Monitor::value(const Logs& logs) const {
   const std::optional<double> found = logs.find(name_);
   if (!found) {
-    std::string known;
-    for (const auto& [name, value] : logs) known += (known.empty() ? "" : ", ") + name;
-    log::warn(who_ + ": the monitored figure is not logged. Received: monitor='" + name_ + "'. Logged are: " + known +
-              ".");
+    log::warn(who_ + ": the monitored figure is not logged. Received: monitor=" + in_quotes(name_) +
+              ". Logged are: " + join(logs, [](const auto& each) { return each.first; }) + ".");
   }
   return found;
 }

@@ -10,6 +10,7 @@
 #include "cohort/callbacks/weight_image.h"
 #include "cohort/core/error.h"
 #include "cohort/core/log.h"
+#include "cohort/core/text.h"
 #include "cohort/core/timeline.h"
 #include "cohort/model/model.h"
 #include "cohort/saving/model_json.h"
@@ -48,7 +49,7 @@ std::string board_tag(const Variable& weight) {
 }  // namespace
 
 UpdateFrequency::UpdateFrequency(const std::string& name) : batches_(name == "batch" ? 1 : 0) {
-  if (name != "batch" && name != "epoch") throw bad_update_freq({"update_freq", "'" + name + "'"});
+  if (name != "batch" && name != "epoch") throw bad_update_freq({"update_freq", in_quotes(name)});
 }
 UpdateFrequency::UpdateFrequency(std::int64_t batches) : batches_(batches) {
   if (batches < 1) throw bad_update_freq({"update_freq", batches});

@@ -3,7 +3,6 @@
 #include <vector>
 
 #include "cohort/core/random.h"
-#include "cohort/layers/layer_checks.h"
 #include "cohort/ops/creation.h"
 #include "cohort/ops/slicing.h"
 
@@ -22,7 +21,7 @@ void check_rate(const Layer& layer, const char* name, double rate) {
 
 Tensor noise_shape_of(const Layer& layer, const Tensor& input, const Shape& noise_shape) {
   if (noise_shape.rank() != input.rank()) {
-    throw invalid_argument(title(layer), "noise_shape must have as many axes as the input",
+    throw invalid_argument(layer.title(), "noise_shape must have as many axes as the input",
                            {{"noise_shape", noise_shape}, {"input.shape", input.shape()}});
   }
   std::vector<std::int64_t> begin(static_cast<std::size_t>(input.rank()), 0), size;

@@ -1,6 +1,7 @@
 #include "cohort/distribute/cluster/roles.h"
 
 #include "cohort/core/error.h"
+#include "cohort/core/text.h"
 #include "cohort/distribute/cluster/address.h"
 
 namespace cohort::distribute {
@@ -16,7 +17,7 @@ void check_roles(const ClusterSpec& spec, std::string_view who) {
   for (const std::string& job : spec.jobs()) {
     if (job != kChief && job != kWorker && job != kPs && job != kEvaluator) {
       throw invalid_argument(who, "jobs must be called chief, worker, ps or evaluator",
-                             {{"job", "'" + job + "'"}, {"cluster", spec}});
+                             {{"job", in_quotes(job)}, {"cluster", spec}});
     }
   }
   for (const std::string_view job : {kChief, kEvaluator}) {

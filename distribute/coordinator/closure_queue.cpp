@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "cohort/core/log.h"
+#include "cohort/core/text.h"
 
 namespace cohort::distribute {
 namespace {
@@ -251,11 +252,9 @@ void ClosureQueue::end(std::uint64_t id) {
 }
 
 Error ClosureQueue::too_many_attempts(const Closure& closure, const std::exception_ptr& why) const {
-  std::string tasks;
-  for (const std::string& task : deaths_.at(closure.id)) tasks += (tasks.empty() ? "" : ", ") + task;
   return Error(ErrorCode::Aborted, "ClusterCoordinator",
                "a function must not end the workers it runs on; this one was given up",
-               {{"closure", closure.id}, {"died with it", tasks}, {"last error", text_of(why)}},
+               {{"closure", closure.id}, {"died with it", join(deaths_.at(closure.id))}, {"last error", text_of(why)}},
                "See those workers' own output for what ended them.");
 }
 

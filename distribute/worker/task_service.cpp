@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "cohort/core/log.h"
+#include "cohort/core/text.h"
 #include "cohort/core/thread_scope.h"
 #include "cohort/distribute/protocol/message_flags.h"
 #include "cohort/distribute/protocol/message_parsing.h"
@@ -15,11 +16,8 @@ namespace cohort::distribute {
 namespace {
 
 std::string addresses_of(const ClusterSpec& cluster, const std::string& job) {
-  std::string text;
-  for (std::int64_t index : cluster.task_indices(job)) {
-    text += (text.empty() ? "" : ", ") + cluster.task_address(job, index);
-  }
-  return "[" + text + "]";
+  const auto address = [&](std::int64_t index) { return cluster.task_address(job, index); };
+  return "[" + join(cluster.task_indices(job), address) + "]";
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cohort/core/error.h"
+#include "cohort/core/text.h"
 
 namespace cohort {
 
@@ -34,10 +35,8 @@ class Registry {
   std::shared_ptr<T> make(std::string_view name) const {
     auto found = makers_.find(name);
     if (found == makers_.end()) {
-      std::string known;
-      for (const auto& [each, maker] : makers_) known += (known.empty() ? "" : ", ") + each;
-      throw not_found(family_, "a registered name is expected", {{"name", "'" + std::string(name) + "'"}},
-                      "Known names: " + known + ".");
+      throw not_found(family_, "a registered name is expected", {{"name", in_quotes(name)}},
+                      "Known names: " + join(names()) + ".");
     }
     return found->second();
   }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <sstream>
 
+#include "cohort/core/text.h"
+
 namespace cohort {
 namespace {
 
@@ -83,11 +85,7 @@ bool equal(const AttributeValue& a, const AttributeValue& b) {
 }
 
 std::string Attributes::to_string() const {
-  std::string text;
-  for (const Entry& entry : entries_) {
-    text += (text.empty() ? "" : ", ") + entry.name + "=" + cohort::to_string(entry.value);
-  }
-  return text;
+  return join(entries_, [](const Entry& entry) { return entry.name + "=" + cohort::to_string(entry.value); });
 }
 
 bool operator==(const Attributes& a, const Attributes& b) {

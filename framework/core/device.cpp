@@ -10,6 +10,7 @@
 
 #include "cohort/core/device_spec.h"
 #include "cohort/core/error.h"
+#include "cohort/core/text.h"
 
 namespace cohort {
 namespace {
@@ -35,10 +36,8 @@ Device& device_of(const std::string& type, int index, std::string_view asked) {
   if (found != t.devices.end()) return *found->second;
   auto maker = t.makers.find(type);
   if (maker == t.makers.end()) {
-    std::string known;
-    for (const auto& [name, make] : t.makers) known += (known.empty() ? "" : ", ") + name;
     throw not_found("device", "a device of this machine is expected", {{"device", asked}},
-                    "Device types here: " + known + ".");
+                    "Device types here: " + join(t.makers, [](const auto& each) { return each.first; }) + ".");
   }
   std::unique_ptr<Device> made = maker->second(index);  // may throw: then nothing is left behind
   return *(t.devices[{type, index}] = std::move(made));

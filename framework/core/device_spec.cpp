@@ -9,6 +9,7 @@
 
 #include "cohort/core/device.h"
 #include "cohort/core/error.h"
+#include "cohort/core/text.h"
 
 namespace cohort {
 namespace {
@@ -100,12 +101,11 @@ class Parser {
   }
 
   [[noreturn]] void fail(const std::string& expected) const {
-    throw invalid_argument("DeviceSpec", expected, {{"device", quoted(text_)}}, kFix);
+    throw invalid_argument("DeviceSpec", expected, {{"device", in_quotes(text_)}}, kFix);
   }
   [[noreturn]] void fail(const std::string& expected, std::string_view part) const {
-    throw invalid_argument("DeviceSpec", expected, {{"device", quoted(text_)}, {"part", quoted(part)}}, kFix);
+    throw invalid_argument("DeviceSpec", expected, {{"device", in_quotes(text_)}, {"part", in_quotes(part)}}, kFix);
   }
-  static std::string quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
 
   static constexpr const char* kFix = "For example /job:worker/task:1/device:CPU:0, /gpu:0 or CPU:0.";
   std::string_view text_;

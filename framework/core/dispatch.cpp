@@ -6,6 +6,7 @@
 #include "cohort/core/device.h"
 #include "cohort/core/device_spec.h"
 #include "cohort/core/kernel.h"
+#include "cohort/core/text.h"
 
 namespace cohort {
 namespace {
@@ -86,7 +87,7 @@ ResourceOwner* owner_of(std::string_view op, std::span<const Tensor> inputs) {
       owner = resource.owner();
     } else if (resource.owner() != owner) {
       throw invalid_argument(op, "resources of one call must live in one place",
-                             {{"first", "'" + first->name() + "'"}, {"other", "'" + resource.name() + "'"}},
+                             {{"first", in_quotes(first->name())}, {"other", in_quotes(resource.name())}},
                              "Read the one that lives elsewhere before.");
     }
   }

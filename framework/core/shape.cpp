@@ -4,6 +4,7 @@
 #include <ostream>
 
 #include "cohort/core/error.h"
+#include "cohort/core/text.h"
 
 namespace cohort {
 
@@ -50,12 +51,8 @@ bool Shape::compatible(const Shape& other) const {
 }
 
 std::string Shape::to_string() const {
-  std::string text = "(";
-  for (int i = 0; i < rank_; ++i) {
-    if (i > 0) text += ", ";
-    text += sizes_[i] == kUnknown ? "None" : std::to_string(sizes_[i]);
-  }
-  return text + (rank_ == 1 ? ",)" : ")");
+  const auto text_of = [](std::int64_t size) { return size == kUnknown ? "None" : std::to_string(size); };
+  return "(" + join(*this, text_of) + (rank_ == 1 ? ",)" : ")");
 }
 
 bool operator==(const Shape& a, const Shape& b) {

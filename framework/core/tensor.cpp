@@ -4,6 +4,8 @@
 #include <limits>
 #include <ostream>
 
+#include "cohort/core/text.h"
+
 namespace cohort {
 namespace {
 
@@ -231,15 +233,15 @@ Tensor Tensor::clone() const {
 }
 
 Tensor Resource::shared_value() {
-  throw invalid_argument("Resource '" + name() + "'", "only a variable holds a value", {{"kind", kind()}});
+  throw invalid_argument(titled("Resource", name()), "only a variable holds a value", {{"kind", kind()}});
 }
 
 const Tensors& Resource::next_element() {
-  throw invalid_argument("Resource '" + name() + "'", "only an iterator has elements", {{"kind", kind()}});
+  throw invalid_argument(titled("Resource", name()), "only an iterator has elements", {{"kind", kind()}});
 }
 
 TensorSpec Resource::value_spec() const {
-  throw invalid_argument("Resource '" + name() + "'", "only a variable holds a value", {{"kind", kind()}});
+  throw invalid_argument(titled("Resource", name()), "only a variable holds a value", {{"kind", kind()}});
 }
 
 Tensor Tensor::view(const Shape& shape) const {

@@ -3,6 +3,7 @@
 #include <mutex>
 
 #include "cohort/core/random.h"
+#include "cohort/core/text.h"
 #include "cohort/graph/trace.h"
 
 namespace cohort {
@@ -24,10 +25,8 @@ DatasetMaker find_maker(const std::string& kind) {
   std::lock_guard lock(all.mutex);
   auto found = all.by_kind.find(kind);
   if (found == all.by_kind.end()) {
-    std::string known;
-    for (const auto& [name, maker] : all.by_kind) known += (known.empty() ? "" : ", ") + name;
-    throw not_found("Dataset", "a registered kind is expected", {{"kind", "'" + kind + "'"}},
-                    "Known kinds: " + known + ".");
+    throw not_found("Dataset", "a registered kind is expected", {{"kind", in_quotes(kind)}},
+                    "Known kinds: " + join(all.by_kind, [](const auto& each) { return each.first; }) + ".");
   }
   return found->second;
 }

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "cohort/core/error.h"
+#include "cohort/core/text.h"
 
 namespace cohort {
 namespace {
@@ -34,7 +35,7 @@ class Descriptor {
 };
 
 Error failure(const std::string& path, std::string_view expected) {
-  return Error(ErrorCode::ResourceExhausted, "file '" + path + "'", expected, {{"error", std::strerror(errno)}},
+  return Error(ErrorCode::ResourceExhausted, titled("file", path), expected, {{"error", std::strerror(errno)}},
                "See that the folder is writable and the disk not full.");
 }
 
@@ -164,7 +165,7 @@ std::string read_file(const std::string& path) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat about {};
   if (!file.valid() || ::fstat(file.get(), &about) != 0 || !S_ISREG(about.st_mode)) {
-    throw not_found("file '" + path + "'", "a file that can be read is expected",
+    throw not_found(titled("file", path), "a file that can be read is expected",
                     {{"error", file.valid() ? "not a file" : std::strerror(errno)}});
   }
   std::string bytes(static_cast<std::size_t>(about.st_size), '\0');
@@ -172,7 +173,7 @@ std::string read_file(const std::string& path) {
   while (done < bytes.size()) {
     const ssize_t got = ::read(file.get(), bytes.data() + done, bytes.size() - done);
     if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) throw Error(ErrorCode::DataLoss, "file '" + path + "'", "must be readable to its end");
+    if (got <= 0) throw Error(ErrorCode::DataLoss, titled("file", path), "must be readable to its end");
     done += static_cast<std::size_t>(got);
   }
   return bytes;

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "cohort/core/error.h"
+#include "cohort/core/text.h"
 #include "cohort/files/atomic_file.h"
 
 namespace cohort {
@@ -145,7 +146,7 @@ class ZipFile {
 
  private:
   [[noreturn]] void fail() const {
-    throw Error(ErrorCode::ResourceExhausted, "zip archive '" + name_ + "'", "must be written",
+    throw Error(ErrorCode::ResourceExhausted, titled("zip archive", name_), "must be written",
                 {{"error", std::strerror(errno)}}, "See that the folder is writable and the disk not full.");
   }
   std::string name_;

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "cohort/core/error.h"
+#include "cohort/core/text.h"
 
 namespace cohort {
 namespace {
@@ -19,7 +20,7 @@ constexpr std::uint64_t kSmallMember = std::uint64_t{64} << 20;
 constexpr zip_uint16_t kNoDate = 33;
 
 Error damaged(const std::string& name, std::string_view expected, std::string_view member = {}) {
-  return Error(ErrorCode::DataLoss, "zip archive '" + name + "'", expected, {{"member", member}});
+  return Error(ErrorCode::DataLoss, titled("zip archive", name), expected, {{"member", member}});
 }
 
 struct Discard {
@@ -76,7 +77,7 @@ ZipArchive ZipArchive::parse(const std::string& bytes, const std::string& name) 
   zip_error_fini(&error);
   if (!archive) {
     if (source) zip_source_free(source);
-    throw Error(ErrorCode::DataLoss, "zip archive '" + name + "'", "a whole zip archive is expected",
+    throw Error(ErrorCode::DataLoss, titled("zip archive", name), "a whole zip archive is expected",
                 {{"bytes", bytes.size()}});
   }
   ZipArchive result;
@@ -100,7 +101,7 @@ std::string ZipArchive::serialize() const {
   zip_source_t* target = zip_source_buffer_create(nullptr, 0, 0, &error);
   Archive archive(target ? zip_open_from_source(target, ZIP_CREATE | ZIP_TRUNCATE, &error) : nullptr);
   zip_error_fini(&error);
-  const auto fail = [&] { return internal_error("zip archive '" + name_ + "'", "the archive must be made in memory"); };
+  const auto fail = [&] { return internal_error(titled("zip archive", name_), "the archive must be made in memory"); };
   if (!archive) throw fail();
   zip_source_keep(target);
   const std::unique_ptr<zip_source_t, decltype(&zip_source_free)> kept(target, zip_source_free);

@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "cohort/core/random.h"
+#include "cohort/core/text.h"
 #include "cohort/graph/hoist_iterators.h"
 #include "cohort/graph/specialize.h"
 
@@ -38,11 +39,9 @@ struct Function::State {
     trace.resources = std::move(resources);
     trace.signature = options.input_signature.empty() ? relaxed(arguments) : options.input_signature;
     if (!accepts(trace.signature, arguments)) {
-      std::string given, wanted;
-      for (const TensorSpec& spec : arguments) given += (given.empty() ? "" : ", ") + spec.to_string();
-      for (const TensorSpec& spec : trace.signature) wanted += (wanted.empty() ? "" : ", ") + spec.to_string();
+      const auto text_of = [](const Specs& specs) { return "(" + join(specs, &TensorSpec::to_string) + ")"; };
       throw invalid_argument(who(), "arguments must fit the input signature",
-                             {{"arguments", "(" + given + ")"}, {"input_signature", "(" + wanted + ")"}});
+                             {{"arguments", text_of(arguments)}, {"input_signature", text_of(trace.signature)}});
     }
     LocationScope location(where);
     trace.traced = cohort::trace(trace.signature, body, examples);
@@ -85,7 +84,7 @@ struct Function::State {
     return result;
   }
 
-  std::string who() const { return options.name.empty() ? "Function" : "Function '" + options.name + "'"; }
+  std::string who() const { return options.name.empty() ? "Function" : titled("Function", options.name); }
 
   Body body;
   int arity = -1;

@@ -2,6 +2,8 @@
 
 #include <sstream>
 
+#include "cohort/core/text.h"
+
 namespace cohort {
 namespace {
 
@@ -53,22 +55,21 @@ std::vector<std::vector<std::pair<int, int>>> Graph::users() const {
 }
 
 std::string Graph::to_string() const {
+  const auto reference_of = [this](const Value& value) { return reference(*this, value); };
   std::ostringstream text;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const Node& node = nodes[i];
     text << '%' << i << " = " << node.op->name() << '(';
-    for (std::size_t k = 0; k < node.inputs.size(); ++k) text << (k ? ", " : "") << reference(*this, node.inputs[k]);
-    text << ')';
+    text << join(node.inputs, reference_of) << ')';
     if (node.attributes.size() > 0) text << " {" << node.attributes.to_string() << '}';
     if (!node.outputs.empty()) text << " : ";
-    for (std::size_t k = 0; k < node.outputs.size(); ++k) text << (k ? ", " : "") << node.outputs[k];
+    text << join(node.outputs, &TensorSpec::to_string);
     if (!node.device.empty()) text << " @" << node.device;
     if (!node.name.empty()) text << "   # " << node.name;
     text << '\n';
   }
   text << "return ";
-  for (std::size_t k = 0; k < outputs.size(); ++k) text << (k ? ", " : "") << reference(*this, outputs[k]);
-  text << '\n';
+  text << join(outputs, reference_of) << '\n';
   return text.str();
 }
 

@@ -1,5 +1,6 @@
 #include "cohort/losses/categorical_generalized_cross_entropy.h"
 
+#include "cohort/core/text.h"
 #include "cohort/ops/indexing.h"
 #include "cohort/ops/math.h"
 #include "cohort/ops/reduce.h"
@@ -31,7 +32,7 @@ void CategoricalGeneralizedCrossEntropyLoss::visit_fields(FieldVisitor& visitor)
 
 void CategoricalGeneralizedCrossEntropyLoss::fields_changed() {
   Loss::fields_changed();
-  if (!(q_ > 0.0 && q_ < 1.0)) throw invalid_argument("Loss '" + name_ + "'", "q must lie in (0, 1)", {{"q", q_}});
+  if (!(q_ > 0.0 && q_ < 1.0)) throw invalid_argument(titled("Loss", name_), "q must lie in (0, 1)", {{"q", q_}});
 }
 
 Tensor CategoricalGeneralizedCrossEntropyLoss::call(const Tensor& y_true, const Tensor& y_pred) {

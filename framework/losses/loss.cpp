@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "cohort/core/masks.h"
+#include "cohort/core/text.h"
 #include "cohort/graph/trace.h"
 #include "cohort/ops/array.h"
 #include "cohort/ops/math.h"
@@ -28,7 +29,7 @@ void check_mask(const std::string& name, const Tensor& mask, const Tensor& value
     fits = size == given || size == 1 || given == 1 || size == kUnknown || given == kUnknown;
   }
   if (fits) return;
-  throw invalid_argument("Loss '" + name + "'", "the mask of y_pred must have the shape of the loss's values",
+  throw invalid_argument(titled("Loss", name), "the mask of y_pred must have the shape of the loss's values",
                          {{"mask.shape", mask.shape()}, {"values.shape", values.shape()}},
                          "A layer that changes the steps must override compute_mask.");
 }
@@ -50,9 +51,9 @@ void Loss::visit_fields(FieldVisitor& visitor) {
 void Loss::fields_changed() {
   if (std::find(kReductions.begin(), kReductions.end(), reduction_) == kReductions.end()) {
     throw invalid_argument(
-        "Loss '" + name_ + "'",
+        titled("Loss", name_),
         "reduction must be 'sum_over_batch_size', 'sum', 'mean', 'mean_with_sample_weight' or 'none'",
-        {{"reduction", "'" + reduction_ + "'"}});
+        {{"reduction", in_quotes(reduction_)}});
   }
 }
 

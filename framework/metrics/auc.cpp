@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cohort/core/text.h"
 #include "cohort/losses/loss.h"
 #include "cohort/ops/creation.h"
 #include "cohort/ops/epsilon.h"
@@ -22,9 +23,8 @@ std::string spelled(const std::string& who, const char* option, const std::strin
   for (const auto& [name, other] : known) {
     if (given == name || given == other) return name;
   }
-  std::string names;
-  for (const auto& [name, other] : known) names += (names.empty() ? "'" : ", '") + std::string(name) + "'";
-  throw invalid_argument(who, std::string(option) + " must be one of " + names, {{option, "'" + given + "'"}});
+  const std::string names = join(known, [](const auto& each) { return in_quotes(each.first); });
+  throw invalid_argument(who, std::string(option) + " must be one of " + names, {{option, in_quotes(given)}});
 }
 
 }  // namespace
@@ -48,7 +48,7 @@ void AUCMetric::visit_fields(FieldVisitor& visitor) {
 }
 
 void AUCMetric::fields_changed() {
-  const std::string who = "Metric '" + name() + "'";
+  const std::string who = titled("Metric", name());
   options_.curve = spelled(who, "curve", options_.curve, {{"ROC", "roc"}, {"PR", "pr"}, {"PRGAIN", "prgain"}});
   options_.summation_method =
       spelled(who, "summation_method", options_.summation_method,
@@ -94,7 +94,7 @@ void AUCMetric::ensure_state(std::int64_t num_labels) {
 
 void AUCMetric::update_state(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight) {
   if (options_.multi_label && y_pred.rank() != 2) {
-    throw invalid_argument("Metric '" + name() + "'", "y_pred must be (samples, labels) with multi_label",
+    throw invalid_argument(titled("Metric", name()), "y_pred must be (samples, labels) with multi_label",
                            {{"y_pred.shape", y_pred.shape()}});
   }
   ensure_state(options_.num_labels.value_or(options_.multi_label ? y_pred.shape().back() : 0));
@@ -130,7 +130,7 @@ Tensor AUCMetric::interpolated_pr_area() const {
 
 Tensor AUCMetric::result() {
   if (options_.multi_label && !true_positives_.defined() && !options_.num_labels) {
-    throw failed_precondition("Metric '" + name() + "'", "a result exists after the first update",
+    throw failed_precondition(titled("Metric", name()), "a result exists after the first update",
                               {{"multi_label", true}}, "Say num_labels.");
   }
   ensure_state(options_.num_labels.value_or(0));

@@ -1,5 +1,7 @@
 #include "cohort/metrics/condition_counts.h"
 
+#include "cohort/core/text.h"
+
 namespace cohort::metrics {
 
 ConditionCountMetric::ConditionCountMetric(ConditionCountOptions options, const char* default_name)
@@ -15,7 +17,7 @@ void ConditionCountMetric::visit_fields(FieldVisitor& visitor) {
 
 void ConditionCountMetric::fields_changed() {
   rule_.thresholds = thresholds_.value_or(std::vector<double>{0.5});
-  check_thresholds("Metric '" + name() + "'", rule_.thresholds);
+  check_thresholds(titled("Metric", name()), rule_.thresholds);
   rule_.evenly_spread = are_evenly_spread(rule_.thresholds);
 }
 

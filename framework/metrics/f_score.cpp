@@ -1,5 +1,6 @@
 #include "cohort/metrics/f_score.h"
 
+#include "cohort/core/text.h"
 #include "cohort/ops/array.h"
 #include "cohort/ops/epsilon.h"
 #include "cohort/ops/math.h"
@@ -19,7 +20,7 @@ void FBetaScoreMetric::visit_fields(FieldVisitor& visitor) {
 }
 
 void FBetaScoreMetric::fields_changed() {
-  const std::string who = "Metric '" + name() + "'";
+  const std::string who = titled("Metric", name());
   const auto& average = options_.average;
   if (average && *average != "micro" && *average != "macro" && *average != "weighted") {
     throw invalid_argument(who, "average must be 'micro', 'macro', 'weighted' or left out", {{"average", *average}});
@@ -32,7 +33,7 @@ void FBetaScoreMetric::fields_changed() {
 
 void FBetaScoreMetric::ensure_state(const Tensor& y_true, const Tensor& y_pred) {
   if (y_pred.rank() != 2 || y_true.rank() != 2 || y_pred.shape().back() == kUnknown) {
-    throw invalid_argument("Metric '" + name() + "'", "y_true and y_pred must be (batch, classes)",
+    throw invalid_argument(titled("Metric", name()), "y_true and y_pred must be (batch, classes)",
                            {{"y_true.shape", y_true.shape()}, {"y_pred.shape", y_pred.shape()}});
   }
   if (true_positives_.defined()) return;
@@ -66,7 +67,7 @@ void FBetaScoreMetric::update_state(const Tensor& y_true, const Tensor& y_pred, 
 
 Tensor FBetaScoreMetric::result() {
   if (!true_positives_.defined()) {
-    throw failed_precondition("Metric '" + name() + "'", "a result exists after the first update");
+    throw failed_precondition(titled("Metric", name()), "a result exists after the first update");
   }
   const Tensor right = true_positives_;
   const Tensor precision = right / (right + false_positives_.value() + kEpsilon);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "cohort/core/text.h"
 #include "cohort/ops/array.h"
 #include "cohort/ops/broadcast.h"
 #include "cohort/ops/creation.h"
@@ -50,7 +51,7 @@ void IoUMetric::visit_fields(FieldVisitor& visitor) {
 }
 
 void IoUMetric::fields_changed() {
-  const std::string who = "Metric '" + name() + "'";
+  const std::string who = titled("Metric", name());
   if (num_classes_ < 1) {
     throw invalid_argument(who, "num_classes must be at least 1", {{"num_classes", num_classes_}});
   }
@@ -74,7 +75,7 @@ void IoUMetric::update_state(const Tensor& y_true, const Tensor& y_pred, const T
   };
   const Tensor labels = classes(y_true, options_.sparse_y_true), found = classes(y_pred, options_.sparse_y_pred);
   if (!labels.shape().compatible(found.shape())) {
-    throw invalid_argument("Metric '" + name() + "'", "y_true and y_pred must name as many classes",
+    throw invalid_argument(titled("Metric", name()), "y_true and y_pred must name as many classes",
                            {{"y_true.shape", y_true.shape()}, {"y_pred.shape", y_pred.shape()}});
   }
   Tensor counts = ops::logical_and(inside(labels, num_classes_), inside(found, num_classes_));

@@ -1,5 +1,6 @@
 #include "cohort/metrics/precision_recall.h"
 
+#include "cohort/core/text.h"
 #include "cohort/losses/loss.h"
 #include "cohort/ops/math.h"
 
@@ -26,7 +27,7 @@ void PrecisionRecallMetric::visit_fields(FieldVisitor& visitor) {
 }
 
 void PrecisionRecallMetric::fields_changed() {
-  const std::string who = "Metric '" + name() + "'";
+  const std::string who = titled("Metric", name());
   if (options_.thresholds) check_thresholds(who, *options_.thresholds);
   if (options_.top_k && *options_.top_k < 1) {
     throw invalid_argument(who, "top_k must be at least 1", {{"top_k", *options_.top_k}});

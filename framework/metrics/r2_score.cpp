@@ -1,5 +1,6 @@
 #include "cohort/metrics/r2_score.h"
 
+#include "cohort/core/text.h"
 #include "cohort/losses/loss.h"
 #include "cohort/ops/array.h"
 #include "cohort/ops/broadcast.h"
@@ -21,7 +22,7 @@ void R2ScoreMetric::visit_fields(FieldVisitor& visitor) {
 }
 
 void R2ScoreMetric::fields_changed() {
-  const std::string who = "Metric '" + name() + "'";
+  const std::string who = titled("Metric", name());
   const auto& by = options_.class_aggregation;
   if (by && *by != "uniform_average" && *by != "variance_weighted_average") {
     throw invalid_argument(who, "class_aggregation must be 'uniform_average', 'variance_weighted_average' or none",
@@ -34,7 +35,7 @@ void R2ScoreMetric::fields_changed() {
 
 void R2ScoreMetric::ensure_state(const Tensor& y_true, const Tensor& y_pred) {
   if (y_pred.rank() != 2 || y_true.rank() != 2 || y_pred.shape().back() == kUnknown) {
-    throw invalid_argument("Metric '" + name() + "'", "y_true and y_pred must be (batch, outputs)",
+    throw invalid_argument(titled("Metric", name()), "y_true and y_pred must be (batch, outputs)",
                            {{"y_true.shape", y_true.shape()}, {"y_pred.shape", y_pred.shape()}});
   }
   if (num_samples_.defined()) return;
@@ -66,7 +67,7 @@ void R2ScoreMetric::update_state(const Tensor& y_true, const Tensor& y_pred, con
 
 Tensor R2ScoreMetric::result() {
   if (!num_samples_.defined()) {
-    throw failed_precondition("Metric '" + name() + "'", "a result exists after the first update");
+    throw failed_precondition(titled("Metric", name()), "a result exists after the first update");
   }
   const Tensor sum = sum_, total = squared_sum_.value() - sum * (sum / count_.value());
   const Tensor raw = 1.0 - residual_.value() / total;

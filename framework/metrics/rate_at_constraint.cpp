@@ -1,5 +1,6 @@
 #include "cohort/metrics/rate_at_constraint.h"
 
+#include "cohort/core/text.h"
 #include "cohort/losses/loss.h"
 #include "cohort/ops/math.h"
 #include "cohort/ops/reduce.h"
@@ -23,7 +24,7 @@ void AtConstraintMetric::visit_fields(FieldVisitor& visitor) {
 }
 
 void AtConstraintMetric::fields_changed() {
-  const std::string who = "Metric '" + name() + "'";
+  const std::string who = titled("Metric", name());
   if (!(value_ >= 0.0 && value_ <= 1.0)) {
     throw invalid_argument(who, std::string(value_name_) + " must lie in [0, 1]", {{value_name_, value_}});
   }

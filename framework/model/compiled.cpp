@@ -4,16 +4,13 @@
 #include <map>
 
 #include "cohort/core/dispatch.h"
+#include "cohort/core/text.h"
 #include "cohort/graph/trace.h"
 
 namespace cohort {
 namespace {
 
-std::string joined(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "'" : ", '") + name + "'";
-  return "[" + text + "]";
-}
+std::string joined(const std::vector<std::string>& names) { return "[" + join(names, in_quotes) + "]"; }
 
 // A value for each output out of one for all, a list or a dict.
 template <class T>
@@ -26,7 +23,7 @@ std::vector<const T*> spread(const PerOutput<T>& argument, const std::vector<std
       const auto at = std::find(names.begin(), names.end(), key);
       if (at == names.end()) {
         throw invalid_argument("Model.compile", std::string(what) + " must be named after the model's outputs",
-                               {{"key", "'" + key + "'"}, {"outputs", joined(names)}});
+                               {{"key", in_quotes(key)}, {"outputs", joined(names)}});
       }
       result[static_cast<std::size_t>(at - names.begin())] = &value;
     }
@@ -192,7 +189,7 @@ void CompiledLoss::resolve(const OutputPairs& pairs) {
   for (std::size_t i = 0; i < pairs.names.size(); ++i) {
     if (!losses[i] || losses[i]->empty()) continue;
     if (!pairs.y_true[i].defined()) {
-      throw invalid_argument("Model", "an output with a loss needs a target", {{"output", "'" + pairs.names[i] + "'"}},
+      throw invalid_argument("Model", "an output with a loss needs a target", {{"output", in_quotes(pairs.names[i])}},
                              "Give y, or compile without a loss for it.");
     }
     terms_.push_back({i, resolve_loss(*losses[i], pairs.y_true[i], pairs.y_pred[i]), weights[i] ? *weights[i] : 1.0,

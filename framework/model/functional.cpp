@@ -8,6 +8,7 @@
 
 #include "cohort/core/dispatch.h"
 #include "cohort/core/masks.h"
+#include "cohort/core/text.h"
 #include "cohort/model/layer/layer_arguments.h"
 
 namespace cohort {
@@ -146,7 +147,7 @@ Tensors FunctionalGraph::in_order(const Element& inputs) const {
   for (const std::string& name : input_names()) {
     const Element* found = inputs.find(name);
     if (!found || !found->is_leaf()) {
-      throw invalid_argument(who_, "a tensor for each input is expected", {{"missing", "'" + name + "'"}});
+      throw invalid_argument(who_, "a tensor for each input is expected", {{"missing", in_quotes(name)}});
     }
     tensors.push_back(found->leaf());
   }

@@ -2,6 +2,7 @@
 
 #include "cohort/autodiff/tape.h"
 #include "cohort/core/log.h"
+#include "cohort/core/text.h"
 #include "cohort/data/unpack_data.h"
 #include "cohort/graph/trace.h"
 #include "cohort/model/compiled.h"
@@ -58,8 +59,7 @@ namespace {
 
 const FunctionalGraph& graph_of(const Model& model) {
   if (const FunctionalGraph* graph = model.functional()) return *graph;
-  throw failed_precondition(model.class_name() + " '" + model.name() + "'",
-                            "only a model made from symbols has symbols to lead from and to");
+  throw failed_precondition(model.title(), "only a model made from symbols has symbols to lead from and to");
 }
 
 }  // namespace
@@ -72,13 +72,12 @@ std::vector<std::string> Model::output_names() const {
 }
 
 Ref<Layer> Model::get_layer(std::string_view name) const {
-  std::string known;
-  for (const Ref<Layer>& layer : layers()) {
+  const std::vector<Ref<Layer>> all = layers();
+  for (const Ref<Layer>& layer : all) {
     if (layer->name() == name) return layer;
-    known += (known.empty() ? "" : ", ") + layer->name();
   }
-  throw not_found("Model.get_layer", "the name of a layer is expected", {{"name", "'" + std::string(name) + "'"}},
-                  "There are: " + known + ".");
+  throw not_found("Model.get_layer", "the name of a layer is expected", {{"name", in_quotes(name)}},
+                  "There are: " + join(all, [](const Ref<Layer>& layer) { return layer->name(); }) + ".");
 }
 
 Ref<Layer> Model::get_layer(std::int64_t index) const {
@@ -141,7 +140,7 @@ Tensor Model::compute_loss(const Element&, const Element& y, const Element& y_pr
   }
   for (const Tensor& loss : losses()) total = total.defined() ? total + loss : loss;
   if (!total.defined()) {
-    throw failed_precondition("Model '" + name() + "'", "there must be a loss to compute", {},
+    throw failed_precondition(titled("Model", name()), "there must be a loss to compute", {},
                               "Give compile() a loss, call add_loss() in a layer, or override compute_loss().");
   }
   return total;

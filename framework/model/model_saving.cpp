@@ -1,6 +1,7 @@
 #include <map>
 #include <mutex>
 
+#include "cohort/core/text.h"
 #include "cohort/core/timeline.h"
 #include "cohort/model/model.h"
 
@@ -20,12 +21,11 @@ Savers& savers() {
 ModelSaver saver_for(const std::string& path, const char* who) {
   std::lock_guard lock(savers().mutex);
   const std::pair<const std::string, ModelSaver>* best = nullptr;
-  std::string known;
   for (const auto& entry : savers().by_ending) {
     if (path.ends_with(entry.first) && (!best || entry.first.size() > best->first.size())) best = &entry;
-    known += (known.empty() ? "" : ", ") + entry.first;
   }
   if (!best) {
+    const std::string known = join(savers().by_ending, [](const auto& each) { return each.first; });
     throw invalid_argument(who, "the path's ending must name a file format", {{"path", path}},
                            "Endings known: " + (known.empty() ? "none" : known) + ".");
   }

@@ -1,5 +1,6 @@
 #include "cohort/model/sequential.h"
 
+#include "cohort/core/text.h"
 #include "cohort/graph/trace.h"
 #include "cohort/model/fit/training.h"
 #include "cohort/model/layer/input_layer.h"
@@ -32,14 +33,14 @@ void Sequential::add_without_building(Ref<Layer> layer) {
   layer->name();
   if (Ref<InputLayer> input = layer.as<InputLayer>()) {
     if (input_layer_ || !layers_.empty()) {
-      throw invalid_argument("Sequential '" + name() + "'", "an Input stands first, once", {{"layer", layer->name()}});
+      throw invalid_argument(titled("Sequential", name()), "an Input stands first, once", {{"layer", layer->name()}});
     }
     input_layer_ = layer;
     return;
   }
   for (const Ref<Layer>& known : layers_) {
     if (known->name() == layer->name()) {
-      throw invalid_argument("Sequential '" + name() + "'", "layers must have different names",
+      throw invalid_argument(titled("Sequential", name()), "layers must have different names",
                              {{"name", layer->name()}}, "Give one of them another name.");
     }
   }
@@ -65,7 +66,7 @@ void Sequential::build_from_input() {
 void Sequential::ensure_symbols() const {
   if (symbols_.empty()) {
     if (!input_layer_ && input_shape_.rank() == 0) {
-      throw failed_precondition("Sequential '" + name() + "'", "the shape of the input must be known", {},
+      throw failed_precondition(titled("Sequential", name()), "the shape of the input must be known", {},
                                 "Begin with an Input, or build the model first.");
     }
     symbols_.emplace_back(input_layer_ ? input_layer_.as<InputLayer>()->input_symbol() : Input(input_shape_.slice(1)));
@@ -101,7 +102,7 @@ void Sequential::build_for(const TensorSpec& input) {
 
 Element Sequential::call_element(const Element& inputs, const CallContext& context) {
   if (layers_.empty()) {
-    throw failed_precondition("Sequential '" + name() + "'", "a model needs a layer before it is called", {},
+    throw failed_precondition(titled("Sequential", name()), "a model needs a layer before it is called", {},
                               "Call add().");
   }
   Element value = inputs;
@@ -110,7 +111,7 @@ Element Sequential::call_element(const Element& inputs, const CallContext& conte
     Shape expected = input_layer_.as<InputLayer>()->spec().shape;
     if (expected.rank() > 0) expected[0] = kUnknown;
     if (!value.leaf().shape().compatible(expected)) {
-      throw invalid_argument("Sequential '" + name() + "'", "the input must have shape " + expected.to_string(),
+      throw invalid_argument(titled("Sequential", name()), "the input must have shape " + expected.to_string(),
                              {{"shape", value.leaf().shape()}});
     }
   }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <iostream>
 
+#include "cohort/core/text.h"
 #include "cohort/model/functional.h"
 #include "cohort/model/model.h"
 #include "cohort/model/text_table.h"
@@ -29,31 +30,26 @@ Size size_of(const Variables& variables) {
 }
 
 std::string shape_text(const Shape& shape) {
-  std::string text;
-  for (std::int64_t size : shape)
-    text += (text.empty() ? "" : ", ") + (size == kUnknown ? "None" : std::to_string(size));
-  return "(" + text + ")";
+  return "(" + join(shape, [](std::int64_t size) { return size == kUnknown ? "None" : std::to_string(size); }) + ")";
 }
 
 std::string shapes_text(const std::vector<Shape>& shapes) {
   if (shapes.empty()) return "?";
   if (shapes.size() == 1) return shape_text(shapes[0]);
-  std::string text;
-  for (const Shape& shape : shapes) text += (text.empty() ? "" : ", ") + shape_text(shape);
-  return "[" + text + "]";
+  return "[" + join(shapes, shape_text) + "]";
 }
 
 // "dense[0][0], meta[0][0]": layer, call and output of each input within the model.
 std::string connections(const Layer& layer, const FunctionalGraph& graph) {
-  std::string text;
+  std::vector<std::string> inputs;
   for (const std::shared_ptr<LayerCall>& call : graph.calls()) {
     if (call->layer.get() != &layer) continue;
     for (const SymbolicTensor& input : call->inputs.flatten()) {
-      text += (text.empty() ? "" : ", ") + input.source()->layer->name() + "[" + std::to_string(input.source()->index) +
-              "][" + std::to_string(input.output()) + "]";
+      inputs.push_back(input.source()->layer->name() + "[" + std::to_string(input.source()->index) + "][" +
+                       std::to_string(input.output()) + "]");
     }
   }
-  return text.empty() ? "-" : text;
+  return inputs.empty() ? "-" : join(inputs);
 }
 
 std::string_view without_package(std::string_view class_name) {

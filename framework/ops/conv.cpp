@@ -2,6 +2,7 @@
 
 #include "cohort/core/dispatch.h"
 #include "cohort/core/op.h"
+#include "cohort/core/text.h"
 #include "cohort/ops/array.h"
 #include "cohort/ops/conv_window.h"
 
@@ -193,7 +194,7 @@ Tensor with_channels_last(const char* who, const Tensor& inputs, const std::stri
   if (data_format == "channels_last") return compute(inputs);
   if (data_format != "channels_first") {
     throw invalid_argument(who, "data_format must be 'channels_last' or 'channels_first'",
-                           {{"data_format", "'" + data_format + "'"}});
+                           {{"data_format", in_quotes(data_format)}});
   }
   Sizes to_last = {0}, to_first = {0, inputs.rank() - 1};
   for (std::int64_t i = 2; i < inputs.rank(); ++i) {

@@ -5,6 +5,7 @@
 
 #include "cohort/core/dispatch.h"
 #include "cohort/core/op.h"
+#include "cohort/core/text.h"
 
 namespace cohort::ops {
 namespace {
@@ -99,7 +100,7 @@ void check_interpolation(const std::string& who, const std::string& interpolatio
   if (among(kInterpolations, interpolation)) return;
   throw invalid_argument(who,
                          "interpolation must be 'bilinear', 'nearest', 'bicubic', 'lanczos3', 'lanczos5' or 'area'",
-                         {{"interpolation", "'" + interpolation + "'"}});
+                         {{"interpolation", in_quotes(interpolation)}});
 }
 
 Tensor resize(const Tensor& images, std::int64_t height, std::int64_t width, const ResizeOptions& options) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <regex>
 
+#include "cohort/core/text.h"
 #include "cohort/ops/math.h"
 #include "cohort/optimizers/gradient_magnitudes.h"
 #include "cohort/optimizers/optimizer.h"
@@ -47,14 +48,14 @@ Tensor Optimizer::scale_loss(const Tensor& loss) const {
 
 void Optimizer::exclude_from_weight_decay(const Variables& variables, const std::vector<std::string>& names) {
   if (built_) {
-    throw failed_precondition("Optimizer '" + name() + "'",
+    throw failed_precondition(titled("Optimizer", name()),
                               "variables are excluded from weight decay before the optimizer is built");
   }
   for (const std::string& pattern : names) {
     try {
       static_cast<void>(std::regex(pattern));
     } catch (const std::regex_error& error) {
-      throw invalid_argument("Optimizer '" + name() + "'", "names to exclude must be regular expressions",
+      throw invalid_argument(titled("Optimizer", name()), "names to exclude must be regular expressions",
                              {{"name", pattern}, {"error", error.what()}});
     }
   }

@@ -1,5 +1,6 @@
 #include "cohort/optimizers/loss_scale_optimizer.h"
 
+#include "cohort/core/text.h"
 #include "cohort/graph/trace.h"
 #include "cohort/ops/math.h"
 #include "cohort/ops/reduce.h"
@@ -36,7 +37,7 @@ void LossScalingOptimizer::make_scale() {
 }
 
 void LossScalingOptimizer::check() const {
-  const std::string who = "Optimizer '" + name_ + "'";
+  const std::string who = titled("Optimizer", name_);
   if (!inner_) throw invalid_argument(who, "an inner_optimizer is expected", {{"inner_optimizer", "None"}});
   if (!(initial_scale_ > 0.0)) {
     throw invalid_argument(who, "initial_scale must be above 0", {{"initial_scale", initial_scale_}});

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cohort/core/log.h"
+#include "cohort/core/text.h"
 #include "cohort/graph/trace.h"
 #include "cohort/ops/math.h"
 #include "cohort/variables/shards.h"
@@ -56,7 +57,7 @@ Optimizer::Optimizer(LearningRate learning_rate, OptimizerSettings settings, std
 }
 
 void Optimizer::make_state() {
-  const std::string who = "Optimizer '" + name_ + "'";
+  const std::string who = titled("Optimizer", name_);
   if (settings_.clipnorm.has_value() + settings_.clipvalue.has_value() + settings_.global_clipnorm.has_value() > 1) {
     throw invalid_argument(who, "only one of clipnorm, clipvalue and global_clipnorm may be set");
   }
@@ -97,13 +98,13 @@ void Optimizer::visit_fields(FieldVisitor& visitor) {
 
 void Optimizer::fields_changed() {
   if (built_) {
-    throw failed_precondition("Optimizer '" + name_ + "'", "a config is read before the optimizer is built");
+    throw failed_precondition(titled("Optimizer", name_), "a config is read before the optimizer is built");
   }
   make_state();
 }
 
 void Optimizer::build(const Variables& variables) {
-  const std::string who = "Optimizer '" + name_ + "'";
+  const std::string who = titled("Optimizer", name_);
   for (const Variable& variable : variables) {
     if (variable.sharded()) {
       throw invalid_argument(who, "build() takes shards in the place of a sharded variable",
@@ -195,7 +196,7 @@ Variable Optimizer::add_slot_of_shape(const Variable& like, const Shape& shape, 
 int Optimizer::position_in(const Variables& list, const Variable& variable) const {
   const auto found = std::find(list.begin(), list.end(), variable);
   if (found == list.end()) {
-    throw invalid_argument("Optimizer '" + name_ + "'", "only variables the optimizer was built with can be updated",
+    throw invalid_argument(titled("Optimizer", name_), "only variables the optimizer was built with can be updated",
                            {{"variable", variable.path()}}, "Make a new optimizer for another set of variables.");
   }
   return static_cast<int>(found - list.begin());
@@ -205,7 +206,7 @@ int Optimizer::index_of(const Variable& variable) const { return position_in(tra
 
 void Optimizer::apply(const Gradients& gradients, const Variables& variables) {
   if (gradients.size() != variables.size()) {
-    throw invalid_argument("Optimizer '" + name_ + "'", "one gradient for each variable is expected",
+    throw invalid_argument(titled("Optimizer", name_), "one gradient for each variable is expected",
                            {{"gradients", gradients.size()}, {"variables", variables.size()}});
   }
   ensure_built(variables);
@@ -218,21 +219,21 @@ void Optimizer::apply(const Gradients& gradients, const Variables& variables) {
   done_ = updates_done();
   Gradients given;
   Variables updated;
-  std::string missing;
+  std::vector<std::string> missing;
   for (std::size_t i = 0; i < gradients.size(); ++i) {
     for (const Variable& shard : variables[i].shards()) index_of(shard);
     if (gradients[i].defined()) {
       given.push_back(gradients[i]);
       updated.push_back(variables[i]);
     } else {
-      missing += (missing.empty() ? "" : ", ") + variables[i].path();
+      missing.push_back(variables[i].path());
     }
   }
   if (given.empty()) {
-    throw invalid_argument("Optimizer '" + name_ + "'", "a gradient for at least one variable is expected",
-                           {{"variables", missing}}, "Does the loss depend on the model's weights?");
+    throw invalid_argument(titled("Optimizer", name_), "a gradient for at least one variable is expected",
+                           {{"variables", join(missing)}}, "Does the loss depend on the model's weights?");
   }
-  if (!missing.empty()) log::warn("Optimizer '" + name_ + "': no gradient for " + missing + ".");
+  if (!missing.empty()) log::warn(titled("Optimizer", name_) + ": no gradient for " + join(missing) + ".");
 
   const Gradients ready = prepare(given, updated);
   if (settings_.gradient_accumulation_steps) {
@@ -322,7 +323,7 @@ double Optimizer::learning_rate() const {
 
 void Optimizer::set_learning_rate(double value) {
   if (rate_.schedule()) {
-    throw failed_precondition("Optimizer '" + name_ + "'", "a learning rate that follows a schedule cannot be set",
+    throw failed_precondition(titled("Optimizer", name_), "a learning rate that follows a schedule cannot be set",
                               {{"value", value}}, "Make the optimizer with a number as its learning rate.");
   }
   write_now(learning_rate_, Tensor::scalar(value));

@@ -5,6 +5,7 @@
 
 #include "cohort/core/error.h"
 #include "cohort/core/log.h"
+#include "cohort/core/text.h"
 #include "cohort/files/background_task.h"
 #include "cohort/saving/checkpoint/checkpoint_content.h"
 #include "cohort/saving/checkpoint/checkpoint_files.h"
@@ -62,7 +63,7 @@ std::string Checkpoint::save(const std::string& file_prefix, const CheckpointMom
 std::string Checkpoint::write_numbered(const std::string& path, std::int64_t number, const CheckpointMoment& moment,
                                        std::function<void()> written) {
   if (path.empty() || path.back() == '/') {
-    throw invalid_argument("Checkpoint", "the path must name a checkpoint in a folder", {{"path", "'" + path + "'"}});
+    throw invalid_argument("Checkpoint", "the path must name a checkpoint in a folder", {{"path", in_quotes(path)}});
   }
   writer_->await_turn(path);
   const auto max_bytes = static_cast<std::uint64_t>(options_.max_shard_bytes);

@@ -8,6 +8,7 @@
 
 #include "cohort/core/error.h"
 #include "cohort/core/log.h"
+#include "cohort/core/text.h"
 #include "cohort/saving/checkpoint/checkpoint_files.h"
 
 namespace cohort {
@@ -27,7 +28,7 @@ CheckpointManagerOptions checked_manager_options(CheckpointManagerOptions option
   const std::string& name = options.checkpoint_name;
   if (name.empty() || name == "checkpoint" || name.find('/') != std::string::npos) {
     throw invalid_argument(kManager, "checkpoint_name must be the beginning of a file's name, other than 'checkpoint'",
-                           {{"checkpoint_name", "'" + name + "'"}});
+                           {{"checkpoint_name", in_quotes(name)}});
   }
   if (options.checkpoint_interval && !options.step_counter.defined()) {
     throw invalid_argument(kManager, "with checkpoint_interval a step_counter is needed",

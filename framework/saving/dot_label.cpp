@@ -1,6 +1,7 @@
 #include <vector>
 
 #include "cohort/core/dtype.h"
+#include "cohort/core/text.h"
 #include "cohort/saving/config_json.h"
 #include "cohort/saving/dot_label.h"
 #include "cohort/saving/json/object_json.h"
@@ -48,10 +49,7 @@ std::string activation_name(const Layer& layer) {
 
 // One as it is, several in brackets.
 std::string joined(const std::vector<std::string>& parts) {
-  if (parts.size() == 1) return parts[0];
-  std::string text;
-  for (const std::string& part : parts) text += (text.empty() ? "" : ", ") + part;
-  return "[" + text + "]";
+  return parts.size() == 1 ? parts[0] : "[" + join(parts) + "]";
 }
 
 struct LayerEnds {

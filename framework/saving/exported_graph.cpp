@@ -4,6 +4,7 @@
 
 #include "cohort/core/error.h"
 #include "cohort/core/random.h"
+#include "cohort/core/text.h"
 #include "cohort/model/fit/training.h"
 #include "cohort/model/sequential.h"
 #include "cohort/saving/hdf5/hdf5_file.h"
@@ -125,7 +126,7 @@ void export_model(Model& model, const std::string& path, const ExportOptions& op
 }
 
 ExportedModel load_exported(const std::string& path) {
-  const std::string who = "load_exported '" + path + "'";
+  const std::string who = titled("load_exported", path);
   const Hdf5File file = Hdf5File::open(path);
   if (!file.has_attribute("", kGraphAttribute)) {
     throw Error(ErrorCode::DataLoss, who, "a graph written by Model.export_graph is expected", {{"file", path}});
@@ -183,7 +184,7 @@ const ElementSpec& ExportedModel::input_signature() const { return state_->input
 const std::string& ExportedModel::name() const { return state_->name; }
 
 Element ExportedModel::serve_element(const Element& inputs) const {
-  const std::string who = "ExportedModel '" + state_->name + "'";
+  const std::string who = titled("ExportedModel", state_->name);
   if (!inputs.same_structure(state_->inputs)) {
     throw invalid_argument(who, "inputs in the structure of its signature are expected",
                            {{"inputs", to_string(spec_of(inputs))}, {"signature", to_string(state_->inputs)}});
@@ -207,7 +208,7 @@ Element ExportedModel::serve_element(const Element& inputs) const {
 Tensor ExportedModel::serve(const TensorArgument& inputs) const {
   const Element outputs = serve_element(inputs.element());
   if (!outputs.is_leaf()) {
-    throw invalid_argument("ExportedModel '" + state_->name + "'", "a model of one output is expected",
+    throw invalid_argument(titled("ExportedModel", state_->name), "a model of one output is expected",
                            {{"outputs", outputs.flatten().size()}}, "Call serve_element().");
   }
   return outputs.leaf();

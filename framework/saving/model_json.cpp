@@ -69,8 +69,7 @@ Shape shape_from_json(const Json& value, std::string_view who) {
 Json model_config_to_json(const Model& model) {
   if (const auto* sequential = dynamic_cast<const Sequential*>(&model)) return sequential_config_to_json(*sequential);
   if (model.functional() != nullptr) return functional_config_to_json(model);
-  throw unimplemented(model.class_name() + " '" + model.name() + "'",
-                      "only Sequential and functional models can be saved whole", {},
+  throw unimplemented(model.title(), "only Sequential and functional models can be saved whole", {},
                       "Save its weights: model.save_weights(\"x.weights.h5\").");
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cohort/core/error.h"
+#include "cohort/core/text.h"
 #include "cohort/model/functional.h"
 #include "cohort/model/sequential.h"
 #include "cohort/saving/dot_label.h"
@@ -100,12 +101,8 @@ void check_dot_options(const Model& model, const ModelToDotOptions& options) {
                               "Call build(), or the model on a batch of data.");
   }
   const auto check = [](const char* name, const std::string& value, std::initializer_list<const char*> known) {
-    std::string list;
-    for (const char* each : known) {
-      if (value == each) return;
-      list += (list.empty() ? "" : ", ") + std::string(each);
-    }
-    throw invalid_argument(kWho, std::string(name) + " must be one of " + list, {{name, value}});
+    if (std::find(known.begin(), known.end(), value) != known.end()) return;
+    throw invalid_argument(kWho, std::string(name) + " must be one of " + join(known), {{name, value}});
   };
   check("rankdir", options.rankdir, {"TB", "LR", "BT", "RL"});
   check("splines", options.splines, {"ortho", "curved", "polyline", "spline", "line"});

@@ -3,12 +3,11 @@
 #include <algorithm>
 #include <map>
 
+#include "cohort/core/text.h"
 #include "cohort/model/sequential.h"
 
 namespace cohort {
 namespace {
-
-std::string join(const std::string& path, const std::string& name) { return path.empty() ? name : path + "/" + name; }
 
 // A layer's own weights in Keras's order: those made trainable first, frozen or not.
 Variables own_variables(const Layer& layer) {
@@ -36,7 +35,7 @@ void walk(const Layer& layer, const std::string& path, std::vector<const Layer*>
     for (const Ref<Layer>& each : model->layers()) {
       std::string name = snake_case_name(each->class_name());
       if (const int count = counts[name]++; count > 0) name += "_" + std::to_string(count);
-      walk(*each, join(path, "layers/" + name), seen, visit);
+      walk(*each, path_join(path, "layers/" + name), seen, visit);
     }
   };
   // A model that computes in code has its list as one attribute among others: what sorts before "layers" is stored
@@ -52,7 +51,7 @@ void walk(const Layer& layer, const std::string& path, std::vector<const Layer*>
       walk_list();
       list_due = false;
     }
-    walk(*each, join(path, name), seen, visit);
+    walk(*each, path_join(path, name), seen, visit);
   }
   if (list_due) walk_list();
 }
@@ -63,7 +62,7 @@ std::vector<WeightGroup> weight_groups(const Model& model) {
   std::vector<WeightGroup> groups;
   std::vector<const Layer*> seen;
   walk(model, "", seen, [&groups](const std::string& path, const Layer& layer) {
-    groups.push_back({join(path, "vars"), &layer, own_variables(layer)});
+    groups.push_back({path_join(path, "vars"), &layer, own_variables(layer)});
   });
   return groups;
 }

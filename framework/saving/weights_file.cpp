@@ -2,6 +2,7 @@
 
 #include "cohort/core/error.h"
 #include "cohort/core/log.h"
+#include "cohort/core/text.h"
 #include "cohort/files/atomic_file.h"
 #include "cohort/model/layer/assets.h"
 #include "cohort/optimizers/loss_scale_optimizer.h"
@@ -150,9 +151,7 @@ void read_weights(Model& model, const Hdf5File& file, bool skip_mismatch) {
 
 void warn_of_skipped(const std::vector<std::string>& skipped, const std::string& reason) {
   if (skipped.empty()) return;
-  std::string names;
-  for (const std::string& each : skipped) names += (names.empty() ? "" : ", ") + each;
-  log::warn("Model.load_weights: " + std::to_string(skipped.size()) + " objects keep their weights: " + names +
+  log::warn("Model.load_weights: " + std::to_string(skipped.size()) + " objects keep their weights: " + join(skipped) +
             ". The first, because " + reason);
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cohort/core/text.h"
 #include "cohort/ops/array.h"
 #include "cohort/ops/indexing.h"
 #include "cohort/ops/joining.h"
@@ -21,7 +22,7 @@ Tensor ShardedVariable::operator[](std::int64_t row) const {
   const std::int64_t rows = shape().rank() > 0 ? shape()[0] : 0;
   const std::int64_t wanted = row < 0 ? row + rows : row;
   if (wanted < 0 || wanted >= rows) {
-    throw Error(ErrorCode::OutOfRange, "ShardedVariable '" + name() + "'", "a row of the variable is expected",
+    throw Error(ErrorCode::OutOfRange, titled("ShardedVariable", name()), "a row of the variable is expected",
                 {{"row", row}, {"rows", rows}});
   }
   const Variables shards = variables();
@@ -34,7 +35,7 @@ Tensor ShardedVariable::operator[](std::int64_t row) const {
 Tensor ShardedVariable::strided_slice(const std::vector<ops::SliceSpec>& axes) const {
   if (axes.empty()) return value();
   const auto& [begin, end, step] = axes[0];
-  if (step == 0) throw invalid_argument("ShardedVariable '" + name() + "'", "a slice's step must not be 0");
+  if (step == 0) throw invalid_argument(titled("ShardedVariable", name()), "a slice's step must not be 0");
   constexpr std::int64_t kOpen = ops::SliceSpec::kOpen;
   const SliceRange range = slice_range(begin, end, step, begin == kOpen, end == kOpen, shape()[0]);
   if (range.count == 0) return ops::strided_slice(value(), axes);

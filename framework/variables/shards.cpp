@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cohort/core/text.h"
 #include "cohort/ops/array.h"
 #include "cohort/ops/math.h"
 #include "cohort/ops/slicing.h"
@@ -58,7 +59,7 @@ VariableOptions shard_options(const VariableOptions& whole, std::int64_t index) 
 }
 
 std::shared_ptr<VariableBody> join_shards(Variables shards, VariableOptions options) {
-  const std::string who = "Variable '" + options.name + "'";
+  const std::string who = titled("Variable", options.name);
   if (shards.empty()) throw invalid_argument(who, "a sharded variable needs at least one shard");
   if (shards[0].shape().rank() == 0) {
     throw invalid_argument(who, "a shard must have at least one axis", {{"shape", shards[0].shape()}});

@@ -1,6 +1,7 @@
 #include "cohort/variables/variable.h"
 
 #include "cohort/core/dispatch.h"
+#include "cohort/core/text.h"
 #include "cohort/graph/trace.h"
 #include "cohort/variables/autocast.h"
 #include "cohort/variables/shards.h"
@@ -16,7 +17,7 @@ Tensor cast(const Tensor& value, DType dtype) {
 
 const Tensor& checked(const Tensor& initial_value, const VariableOptions& options) {
   if (initial_value.is_symbolic()) {
-    throw failed_precondition("Variable '" + options.name + "'", "a variable's initial value must be concrete",
+    throw failed_precondition(titled("Variable", options.name), "a variable's initial value must be concrete",
                               {{"initial_value", initial_value.spec()}},
                               "Make variables in build() or before the traced function.");
   }
@@ -69,7 +70,7 @@ std::vector<Variable> Variable::shards() const { return sharded() ? body_->parts
 
 const Tensor& Variable::handle() const {
   if (body_ && sharded()) {
-    throw failed_precondition("Variable '" + path() + "'", "a sharded variable has no handle of its own",
+    throw failed_precondition(titled("Variable", path()), "a sharded variable has no handle of its own",
                               {{"shards", body_->parts().size()}}, "Use those of shards().");
   }
   return handle_;
@@ -99,7 +100,7 @@ namespace {
 // The value in the variable's type, checked against its shape.
 Tensor fitting(const Variable& variable, const Tensor& value, const char* what) {
   if (!value.shape().compatible(variable.shape())) {
-    throw invalid_argument("Variable '" + variable.path() + "'",
+    throw invalid_argument(titled("Variable", variable.path()),
                            std::string(what) + " needs a value of the variable's shape",
                            {{"value.shape", value.shape()}, {"variable.shape", variable.shape()}});
   }

@@ -1,5 +1,6 @@
 #include "cohort/variables/variable_body.h"
 
+#include "cohort/core/text.h"
 #include "cohort/variables/variable.h"
 
 namespace cohort {
@@ -37,7 +38,7 @@ void LocalVariable::prepare_write() {
 
 void LocalVariable::replace_value(Tensor value) {
   if (value.spec() != spec()) {
-    throw invalid_argument("Variable '" + path() + "'", "a new value must have the variable's type and shape",
+    throw invalid_argument(titled("Variable", path()), "a new value must have the variable's type and shape",
                            {{"value", value.spec()}, {"variable", spec()}});
   }
   value_ = std::move(value);

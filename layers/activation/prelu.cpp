@@ -1,6 +1,5 @@
 #include "cohort/layers/activation/prelu.h"
 
-#include "cohort/layers/layer_checks.h"
 #include "cohort/ops/math.h"
 
 namespace cohort::layers {
@@ -22,7 +21,7 @@ void PReLULayer::build(const Shape& input) {
   Shape shape = input.slice(1);
   for (std::int64_t axis : options_.shared_axes.value_or(std::vector<std::int64_t>{})) {
     if (axis < 1 || axis >= input.rank()) {
-      throw invalid_argument(title(*this), "shared_axes count from 1, after the batch",
+      throw invalid_argument(title(), "shared_axes count from 1, after the batch",
                              {{"axis", axis}, {"input.shape", input}});
     }
     shape[static_cast<int>(axis) - 1] = 1;

@@ -1,7 +1,7 @@
 #include "cohort/layers/attention/attention.h"
 
+#include "cohort/core/text.h"
 #include "cohort/layers/attention/attention_masks.h"
-#include "cohort/layers/layer_checks.h"
 #include "cohort/ops/array.h"
 #include "cohort/ops/math.h"
 #include "cohort/ops/matmul.h"
@@ -36,7 +36,7 @@ void AttentionLayer::visit_fields(FieldVisitor& visitor) {
 void AttentionLayer::fields_changed() {
   if (options_.score_mode != "dot" && options_.score_mode != "concat") {
     throw invalid_argument(class_name(), "score_mode must be 'dot' or 'concat'",
-                           {{"score_mode", "'" + options_.score_mode + "'"}});
+                           {{"score_mode", in_quotes(options_.score_mode)}});
   }
   check_rate(*this, "dropout", options_.dropout);
   choose_seed();
@@ -44,15 +44,14 @@ void AttentionLayer::fields_changed() {
 
 void AttentionLayer::check_inputs(const std::vector<Shape>& inputs) const {
   if (inputs.size() < 2 || inputs.size() > 3) {
-    throw invalid_argument(title(*this), "2 or 3 inputs are expected: [query, value] or [query, value, key]",
+    throw invalid_argument(title(), "2 or 3 inputs are expected: [query, value] or [query, value, key]",
                            {{"inputs", inputs.size()}});
   }
   const Shape &query = inputs[0], &value = inputs[1], &key = inputs.back();
   const auto differ = [](std::int64_t a, std::int64_t b) { return a != b && a != kUnknown && b != kUnknown; };
   if (query.rank() < 2 || value.rank() != query.rank() || key.rank() != query.rank() ||
       differ(query.back(), key.back()) || differ(value.dim(-2), key.dim(-2))) {
-    throw invalid_argument(title(*this),
-                           "query and key must agree in their last axis, value and key in the one before it",
+    throw invalid_argument(title(), "query and key must agree in their last axis, value and key in the one before it",
                            {{"query.shape", query}, {"value.shape", value}, {"key.shape", key}});
   }
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "cohort/layers/layer_checks.h"
 #include "cohort/ops/einsum.h"
 
 namespace cohort::layers {
@@ -90,7 +89,7 @@ void MultiHeadAttentionLayer::make_equations(int rank) {
     for (std::int64_t axis : *attention_axes_) {
       const std::int64_t from_front = axis >= 0 ? axis : rank - 1 + axis;
       if (from_front < 1 || from_front > rank - 3) {
-        throw invalid_argument(title(*this), "attention_axes must lie between the batch and the features",
+        throw invalid_argument(title(), "attention_axes must lie between the batch and the features",
                                {{"attention_axes", axis}, {"axes of the inputs", rank - 1}});
       }
       axes.push_back(from_front);

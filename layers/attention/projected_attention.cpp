@@ -4,7 +4,6 @@
 
 #include "cohort/graph/trace.h"
 #include "cohort/layers/attention/attention_masks.h"
-#include "cohort/layers/layer_checks.h"
 #include "cohort/ops/array.h"
 #include "cohort/ops/attention.h"
 #include "cohort/ops/math.h"
@@ -26,7 +25,7 @@ const Tree<T>* argument(const Tree<T>& inputs, const char* name, std::size_t pla
 template <class T>
 T required(const Layer& layer, const Tree<T>& inputs, const char* name, std::size_t place) {
   if (const Tree<T>* found = argument(inputs, name, place); found && found->is_leaf()) return found->leaf();
-  throw invalid_argument(title(layer), "query and value must be given", {{"missing", name}},
+  throw invalid_argument(layer.title(), "query and value must be given", {{"missing", name}},
                          "Call it as layer(query, value), with the same tensor twice for self-attention.");
 }
 
@@ -83,11 +82,11 @@ void ProjectedAttentionLayer::build_element(const ShapeTree& inputs) {
   const Shape key = given_key ? given_key->leaf() : value;
   for (const Shape& shape : {query, value, key}) {
     if (shape.rank() >= 3 && shape.rank() == query.rank()) continue;
-    throw invalid_argument(title(*this), "query, value and key must have 3 axes (batch, steps, features) or more",
+    throw invalid_argument(title(), "query, value and key must have 3 axes (batch, steps, features) or more",
                            {{"query.shape", query}, {"value.shape", value}, {"key.shape", key}});
   }
   if (value.slice(1, value.rank() - 1) != key.slice(1, key.rank() - 1)) {
-    throw invalid_argument(title(*this), "value and key must have the same axes but for the last",
+    throw invalid_argument(title(), "value and key must have the same axes but for the last",
                            {{"value.shape", value}, {"key.shape", key}});
   }
   build_projections(query, value, key);
@@ -135,7 +134,7 @@ Element ProjectedAttentionLayer::call_element(const Element& inputs, const CallC
 
   const bool wants_scores = context.arguments.get<bool>("return_attention_scores", false);
   if (wants_scores && fields_.flash_attention.value_or(false)) {
-    throw invalid_argument(title(*this), "flash attention has no scores to return", {{"return_attention_scores", true}},
+    throw invalid_argument(title(), "flash attention has no scores to return", {{"return_attention_scores", true}},
                            "Leave flash_attention out.");
   }
   const Weighing weighing{mask, context.arguments.get<bool>("use_causal_mask", false), context.training};
@@ -172,13 +171,13 @@ Tensor ProjectedAttentionLayer::spelled_out(const Projected& projected, const We
   scores = scores_of(scaled);
   const std::int64_t window = fields_.sliding_window.value_or(0);
   if (axes > 1 && (weighing.causal || window > 0)) {
-    throw invalid_argument(title(*this), "use_causal_mask and sliding_window need one axis to attend to",
+    throw invalid_argument(title(), "use_causal_mask and sliding_window need one axis to attend to",
                            {{"attention_axes", axes}}, "Give an attention_mask instead.");
   }
   Tensor mask = both_masks(weighing.mask.defined() ? with_rank(weighing.mask, scores.rank(), 2 * axes) : Tensor(),
                            position_mask(scores, weighing.causal, window));
   if (mask.defined()) {
-    broadcast_shapes(scores.shape(), mask.shape(), title(*this).c_str());
+    broadcast_shapes(scores.shape(), mask.shape(), title().c_str());
     scores = ops::where(mask, scores, scores.dtype() == DType::Float16 ? -3e4 : -1e9);
   }
   std::vector<std::int64_t> last;

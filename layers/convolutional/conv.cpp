@@ -47,7 +47,7 @@ void ConvLayer::fields_changed() {
 void ConvLayer::build(const Shape& input) {
   const std::int64_t channels = conv_channels(*this, input, rank_, options_.data_format);
   if (channels % options_.groups != 0) {
-    throw invalid_argument(title(*this), "the number of channels must be divisible by groups",
+    throw invalid_argument(title(), "the number of channels must be divisible by groups",
                            {{"input.shape", input}, {"groups", options_.groups}});
   }
   check_kernel_fits(*this, input, options_.data_format, kernel_size_, options_.dilation_rate, options_.padding);

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "cohort/layers/layer_checks.h"
+#include "cohort/core/text.h"
 #include "cohort/layers/spatial_axes.h"
 #include "cohort/ops/cast.h"
 #include "cohort/ops/math.h"
@@ -27,7 +27,7 @@ void standardize_conv(const std::string& who, int rank, Window& kernel_size, Win
   const bool causal = who == "Conv1D";
   if (padding == "valid" || padding == "same" || (causal && padding == "causal")) return;
   throw invalid_argument(who, std::string("padding must be 'valid'") + (causal ? ", 'same' or 'causal'" : " or 'same'"),
-                         {{"padding", "'" + padding + "'"}});
+                         {{"padding", in_quotes(padding)}});
 }
 
 void check_strides_or_dilation(const std::string& who, const Window& strides, const Window& dilation_rate) {
@@ -41,10 +41,11 @@ std::int64_t conv_channels(const Layer& layer, const Shape& input, int rank, con
   check_spatial_rank(layer, input, rank, data_format);
   const std::int64_t channels = data_format == "channels_first" ? input[1] : input.back();
   if (expected == kUnknown && channels <= 0) {
-    throw invalid_argument(title(layer), "the number of channels must be known and positive", {{"input.shape", input}});
+    throw invalid_argument(layer.title(), "the number of channels must be known and positive",
+                           {{"input.shape", input}});
   }
   if (expected != kUnknown && channels != expected) {
-    throw invalid_argument(title(layer),
+    throw invalid_argument(layer.title(),
                            "input must have " + std::to_string(expected) + " channels, as it was built for",
                            {{"input.shape", input}, {"data_format", data_format}});
   }
@@ -58,7 +59,7 @@ void check_kernel_fits(const Layer& layer, const Shape& input, const std::string
   for (std::size_t i = 0; i < kernel_size.sizes.size(); ++i) {
     const std::int64_t size = input[first + static_cast<int>(i)];
     if (size == kUnknown || size > (kernel_size.sizes[i] - 1) * dilation_rate.sizes[i]) continue;
-    throw invalid_argument(title(layer), "the kernel must fit into the input",
+    throw invalid_argument(layer.title(), "the kernel must fit into the input",
                            {{"input.shape", input},
                             {"kernel_size", Shape(kernel_size.sizes)},
                             {"dilation_rate", Shape(dilation_rate.sizes)}},

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cohort/core/error.h"
+#include "cohort/core/text.h"
 
 namespace cohort::layers {
 
@@ -21,12 +22,10 @@ struct Window {
     bool fits = static_cast<int>(sizes.size()) == rank;
     for (std::int64_t size : sizes) fits = fits && size >= (allow_zero ? 0 : 1);
     if (fits) return;
-    std::string text;
-    for (std::int64_t size : sizes) text += (text.empty() ? "" : ", ") + std::to_string(size);
     throw invalid_argument(who,
                            std::string(name) + " must be a " + (allow_zero ? "number from 0 on" : "positive number") +
                                " or " + std::to_string(rank) + " of them",
-                           {{name, "(" + text + ")"}});
+                           {{name, "(" + join(sizes) + ")"}});
   }
 
   std::vector<std::int64_t> sizes;

@@ -2,7 +2,6 @@
 
 #include <optional>
 
-#include "cohort/layers/layer_checks.h"
 #include "cohort/ops/array.h"
 #include "cohort/ops/math.h"
 #include "cohort/ops/matmul.h"
@@ -33,11 +32,11 @@ void DenseLayer::fields_changed() {
 
 void DenseLayer::build(const Shape& input) {
   if (input.rank() < 2) {
-    throw invalid_argument(title(*this), "input must have at least 2 axes (batch, ..., features)",
-                           {{"input.shape", input}}, "Add an axis with Reshape or expand_dims.");
+    throw invalid_argument(title(), "input must have at least 2 axes (batch, ..., features)", {{"input.shape", input}},
+                           "Add an axis with Reshape or expand_dims.");
   }
   if (input.back() == kUnknown) {
-    throw invalid_argument(title(*this), "the last axis of the input must have a known size", {{"input.shape", input}});
+    throw invalid_argument(title(), "the last axis of the input must have a known size", {{"input.shape", input}});
   }
   kernel_ = add_weight("kernel", {input.back(), units_},
                        {.initializer = options_.kernel_initializer,
@@ -56,8 +55,7 @@ void DenseLayer::build(const Shape& input) {
 Tensor DenseLayer::call(const Tensor& input, const CallContext&) {
   const int rank = input.rank();
   if (rank < 2 || input.shape().back() != kernel_.shape()[0]) {
-    throw invalid_argument(title(*this),
-                           "the last axis of the input must have size " + std::to_string(kernel_.shape()[0]),
+    throw invalid_argument(title(), "the last axis of the input must have size " + std::to_string(kernel_.shape()[0]),
                            {{"input.shape", input.shape()}});
   }
   // One large matrix product is faster than a batch of small ones.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cohort/core/text.h"
 #include "cohort/layers/layer_checks.h"
 #include "cohort/ops/array.h"
 #include "cohort/ops/einsum.h"
@@ -64,7 +65,7 @@ void EinsumDenseLayer::visit_fields(FieldVisitor& visitor) {
 void EinsumDenseLayer::fields_changed() {
   activity_regularizer_ = options_.activity_regularizer;
   const auto fail = [this](const std::string& expected) {
-    throw invalid_argument(class_name(), expected, {{"equation", "'" + equation_ + "'"}},
+    throw invalid_argument(class_name(), expected, {{"equation", in_quotes(equation_)}},
                            "Write it as 'ab,bc->ac', '...b,bc->...c' or 'ab...,bc->ac...'.");
   };
   const std::size_t comma = equation_.find(','), arrow = equation_.find("->");
@@ -92,8 +93,8 @@ void EinsumDenseLayer::fields_changed() {
   }
   for (char label : options_.bias_axes.value_or("")) {
     if (output_labels_.find(label) == std::string::npos) {
-      throw invalid_argument(class_name(), "bias_axes must be axes of the output '" + output_labels_ + "'",
-                             {{"bias_axes", "'" + *options_.bias_axes + "'"}});
+      throw invalid_argument(class_name(), "bias_axes must be axes of the output " + in_quotes(output_labels_),
+                             {{"bias_axes", in_quotes(*options_.bias_axes)}});
     }
   }
   summed_ = is_plain_product() ? static_cast<int>(std::count_if(
@@ -118,14 +119,14 @@ bool EinsumDenseLayer::is_plain_product() const {
 void EinsumDenseLayer::build(const Shape& input) {
   const int named = static_cast<int>(input_labels_.size()), elided = input.rank() - named;
   if (elided < 0 || (elided > 0 && !left_elided_ && !right_elided_)) {
-    throw invalid_argument(title(*this), "input must have an axis for each label of '" + equation_ + "'",
+    throw invalid_argument(title(), "input must have an axis for each label of " + in_quotes(equation_),
                            {{"input.shape", input}});
   }
   // The output's labelled axes: the first is the batch unless an ellipsis stands for it, the rest is output_shape's.
   const int first = left_elided_ && elided > 0 ? elided : 0;
   const int given = static_cast<int>(output_labels_.size()) - (first > 0 ? 0 : 1);
   if (output_shape_.rank() != given) {
-    throw invalid_argument(title(*this), "output_shape must have " + std::to_string(given) + " axes",
+    throw invalid_argument(title(), "output_shape must have " + std::to_string(given) + " axes",
                            {{"output_shape", output_shape_}, {"equation", equation_}, {"input.shape", input}});
   }
   const auto input_size = [&](char label) {
@@ -140,7 +141,7 @@ void EinsumDenseLayer::build(const Shape& input) {
   for (char label : input_labels_) {
     const std::size_t at = output_labels_.find(label);
     if (at == std::string::npos || output_size(at) == kUnknown || output_size(at) == input_size(label)) continue;
-    throw invalid_argument(title(*this), std::string("axis '") + label + "' must have one size in input and output",
+    throw invalid_argument(title(), std::string("axis '") + label + "' must have one size in input and output",
                            {{"input.shape", input}, {"output_shape", output_shape_}, {"equation", equation_}});
   }
   for (std::size_t i = 0; i < kernel_labels_.size(); ++i) {
@@ -189,7 +190,7 @@ Tensor EinsumDenseLayer::call(const Tensor& input, const CallContext&) {
     for (int i = 0; i < summed_; ++i) {
       const std::int64_t size = input.shape()[built_rank_ - summed_ + i];
       if (size == kernel_.shape()[i] || size == kUnknown) continue;
-      throw invalid_argument(title(*this), "the last axes of the input must have the kernel's sizes",
+      throw invalid_argument(title(), "the last axes of the input must have the kernel's sizes",
                              {{"input.shape", input.shape()}, {"kernel.shape", kernel_.shape()}});
     }
     output = plain_product(x);

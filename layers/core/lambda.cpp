@@ -2,8 +2,6 @@
 
 #include <optional>
 
-#include "cohort/layers/layer_checks.h"
-
 namespace cohort::layers {
 
 LambdaLayer::LambdaLayer(Ref<TensorFunction> function, NameOption options) : function_(std::move(function)) {
@@ -13,7 +11,7 @@ LambdaLayer::LambdaLayer(Ref<TensorFunction> function, NameOption options) : fun
 void LambdaLayer::visit_fields(FieldVisitor& visitor) {
   Layer::visit_fields(visitor);
   if (!visitor.reads_config() && function_ && function_->name().empty()) {
-    throw failed_precondition(title(*this), "only a registered function can be saved", {},
+    throw failed_precondition(title(), "only a registered function can be saved", {},
                               "Register it with COHORT_REGISTER_FUNCTION and give its name to Lambda.");
   }
   visitor.field("function", function_);
@@ -24,7 +22,7 @@ void LambdaLayer::visit_fields(FieldVisitor& visitor) {
 }
 
 Element LambdaLayer::call_element(const Element& inputs, const CallContext&) {
-  if (!function_) throw failed_precondition(title(*this), "a function must be given");
+  if (!function_) throw failed_precondition(title(), "a function must be given");
   return (*function_)(inputs.flatten());
 }
 

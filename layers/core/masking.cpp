@@ -1,6 +1,5 @@
 #include "cohort/layers/core/masking.h"
 
-#include "cohort/layers/layer_checks.h"
 #include "cohort/ops/array.h"
 #include "cohort/ops/math.h"
 #include "cohort/ops/reduce.h"
@@ -19,7 +18,7 @@ void MaskingLayer::visit_fields(FieldVisitor& visitor) {
 
 Tensor MaskingLayer::call(const Tensor& input, const CallContext&) {
   if (input.rank() < 2) {
-    throw invalid_argument(title(*this), "input must have at least 2 axes (batch, ..., features)",
+    throw invalid_argument(title(), "input must have at least 2 axes (batch, ..., features)",
                            {{"input.shape", input.shape()}});
   }
   return ops::where(ops::expand_dims(compute_mask(input, {}).leaf(), -1), input, 0.0);

@@ -1,7 +1,7 @@
 #include "cohort/layers/core/reversible_embedding.h"
 
 #include "cohort/core/masks.h"
-#include "cohort/layers/layer_checks.h"
+#include "cohort/core/text.h"
 #include "cohort/ops/cast.h"
 #include "cohort/ops/math.h"
 #include "cohort/ops/matmul.h"
@@ -36,7 +36,7 @@ void ReversibleEmbeddingLayer::fields_changed() {
   EmbeddingLayer::fields_changed();
   if (reverse_dtype_ && !is_floating(dtype_from_string(*reverse_dtype_))) {
     throw invalid_argument(class_name(), "reverse_dtype must be a floating type",
-                           {{"reverse_dtype", "'" + *reverse_dtype_ + "'"}});
+                           {{"reverse_dtype", in_quotes(*reverse_dtype_)}});
   }
   if (logit_soft_cap_ && !(*logit_soft_cap_ > 0.0)) {
     throw invalid_argument(class_name(), "logit_soft_cap must be positive", {{"logit_soft_cap", *logit_soft_cap_}});
@@ -58,7 +58,7 @@ Tensor ReversibleEmbeddingLayer::call(const Tensor& input, const CallContext& co
     return output;
   }
   if (input.rank() < 1 || (input.shape().back() != output_dim_ && input.shape().back() != kUnknown)) {
-    throw invalid_argument(title(*this), "the last axis must have size output_dim=" + std::to_string(output_dim_),
+    throw invalid_argument(title(), "the last axis must have size output_dim=" + std::to_string(output_dim_),
                            {{"input.shape", input.shape()}});
   }
   Tensor vectors = input, kernel = tie_weights_ ? embeddings_ : reverse_embeddings_;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "cohort/layers/layer_checks.h"
 #include "cohort/ops/array.h"
 #include "cohort/ops/broadcast.h"
 #include "cohort/ops/cast.h"
@@ -23,7 +22,7 @@ void ConcatenateLayer::visit_fields(FieldVisitor& visitor) {
 }
 
 Tensor ConcatenateLayer::call_many(const Tensors& inputs, const CallContext&) {
-  if (inputs.empty()) throw invalid_argument(title(*this), "at least one input is expected", {{"inputs", 0}});
+  if (inputs.empty()) throw invalid_argument(title(), "at least one input is expected", {{"inputs", 0}});
   const Shape& first = inputs[0].shape();
   const int axis = normalize_axis(options_.axis, first.rank(), "Concatenate");
   for (const Tensor& input : inputs) {
@@ -32,7 +31,7 @@ Tensor ConcatenateLayer::call_many(const Tensors& inputs, const CallContext&) {
       fits = i == axis || first[i] == input.shape()[i] || first[i] == kUnknown || input.shape()[i] == kUnknown;
     }
     if (!fits) {
-      throw invalid_argument(title(*this), "inputs must agree in all axes but the one they are joined along",
+      throw invalid_argument(title(), "inputs must agree in all axes but the one they are joined along",
                              {{"axis", options_.axis}, {"inputs[0].shape", first}, {"input.shape", input.shape()}});
     }
   }

@@ -1,6 +1,5 @@
 #include "cohort/layers/merging/dot.h"
 
-#include "cohort/layers/layer_checks.h"
 #include "cohort/ops/array.h"
 #include "cohort/ops/einsum.h"
 #include "cohort/ops/math.h"
@@ -46,13 +45,13 @@ std::vector<std::int64_t> DotLayer::axes_of(const Shape& first, const Shape& sec
     const int rank = shapes[i]->rank();
     if (axes[i] < 0) axes[i] += rank;
     if (rank < 2 || axes[i] < 1 || axes[i] >= rank) {
-      throw invalid_argument(title(*this), "each axis must be one of its input's, other than the batch",
+      throw invalid_argument(title(), "each axis must be one of its input's, other than the batch",
                              {{"axes", Shape(axes_.values)}, {"input.shape", *shapes[i]}});
     }
   }
   const std::int64_t a = first[static_cast<int>(axes[0])], b = second[static_cast<int>(axes[1])];
   if (a != b && a != kUnknown && b != kUnknown) {
-    throw invalid_argument(title(*this), "the axes that are summed over must have one size",
+    throw invalid_argument(title(), "the axes that are summed over must have one size",
                            {{"axes", Shape(axes)}, {"inputs[0].shape", first}, {"inputs[1].shape", second}});
   }
   return axes;
@@ -60,19 +59,19 @@ std::vector<std::int64_t> DotLayer::axes_of(const Shape& first, const Shape& sec
 
 void DotLayer::build_many(const std::vector<Shape>& inputs) {
   if (inputs.size() != 2) {
-    throw invalid_argument(title(*this), "exactly two inputs are expected", {{"inputs", inputs.size()}});
+    throw invalid_argument(title(), "exactly two inputs are expected", {{"inputs", inputs.size()}});
   }
   axes_of(inputs[0], inputs[1]);
 }
 
 Tensor DotLayer::call(const Tensor& input, const CallContext&) {
-  throw invalid_argument(title(*this), "a list of two inputs is expected", {{"input.shape", input.shape()}},
+  throw invalid_argument(title(), "a list of two inputs is expected", {{"input.shape", input.shape()}},
                          "Call it with {a, b}.");
 }
 
 Tensor DotLayer::call_many(const Tensors& inputs, const CallContext&) {
   if (inputs.size() != 2) {
-    throw invalid_argument(title(*this), "exactly two inputs are expected", {{"inputs", inputs.size()}});
+    throw invalid_argument(title(), "exactly two inputs are expected", {{"inputs", inputs.size()}});
   }
   const std::vector<std::int64_t> axes = axes_of(inputs[0].shape(), inputs[1].shape());
   Tensors operands = inputs;

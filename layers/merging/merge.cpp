@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "cohort/layers/layer_checks.h"
 #include "cohort/ops/array.h"
 #include "cohort/ops/math.h"
 
@@ -10,7 +9,7 @@ namespace cohort::layers {
 namespace {
 
 [[noreturn]] void refuse(const Layer& layer, const Shape& first, const Shape& other, const char* expected) {
-  throw invalid_argument(title(layer), expected, {{"inputs[0].shape", first}, {"input.shape", other}});
+  throw invalid_argument(layer.title(), expected, {{"inputs[0].shape", first}, {"input.shape", other}});
 }
 
 // After the batch, axes are compared from the back.
@@ -30,7 +29,7 @@ MergeLayer::MergeLayer(const NameOption& options) {
 }
 
 void MergeLayer::build_many(const std::vector<Shape>& inputs) {
-  if (inputs.empty()) throw invalid_argument(title(*this), "at least one input is expected", {{"inputs", 0}});
+  if (inputs.empty()) throw invalid_argument(title(), "at least one input is expected", {{"inputs", 0}});
   for (const Shape& input : inputs) {
     if (input.rank() == 0 || inputs[0].rank() == 0) continue;
     if (input[0] != inputs[0][0] && input[0] != kUnknown && inputs[0][0] != kUnknown) {
@@ -43,7 +42,7 @@ void MergeLayer::build_many(const std::vector<Shape>& inputs) {
 }
 
 Tensor MergeLayer::call(const Tensor& input, const CallContext&) {
-  throw invalid_argument(title(*this), "a list of inputs is expected", {{"input.shape", input.shape()}},
+  throw invalid_argument(title(), "a list of inputs is expected", {{"input.shape", input.shape()}},
                          "Call it with {a, b, ...}.");
 }
 

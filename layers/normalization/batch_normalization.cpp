@@ -3,7 +3,6 @@
 #include <cmath>
 #include <vector>
 
-#include "cohort/layers/layer_checks.h"
 #include "cohort/ops/array.h"
 #include "cohort/ops/creation.h"
 #include "cohort/ops/math.h"
@@ -82,10 +81,9 @@ Variable BatchNormalizationLayer::add_statistic(const char* name, const Shape& c
 
 void BatchNormalizationLayer::build(const Shape& input) {
   if (input.rank() < 2) {
-    throw invalid_argument(title(*this), "input must have at least 2 axes (batch, ..., channels)",
-                           {{"input.shape", input}});
+    throw invalid_argument(title(), "input must have at least 2 axes (batch, ..., channels)", {{"input.shape", input}});
   }
-  const Shape channels = {input[normalize_axis(options_.axis, input.rank(), title(*this).c_str())]};
+  const Shape channels = {input[normalize_axis(options_.axis, input.rank(), title().c_str())]};
   if (options_.scale) {
     gamma_ = add_weight("gamma", channels,
                         {.initializer = options_.gamma_initializer,
@@ -169,16 +167,16 @@ Tensor BatchNormalizationLayer::call(const Tensor& input, const CallContext& con
   // Sums of squares overflow 16 bits.
   const Tensor x = ops::cast(input, promote(input.dtype(), DType::Float32));
   const Shape channels = moving_mean_.shape();
-  const int axis = normalize_axis(options_.axis, x.rank(), title(*this).c_str());
+  const int axis = normalize_axis(options_.axis, x.rank(), title().c_str());
   if (x.shape()[axis] != channels[0] && x.shape()[axis] != kUnknown) {
-    throw invalid_argument(title(*this),
+    throw invalid_argument(title(),
                            "axis " + std::to_string(axis) + " of the input must have size " +
                                std::to_string(channels[0]) + ", as when the layer was built",
                            {{"input.shape", x.shape()}});
   }
   const Tensor mask = context.mask.is_leaf() ? context.mask.leaf() : Tensor();
   if (mask.defined() && mask.rank() != x.rank() - 1) {
-    throw invalid_argument(title(*this), "the mask must have all axes of the input but the last",
+    throw invalid_argument(title(), "the mask must have all axes of the input but the last",
                            {{"mask.shape", mask.shape()}, {"input.shape", x.shape()}});
   }
   const Tensor gamma = options_.scale ? ops::cast(gamma_, x.dtype()) : Tensor();

@@ -39,7 +39,7 @@ void GroupNormalizationLayer::build(const Shape& input) {
   const std::int64_t channels = input[axis];
   if (groups_ == -1) groups_ = channels;
   if (axis == 0 || channels == kUnknown || channels % groups_ != 0) {
-    throw invalid_argument(title(*this), "groups must divide the number of channels, which must be known",
+    throw invalid_argument(title(), "groups must divide the number of channels, which must be known",
                            {{"groups", groups_}, {"axis", options_.axis}, {"input.shape", input}},
                            "Use a number of groups that divides the channels, or -1.");
   }
@@ -80,7 +80,7 @@ Tensor GroupNormalizationLayer::call(const Tensor& input, const CallContext&) {
   spread[static_cast<std::size_t>(axis)] = groups_;
   spread[static_cast<std::size_t>(axis) + 1] = -1;
   if (!static_sizes) {
-    throw invalid_argument(title(*this), "all axes of the input but the batch must be known", {{"input.shape", shape}});
+    throw invalid_argument(title(), "all axes of the input but the batch must be known", {{"input.shape", shape}});
   }
   const Tensor grouped = ops::reshape(x, sizes);
   const Tensor centered = grouped - ops::mean(grouped, reduced, ops::keep_dims);

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "cohort/layers/layer_checks.h"
 #include "cohort/ops/array.h"
 
 namespace cohort::layers {
@@ -14,7 +13,7 @@ inline std::vector<std::int64_t> normalized_axes(const Layer& layer, std::vector
                                                  const Shape& input) {
   for (std::int64_t& axis : axes) {
     if (axis < -input.rank() || axis >= input.rank()) {
-      throw invalid_argument(title(layer), "every axis must be one of the input's",
+      throw invalid_argument(layer.title(), "every axis must be one of the input's",
                              {{"axis", axis}, {"input.shape", input}});
     }
     if (axis < 0) axis += input.rank();

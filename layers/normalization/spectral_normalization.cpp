@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "cohort/graph/trace.h"
-#include "cohort/layers/layer_checks.h"
 #include "cohort/model/layer/layer_call_scope.h"
 #include "cohort/ops/array.h"
 #include "cohort/ops/math.h"
@@ -58,8 +57,7 @@ void SpectralNormalizationLayer::build(const Shape& input) {
     layer_->ensure_built({input});
   }
   if (!has_weight(*layer_, "kernel") && !has_weight(*layer_, "embeddings")) {
-    throw invalid_argument(title(*this), "the layer inside must have a kernel or embeddings",
-                           {{"layer", title(*layer_)}});
+    throw invalid_argument(title(), "the layer inside must have a kernel or embeddings", {{"layer", layer_->title()}});
   }
   kernel_ = LayerCallScope::share_weight(*this, *layer_, has_weight(*layer_, "kernel") ? "kernel" : "embeddings");
   vector_u_ = add_weight(

@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "cohort/core/text.h"
 #include "cohort/layers/spatial_axes.h"
 
 namespace cohort::layers {
@@ -28,7 +29,7 @@ void PoolingLayer::fields_changed() {
   check_data_format(*this, options_.data_format);
   if (options_.padding != "valid" && options_.padding != "same") {
     throw invalid_argument(class_name(), "padding must be 'valid' or 'same'",
-                           {{"padding", "'" + options_.padding + "'"}});
+                           {{"padding", in_quotes(options_.padding)}});
   }
 }
 

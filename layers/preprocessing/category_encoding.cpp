@@ -1,6 +1,6 @@
 #include "cohort/layers/preprocessing/category_encoding.h"
 
-#include "cohort/layers/layer_checks.h"
+#include "cohort/core/text.h"
 #include "cohort/layers/preprocessing/encode_categories.h"
 
 namespace cohort::layers {
@@ -31,11 +31,11 @@ Element CategoryEncodingLayer::call_element(const Element& inputs, const CallCon
   if (!given) return encode_categories(categories, options_.output_mode, num_tokens_, compute_dtype());
   const Tensor weights = given->leaf();
   if (options_.output_mode != "count") {
-    throw invalid_argument(title(*this), "count_weights need output_mode 'count'",
-                           {{"output_mode", "'" + options_.output_mode + "'"}});
+    throw invalid_argument(title(), "count_weights need output_mode 'count'",
+                           {{"output_mode", in_quotes(options_.output_mode)}});
   }
   if (!weights.shape().compatible(categories.shape())) {
-    throw invalid_argument(title(*this), "count_weights must have the shape of the inputs",
+    throw invalid_argument(title(), "count_weights must have the shape of the inputs",
                            {{"count_weights.shape", weights.shape()}, {"inputs.shape", categories.shape()}});
   }
   return encode_categories(categories, options_.output_mode, num_tokens_, compute_dtype(), weights);

@@ -1,6 +1,5 @@
 #include "cohort/layers/preprocessing/discretization.h"
 
-#include "cohort/layers/layer_checks.h"
 #include "cohort/layers/preprocessing/encode_categories.h"
 #include "cohort/layers/preprocessing/quantile_summary.h"
 #include "cohort/ops/categories.h"
@@ -47,7 +46,7 @@ void DiscretizationLayer::fields_changed() {
 
 Tensor DiscretizationLayer::call(const Tensor& input, const CallContext&) {
   if (!options_.bin_boundaries) {
-    throw failed_precondition(title(*this), "the boundaries must be known", {{"num_bins", *options_.num_bins}},
+    throw failed_precondition(title(), "the boundaries must be known", {{"num_bins", *options_.num_bins}},
                               "Call adapt() with sample data, or give bin_boundaries.");
   }
   const auto depth = static_cast<std::int64_t>(options_.bin_boundaries->size()) + 1;
@@ -57,7 +56,7 @@ Tensor DiscretizationLayer::call(const Tensor& input, const CallContext&) {
 
 void DiscretizationLayer::check_adaptable() const {
   if (options_.num_bins) return;
-  throw failed_precondition(title(*this), "a layer whose boundaries are given cannot adapt", {}, "Give num_bins.");
+  throw failed_precondition(title(), "a layer whose boundaries are given cannot adapt", {}, "Give num_bins.");
 }
 
 void DiscretizationLayer::adapt(const Tensor& data) {

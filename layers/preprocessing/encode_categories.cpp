@@ -1,5 +1,6 @@
 #include "cohort/layers/preprocessing/encode_categories.h"
 
+#include "cohort/core/text.h"
 #include "cohort/ops/array.h"
 #include "cohort/ops/cast.h"
 #include "cohort/ops/categories.h"
@@ -32,7 +33,7 @@ void check_output_mode(const Layer& layer, std::string& output_mode, bool with_i
   throw invalid_argument(layer.class_name(),
                          std::string("output_mode must be ") + (with_int ? "'int', " : "") + "'one_hot', 'multi_hot'" +
                              (with_tf_idf ? ", 'count' or 'tf_idf'" : " or 'count'"),
-                         {{"output_mode", "'" + output_mode + "'"}});
+                         {{"output_mode", in_quotes(output_mode)}});
 }
 
 void refuse_sparse(const Layer& layer, bool sparse) {

@@ -1,6 +1,5 @@
 #include "cohort/layers/preprocessing/hashing.h"
 
-#include "cohort/layers/layer_checks.h"
 #include "cohort/layers/preprocessing/either_field.h"
 #include "cohort/layers/preprocessing/encode_categories.h"
 #include "cohort/ops/math.h"
@@ -46,7 +45,7 @@ Tensor HashingLayer::call(const Tensor& input, const CallContext&) {
     Tensor is_mask;
     const auto* text = std::get_if<std::string>(&*options_.mask_value);
     if ((text != nullptr) != (values.dtype() == DType::String)) {
-      throw invalid_argument(title(*this), "mask_value must be of the inputs' type", {{"inputs", input.spec()}});
+      throw invalid_argument(title(), "mask_value must be of the inputs' type", {{"inputs", input.spec()}});
     }
     if (text) {
       const Tensor place = ops::lookup_index(values, {.vocabulary = Tensor::of_strings({*text}, {1}), .oov_index = 1});

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cohort/core/text.h"
 #include "cohort/layers/spatial_axes.h"
 #include "cohort/ops/array.h"
 #include "cohort/ops/cast.h"
@@ -24,7 +25,7 @@ void ImageLayer::fields_changed() {
 Tensor ImageLayer::call(const Tensor& input, const CallContext& context) {
   const int rank = input.rank();
   if (rank != 3 && rank != 4) {
-    throw invalid_argument(title(*this),
+    throw invalid_argument(title(),
                            "input must be images with 4 axes " + spatial_axes(2, data_format_ != "channels_first") +
                                ", or one image without the batch",
                            {{"input.shape", input.shape()}});
@@ -37,8 +38,7 @@ Tensor ImageLayer::call(const Tensor& input, const CallContext& context) {
 
 void ImageLayer::check_size_known(const Tensor& images) const {
   if (images.shape()[1] != kUnknown && images.shape()[2] != kUnknown) return;
-  throw invalid_argument(title(*this), "height and width of the images must be known",
-                         {{"images.shape", images.shape()}});
+  throw invalid_argument(title(), "height and width of the images must be known", {{"images.shape", images.shape()}});
 }
 
 Tensor ImageLayer::draw_wide(const Tensor& images, double low, double high) {
@@ -60,16 +60,12 @@ void Factor::visit(FieldVisitor& visitor, const char* name) {
 
 Factor::Ends Factor::ends(const Layer& layer, const char* name, double lowest) const {
   bool fits = values.size() == 1 || values.size() == 2;
-  std::string text;
-  for (double value : values) {
-    fits = fits && value >= lowest && value <= 1.0;
-    text += (text.empty() ? "" : ", ") + std::to_string(value);
-  }
+  for (double value : values) fits = fits && value >= lowest && value <= 1.0;
   if (!fits) {
     throw invalid_argument(
         layer.class_name(),
         std::string(name) + " must be a number or two numbers in [" + std::to_string(lowest) + ", 1]",
-        {{name, "(" + text + ")"}});
+        {{name, "(" + join(values) + ")"}});
   }
   if (values.size() == 2) return {std::min(values[0], values[1]), std::max(values[0], values[1])};
   const double reach = std::abs(values[0]);
@@ -79,11 +75,11 @@ Factor::Ends Factor::ends(const Layer& layer, const char* name, double lowest) c
 void check_affine_options(const Layer& layer, const std::string& fill_mode, const std::string& interpolation) {
   if (fill_mode != "reflect" && fill_mode != "wrap" && fill_mode != "constant" && fill_mode != "nearest") {
     throw invalid_argument(layer.class_name(), "fill_mode must be 'reflect', 'wrap', 'constant' or 'nearest'",
-                           {{"fill_mode", "'" + fill_mode + "'"}});
+                           {{"fill_mode", in_quotes(fill_mode)}});
   }
   if (interpolation != "bilinear" && interpolation != "nearest") {
     throw invalid_argument(layer.class_name(), "interpolation must be 'bilinear' or 'nearest'",
-                           {{"interpolation", "'" + interpolation + "'"}});
+                           {{"interpolation", in_quotes(interpolation)}});
   }
 }
 

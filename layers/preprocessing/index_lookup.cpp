@@ -8,7 +8,7 @@
 #include <set>
 #include <sstream>
 
-#include "cohort/layers/layer_checks.h"
+#include "cohort/core/text.h"
 #include "cohort/layers/preprocessing/either_field.h"
 #include "cohort/layers/preprocessing/encode_categories.h"
 #include "cohort/ops/array.h"
@@ -190,8 +190,8 @@ Tensor IndexLookupLayer<Token>::call(const Tensor& input, const CallContext&) {
   const bool as_index = options_.output_mode == "int";
   const bool pending = tokens_.empty() && saved_size_ && input.is_symbolic();
   if (!as_index && tokens_.empty() && !options_.pad_to_max_tokens && !pending) {
-    throw failed_precondition(title(*this), "a vocabulary is needed with output_mode '" + options_.output_mode + "'",
-                              {}, "Give a vocabulary, or call adapt() with sample data.");
+    throw failed_precondition(title(), "a vocabulary is needed with output_mode " + in_quotes(options_.output_mode), {},
+                              "Give a vocabulary, or call adapt() with sample data.");
   }
   const Tensor indices =
       ops::lookup_index(input, {.vocabulary = vocabulary,
@@ -208,7 +208,7 @@ Tensor IndexLookupLayer<Token>::call(const Tensor& input, const CallContext&) {
       options_.pad_to_max_tokens ? *options_.max_tokens : (pending ? *saved_size_ : vocabulary_size());
   if (options_.output_mode != "tf_idf") return encode_categories(indices, options_.output_mode, depth, DType::Int64);
   if (static_cast<std::int64_t>(weights_.size()) != depth && !pending) {
-    throw failed_precondition(title(*this), "idf_weights are needed with output_mode 'tf_idf'", {},
+    throw failed_precondition(title(), "idf_weights are needed with output_mode 'tf_idf'", {},
                               "Give them with the vocabulary, or call adapt() with sample data.");
   }
   std::vector<float> weights(weights_.begin(), weights_.end());
@@ -234,7 +234,7 @@ void IndexLookupLayer<Token>::adapt(const Dataset& data) {
 template <class Token>
 void IndexLookupLayer<Token>::reset_state() {
   if (!learns_) {
-    throw failed_precondition(title(*this), "a layer whose vocabulary is given cannot adapt", {},
+    throw failed_precondition(title(), "a layer whose vocabulary is given cannot adapt", {},
                               "Leave the vocabulary out.");
   }
   counts_.clear();
@@ -262,7 +262,7 @@ template <class Token>
 void IndexLookupLayer<Token>::finalize_state() {
   if (options_.mask_token) counts_.erase(*options_.mask_token);
   if (options_.oov_token) counts_.erase(*options_.oov_token);
-  if (counts_.empty()) throw invalid_argument(title(*this), "adapt() needs data with tokens", {{"tokens", 0}});
+  if (counts_.empty()) throw invalid_argument(title(), "adapt() needs data with tokens", {{"tokens", 0}});
   std::vector<std::pair<std::int64_t, Token>> ranked;
   for (const auto& [token, count] : counts_) ranked.emplace_back(count, token);
   // The most frequent first; of equally frequent ones, as in Keras, the last of the alphabet.

@@ -5,7 +5,6 @@
 #include "cohort/config/rare_fields.h"
 #include "cohort/core/dispatch.h"
 #include "cohort/graph/trace.h"
-#include "cohort/layers/layer_checks.h"
 #include "cohort/ops/array.h"
 #include "cohort/ops/epsilon.h"
 #include "cohort/ops/math.h"
@@ -70,7 +69,7 @@ void NormalizationLayer::build(const Shape& input) {
   broadcast_shape_ = {};
   for (std::int64_t axis : options_.axis) {
     if (axis < -input.rank() || axis >= input.rank()) {
-      throw invalid_argument(title(*this), "axis must be one of the input's", {{"axis", axis}, {"input.shape", input}});
+      throw invalid_argument(title(), "axis must be one of the input's", {{"axis", axis}, {"input.shape", input}});
     }
     kept_.push_back(axis < 0 ? axis + input.rank() : axis);
   }
@@ -79,7 +78,7 @@ void NormalizationLayer::build(const Shape& input) {
   for (int i = 0; i < input.rank(); ++i) {
     const bool kept = std::find(kept_.begin(), kept_.end(), i) != kept_.end();
     if (kept && input[i] == kUnknown) {
-      throw invalid_argument(title(*this), "a kept axis must have a known size", {{"axis", i}, {"input.shape", input}});
+      throw invalid_argument(title(), "a kept axis must have a known size", {{"axis", i}, {"input.shape", input}});
     }
     broadcast_shape_.push_back(kept ? input[i] : 1);
     if (kept) {
@@ -91,7 +90,7 @@ void NormalizationLayer::build(const Shape& input) {
   if (options_.mean) {
     const auto given = static_cast<std::int64_t>(options_.mean->values().size());
     if (given != 1 && given != moments.num_elements() && (moments.rank() == 0 || given != moments.back())) {
-      throw invalid_argument(title(*this), "mean must have a value for each index of the kept axes",
+      throw invalid_argument(title(), "mean must have a value for each index of the kept axes",
                              {{"mean", given}, {"kept axes", moments}});
     }
     return;
@@ -122,11 +121,11 @@ Tensor NormalizationLayer::call(const Tensor& input, const CallContext&) {
 
 void NormalizationLayer::check_given() const {
   if (!options_.mean) return;
-  throw failed_precondition(title(*this), "a layer whose mean and variance are given cannot adapt");
+  throw failed_precondition(title(), "a layer whose mean and variance are given cannot adapt");
 }
 
 void NormalizationLayer::set_moments(const Moments& moments) {
-  if (!moments.mean.defined()) throw invalid_argument(title(*this), "adapt() needs data", {{"elements", 0}});
+  if (!moments.mean.defined()) throw invalid_argument(title(), "adapt() needs data", {{"elements", 0}});
   write_now(mean_, ops::cast(moments.mean, dtype()));
   write_now(variance_, ops::cast(moments.variance, dtype()));
 }

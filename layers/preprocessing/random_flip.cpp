@@ -1,6 +1,6 @@
 #include "cohort/layers/preprocessing/random_flip.h"
 
-#include "cohort/layers/layer_checks.h"
+#include "cohort/core/text.h"
 #include "cohort/ops/math.h"
 #include "cohort/ops/slicing.h"
 
@@ -22,7 +22,7 @@ void RandomFlipLayer::fields_changed() {
   ImageLayer::fields_changed();
   if (mode_ == "horizontal" || mode_ == "vertical" || mode_ == "horizontal_and_vertical") return;
   throw invalid_argument(class_name(), "mode must be 'horizontal', 'vertical' or 'horizontal_and_vertical'",
-                         {{"mode", "'" + mode_ + "'"}});
+                         {{"mode", in_quotes(mode_)}});
 }
 
 Tensor RandomFlipLayer::transform(const Tensor& images, bool training) {

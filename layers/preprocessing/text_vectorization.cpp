@@ -2,7 +2,6 @@
 
 #include <numeric>
 
-#include "cohort/layers/layer_checks.h"
 #include "cohort/layers/preprocessing/encode_categories.h"
 #include "cohort/ops/array.h"
 #include "cohort/ops/text.h"
@@ -70,13 +69,12 @@ void TextVectorizationLayer::fields_changed() {
 
 Tensor TextVectorizationLayer::tokens(const Tensor& given, std::int64_t length) const {
   if (given.dtype() != DType::String) {
-    throw invalid_argument(title(*this), "texts are expected", {{"input", given.spec()}});
+    throw invalid_argument(title(), "texts are expected", {{"input", given.spec()}});
   }
   Tensor texts = options_.standardize ? ops::standardize_text(given, *options_.standardize) : given;
   if (options_.split && texts.rank() > 1) {
     if (texts.shape().back() != 1) {
-      throw invalid_argument(title(*this), "texts to split must be (batch) or (batch, 1)",
-                             {{"input.shape", given.shape()}});
+      throw invalid_argument(title(), "texts to split must be (batch) or (batch, 1)", {{"input.shape", given.shape()}});
     }
     texts = ops::squeeze(texts, {-1});
   }

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "cohort/layers/layer_checks.h"
+#include "cohort/core/text.h"
 #include "cohort/layers/recurrent/units_rnn.h"
 #include "cohort/ops/joining.h"
 #include "cohort/ops/math.h"
@@ -63,7 +63,7 @@ void BidirectionalLayer::fields_changed() {
   const std::initializer_list<const char*> modes = {"concat", "sum", "mul", "ave"};
   if (merge_mode_ && std::find(modes.begin(), modes.end(), *merge_mode_) == modes.end()) {
     throw invalid_argument(class_name(), "merge_mode must be 'concat', 'sum', 'mul', 'ave' or none",
-                           {{"merge_mode", "'" + *merge_mode_ + "'"}});
+                           {{"merge_mode", in_quotes(*merge_mode_)}});
   }
   const RnnSettings &forward = forward_->settings(), &backward = backward_->settings();
   if (forward.go_backwards == backward.go_backwards) {
@@ -93,7 +93,7 @@ void BidirectionalLayer::build(const Shape& sequences) {
 
 void BidirectionalLayer::reset_state() {
   if (!forward_->settings().stateful) {
-    throw failed_precondition(title(*this), "only stateful layers have a state to reset");
+    throw failed_precondition(title(), "only stateful layers have a state to reset");
   }
   forward_->reset_state();
   backward_->reset_state();
@@ -108,10 +108,10 @@ Tensor BidirectionalLayer::merge(const Tensor& forward, const Tensor& backward) 
 
 Element BidirectionalLayer::call_element(const Element& inputs, const CallContext& context) {
   const RnnInputs given = rnn_inputs(inputs, context.mask);
-  if (!given.sequences.defined()) throw invalid_argument(title(*this), "sequences are expected");
+  if (!given.sequences.defined()) throw invalid_argument(title(), "sequences are expected");
   const std::size_t half = given.initial_state.size() / 2;
   if (given.initial_state.size() % 2 != 0) {
-    throw invalid_argument(title(*this), "initial_state must have the forward layer's states, then the backward one's",
+    throw invalid_argument(title(), "initial_state must have the forward layer's states, then the backward one's",
                            {{"len(initial_state)", given.initial_state.size()}});
   }
   const auto run = [&](RnnLayer& layer, std::size_t first) {

@@ -61,7 +61,7 @@ void ConvLSTMCellLayer::fields_changed() {
 void ConvLSTMCellLayer::build(const Shape& input) {
   const std::int64_t channels = conv_channels(*this, input, rank_, options_.data_format);
   if (!input.slice(1).fully_known()) {
-    throw invalid_argument(title(*this), "all axes but the batch and the steps must have known sizes",
+    throw invalid_argument(title(), "all axes but the batch and the steps must have known sizes",
                            {{"input.shape", input}}, "Give Input the whole shape of a step.");
   }
   check_kernel_fits(*this, input, options_.data_format, kernel_size_, options_.dilation_rate, options_.padding);

@@ -1,6 +1,5 @@
 #include "cohort/layers/recurrent/rnn_call.h"
 
-#include "cohort/layers/layer_checks.h"
 #include "cohort/model/layer/layer_call_scope.h"
 
 namespace cohort::layers {
@@ -54,7 +53,7 @@ RnnOutput<SymbolicTensor> call_rnn(Layer& layer, const SymbolicTensor& sequences
 }
 
 void refuse_states(const Layer& layer) {
-  throw failed_precondition(title(layer), "a layer that returns more than its output is called with with_states()", {},
+  throw failed_precondition(layer.title(), "a layer that returns more than its output is called with with_states()", {},
                             "Or leave out return_state.");
 }
 

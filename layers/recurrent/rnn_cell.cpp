@@ -3,7 +3,6 @@
 #include <optional>
 
 #include "cohort/graph/trace.h"
-#include "cohort/layers/layer_checks.h"
 #include "cohort/model/layer/layer_call_scope.h"
 #include "cohort/ops/array.h"
 #include "cohort/ops/broadcast.h"
@@ -14,7 +13,7 @@
 namespace cohort::layers {
 
 StepResult RnnCell::step(const Tensor&, const Tensors&, const CallContext&) {
-  throw unimplemented(title(*this), "a cell must override step (or prepare)");
+  throw unimplemented(title(), "a cell must override step (or prepare)");
 }
 
 RnnCell::Step RnnCell::prepare(const Tensor&, const CallContext& context) {
@@ -31,7 +30,7 @@ Element RnnCell::call_element(const Element& inputs, const CallContext& context)
   Tensors all = inputs.flatten();
   const std::size_t expected = state_shapes().size();
   if (all.size() != expected + 1) {
-    throw invalid_argument(title(*this), "a cell takes an input and its states",
+    throw invalid_argument(title(), "a cell takes an input and its states",
                            {{"states", all.empty() ? 0 : all.size() - 1}, {"expected", expected}});
   }
   const Tensor input = all.front();

@@ -1,7 +1,6 @@
 #include "cohort/layers/recurrent/rnn_layer.h"
 
 #include "cohort/autodiff/control_flow.h"
-#include "cohort/layers/layer_checks.h"
 #include "cohort/model/layer/layer_call_scope.h"
 #include "cohort/ops/array.h"
 #include "cohort/ops/cast.h"
@@ -48,7 +47,7 @@ void RnnLayer::fields_changed() {
 void RnnLayer::check_sequences(const Shape& sequences) const {
   const int rank = sequence_rank();
   if (rank == 0 ? sequences.rank() >= 3 : sequences.rank() == rank) return;
-  throw invalid_argument(title(*this),
+  throw invalid_argument(title(),
                          "sequences must have " + std::string(rank == 0 ? "at least 3" : std::to_string(rank)) +
                              (rank <= 3 ? " axes (batch, steps, features)" : " axes (batch, steps, ..., channels)"),
                          {{"sequences.shape", sequences}},
@@ -62,8 +61,8 @@ void RnnLayer::build(const Shape& sequences) {
   build_inside(*this, *cell_, step);
   if (!settings_.stateful) return;
   if (sequences[0] == kUnknown) {
-    throw invalid_argument(title(*this), "a stateful layer needs a batch of known size",
-                           {{"sequences.shape", sequences}}, "Give Input a batch_size, or call it once on a batch.");
+    throw invalid_argument(title(), "a stateful layer needs a batch of known size", {{"sequences.shape", sequences}},
+                           "Give Input a batch_size, or call it once on a batch.");
   }
   states_.clear();
   for (const Shape& shape : cell_->state_shapes()) {
@@ -85,7 +84,7 @@ void RnnLayer::reset_state() {
 Tensors RnnLayer::checked_initial_state(const Tensors& given, const Tensor& sequences) const {
   const std::vector<Shape> shapes = cell_->state_shapes();
   if (given.size() != shapes.size()) {
-    throw invalid_argument(title(*this), "initial_state must have a tensor for each state of the cell",
+    throw invalid_argument(title(), "initial_state must have a tensor for each state of the cell",
                            {{"len(initial_state)", given.size()}, {"states", shapes.size()}});
   }
   Tensors states;
@@ -93,7 +92,7 @@ Tensors RnnLayer::checked_initial_state(const Tensors& given, const Tensor& sequ
     Shape expected{sequences.shape()[0]};
     for (std::int64_t size : shapes[i]) expected.push_back(size);
     if (!given[i].shape().compatible(expected)) {
-      throw invalid_argument(title(*this), "a state must have the shape " + expected.to_string(),
+      throw invalid_argument(title(), "a state must have the shape " + expected.to_string(),
                              {{"initial_state[" + std::to_string(i) + "].shape", given[i].shape()}});
     }
     states.push_back(ops::cast(given[i], cell_->compute_dtype()));
@@ -103,11 +102,11 @@ Tensors RnnLayer::checked_initial_state(const Tensors& given, const Tensor& sequ
 
 Element RnnLayer::call_element(const Element& inputs, const CallContext& context) {
   RnnInputs given = rnn_inputs(inputs, context.mask);
-  if (!given.sequences.defined()) throw invalid_argument(title(*this), "sequences are expected");
+  if (!given.sequences.defined()) throw invalid_argument(title(), "sequences are expected");
   check_sequences(given.sequences.shape());
   const std::int64_t batch = given.sequences.shape()[0];
   if (settings_.stateful && batch != kUnknown && batch != states_[0].shape()[0]) {
-    throw invalid_argument(title(*this), "a stateful layer is always called with batches of the same size",
+    throw invalid_argument(title(), "a stateful layer is always called with batches of the same size",
                            {{"batch", batch}, {"expected", states_[0].shape()[0]}},
                            "Drop the remainder: dataset.batch(n, {.drop_remainder = true}).");
   }
@@ -115,8 +114,7 @@ Element RnnLayer::call_element(const Element& inputs, const CallContext& context
     given.mask = ops::cast(given.mask, DType::Bool);
     if (given.mask.rank() == 3 && given.mask.shape()[2] == 1) given.mask = ops::squeeze(given.mask, {2});
     if (given.mask.rank() != 2) {
-      throw invalid_argument(title(*this), "a mask must have 2 axes (batch, steps)",
-                             {{"mask.shape", given.mask.shape()}});
+      throw invalid_argument(title(), "a mask must have 2 axes (batch, steps)", {{"mask.shape", given.mask.shape()}});
     }
   }
   Tensors initial;
@@ -151,7 +149,7 @@ RnnLayer::Rolled RnnLayer::run_steps(const Tensor& sequences, const Tensors& ini
                                      const CallContext& context) {
   const std::int64_t steps = sequences.shape()[1];
   if (settings_.unroll && steps == kUnknown) {
-    throw invalid_argument(title(*this), "an unrolled layer needs a known number of steps",
+    throw invalid_argument(title(), "an unrolled layer needs a known number of steps",
                            {{"sequences.shape", sequences.shape()}}, "Give Input the number of steps.");
   }
   const RnnCell::Step step = cell_->prepare(ops::take_at(sequences, 0, 1), context);

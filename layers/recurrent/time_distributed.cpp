@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "cohort/layers/layer_checks.h"
 #include "cohort/layers/recurrent/rnn_cell.h"
 #include "cohort/model/layer/layer_call_scope.h"
 #include "cohort/ops/array.h"
@@ -22,7 +21,7 @@ bool keeps_state(const Layer& layer) {
 
 Shape step_shape(const Layer& layer, const Shape& input) {
   if (input.rank() < 3) {
-    throw invalid_argument(title(layer), "input must have at least 3 axes (batch, steps, ...)",
+    throw invalid_argument(layer.title(), "input must have at least 3 axes (batch, steps, ...)",
                            {{"input.shape", input}}, "Add an axis with Reshape.");
   }
   Shape step{input[0]};
@@ -55,8 +54,8 @@ Tensor TimeDistributedLayer::call_step(const Tensor& input, const Tensor& mask, 
   const Element output =
       layer_->call_element(input, {.training = training, .mask = mask.defined() ? Element(mask) : Element(Tensor())});
   if (!output.is_leaf()) {
-    throw invalid_argument(title(*this), "the layer inside must have one output",
-                           {{"layer", title(*layer_)}, {"outputs", output.flatten().size()}});
+    throw invalid_argument(title(), "the layer inside must have one output",
+                           {{"layer", layer_->title()}, {"outputs", output.flatten().size()}});
   }
   return output.leaf();
 }
@@ -70,7 +69,7 @@ Tensor TimeDistributedLayer::call(const Tensor& input, const CallContext& contex
       return size != expected && size != kUnknown && expected != kUnknown;
     };
     if (mask.rank() < 2 || differs(0) || differs(1)) {
-      throw invalid_argument(title(*this), "a mask must begin with the input's batch and steps",
+      throw invalid_argument(title(), "a mask must begin with the input's batch and steps",
                              {{"mask.shape", mask.shape()}, {"input.shape", input.shape()}});
     }
   }

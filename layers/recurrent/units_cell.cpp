@@ -47,7 +47,7 @@ void UnitsCell::fields_changed() {
 void UnitsCell::build(const Shape& input) {
   check_rank(*this, input, 2, "(batch, features)");
   if (input[1] == kUnknown) {
-    throw invalid_argument(title(*this), "the last axis of the input must have a known size", {{"input.shape", input}});
+    throw invalid_argument(title(), "the last axis of the input must have a known size", {{"input.shape", input}});
   }
   kernel_ = add_weight("kernel", {input[1], gates_ * units_},
                        {.initializer = options_.kernel_initializer,

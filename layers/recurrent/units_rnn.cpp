@@ -1,6 +1,5 @@
 #include "cohort/layers/recurrent/units_rnn.h"
 
-#include "cohort/layers/layer_checks.h"
 #include "cohort/ops/array.h"
 #include "cohort/ops/cast.h"
 #include "cohort/ops/cumulative.h"
@@ -36,7 +35,7 @@ std::optional<RnnLayer::Rolled> UnitsRnn::run_fused(const Tensor& sequences, con
   const bool possible = plain && !settings().unroll && options.activation->class_name() == "tanh" &&
                         !(context.training && options.recurrent_dropout > 0.0) && suits_op();
   if (use_cudnn_ == true && !possible) {
-    throw invalid_argument(title(*this),
+    throw invalid_argument(title(),
                            "use_cudnn = true needs the default activations, float32 or float64, no recurrent_dropout "
                            "in training, unroll = false, and in a GRU reset_after = true",
                            {{"use_cudnn", true}}, "Leave use_cudnn out to have it where it is possible.");

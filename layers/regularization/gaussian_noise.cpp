@@ -2,7 +2,6 @@
 
 #include <cmath>
 
-#include "cohort/layers/layer_checks.h"
 #include "cohort/ops/math.h"
 #include "cohort/ops/random_ops.h"
 
@@ -52,7 +51,7 @@ void GaussianDropoutLayer::fields_changed() {
 Tensor GaussianDropoutLayer::call(const Tensor& input, const CallContext& context) {
   if (!context.training || rate_ == 0.0) return input;
   if (rate_ == 1.0) {
-    throw invalid_argument(title(*this), "rate must be below 1 in training: the deviation grows without bound",
+    throw invalid_argument(title(), "rate must be below 1 in training: the deviation grows without bound",
                            {{"rate", rate_}});
   }
   return input * ops::random_normal_like(input, 1.0, std::sqrt(rate_ / (1.0 - rate_)), next_seed());

@@ -35,7 +35,7 @@ Tensor CroppingLayer::call(const Tensor& input, const CallContext&) {
     const std::int64_t before = cropping_.sizes[i][0], after = cropping_.sizes[i][1];
     const std::int64_t size = input.shape()[static_cast<int>(positions[i])];
     if (size != kUnknown && before + after >= size) {
-      throw invalid_argument(title(*this), "cropping must leave something of every axis",
+      throw invalid_argument(title(), "cropping must leave something of every axis",
                              {{"cropping", cropping_.to_string()}, {"input.shape", input.shape()}});
     }
     ops::SliceSpec& slice = slices[static_cast<std::size_t>(positions[i])];

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cohort/core/error.h"
+#include "cohort/core/text.h"
 
 namespace cohort::layers {
 
@@ -39,13 +40,7 @@ struct Margins {
   }
   // "((1, 1), (2, 2))", for errors.
   std::string to_string() const {
-    std::string text;
-    for (const std::vector<std::int64_t>& pair : sizes) {
-      text += text.empty() ? "(" : ", (";
-      for (std::size_t i = 0; i < pair.size(); ++i) text += (i == 0 ? "" : ", ") + std::to_string(pair[i]);
-      text += ")";
-    }
-    return "(" + text + ")";
+    return "(" + join(sizes, [](const std::vector<std::int64_t>& pair) { return "(" + join(pair) + ")"; }) + ")";
   }
 
   std::vector<std::vector<std::int64_t>> sizes;

@@ -1,6 +1,5 @@
 #include "cohort/layers/reshaping/reshape.h"
 
-#include "cohort/layers/layer_checks.h"
 #include "cohort/ops/array.h"
 
 namespace cohort::layers {
@@ -26,7 +25,7 @@ Tensor ReshapeLayer::call(const Tensor& input, const CallContext&) {
   const std::int64_t size = input.shape().slice(1).num_elements();
   const bool fits = unknown == 0 ? known == size : unknown == 1 && known > 0 && size % known == 0;
   if (size != kUnknown && !fits) {
-    throw invalid_argument(title(*this), "a sample must have as many elements before and after",
+    throw invalid_argument(title(), "a sample must have as many elements before and after",
                            {{"input.shape", input.shape()}, {"target_shape", Shape(target_shape_)}});
   }
   std::vector<std::int64_t> shape = {-2};

@@ -62,7 +62,7 @@ Tensor UpSampling2DLayer::call(const Tensor& input, const CallContext&) {
   const Tensor images = to_channels_last(input, options_.data_format);
   const Shape& shape = images.shape();
   if (shape[1] == kUnknown || shape[2] == kUnknown) {
-    throw invalid_argument(title(*this), "height and width must be known unless interpolation is 'nearest'",
+    throw invalid_argument(title(), "height and width must be known unless interpolation is 'nearest'",
                            {{"input.shape", input.shape()}});
   }
   const Tensor resized = ops::resize(images, shape[1] * size_.sizes[0], shape[2] * size_.sizes[1],

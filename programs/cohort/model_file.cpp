@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "cohort/core/error.h"
+#include "cohort/core/text.h"
 #include "cohort/saving/hdf5/hdf5_file.h"
 
 namespace cohort::programs {
@@ -16,7 +17,7 @@ FileFormat format_of(const std::string& path, const std::string& who) {
 
 bool holds_model(const std::string& path, FileFormat format) {
   if (!std::filesystem::is_regular_file(path)) {
-    throw not_found("file '" + path + "'", "a file that can be read is expected");
+    throw not_found(titled("file", path), "a file that can be read is expected");
   }
   if (format == FileFormat::Archive) return true;
   return format == FileFormat::Legacy && Hdf5File::open(path).has_attribute("", "model_config");

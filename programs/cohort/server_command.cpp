@@ -9,6 +9,7 @@
 #include <string>
 
 #include "cohort/core/error.h"
+#include "cohort/core/text.h"
 #include "cohort/distribute/cluster/simple_cluster_resolver.h"
 #include "cohort/distribute/cluster/tf_config.h"
 #include "cohort/distribute/cluster/tf_config_cluster_resolver.h"
@@ -53,7 +54,7 @@ distribute::SimpleClusterResolver resolve(const ServerArguments& arguments) {
   }
   if (job.empty() || spec.empty()) {
     throw invalid_argument("cohort server", "it must be known which task of which cluster to serve",
-                           {{"job", "'" + job + "'"}, {"cluster", spec}},
+                           {{"job", in_quotes(job)}, {"cluster", spec}},
                            "Set TF_CONFIG, or say --job, --task and --cluster or --address.");
   }
   return distribute::SimpleClusterResolver(spec, {.task_type = job, .task_id = task});

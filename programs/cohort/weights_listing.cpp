@@ -5,6 +5,7 @@
 
 #include "cohort/core/dtype.h"
 #include "cohort/core/error.h"
+#include "cohort/core/text.h"
 #include "cohort/model/text_table.h"
 
 namespace cohort::programs {
@@ -26,13 +27,13 @@ void collect(const Hdf5File& file, const std::string& group, int depth, std::vec
   // Links of a file made to mislead may lead back to a group above.
   constexpr int kDeepest = 64;
   if (depth > kDeepest) {
-    throw Error(ErrorCode::DataLoss, "file '" + file.name() + "'", "groups must not be nested without end",
+    throw Error(ErrorCode::DataLoss, titled("file", file.name()), "groups must not be nested without end",
                 {{"group", group}});
   }
   std::vector<std::string> members = file.members(group);
   std::stable_sort(members.begin(), members.end(), comes_before);
   for (const std::string& member : members) {
-    const std::string path = group.empty() ? member : group + "/" + member;
+    const std::string path = path_join(group, member);
     if (file.is_dataset(path)) {
       tensors.push_back({path, file.spec(path)});
     } else if (file.is_group(path)) {

@@ -1,17 +1,12 @@
 #include <algorithm>
 
 #include "cohort/core/op.h"
+#include "cohort/core/text.h"
 #include "cohort/kernels/functors.h"
 #include "tests/support/op_check.h"
 
 namespace cohort::test {
 namespace {
-
-std::string joined(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
-}
 
 // What belongs to graphs, tapes and variables is tested with them.
 bool tested_elsewhere(const OpDef& op) {
@@ -25,7 +20,7 @@ TEST(OpRegistry, EveryOpHasAReferenceCase) {
   for (const OpDef* op : all_ops()) {
     if (!tested_elsewhere(*op) && coverage_of(op->name()).reference_types.empty()) lacking.push_back(op->name());
   }
-  EXPECT_TRUE(lacking.empty()) << "no COHORT_OP_REFERENCE for: " << joined(lacking);
+  EXPECT_TRUE(lacking.empty()) << "no COHORT_OP_REFERENCE for: " << join(lacking);
 }
 
 TEST(OpRegistry, EveryOpHasAGradientCaseOrDeclaresNone) {
@@ -35,8 +30,8 @@ TEST(OpRegistry, EveryOpHasAGradientCaseOrDeclaresNone) {
     if (!op->has_gradient()) undefined.push_back(op->name());
     if (!coverage_of(op->name()).gradient) untested.push_back(op->name());
   }
-  EXPECT_TRUE(undefined.empty()) << "neither a gradient nor not_differentiable(): " << joined(undefined);
-  EXPECT_TRUE(untested.empty()) << "no COHORT_OP_GRADIENT for: " << joined(untested);
+  EXPECT_TRUE(undefined.empty()) << "neither a gradient nor not_differentiable(): " << join(undefined);
+  EXPECT_TRUE(untested.empty()) << "no COHORT_OP_GRADIENT for: " << join(untested);
 }
 
 TEST(OpRegistry, ElementwiseOpsAreTestedForEveryTypeTheyTake) {

@@ -1,17 +1,16 @@
 #include "cohort/model/fit/history.h"
 
 #include "cohort/core/error.h"
+#include "cohort/core/text.h"
 
 namespace cohort {
 
 const std::vector<double>& History::operator[](std::string_view name) const {
-  std::string known;
   for (const auto& [each, values] : series_) {
     if (each == name) return values;
-    known += (known.empty() ? "" : ", ") + each;
   }
-  throw not_found("History", "the name of a figure is expected", {{"name", "'" + std::string(name) + "'"}},
-                  "There are: " + known + ".");
+  throw not_found("History", "the name of a figure is expected", {{"name", in_quotes(name)}},
+                  "There are: " + join(series_, [](const auto& each) { return each.first; }) + ".");
 }
 
 bool History::has(std::string_view name) const {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cohort/core/error.h"
+#include "cohort/core/text.h"
 
 namespace cohort {
 
@@ -25,10 +26,8 @@ std::optional<double> Logs::find(std::string_view name) const {
 
 double Logs::at(std::string_view name) const {
   if (const std::optional<double> value = find(name)) return *value;
-  std::string known;
-  for (const Entry& entry : entries_) known += (known.empty() ? "" : ", ") + entry.first;
-  throw not_found("Logs", "the name of a figure is expected", {{"name", "'" + std::string(name) + "'"}},
-                  "There are: " + known + ".");
+  throw not_found("Logs", "the name of a figure is expected", {{"name", in_quotes(name)}},
+                  "There are: " + join(entries_, &Entry::first) + ".");
 }
 
 void Logs::sort_by_name() {

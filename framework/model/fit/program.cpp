@@ -2,6 +2,7 @@
 
 #include "cohort/core/dispatch.h"
 #include "cohort/core/masks.h"
+#include "cohort/core/text.h"
 #include "cohort/losses/logits.h"
 #include "cohort/model/fit/strategy.h"
 #include "cohort/model/fit/training.h"
@@ -118,7 +119,7 @@ void Program::read_results(Logs& logs) {
   results_->executables->run(results_->traced.captures, result_values_, {});
   for (std::size_t i = 0; i < result_values_.size(); ++i) {
     if (result_values_[i].num_elements() != 1) {
-      throw failed_precondition("Metric '" + results_->names[i] + "'", "a metric's result must be one number",
+      throw failed_precondition(titled("Metric", results_->names[i]), "a metric's result must be one number",
                                 {{"shape", result_values_[i].shape()}});
     }
     results_->figures.set(results_->names[i], number_in(result_values_[i]));

@@ -3,6 +3,7 @@
 #include <mutex>
 
 #include "cohort/core/error.h"
+#include "cohort/core/text.h"
 
 namespace cohort {
 namespace {
@@ -29,7 +30,7 @@ DTypePolicy::DTypePolicy(std::string_view name) {
   }
   if (name != "mixed_float16" && name != "mixed_bfloat16") {
     throw invalid_argument("DTypePolicy", "the name of a type, 'mixed_float16' or 'mixed_bfloat16' is expected",
-                           {{"name", "'" + std::string(name) + "'"}});
+                           {{"name", in_quotes(name)}});
   }
   variable_dtype_ = DType::Float32;
   compute_dtype_ = dtype_from_string(std::string(name.substr(kMixed.size())));

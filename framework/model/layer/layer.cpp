@@ -6,6 +6,7 @@
 #include "cohort/autodiff/remat.h"
 #include "cohort/core/dispatch.h"
 #include "cohort/core/masks.h"
+#include "cohort/core/text.h"
 #include "cohort/graph/trace.h"
 #include "cohort/model/layer/layer_arguments.h"
 #include "cohort/model/layer/layer_call_scope.h"
@@ -39,8 +40,6 @@ bool rematerializes(const Layer& layer, const RematMode& mode) {
   return false;
 }
 
-std::string who(const Layer& layer) { return layer.class_name() + " '" + layer.name() + "'"; }
-
 }  // namespace
 
 LayerCallScope::LayerCallScope(Layer& layer, bool training) : name_(layer.name()), training_(training) {
@@ -58,12 +57,12 @@ void Layer::build_many(const std::vector<Shape>& inputs) {
 void Layer::build_element(const ShapeTree& inputs) { build_many(inputs.flatten()); }
 
 Tensor Layer::call(const Tensor&, const CallContext&) {
-  throw unimplemented(who(*this), "a layer must override call (call_many for several inputs)");
+  throw unimplemented(title(), "a layer must override call (call_many for several inputs)");
 }
 
 Tensor Layer::call_many(const Tensors& inputs, const CallContext& context) {
   if (inputs.size() != 1) {
-    throw invalid_argument(who(*this), "the layer takes one input", {{"inputs", inputs.size()}});
+    throw invalid_argument(title(), "the layer takes one input", {{"inputs", inputs.size()}});
   }
   return call(inputs[0], context);
 }
@@ -152,7 +151,7 @@ Element Layer::apply(const Element& given, const CallContext& given_context) {
     Tensors leaves = inputs.flatten();
     const bool casts = casts_inputs() && is_floating(compute_dtype());
     for (Tensor& leaf : leaves) {
-      if (!leaf.defined()) throw invalid_argument(who(*this), "a tensor with a value is expected as input");
+      if (!leaf.defined()) throw invalid_argument(title(), "a tensor with a value is expected as input");
       // Floats arrive in the layer's own type; integers are left to the layer.
       if (casts && is_floating(leaf.dtype()) && leaf.dtype() != compute_dtype()) {
         const Tensor mask = mask_of(leaf);
@@ -183,10 +182,10 @@ Element Layer::apply(const Element& given, const CallContext& given_context) {
   } catch (const Error& error) {
     const std::string_view text = error.what();
     if (text == named_error) throw;
-    named_error = text.find("'" + name() + "'") != std::string_view::npos ||
+    named_error = text.find(in_quotes(name())) != std::string_view::npos ||
                           text.find(NameScope::current()) != std::string_view::npos
                       ? std::string(text)
-                      : who(*this) + ": " + std::string(text);
+                      : title() + ": " + std::string(text);
     throw Error(error.code(), named_error);
   }
 }
@@ -202,7 +201,7 @@ CallContext told(const CallOptions& options) {
 Tensor Layer::operator()(const Tensor& input, const CallOptions& options) {
   const Element output = apply(input, told(options));
   if (!output.is_leaf()) {
-    throw failed_precondition(who(*this), "a layer of several outputs is called with apply()");
+    throw failed_precondition(title(), "a layer of several outputs is called with apply()");
   }
   return output.leaf();
 }
@@ -210,7 +209,7 @@ Tensor Layer::operator()(const Tensor& input, const CallOptions& options) {
 Tensor Layer::operator()(const Tensors& inputs, const CallOptions& options) {
   const Element output = apply(Element::tuple({inputs.begin(), inputs.end()}), told(options));
   if (!output.is_leaf()) {
-    throw failed_precondition(who(*this), "a layer of several outputs is called with apply()");
+    throw failed_precondition(title(), "a layer of several outputs is called with apply()");
   }
   return output.leaf();
 }

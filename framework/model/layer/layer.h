@@ -75,6 +75,8 @@ class Layer : public Configurable, public std::enable_shared_from_this<Layer> {
   // The name it is registered under; a user's class says "package>Name", one that is not registered its C++ name.
   std::string class_name() const override;
   std::string module_name() const override;
+  // How messages name it: "Dense 'dense_1'".
+  std::string title() const;
   // What every layer's config holds: name, trainable, dtype. An override calls this first.
   void visit_fields(FieldVisitor& visitor) override;
   bool writes_dtype_policy() const override { return true; }

@@ -1,5 +1,7 @@
 #include "cohort/model/layer/layer_activation.h"
 
+#include "cohort/core/text.h"
+
 namespace cohort {
 
 LayerActivation::LayerActivation(Ref<Layer> layer) : layer_(std::move(layer)) {
@@ -9,7 +11,7 @@ LayerActivation::LayerActivation(Ref<Layer> layer) : layer_(std::move(layer)) {
 Tensor LayerActivation::operator()(const Tensor& x) const {
   Tensor result = (*layer_)(x);
   if (!layer_->weights().empty()) {
-    throw unimplemented("Activation '" + layer_->name() + "'", "a layer without weights is expected as an activation",
+    throw unimplemented(titled("Activation", layer_->name()), "a layer without weights is expected as an activation",
                         {{"class", layer_->class_name()}}, "Put it behind the layer instead.");
   }
   return result;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cohort/core/masks.h"
+#include "cohort/core/text.h"
 #include "cohort/model/model.h"
 
 namespace cohort {
@@ -11,10 +12,8 @@ namespace {
 void check_names(const Layer& layer, const std::vector<std::string>& names, const Element& inputs) {
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (std::find(names.begin(), names.end(), inputs.key(i)) != names.end()) continue;
-    std::string known;
-    for (const std::string& name : names) known += (known.empty() ? "" : ", ") + name;
-    throw invalid_argument(layer.class_name() + " '" + layer.name() + "'", "inputs must be arguments of this layer",
-                           {{"argument", "'" + inputs.key(i) + "'"}}, "It takes: " + known + ".");
+    throw invalid_argument(layer.title(), "inputs must be arguments of this layer",
+                           {{"argument", in_quotes(inputs.key(i))}}, "It takes: " + join(names) + ".");
   }
 }
 

@@ -31,7 +31,7 @@ bool fits(const Shape& mask, const Shape& input) {
 
 Element input_masks(const Layer& layer, const Element& inputs, const Element& given) {
   if (given.empty()) return inputs.map(mask_of);
-  const std::string who = layer.class_name() + " '" + layer.name() + "'";
+  const std::string who = layer.title();
   if (!given.same_structure(inputs)) {
     throw invalid_argument(who, "a mask for each input is expected, in the inputs' structure",
                            {{"mask", structure_of(given)}, {"inputs", structure_of(inputs)}},

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <typeindex>
 
+#include "cohort/core/text.h"
 #include "cohort/model/layer/layer.h"
 
 namespace cohort {
@@ -85,6 +86,8 @@ std::string Layer::class_name() const {
   std::free(plain);
   return name;
 }
+
+std::string Layer::title() const { return titled(class_name(), name()); }
 
 // Keras's own classes override this or are named by Keras's module; a user's class has none.
 std::string Layer::module_name() const {

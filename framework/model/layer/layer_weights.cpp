@@ -9,8 +9,8 @@ namespace cohort {
 Variable Layer::add_weight(const std::string& name, const Shape& shape, WeightOptions options) {
   EagerScope eager;
   if (!shape.fully_known()) {
-    throw invalid_argument(class_name() + " '" + this->name() + "'", "a weight needs a shape that is known",
-                           {{"weight", name}, {"shape", shape}}, "Give the input's last axis a size.");
+    throw invalid_argument(title(), "a weight needs a shape that is known", {{"weight", name}, {"shape", shape}},
+                           "Give the input's last axis a size.");
   }
   Ref<Initializer> initializer = options.initializer;
   const DType dtype = options.dtype.value_or(this->dtype());
@@ -36,8 +36,7 @@ Variable LayerCallScope::share_weight(Layer& outer, const Layer& inner, const st
     outer.own_weights_.emplace_back(name, weight.variable);
     return weight.variable;
   }
-  throw not_found(outer.class_name() + " '" + outer.name() + "'", "the layer inside must have the weight",
-                  {{"weight", name}, {"layer", inner.class_name() + " '" + inner.name() + "'"}});
+  throw not_found(outer.title(), "the layer inside must have the weight", {{"weight", name}, {"layer", inner.title()}});
 }
 
 void Layer::set_trainable(bool trainable) {
@@ -106,7 +105,7 @@ std::vector<Tensor> Layer::get_weights() const {
 
 void Layer::set_weights(const std::vector<Tensor>& values) {
   const Variables variables = weights();
-  const std::string who = class_name() + " '" + name() + "'";
+  const std::string who = title();
   if (values.size() != variables.size()) {
     throw invalid_argument(who, "set_weights takes one tensor for each weight",
                            {{"len(values)", values.size()}, {"len(weights)", variables.size()}},

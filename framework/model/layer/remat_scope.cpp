@@ -4,6 +4,7 @@
 #include <array>
 
 #include "cohort/core/error.h"
+#include "cohort/core/text.h"
 
 namespace cohort {
 namespace {
@@ -12,7 +13,7 @@ std::shared_ptr<const RematMode> checked(RematMode mode) {
   constexpr std::array<std::string_view, 3> kModes = {"full", "list_of_layers", "larger_than"};
   if (std::find(kModes.begin(), kModes.end(), mode.mode) == kModes.end()) {
     throw invalid_argument("RematScope", "mode must be 'full', 'list_of_layers' or 'larger_than'",
-                           {{"mode", "'" + mode.mode + "'"}});
+                           {{"mode", in_quotes(mode.mode)}});
   }
   return std::make_shared<const RematMode>(std::move(mode));
 }

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "cohort/config/rare_fields.h"
+#include "cohort/core/text.h"
 #include "cohort/ops/broadcast.h"
 
 namespace cohort {
@@ -145,7 +146,7 @@ Symbols call_operation(const std::string& name, const std::vector<OperationArgum
                        const Attributes& config, const Attributes& others) {
   const auto found = definitions().find("keras.src.ops." + name);
   if (found == definitions().end()) {
-    throw not_found("call_operation", "the name of an operation is expected", {{"name", "'" + name + "'"}});
+    throw not_found("call_operation", "the name of an operation is expected", {{"name", in_quotes(name)}});
   }
   const OperationDef& def = found->second;
   std::vector<Tree<SymbolicTensor>::Named> symbols;

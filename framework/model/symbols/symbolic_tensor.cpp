@@ -48,7 +48,7 @@ Symbols Layer::add_call(const Symbols& inputs, const ElementSpec& outputs, const
   auto call = std::make_shared<LayerCall>();
   call->layer = weak_from_this().lock();
   if (!call->layer) {
-    throw failed_precondition(class_name() + " '" + name() + "'", "a layer called on symbols must be shared", {},
+    throw failed_precondition(title(), "a layer called on symbols must be shared", {},
                               "Make it by its handle or by ch::make<...>(...), not on the stack.");
   }
   call->inputs = inputs;
@@ -71,7 +71,7 @@ Symbols Layer::apply_symbols(const Symbols& inputs, const Attributes& arguments)
   Specs specs;
   for (const SymbolicTensor& symbol : inputs.flatten()) {
     if (!symbol.defined()) {
-      throw invalid_argument(class_name() + " '" + name() + "'", "a symbol made by Input or by a layer is expected");
+      throw invalid_argument(title(), "a symbol made by Input or by a layer is expected");
     }
     specs.push_back(symbol.spec());
   }
@@ -92,8 +92,7 @@ namespace {
 // What a call on symbols keeps of its options.
 Attributes kept(const Layer& layer, const CallOptions& options) {
   if (!options.mask.empty()) {
-    throw invalid_argument(layer.class_name() + " '" + layer.name() + "'",
-                           "a call on symbols takes its masks from the layers before it", {},
+    throw invalid_argument(layer.title(), "a call on symbols takes its masks from the layers before it", {},
                            "Use a Masking layer, or a named argument of apply_symbols.");
   }
   Attributes arguments = options.arguments;
@@ -117,8 +116,7 @@ std::shared_ptr<LayerCall> only_call(const Layer& layer) {
   const auto& calls = layer.inbound_calls();
   std::shared_ptr<LayerCall> call = calls.size() == 1 ? calls[0].lock() : nullptr;
   if (!call) {
-    throw failed_precondition(layer.class_name() + " '" + layer.name() + "'",
-                              "input() and output() need a layer that was called on symbols once",
+    throw failed_precondition(layer.title(), "input() and output() need a layer that was called on symbols once",
                               {{"calls", calls.size()}});
   }
   return call;

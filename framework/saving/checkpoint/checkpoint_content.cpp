@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "cohort/core/error.h"
+#include "cohort/core/text.h"
 #include "cohort/saving/weight_groups.h"
 
 namespace cohort {
@@ -50,10 +51,8 @@ std::string bytes_of(const Tensor& value) {
 // "[a, b, ... (12 in all)]"
 std::string listed(const std::vector<std::string>& names) {
   constexpr std::size_t kShown = 8;
-  std::string text = "[";
-  for (std::size_t i = 0; i < names.size() && i < kShown; ++i) text += (i > 0 ? ", " : "") + names[i];
-  if (names.size() > kShown) text += ", ... (" + std::to_string(names.size()) + " in all)";
-  return text + "]";
+  if (names.size() <= kShown) return "[" + join(names) + "]";
+  return "[" + join(std::span(names).first(kShown)) + ", ... (" + std::to_string(names.size()) + " in all)]";
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "cohort/core/error.h"
+#include "cohort/core/text.h"
 #include "cohort/files/crc32c.h"
 #include "cohort/saving/checkpoint/checkpoint_index.h"
 #include "cohort/saving/json/object_json.h"
@@ -36,29 +37,29 @@ class IndexFields {
   }
   std::uint64_t number(const char* name) const {
     const Json& value = field(name);
-    if (!value.is_number_unsigned()) throw IndexProblem("'" + std::string(name) + "' is not a count");
+    if (!value.is_number_unsigned()) throw IndexProblem(in_quotes(name) + " is not a count");
     return value.get<std::uint64_t>();
   }
   std::string text(const char* name) const {
     const Json& value = field(name);
-    if (!value.is_string()) throw IndexProblem("'" + std::string(name) + "' is not a text");
+    if (!value.is_string()) throw IndexProblem(in_quotes(name) + " is not a text");
     return value.get<std::string>();
   }
   double real(const char* name) const {
     const Json& value = field(name);
-    if (!value.is_number()) throw IndexProblem("'" + std::string(name) + "' is not a number");
+    if (!value.is_number()) throw IndexProblem(in_quotes(name) + " is not a number");
     return value.get<double>();
   }
   const Json& list(const char* name) const {
     const Json& value = field(name);
-    if (!value.is_array()) throw IndexProblem("'" + std::string(name) + "' is not a list");
+    if (!value.is_array()) throw IndexProblem(in_quotes(name) + " is not a list");
     return value;
   }
 
  private:
   const Json& field(const char* name) const {
     const auto found = object_.find(name);
-    if (found == object_.end()) throw IndexProblem("'" + std::string(name) + "' is missing");
+    if (found == object_.end()) throw IndexProblem(in_quotes(name) + " is missing");
     return *found;
   }
   const Json& object_;
@@ -68,7 +69,7 @@ std::uint32_t checksum_from(const std::string& text) {
   std::uint32_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, 16);
   if (text.size() != 8 || error != std::errc() || end != text.data() + text.size()) {
-    throw IndexProblem("'" + text + "' is not a checksum");
+    throw IndexProblem(in_quotes(text) + " is not a checksum");
   }
   return value;
 }
@@ -121,7 +122,7 @@ CheckpointEntry entry_from(const Json& json, const CheckpointIndex& index, Fille
   const IndexFields fields(json);
   CheckpointEntry entry{.name = fields.text("name"), .path = fields.text("path")};
   entry.dtype = dtype_from_string(fields.text("dtype"));
-  if (!is_plain(entry.dtype)) throw IndexProblem("'" + entry.name + "' is of a type that has no bytes");
+  if (!is_plain(entry.dtype)) throw IndexProblem(in_quotes(entry.name) + " is of a type that has no bytes");
   std::uint64_t elements = 0, next = 0;
   entry.shape = shape_from(fields.list("shape"), elements);
   for (const Json& each : fields.list("parts")) {
@@ -152,7 +153,7 @@ CheckpointIndex index_from(const Json& json) {
     // Data lies beside its index, wherever somebody may have wanted it.
     const std::string& name = index.files.back().name;
     if (name.empty() || name.find('/') != std::string::npos || name.find('\0') != std::string::npos || name == "..") {
-      throw IndexProblem("'" + name + "' is not the name of a data file");
+      throw IndexProblem(in_quotes(name) + " is not the name of a data file");
     }
   }
   std::set<std::string> names;
@@ -160,7 +161,7 @@ CheckpointIndex index_from(const Json& json) {
   for (const Json& each : fields.list("tensors")) {
     index.entries.push_back(entry_from(each, index, filled));
     if (!names.insert(index.entries.back().name).second) {
-      throw IndexProblem("'" + index.entries.back().name + "' is there more than once");
+      throw IndexProblem(in_quotes(index.entries.back().name) + " is there more than once");
     }
   }
   return index;

@@ -3,6 +3,7 @@
 #include <fstream>
 #include <utility>
 
+#include "cohort/core/text.h"
 #include "cohort/saving/hdf5/hdf5_bytes.h"
 #include "cohort/saving/hdf5/hdf5_file_state.h"
 
@@ -18,12 +19,12 @@ std::recursive_mutex& Hdf5Lock::mutex() {
 
 Error Hdf5File::State::data_loss(const std::string& path, std::string_view expected,
                                  std::initializer_list<Received> received) const {
-  return Error(ErrorCode::DataLoss, "Hdf5File '" + name + "'", "'" + rooted(path) + "' " + std::string(expected),
+  return Error(ErrorCode::DataLoss, titled("Hdf5File", name), in_quotes(rooted(path)) + " " + std::string(expected),
                received);
 }
 
 Error Hdf5File::State::no_write(const std::string& path, std::string_view what) const {
-  return Error(ErrorCode::ResourceExhausted, "Hdf5File '" + name + "'",
+  return Error(ErrorCode::ResourceExhausted, titled("Hdf5File", name),
                std::string(what) + " '" + rooted(path) + "' must be written", {},
                "See that it is not there yet, that the file may be written and that the disk is not full.");
 }
@@ -88,7 +89,7 @@ void Hdf5File::forget_user_block(const std::string& file, std::uint64_t user_blo
     stream.seekp(static_cast<std::streamoff>(user_block)).write(block.data(), kBytes).flush();
   }
   if (!expected || !stream) {
-    throw Error(ErrorCode::ResourceExhausted, "Hdf5File '" + file + "'", "must begin behind its user block", {},
+    throw Error(ErrorCode::ResourceExhausted, titled("Hdf5File", file), "must begin behind its user block", {},
                 "See that the disk is not full.");
   }
 }

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "cohort/core/text.h"
 #include "cohort/saving/hdf5/hdf5_file_state.h"
 
 namespace cohort {
@@ -45,7 +46,7 @@ bool Hdf5File::State::exists(const std::string& path) const {
 Hdf5Handle Hdf5File::State::object(const std::string& path) const {
   Hdf5Handle found(exists(path) ? H5Oopen(file, rooted(path).c_str(), links) : H5I_INVALID_HID, H5Oclose);
   if (!found.valid()) {
-    throw not_found("Hdf5File '" + name + "'", "a group or dataset of this path is expected", {{"path", rooted(path)}});
+    throw not_found(titled("Hdf5File", name), "a group or dataset of this path is expected", {{"path", rooted(path)}});
   }
   return found;
 }

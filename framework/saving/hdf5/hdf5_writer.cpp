@@ -1,3 +1,4 @@
+#include "cohort/core/text.h"
 #include "cohort/saving/hdf5/hdf5_file_state.h"
 #include "cohort/saving/hdf5/hdf5_types.h"
 
@@ -23,7 +24,7 @@ void Hdf5File::write(const std::string& path, const Tensor& value) {
     // Files hold what every reader knows: the wider type keeps every value.
     host = Tensor::of(host.to_vector<float>(), host.shape(), cpu());
   } else if (dtype == DType::Resource) {
-    throw invalid_argument("Hdf5File '" + s.name + "'", "a tensor of values is expected", {{"dtype", dtype}});
+    throw invalid_argument(titled("Hdf5File", s.name), "a tensor of values is expected", {{"dtype", dtype}});
   }
   std::vector<hsize_t> sizes(host.shape().begin(), host.shape().end());
   const Hdf5Handle space(

@@ -3,6 +3,7 @@
 
 #include "cohort/config/rare_fields.h"
 #include "cohort/core/error.h"
+#include "cohort/core/text.h"
 #include "cohort/saving/config_json.h"
 #include "cohort/saving/json/layer_json.h"
 #include "cohort/saving/json/object_json.h"
@@ -79,10 +80,9 @@ class Reader : public FieldVisitor, public RareFieldVisitor {
     for (const auto& [key, value] : config_.items()) {
       if (std::find(known_.begin(), known_.end(), key) == known_.end() &&
           std::find(ignored.begin(), ignored.end(), key) == ignored.end()) {
-        std::string keys;
-        for (const std::string& each : known_) keys += (keys.empty() ? "" : ", ") + each;
         throw invalid_argument(who_, "the config must hold fields of this class only",
-                               {{"key", "'" + key + "'"}, {"value", shown(value)}}, "Known fields: " + keys + ".");
+                               {{"key", in_quotes(key)}, {"value", shown(value)}},
+                               "Known fields: " + join(known_) + ".");
       }
     }
   }
@@ -289,7 +289,7 @@ void read_ref(RefField& field, const Json& value, std::string_view who, std::str
     if (value["class_name"] == "function" && config.is_string()) {  // how Keras writes a bare function
       field.make(config.get<std::string>());
     } else if (value["class_name"] == "__lambda__") {
-      throw unimplemented(who, "'" + std::string(name) + "' must be a function that is registered by name",
+      throw unimplemented(who, in_quotes(name) + " must be a function that is registered by name",
                           {{name, "__lambda__"}},
                           "Python code in a file is never run, whatever safe_mode is. Register the function with "
                           "COHORT_REGISTER_FUNCTION, and save the model with a function of that name.");
@@ -297,7 +297,7 @@ void read_ref(RefField& field, const Json& value, std::string_view who, std::str
       read_config(make_registered(field, registered_name(value), who), config, depth);
     }
   } else {
-    throw invalid_argument(who, "'" + std::string(name) + "' must be an object, a registered name or null",
+    throw invalid_argument(who, in_quotes(name) + " must be an object, a registered name or null",
                            {{name, shown(value)}});
   }
 }

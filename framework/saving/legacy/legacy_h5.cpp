@@ -2,6 +2,7 @@
 
 #include "cohort/core/error.h"
 #include "cohort/core/log.h"
+#include "cohort/core/text.h"
 #include "cohort/model/layer/assets.h"
 #include "cohort/saving/hdf5/hdf5_file.h"
 #include "cohort/saving/keras_version.h"
@@ -34,7 +35,7 @@ void write_assets(const Model& model, Hdf5File& file) {
 void collect_datasets(const Hdf5File& file, const std::string& group, const std::string& name,
                       std::map<std::string, Tensor>& found) {
   for (const std::string& member : file.members(group)) {
-    const std::string path = group + "/" + member, below = name.empty() ? member : name + "/" + member;
+    const std::string path = group + "/" + member, below = path_join(name, member);
     if (file.is_group(path)) {
       collect_datasets(file, path, below, found);
     } else {

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "cohort/core/text.h"
 #include "cohort/saving/legacy/legacy_weights.h"
 
 namespace cohort {
@@ -12,7 +13,7 @@ void write_names(Hdf5File& file, const std::string& group, const std::string& na
   std::size_t longest = 1;
   for (const std::string& value : values) longest = std::max(longest, value.size());
   if (longest > kAttributeLimit) {
-    throw invalid_argument("Hdf5File '" + file.name() + "'", "names must fit into an attribute",
+    throw invalid_argument(titled("Hdf5File", file.name()), "names must fit into an attribute",
                            {{"attribute", name}, {"bytes", longest}});
   }
   if (values.size() * std::max(longest, kReferenceBytes) <= kAttributeLimit) {

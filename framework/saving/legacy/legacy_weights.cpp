@@ -3,6 +3,7 @@
 
 #include "cohort/core/error.h"
 #include "cohort/core/log.h"
+#include "cohort/core/text.h"
 #include "cohort/saving/keras_version.h"
 #include "cohort/saving/legacy/legacy_weights.h"
 #include "cohort/saving/weight_plan.h"
@@ -12,10 +13,6 @@ namespace cohort {
 namespace {
 
 constexpr const char* kTopLevelWeights = "top_level_model_weights";
-
-std::string path_below(const std::string& group, const std::string& name) {
-  return group.empty() ? name : group + "/" + name;
-}
 
 // Trainable ones first, whatever the order they were made in.
 Variables legacy_order(const Layer& layer) {
@@ -46,7 +43,7 @@ void write_variables(const Variables& variables, Hdf5File& file, const std::stri
     names.push_back(std::move(name));
   }
   write_names(file, group, "weight_names", names);
-  for (std::size_t i = 0; i < names.size(); ++i) file.write(path_below(group, names[i]), read_now(variables[i]));
+  for (std::size_t i = 0; i < names.size(); ++i) file.write(path_join(group, names[i]), read_now(variables[i]));
 }
 
 struct StoredLayer {
@@ -57,7 +54,7 @@ struct StoredLayer {
 std::vector<StoredLayer> stored_layers(const Hdf5File& file, const std::string& group) {
   std::vector<StoredLayer> layers;
   for (const std::string& name : read_names(file, group, "layer_names")) {
-    const std::string place = path_below(group, name);
+    const std::string place = path_join(group, name);
     if (!file.is_group(place)) {
       throw Error(ErrorCode::DataLoss, "Model.load_weights", "every layer of layer_names must have a group",
                   {{"file", file.name()}, {"layer", name}});
@@ -86,7 +83,7 @@ class LegacyReader {
     }
     for (std::size_t i = 0; i < variables.size(); ++i) {
       const auto add = [&](WeightPlan& plan) {
-        plan.add(*file_, path_below(stored.group, stored.weights[i]), variables[i], who);
+        plan.add(*file_, path_join(stored.group, stored.weights[i]), variables[i], who);
       };
       if (!skip_mismatch_) {
         add(plan_);
@@ -114,12 +111,10 @@ class LegacyReader {
   std::string reason_;
 };
 
-std::string legacy_title(const Layer& layer) { return layer.class_name() + " '" + layer.name() + "'"; }
-
 void read_by_name(const Model& model, const std::vector<StoredLayer>& stored, LegacyReader& reader) {
   for (const StoredLayer& each : stored) {
     for (const Ref<Layer>& layer : model.layers()) {
-      if (layer->name() == each.name) reader.read(each, legacy_order(*layer), legacy_title(*layer), true);
+      if (layer->name() == each.name) reader.read(each, legacy_order(*layer), layer->title(), true);
     }
   }
 }
@@ -129,13 +124,12 @@ void read_in_order(const Model& model, std::vector<StoredLayer> stored, const Hd
   std::vector<Ref<Layer>> layers = model.layers();
   std::erase_if(layers, [](const Ref<Layer>& layer) { return layer->weights().empty(); });
   if (stored.size() != layers.size()) {
-    throw Error(ErrorCode::DataLoss, legacy_title(model),
-                "the file must hold as many layers with weights as the model has",
+    throw Error(ErrorCode::DataLoss, model.title(), "the file must hold as many layers with weights as the model has",
                 {{"file", file.name()}, {"stored", stored.size()}, {"expected", layers.size()}},
                 "Give by_name = true to load the layers that have the same names.");
   }
   for (std::size_t i = 0; i < layers.size(); ++i) {
-    reader.read(stored[i], legacy_order(*layers[i]), legacy_title(*layers[i]), false);
+    reader.read(stored[i], legacy_order(*layers[i]), layers[i]->title(), false);
   }
 }
 
@@ -149,8 +143,8 @@ void write_legacy_weights(const Model& model, Hdf5File& file, const std::string&
   write_names(file, group, "layer_names", names);
   file.set_attribute(group, "backend", kKerasBackend);
   file.set_attribute(group, "keras_version", kKerasVersion);
-  for (const Ref<Layer>& layer : layers) write_variables(legacy_order(*layer), file, path_below(group, layer->name()));
-  write_variables(top_level_weights(model), file, path_below(group, kTopLevelWeights));
+  for (const Ref<Layer>& layer : layers) write_variables(legacy_order(*layer), file, path_join(group, layer->name()));
+  write_variables(top_level_weights(model), file, path_join(group, kTopLevelWeights));
 }
 
 void read_legacy_weights(Model& model, const Hdf5File& file, const std::string& group,
@@ -166,9 +160,9 @@ void read_legacy_weights(Model& model, const Hdf5File& file, const std::string& 
   } else {
     read_in_order(model, stored, file, reader);
   }
-  if (const std::string place = path_below(group, kTopLevelWeights); file.exists(place)) {
+  if (const std::string place = path_join(group, kTopLevelWeights); file.exists(place)) {
     const StoredLayer top{kTopLevelWeights, place, read_names(file, place, "weight_names")};
-    reader.read(top, top_level_weights(model), legacy_title(model), options.by_name.value_or(false));
+    reader.read(top, top_level_weights(model), model.title(), options.by_name.value_or(false));
   }
   reader.finish();
 }
@@ -191,7 +185,7 @@ void read_legacy_optimizer(Model& model, const Hdf5File& file) {
           throw count_mismatch(file, optimizer.class_name(), names.size(), variables.size());
         }
         for (std::size_t i = 0; i < names.size(); ++i) {
-          mine.add(file, path_below(kGroup, names[i]), variables[i], optimizer.class_name());
+          mine.add(file, path_join(kGroup, names[i]), variables[i], optimizer.class_name());
         }
       },
       [](const Error& error) { log::warn(std::string("the optimizer starts anew. ") + error.what()); });
