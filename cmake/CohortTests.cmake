@@ -170,7 +170,7 @@ if(TARGET model_test AND TARGET contract_program_graph_runner)
 endif()
 
 # house: checks of the sources themselves.
-foreach(check check_includes check_unity check_paths check_format check_docs)
+foreach(check check_includes check_unity check_paths check_format check_docs check_reference)
   if(EXISTS ${tests}/house/${check}.py)
     cohort_add_test(house_${check} house ${Python3_EXECUTABLE} ${tests}/house/${check}.py ${PROJECT_SOURCE_DIR})
     set_tests_properties(house_${check} PROPERTIES SKIP_RETURN_CODE 77)
