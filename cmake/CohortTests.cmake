@@ -135,7 +135,7 @@ foreach(source ${sources})
     add_executable(contract_${name} ${source})
     cohort_share_precompiled(contract contract_${name} cohort/cohort.h)
     # Program 3 cannot run by itself: it is one task of a cluster.
-    if(name MATCHES "^program_[0-9]+$" AND NOT name STREQUAL program_3)
+    if(name MATCHES "^program_([0-9]+|reference)$" AND NOT name STREQUAL program_3)
       cohort_contract_test(${name} $<TARGET_FILE:contract_${name}>)
     endif()
   else()

@@ -21,8 +21,9 @@ def all_pages(selection, glossary):
 
 
 def _intro(name):
-    path = os.path.join("intros", f"{name}.md")
-    return read(HERE, path).rstrip().splitlines() if os.path.exists(os.path.join(HERE, path)) else []
+    """The hand-written beginning of a page; the pages of layers share one."""
+    name = "layers" if name.startswith("layers-") else name
+    return read(HERE, os.path.join("intros", f"{name}.md")).rstrip().splitlines()
 
 
 def _index(selection):
