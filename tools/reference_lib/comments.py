@@ -3,7 +3,7 @@
 import re
 
 ARGUMENT = re.compile(r"  (\w+(?:, \w+)*): (.*)")
-SHAPES = re.compile(r"(Inputs?|Outputs?|Shapes?)\b.*\(")
+SHAPES = re.compile(r"(Inputs?|Outputs?)\b")
 
 
 def split(lines):

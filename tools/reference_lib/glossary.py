@@ -24,17 +24,10 @@ class Glossary:
             family = words[0] if len(words) == 2 else ""
             self.lines.append((family, words[-1], text.strip()))
         self.lines.sort(key=lambda line: (-len(line[0]), "*" in line[1]))
-        self.used = set()
 
     def find(self, name, header):
         """What a name means in a header, or nothing."""
-        for line in self.lines:
-            family, pattern, text = line
+        for family, pattern, text in self.lines:
             if fnmatchcase(name, pattern) and (not family or f"/{family}/" in f"/{header}"):
-                self.used.add(line)
                 return text
         return ""
-
-    def unused(self):
-        """Lines that explained nothing."""
-        return [" ".join(line[:2]).strip() for line in self.lines if line not in self.used]

@@ -61,7 +61,7 @@ struct FitOptions {
 struct EvaluateOptions {
   // Samples per batch of tensors; none: 32. A dataset brings its own.
   std::optional<std::int64_t> batch_size = std::nullopt;
-  std::optional<int> verbose = std::nullopt;
+  std::optional<int> verbose = std::nullopt;  // 0 silent, 1 bar, 2 one line; none: 1 on a terminal, else 2
   // Weight of each sample in the loss, of tensors alone.
   TensorArgument sample_weight = {};
   // Batches to evaluate; none: until the data ends.
@@ -74,7 +74,7 @@ struct EvaluateOptions {
 struct PredictOptions {
   // Samples per batch of tensors; none: 32. A dataset brings its own.
   std::optional<std::int64_t> batch_size = std::nullopt;
-  std::optional<int> verbose = std::nullopt;
+  std::optional<int> verbose = std::nullopt;  // 0 silent, 1 bar, 2 one line; none: 1 on a terminal, else 2
   // Batches to predict; none: until the data ends.
   std::optional<std::int64_t> steps = std::nullopt;
   // Callbacks, called in this order.
