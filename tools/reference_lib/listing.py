@@ -34,8 +34,10 @@ def wrapped(text, indent=""):
             pieces.append(text[start:i + 1])
             start = i + 2
     pieces.append(text[start:])
+    if len(pieces) == 1:
+        return [indent + text]
     hanging = text.index("(") + 1
-    hanging = hanging if max(len(piece) for piece in pieces) + hanging <= WIDTH else 4
+    hanging = hanging if max(len(piece) for piece in pieces[1:]) + hanging <= WIDTH else 4
     lines = [indent + pieces[0]]
     for piece in pieces[1:]:
         if len(lines[-1]) + 1 + len(piece) <= WIDTH:

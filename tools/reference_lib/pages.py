@@ -118,12 +118,16 @@ class LeftOut:
     def __init__(self):
         lines = read(HERE, "left_out.txt").splitlines()
         self.patterns = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
-        self.used = set()
+        self.wide = [pattern for pattern in self.patterns if "*" in pattern]
+        self.exact = set(self.patterns) - set(self.wide)
+        self.matching = {}  # patterns by the names asked for
 
     def __contains__(self, qualified):
-        matching = [pattern for pattern in self.patterns if fnmatchcase(qualified, pattern)]
-        self.used.update(matching)
-        return bool(matching)
+        if qualified not in self.matching:
+            exact = [qualified] if qualified in self.exact else []
+            self.matching[qualified] = exact + [pattern for pattern in self.wide if fnmatchcase(qualified, pattern)]
+        return bool(self.matching[qualified])
 
     def unused(self):
-        return [pattern for pattern in self.patterns if pattern not in self.used]
+        used = {pattern for patterns in self.matching.values() for pattern in patterns}
+        return [pattern for pattern in self.patterns if pattern not in used]

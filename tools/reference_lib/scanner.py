@@ -113,8 +113,8 @@ class _Scanner:
         values = []
         for part in split_at_commas(self.tokens[brace + 1:end]):
             if part:
-                above = self.lexed.comments.get(part[0].line - 1)
-                values.append((part[0].text, self.lexed.trailing.get(part[0].line) or ([above] if above else [])))
+                above = self._comment_above(part[0].line) if part[0].line > self.tokens[brace].line else []
+                values.append((part[0].text, above or self.lexed.trailing.get(part[0].line, [])))
         enum = Enum(name=words[0], last_line=self.tokens[end].line, text=join(self.tokens[i:end + 1]), values=values,
                     **common)
         self._comment(enum, found)

@@ -88,7 +88,7 @@ class Selection:
     def _methods(self, record):
         """The public methods of a class that are its own, not those it overrides."""
         return [f for f in record.of_kind(Function) if not f.is_constructor and not f.is_special and
-                "override" not in f.flags and f.qualified not in self.left_out]
+                "override" not in f.flags and f.qualified not in self.left_out and not self._needs_what_is_left_out(f)]
 
     def fields(self, record):
         """What a user may set in an options struct."""
@@ -97,7 +97,12 @@ class Selection:
     def members(self, record):
         """What a listing of a class shows: what is not private, overrides only where they have a comment."""
         return [m for m in record.members if m.access != "private" and m.qualified not in self.left_out and
-                not (isinstance(m, Function) and (m.is_special or "override" in m.flags and not m.comment))]
+                not (isinstance(m, Function) and (m.is_special or "override" in m.flags and not m.comment or
+                                                  self._needs_what_is_left_out(m)))]
+
+    def _needs_what_is_left_out(self, function):
+        return any(found.qualified in self.left_out for parameter in function.parameters
+                   for found in self.library.mentioned(parameter.type, function.scope))
 
     def _texts(self, shown):
         """(code, scope) of all that a page's entries mention."""

@@ -160,16 +160,20 @@ class PageWriter:
         rest = [d for d in declared if not isinstance(d, Record)]
         if self.page.inline:
             return self._heading(2, section_title(header)) + self._listing(declared)
-        if len(records) == 1 and not rest:
-            return self._heading(2, records[0].name) + self._record(records[0])
-        lines = self._heading(2, section_title(header)) + (self._listing(rest) if rest else [])
+        main, title = main_record(header, records), section_title(header)
+        title = next((d.name for d in declared if is_named_after(header, d)), main.name if main else title)
+        lines = self._heading(2, title) + (self._record(main) if main else [])
+        lines += self._listing(rest) if rest else []
         for record in records:
-            lines += ["", f"### {record.name}", ""] + self._record(record)
+            if record is not main:
+                lines += ["", f"### {record.name}", ""] + self._record(record)
         return lines
 
     def _record(self, record):
         lines = paragraphs(record.comment)
         members = self.selection.members(record)
+        if not members:
+            return lines
         if all(member in record.fields for member in members):
             return lines + code(listing.fields_only(record.name, record, self.selection)) + self._options([record])
         return lines + code(listing.record(record, self.selection, with_comment=False))
@@ -188,6 +192,18 @@ class PageWriter:
 def section_title(header):
     """framework/ops/random_ops.h is "Random ops"."""
     return os.path.splitext(os.path.basename(header))[0].replace("_", " ").capitalize()
+
+
+def is_named_after(header, declared):
+    """Whether a header is that of a class: symbolic_tensor.h of SymbolicTensor."""
+    return section_title(header).replace(" ", "").lower() == declared.name.lower()
+
+
+def main_record(header, records):
+    """The class that a header is about: the one it is named after, or the only one beside options."""
+    classes = [record for record in records if not record.name.endswith("Options")]
+    named = [record for record in records if is_named_after(header, record)]
+    return named[0] if named else classes[0] if len(classes) == 1 else None
 
 
 def _bullet(name, text):

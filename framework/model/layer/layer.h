@@ -237,9 +237,9 @@ class Layer : public Configurable, public std::enable_shared_from_this<Layer> {
     if constexpr (requires { options.dtype; }) set_dtype_policy(options.dtype);
     if (!options.name.empty()) set_name(options.name);
   }
-  bool supports_masking_ = false;
-  bool trainable_ = true;
-  Ref<Regularizer> activity_regularizer_;
+  bool supports_masking_ = false;          // set by a layer that passes the masks of its inputs on
+  bool trainable_ = true;                  // set_trainable() sets it for the layers below, too
+  Ref<Regularizer> activity_regularizer_;  // its penalty on each output is added to the losses
 
  private:
   friend class LayerCallScope;
