@@ -19,8 +19,13 @@ def signature(declared, indent=""):
     text = clean(declared.text)
     if isinstance(declared, Field) and declared.is_constant:
         text = "constexpr " + text
-    lines = [declared.template] if declared.template else []
-    return [indent + line for line in lines] + wrapped(text + end, indent)
+    return [indent + line for line in template(declared)] + wrapped(text + end, indent)
+
+
+def template(declared):
+    """The line of a template's parameters, if it is one; a constraint of the library's own says nothing to a reader."""
+    head, requires, constraint = declared.template.partition(" requires")
+    return [head if "detail::" in constraint else head + requires + constraint] if head else []
 
 
 def wrapped(text, indent=""):
@@ -86,8 +91,7 @@ def declarations(declared, selection, indent=""):
 def record(declared, selection, indent="", with_comment=True):
     """A class with its members; the comment of the class stands above it."""
     lines = [f"{indent}// {line}".rstrip() for line in declared.comment] if with_comment else []
-    if declared.template:
-        lines.append(indent + declared.template)
+    lines += [indent + line for line in template(declared)]
     lines.append(indent + clean(declared.text).replace(", public std::enable_shared_from_this<Layer>", "") + " {")
     members = selection.members(declared)
     shown = [access for access in ("public", "protected") if any(m.access == access for m in members)]
@@ -100,7 +104,7 @@ def record(declared, selection, indent="", with_comment=True):
 
 def fields_only(name, declared, selection):
     """An options struct as its users fill it: the fields in order, with their defaults."""
-    lines = [declared.template] * bool(declared.template) + [f"struct {name} {{"]
+    lines = template(declared) + [f"struct {name} {{"]
     for field in selection.fields(declared):
         lines += wrapped(clean(field.text) + ";", "  ")
     return lines + ["};"]

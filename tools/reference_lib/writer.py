@@ -81,7 +81,7 @@ class PageWriter:
             arguments.update(more)
             text = listing.clean(constructor.text)
             call = prefix + text[text.index("("):]
-            block += [f"// {line}" for line in above] + [constructor.template] * bool(constructor.template)
+            block += [f"// {line}" for line in above] + listing.template(constructor)
             block += listing.wrapped(call + ";")
         fresh = [(name, options) for name, options in handle.options if not self._shown_before(options, handle)]
         for name, options in fresh:
