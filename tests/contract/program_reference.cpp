@@ -113,6 +113,37 @@ ch::Tensor scores = model.predict(images, {.verbose = 0});
 check(history["val_loss"].size() == 2 && accuracy >= 0.0 && scores.shape() == ch::Shape{16, 10}, "functional model");
 }
 
+// The table of docs/reference/index.md.
+void table() {
+  const ch::Tensor x = ch::Tensor::of<float>({1, 2, 3, 4}, {2, 2}), y = ch::Tensor::of<float>({1, 0}, {2, 1});
+  ch::SymbolicTensor a = ch::Input({2}, {.name = "a"}), b = ch::Input({2});
+  ch::layers::Add layer;
+  ch::SymbolicTensor sum = layer({a, b});
+  ch::Model two({a, b}, {sum, ch::layers::Dense(1)(sum)});
+  ch::Model named(ch::Symbols{{"a", a}, {"b", b}}, ch::layers::Dense(1)(sum));
+  two.compile({.optimizer = "sgd", .loss = {"mse", "mse"}});
+  two.fit({x, x}, {x, y}, {.verbose = 0});
+  const ch::Tensor first = two.predict_element({{x, x}, {}}, {.verbose = 0})[0].leaf();
+  check(first.to_vector<float>() == std::vector<float>{2, 4, 6, 8}, "several outputs");
+  check(named.predict({{"a", x}, {"b", x}}, {.verbose = 0}).shape() == ch::Shape{2, 1}, "named inputs");
+
+  ch::LayerHandle<ch::Sequential> model = ch::make<ch::Sequential>({ch::layers::Dense(8, {.name = "hidden"}), ch::layers::Dense(1)});
+  model->compile({.optimizer = "adam", .loss = "mse", .metrics = {"mae"}});
+  ch::History history = model->fit(x, y, {.batch_size = 32, .epochs = 2, .verbose = 0, .validation_data = {x, y}});
+  check(model->evaluate(x, y, {.verbose = 0})["loss"] >= 0.0 && history["val_mae"].size() == 2, "evaluate");
+  model->optimizer()->set_learning_rate(1e-4);
+  model->get_layer("hidden")->set_trainable(false);
+  check(model->trainable_variables().size() == 2 && model->layers().back()->built(), "frozen layer");
+  auto step = ch::function([&](const ch::Tensor& value) { return model(value, {.training = true}) * 2.0; });
+  const ch::Tensor doubled = step(x);
+  std::cout << doubled << doubled.shape().back() << " " << ch::ops::mean(doubled).item<float>() << "\n";
+  ch::plot_model(*model, {.to_file = "model.dot"});
+  ch::Sequential wrapped({ch::layers::Dense(1)});
+  wrapped.compile({.loss = ch::losses::LossFunctionWrapper(
+                       [](const ch::Tensor& labels, const ch::Tensor& found) { return ch::ops::square(labels - found); })});
+  wrapped.fit(x, y, {.verbose = 0});
+}
+
 void own_classes() {
   const ch::Tensor x = noise({32, 4}), y = ch::ops::sum(x, -1, ch::ops::keep_dims);
   ch::Sequential scaled({ch::make<Scale>(2.0), ch::layers::Dense(1)});
@@ -200,6 +231,7 @@ model.fit(ch::DatasetCreator([&](const ch::InputContext& context) {
 int main() {
   ch::set_random_seed(1);
   functional_model();
+  table();
   own_classes();
   optimizer();
   data();
