@@ -7,6 +7,7 @@ import unittest
 import check_reference
 from reference_lib import comments, reference
 from reference_lib.declarations import Field, Function, Record
+from reference_lib.glossary import Glossary
 from reference_lib.scanner import scan
 
 LAYER = """#pragma once
@@ -142,6 +143,19 @@ class Comments(unittest.TestCase):
 
     def test_markdown_shows_what_the_comment_says(self):
         self.assertEqual(comments.escape("a * b in <dir>, `x * y`, y_true"), r"a \* b in \<dir>, `x * y`, y_true")
+
+
+class Glossaries(unittest.TestCase):
+    def test_the_most_particular_line_counts(self):
+        with tempfile.TemporaryDirectory() as root:
+            write(root, "docs/reference/glossary.txt",
+                  "# comment\n*_initializer: any\nbias_initializer: bias\ndropout: part\nlayers/recurrent dropout: steps\n")
+            found = Glossary(root).find
+        self.assertEqual(found("kernel_initializer", "layers/core/dense.h"), "any")
+        self.assertEqual(found("bias_initializer", "layers/core/dense.h"), "bias")
+        self.assertEqual(found("dropout", "layers/recurrent/lstm.h"), "steps")
+        self.assertEqual(found("dropout", "layers/attention/attention.h"), "part")
+        self.assertEqual(found("initializer", "layers/core/dense.h"), "")
 
 
 class Check(unittest.TestCase):
