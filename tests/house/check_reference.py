@@ -12,7 +12,7 @@ from reference_lib import completeness, reference  # noqa: E402
 
 
 def check(root):
-    """Returns a line for each handle, argument, option or function without a comment and for each page that is stale."""
+    """Returns a line for each handle, argument, option or function without a comment, and for each stale page."""
     made = reference.Reference(root)
     return completeness.missing(made) + reference.stale(made)
 

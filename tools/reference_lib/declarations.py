@@ -47,7 +47,7 @@ class Function(Declaration):
     @property
     def is_special(self):
         """What the compiler would make or forbids: no line is needed."""
-        return self.name.startswith("~") or self.name == "operator=" or bool(self.flags & {"default", "delete", "friend"})
+        return self.name[0] == "~" or self.name == "operator=" or bool(self.flags & {"default", "delete", "friend"})
 
 
 @dataclass

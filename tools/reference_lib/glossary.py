@@ -1,7 +1,7 @@
 """The glossary: options that mean the same wherever they stand are explained once, in docs/reference/glossary.txt.
 
 A line is `name: text`; `*_initializer` stands for all names that end so; `losses name` holds in that namespace or room
-alone, `layers/recurrent name` in that folder alone. The most particular line counts. Lines that begin with # are comments.
+alone, `layers/recurrent name` in that folder alone. The most particular line counts. # begins a comment.
 """
 
 from fnmatch import fnmatchcase

@@ -28,12 +28,12 @@ class Page:
 
 
 PAGES = (
-    Page("models", "Models and training", "Model, Sequential, Input, compile, fit, evaluate, predict; the base class Layer",
-         namespaces=("mixed_precision",), rooms=("model",),
+    Page("models", "Models and training",
+         "Model, Sequential, Input, compile, fit, evaluate, predict; the base class Layer", namespaces=("mixed_precision",), rooms=("model",),
          names=("Sequential", "Input", "InputOptions", "Model", "ModelOptions", "CompileOptions", "LossArgument",
                 "MetricsArgument", "LossWeights", "FitOptions", "EvaluateOptions", "PredictOptions", "History", "Layer",
-                "CallContext", "CallOptions", "WeightOptions", "SymbolicTensor", "Symbols", "DTypePolicy", "Ref", "make",
-                "Configurable", "FieldVisitor"),
+                "CallContext", "CallOptions", "WeightOptions", "SymbolicTensor", "Symbols", "DTypePolicy", "Ref",
+                "make", "Configurable", "FieldVisitor"),
          also=("COHORT_REGISTER*", "COHORT_FIELDS")),
     Page("losses", "Losses", "what training minimises, and how to write one", namespaces=("losses",), rooms=("losses",),
          handles_only=True, names=("Loss",)),
@@ -55,8 +55,8 @@ PAGES = (
                 "Iterator", "DatasetCreator", "InputContext")),
     Page("ops", "Operations", "functions of tensors, keras.ops", inline=True, namespaces=("ops",), rooms=("ops",),
          also=("operator[-!]", "operator ?*", "embedding_lookup")),
-    Page("tensors", "Tensors, variables, gradients", "Tensor, Shape, DType, Variable, GradientTape, function, seeds, devices",
-         namespaces=("log",), rooms=("variables", "autodiff"),
+    Page("tensors", "Tensors, variables, gradients",
+         "Tensor, Shape, DType, Variable, GradientTape, function, seeds, devices", namespaces=("log",), rooms=("variables", "autodiff"),
          names=("Tensor", "Tensors", "TensorSpec", "Shape", "kUnknown", "DType", "dtype_from_string",
                 "is_floating", "is_integer", "Variable", "Variables", "VariableOptions", "GradientTape",
                 "GradientTapeOptions", "Gradient", "Gradients", "IndexedSlices", "function", "Function",
@@ -70,7 +70,8 @@ PAGES = (
          namespaces=("summary",), rooms=("summary",), names=("EventWriter", "EventWriterOptions", "Timeline",
                                                              "TimelineScope", "TimelineSpan")),
     Page("distribute", "Training on a cluster", "parameter servers, servers, clusters, the coordinator",
-         namespaces=("distribute",), rooms=("distribute",), names=("ParameterServerStrategy", "Server", "LocalCluster")),
+         namespaces=("distribute",), rooms=("distribute",),
+         names=("ParameterServerStrategy", "Server", "LocalCluster")),
 )
 
 # Layers have a page for each of their folders.

@@ -1,4 +1,4 @@
-"""Chooses what each page shows: handles with their options and methods, classes, functions, and the types these mention."""
+"""Chooses what each page shows: handles with options and methods, classes, functions, the types these mention."""
 
 from dataclasses import dataclass, field
 
@@ -77,7 +77,7 @@ class Selection:
         body = library.bodies[record.qualified]
         methods = self._methods(record)
         # RnnHandle and the like, not Ref or a family's own Handle
-        called_as = [base for base in library.bases_of(record) if base.name.endswith("Handle") and base.name != "Handle"]
+        called_as = [b for b in library.bases_of(record) if b.name.endswith("Handle") and b.name != "Handle"]
         own = {method.name for method in methods}
         behind = [method for each in [body] + library.bases_of(body) if each.qualified != library.family_of(body) and
                   each.scope[1:] for method in self._methods(each) if method.name not in own and
@@ -140,7 +140,7 @@ def _unique(methods):
 
 
 def _in_order(shown):
-    """Declarations by header: those with names that the page lists, then those of its rooms; in a header as they stand."""
+    """Declarations by header: those with names that the page lists, then those of its rooms, as they stand."""
     names, rooms, rank = shown.page.names, shown.page.rooms, {}
     for declared in shown.others:
         place = names.index(declared.name) if declared.name in names else len(names)
