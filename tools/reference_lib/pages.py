@@ -29,7 +29,8 @@ class Page:
 
 PAGES = (
     Page("models", "Models and training",
-         "Model, Sequential, Input, compile, fit, evaluate, predict; the base class Layer", namespaces=("mixed_precision",), rooms=("model",),
+         "Model, Sequential, Input, compile, fit, evaluate, predict; the base class Layer",
+         namespaces=("mixed_precision",), rooms=("model",),
          names=("Sequential", "Input", "InputOptions", "Model", "ModelOptions", "CompileOptions", "LossArgument",
                 "MetricsArgument", "LossWeights", "FitOptions", "EvaluateOptions", "PredictOptions", "History", "Layer",
                 "CallContext", "CallOptions", "WeightOptions", "SymbolicTensor", "Symbols", "DTypePolicy", "Ref",
@@ -56,7 +57,8 @@ PAGES = (
     Page("ops", "Operations", "functions of tensors, keras.ops", inline=True, namespaces=("ops",), rooms=("ops",),
          also=("operator[-!]", "operator ?*", "embedding_lookup")),
     Page("tensors", "Tensors, variables, gradients",
-         "Tensor, Shape, DType, Variable, GradientTape, function, seeds, devices", namespaces=("log",), rooms=("variables", "autodiff"),
+         "Tensor, Shape, DType, Variable, GradientTape, function, seeds, devices",
+         namespaces=("log",), rooms=("variables", "autodiff"),
          names=("Tensor", "Tensors", "TensorSpec", "Shape", "kUnknown", "DType", "dtype_from_string",
                 "is_floating", "is_integer", "Variable", "Variables", "VariableOptions", "GradientTape",
                 "GradientTapeOptions", "Gradient", "Gradients", "IndexedSlices", "function", "Function",
