@@ -5,7 +5,6 @@
 #include <string_view>
 #include <type_traits>
 
-#include "cohort/core/text.h"
 
 namespace cohort {
 
