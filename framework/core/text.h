@@ -5,7 +5,6 @@
 #include <string_view>
 #include <type_traits>
 
-
 namespace cohort {
 
 // The texts or numbers of a list, one after the other: those of {"a", "b"} are "a, b". `text_of` is called with each

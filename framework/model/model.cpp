@@ -1,11 +1,13 @@
 #include "cohort/model/model.h"
 
 #include "cohort/autodiff/tape.h"
+#include "cohort/core/dispatch.h"
 #include "cohort/core/log.h"
 #include "cohort/core/text.h"
 #include "cohort/data/unpack_data.h"
 #include "cohort/graph/trace.h"
-#include "cohort/model/compiled.h"
+#include "cohort/model/compiled_loss.h"
+#include "cohort/model/compiled_metrics.h"
 #include "cohort/model/fit/strategy.h"
 #include "cohort/model/fit/training.h"
 #include "cohort/model/functional.h"
@@ -13,6 +15,15 @@
 #include "cohort/ops/math.h"
 
 namespace cohort {
+namespace {
+
+// The number of rows of a batch, as a float scalar.
+Tensor batch_size_of(const Tensor& batch) {
+  if (batch.rank() == 0) return Tensor::scalar(1.0);
+  return run_op("SizeOf", {batch}, {{"axes", std::vector<std::int64_t>{0}}, {"dtype", DType::Float32}});
+}
+
+}  // namespace
 
 Model::Model(ModelOptions options) : training_(std::make_unique<Training>(*this)) {
   set_remat(nullptr);  // its layers are: all of a model computed again would save nothing

@@ -1,4 +1,6 @@
-#include "cohort/model/compiled.h"
+#include "cohort/model/classification_names.h"
+#include "cohort/model/compiled_loss.h"
+#include "cohort/model/compiled_metrics.h"
 #include "cohort/model/fit/data_adapter.h"
 #include "cohort/model/fit/trainer.h"
 #include "cohort/model/fit/training.h"
@@ -12,15 +14,12 @@ namespace {
 // A name nobody registered is an error of compile, not of the first batch.
 void check_loss_and_metric_names(const CompileOptions& options) {
   for (const auto& [output, loss] : options.loss.items) {
-    if (loss.is_name() && loss.name() != "crossentropy" && loss.name() != "ce") Loss::from_name(loss.name());
+    if (loss.is_name() && label_measure(loss.name()) != LabelMeasure::Crossentropy) Loss::from_name(loss.name());
   }
   for (const MetricsArgument* argument : {&options.metrics, &options.weighted_metrics}) {
     for (const auto& [output, metrics] : argument->items) {
       for (const MetricItem& metric : metrics) {
-        if (!metric.is_name()) continue;
-        const std::string& name = metric.name();
-        const bool resolved_later = name == "accuracy" || name == "acc" || name == "crossentropy" || name == "ce";
-        if (!resolved_later) Metric::from_name(name);
+        if (metric.is_name() && label_measure(metric.name()) == LabelMeasure::None) Metric::from_name(metric.name());
       }
     }
   }
