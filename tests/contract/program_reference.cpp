@@ -121,6 +121,9 @@ void table() {
   ch::SymbolicTensor sum = layer({a, b});
   ch::Model two({a, b}, {sum, ch::layers::Dense(1)(sum)});
   ch::Model named(ch::Symbols{{"a", a}, {"b", b}}, ch::layers::Dense(1)(sum));
+  ch::Sequential known({ch::make<ch::InputLayer>(ch::Shape{4}), ch::layers::Dense(2)}), built({ch::layers::Dense(2)});
+  built.build({ch::kUnknown, 4});
+  check(known.count_params() == 10 && built.count_params() == 10, "models of known inputs");
   two.compile({.optimizer = "sgd", .loss = {"mse", "mse"}});
   two.fit({x, x}, {x, y}, {.verbose = 0});
   const ch::Tensor first = two.predict_element({{x, x}, {}}, {.verbose = 0})[0].leaf();

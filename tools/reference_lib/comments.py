@@ -33,7 +33,7 @@ def paragraphs(lines):
     for line in lines:
         if line.startswith("  "):
             if not code:
-                result.append("```cpp")
+                result += ["", "```cpp"]
             result.append(line[2:])
             code = True
             continue

@@ -170,13 +170,14 @@ class PageWriter:
         return lines
 
     def _record(self, record):
-        lines = paragraphs(record.comment)
+        prose, arguments = split(record.comment)
+        lines, bullets = paragraphs(prose), [_bullet(name, text) for name, text in arguments.items()]
         members = self.selection.members(record)
         if not members:
-            return lines
+            return lines + bullets
         if all(member in record.fields for member in members):
             return lines + code(listing.fields_only(record.name, record, self.selection)) + self._options([record])
-        return lines + code(listing.record(record, self.selection, with_comment=False))
+        return lines + code(listing.record(record, self.selection, with_comment=False)) + bullets
 
     def _listing(self, declared):
         lines, namespace = [], ("cohort",)
