@@ -92,7 +92,8 @@ def record(declared, selection, indent="", with_comment=True):
     """A class with its members; the comment of the class stands above it."""
     lines = [f"{indent}// {line}".rstrip() for line in declared.comment] if with_comment else []
     lines += [indent + line for line in template(declared)]
-    lines.append(indent + clean(declared.text).replace(", public std::enable_shared_from_this<Layer>", "") + " {")
+    bases = ", ".join(f"public {clean(base)}" for base in selection.bases(declared))
+    lines.append(f"{indent}{declared.keyword} {declared.name}" + (f" : {bases}" if bases else "") + " {")
     members = selection.members(declared)
     shown = [access for access in ("public", "protected") if any(m.access == access for m in members)]
     for access in shown:

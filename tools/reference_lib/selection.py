@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from .declarations import Alias, Function, Macro, Record
 from .headers import room_of
-from .library import plain_type
+from .library import TEMPLATE, plain_type
 from .pages import PAGES, LeftOut, page_of
 
 
@@ -99,6 +99,13 @@ class Selection:
         return [m for m in record.members if m.access != "private" and m.qualified not in self.left_out and
                 not (isinstance(m, Function) and (m.is_special or "override" in m.flags and not m.comment or
                                                   self._needs_what_is_left_out(m)))]
+
+    def bases(self, record):
+        """The base classes that a listing names: those that a page shows, and exceptions of the standard library."""
+        shown = {declared.qualified for page in self.pages.values() for declared in page.others}
+        found = {base: self.library.find(TEMPLATE.sub(r"\1", base), record.scope) for base in record.bases}
+        return [base for base, declared in found.items()
+                if (declared.qualified in shown if declared else base.startswith("std::runtime"))]
 
     def _needs_what_is_left_out(self, function):
         return any(found.qualified in self.left_out for parameter in function.parameters
