@@ -17,6 +17,7 @@
 #include "cohort/ops/image.h"
 #include "cohort/ops/indexing.h"
 #include "cohort/ops/joining.h"
+#include "cohort/ops/linalg.h"
 #include "cohort/ops/math.h"
 #include "cohort/ops/matmul.h"
 #include "cohort/ops/nn.h"

@@ -5,6 +5,7 @@
 #include "cohort/ops/cast.h"
 #include "cohort/ops/creation.h"
 #include "cohort/ops/epsilon.h"
+#include "cohort/ops/linalg.h"
 #include "cohort/ops/math.h"
 #include "cohort/ops/reduce.h"
 #include "cohort/ops/slicing.h"
@@ -15,43 +16,15 @@
 namespace cohort::operations {
 namespace {
 
-Tensor norm_of_vectors(const Tensor& x, double order, const Integers& axes, bool keep) {
-  if (order == 2.0) return ops::sqrt(ops::sum(ops::square(x), axes, keep));
-  if (order == INFINITY) return ops::max(ops::abs(x), axes, keep);
-  if (order == -INFINITY) return ops::min(ops::abs(x), axes, keep);
-  if (order == 0.0) return ops::sum(ops::cast(ops::not_equal(x, 0.0), x.dtype()), axes, keep);
-  return ops::pow(ops::sum(ops::pow(ops::abs(x), order), axes, keep), 1.0 / order);
-}
-
-// 1 and infinity: the largest sum of magnitudes along rows and along columns; negative: the smallest.
-Tensor norm_of_matrices(const Tensor& x, double order, const Integers& axes, bool keep) {
-  const bool along_rows = std::abs(order) == 1.0;
-  if (!along_rows && std::isfinite(order)) {
-    throw unimplemented("Norm", "an order of 1, -1, infinity or 'fro' is expected for matrices", {{"ord", order}});
-  }
-  const Tensor sums = ops::sum(ops::abs(x), axes[along_rows ? 0 : 1], /*keep=*/true);
-  const std::int64_t other = axes[along_rows ? 1 : 0];
-  const Tensor result = order > 0 ? ops::max(sums, other, /*keep=*/true) : ops::min(sums, other, /*keep=*/true);
-  return keep ? result : ops::squeeze(result, axes);
+ops::linalg::NormOrder order_of(const Attributes& config) {
+  const AttributeValue* order = config.find("ord");
+  if (!order) return {};
+  if (std::holds_alternative<std::string>(*order)) return text_of(config, "ord");
+  return number_of(config, "ord");
 }
 
 Element norm(const Arguments& a, const Attributes& config) {
-  const Tensor x = ops::to_floating(a[0].leaf());
-  Integers axes = axes_of(config);
-  if (axes.empty()) {
-    for (int axis = 0; axis < x.rank(); ++axis) axes.push_back(axis);
-  }
-  const AttributeValue* order = config.find("ord");
-  const bool named = order && std::holds_alternative<std::string>(*order);
-  if (named && (text_of(config, "ord") != "fro" || axes.size() != 2)) {
-    throw unimplemented("Norm", "of the norms with a name, 'fro' of two axes is expected",
-                        {{"ord", text_of(config, "ord")}, {"axes", axes.size()}});
-  }
-  if (!order || named) return Element(norm_of_vectors(x, 2.0, axes, keeps_dims(config)));
-  if (axes.size() > 2) throw invalid_argument("Norm", "one or two axes are expected", {{"axes", axes.size()}});
-  const double number = number_of(config, "ord");
-  return Element(axes.size() == 1 ? norm_of_vectors(x, number, axes, keeps_dims(config))
-                                  : norm_of_matrices(x, number, axes, keeps_dims(config)));
+  return Element(ops::linalg::norm(a[0].leaf(), order_of(config), axes_of(config), keeps_dims(config)));
 }
 
 Element normalized(const Arguments& a, const Attributes& config) {
@@ -59,7 +32,7 @@ Element normalized(const Arguments& a, const Attributes& config) {
   const Integers axes = integers_of(config, "axis", {-1});
   const double order = number_of(config, "order", 2.0), epsilon = number_of(config, "epsilon", kEpsilon);
   if (order == 2.0) return Element(x * ops::minimum(ops::rsqrt(ops::sum(ops::square(x), axes, true)), 1.0 / epsilon));
-  return Element(x / ops::maximum(norm_of_vectors(x, order, axes, true), epsilon));
+  return Element(x / ops::maximum(ops::linalg::norm(x, order, axes, true), epsilon));
 }
 
 // Scales along `axes` of x, which stand there in order.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cohort/model/symbols/operation.h"
+#include "cohort/model/symbols/symbolic_linalg.h"
 #include "cohort/model/symbols/symbolic_tensor.h"
 #include "cohort/ops/reduce.h"
 #include "cohort/ops/slicing.h"

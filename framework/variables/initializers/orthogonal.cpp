@@ -1,34 +1,29 @@
 #include "cohort/variables/initializers/orthogonal.h"
 
 #include <algorithm>
-#include <cmath>
 
+#include "cohort/core/dispatch.h"
 #include "cohort/variables/initializers/host_values.h"
 
 namespace cohort::initializers {
 namespace {
 
-double dot(const double* a, const double* b, std::size_t size) {
-  double sum = 0.0;
-  for (std::size_t i = 0; i < size; ++i) sum += a[i] * b[i];
-  return sum;
-}
-
-// Makes `count` vectors of `size` numbers orthonormal, in double and twice over: once loses orthogonality to rounding.
-// Their triangle factor has a positive diagonal, which is what makes the result uniformly distributed.
-void orthonormalize(std::vector<double>& vectors, std::size_t count, std::size_t size) {
-  for (std::size_t i = 0; i < count; ++i) {
-    double* v = &vectors[i * size];
-    for (int pass = 0; pass < 2; ++pass) {
-      for (std::size_t j = 0; j < i; ++j) {
-        const double* u = &vectors[j * size];
-        const double share = dot(u, v, size);
-        for (std::size_t k = 0; k < size; ++k) v[k] -= share * u[k];
-      }
-    }
-    const double norm = std::sqrt(dot(v, v, size));
-    for (std::size_t k = 0; k < size; ++k) v[k] /= norm;
+// A matrix with orthonormal columns, decided by a random one with at least as many rows. The signs make the diagonal of
+// its triangular factor positive, which makes it uniformly distributed.
+std::vector<double> orthonormal_columns(std::size_t rows, std::size_t columns, NumberStream& stream) {
+  std::vector<double> values(rows * columns);
+  for (std::size_t column = 0; column < columns; ++column) {
+    for (std::size_t row = 0; row < rows; ++row) values[row * columns + column] = stream.normal();
   }
+  const Shape shape{static_cast<std::int64_t>(rows), static_cast<std::int64_t>(columns)};
+  const Tensors factors = run_eagerly(find_op("Qr"), {Tensor::of(values, shape, cpu())}, {});
+  values = factors[0].to_vector<double>();
+  const std::vector<double> triangle = factors[1].to_vector<double>();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::size_t column = i % columns;
+    if (triangle[column * columns + column] < 0) values[i] = -values[i];
+  }
+  return values;
 }
 
 }  // namespace
@@ -46,13 +41,11 @@ Tensor OrthogonalInitializer::operator()(const Shape& shape, DType dtype) const 
   const auto rows = static_cast<std::size_t>(shape.slice(0, shape.rank() - 1).num_elements());
   const std::size_t count = std::min(rows, columns), size = std::max(rows, columns);
   NumberStream stream(seed_);
-  std::vector<double> vectors(count * size);
-  for (double& value : vectors) value = stream.normal();
-  orthonormalize(vectors, count, size);
+  const std::vector<double> vectors = orthonormal_columns(size, count, stream);
   std::vector<float> values(rows * columns);
   for (std::size_t row = 0; row < rows; ++row) {
     for (std::size_t column = 0; column < columns; ++column) {
-      const double value = rows >= columns ? vectors[column * size + row] : vectors[row * size + column];
+      const double value = rows >= columns ? vectors[row * count + column] : vectors[column * count + row];
       values[row * columns + column] = static_cast<float>(gain_ * value);
     }
   }
