@@ -50,17 +50,13 @@ KernelFn make_eigh(const KernelSpec& spec) {
         Eigen::Map<Eigen::Matrix<T, Eigen::Dynamic, 1>> values(io.out<T>(0) + i * x.rows, x.rows);
         Eigen::Map<RowMajor<T>> vectors(io.out<T>(1) + i * x.size(), x.rows, x.columns);
         const Eigen::MatrixXd lower = matrix.template cast<double>().template triangularView<Eigen::Lower>();
-        if (!lower.allFinite()) {
-          values.setConstant(std::numeric_limits<T>::quiet_NaN());
-          vectors.setConstant(std::numeric_limits<T>::quiet_NaN());
-          return;
-        }
+        if (!lower.allFinite()) return unfit.add(i);
         const EigenSolver solver(lower);
         if (solver.info() != Eigen::Success) return unfit.add(i);
         values = solver.eigenvalues().template cast<T>();
         vectors = solver.eigenvectors().template cast<T>();
       });
-      unfit.check(name, "matrices are expected whose eigenvalues can be found");
+      unfit.check(name, "symmetric matrices of finite numbers are expected");
     };
   });
 }
