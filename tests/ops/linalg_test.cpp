@@ -193,7 +193,7 @@ COHORT_OP_REFERENCE(Solve, matrices_and_vectors, kFloats) {
   expect_near(la::solve(a, tensor_of({2, 5, 0, 3}, {2, 2}, dtype)), dtype, {2, 2}, {1, 1, -0.5, 1});
 }
 TEST(Solve, broadcasts_leading_axes) {
-  const Tensor a = spread({2, 1, 3, 3}), b = spread({4, 3, 2}, 2);
+  const Tensor a = spread({2, 1, 3, 3}), b = spread({1, 4, 3, 2}, 2);
   const Tensor x = la::solve(a, b);
   EXPECT_EQ(x.shape(), (Shape{2, 4, 3, 2}));
   expect_values(matmul(a, x), broadcast_to(b, {2, 4, 3, 2}).to_vector<double>(), 1e-12);
