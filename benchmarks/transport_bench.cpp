@@ -25,10 +25,11 @@ constexpr char kPlain[] = "plain gRPC stream";
 // Answers with 64 bytes, or with as many as head.function asks for.
 class BenchService : public rpc::Service {
  public:
-  void handle(const rpc::Message& request, rpc::Message& reply) override {
+  void handle(const distribute::Message& request, distribute::Message& reply) override {
     const std::uint64_t bytes = request.head.function == 0 ? 64 : request.head.function;
     reply.parts.assign(1, values_.rows(0, static_cast<std::int64_t>(bytes)));
   }
+  bool is_quick(const distribute::Message& request) const override { return request.parts.at(0).bytes() <= 64; }
 
  private:
   Tensor values_ = Tensor::full({static_cast<std::int64_t>(256 * kMiB)}, 1, DType::UInt8);
@@ -101,7 +102,7 @@ class TransportClient {
 
   std::shared_ptr<rpc::Connection> connection_;
   std::unique_ptr<rpc::Stream> stream_;
-  rpc::Message request_, reply_;
+  distribute::Message request_, reply_;
   Tensor small_ = Tensor::full({64}, 1, DType::UInt8);
   Tensor large_ = Tensor::full({static_cast<std::int64_t>(256 * kMiB)}, 1, DType::UInt8);
 };

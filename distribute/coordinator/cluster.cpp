@@ -6,7 +6,6 @@
 #include "cohort/distribute/cluster/error_sources.h"
 #include "cohort/distribute/cluster/roles.h"
 #include "cohort/distribute/protocol/message_flags.h"
-#include "cohort/distribute/protocol/messages.pb.h"
 
 namespace cohort::distribute {
 namespace {
@@ -17,7 +16,7 @@ constexpr std::chrono::milliseconds kBetweenTries{50}, kBetweenTables{2000}, kGi
 }  // namespace
 
 Cluster::Cluster(ClusterSpec spec, ClusterOptions options)
-    : spec_(std::move(spec)), options_(std::move(options)), job_(rpc::new_identity()) {
+    : spec_(std::move(spec)), options_(std::move(options)), job_(new_identity()) {
   for (const ClusterTask& task : serving_tasks(spec_)) {
     if (task.job == kWorker) {
       workers_.push_back({task.name(), task.address});
@@ -35,12 +34,8 @@ Cluster::Cluster(ClusterSpec spec, ClusterOptions options)
 
 std::shared_ptr<rpc::Connection> Cluster::greet(const rpc::Peer& peer, const rpc::TransportOptions& transport) const {
   auto connection = rpc::connect(peer, transport);
-  rpc::Message request, reply;
-  request.head.method = rpc::Method::Hello;
-  request.head.job = job_;
-  request.head.incarnation = job_;
   proto::HelloProto hello;
-  hello.set_protocol(rpc::kProtocolVersion);
+  hello.set_protocol(kProtocolVersion);
   const auto colon = peer.task.find(':');
   hello.set_job_name(peer.task.substr(0, colon));
   hello.set_task_index(std::stoll(peer.task.substr(colon + 1)));
@@ -54,8 +49,7 @@ std::shared_ptr<rpc::Connection> Cluster::greet(const rpc::Peer& peer, const rpc
       task.set_address(spec_.task_address(job, index));
     }
   }
-  request.meta = hello.SerializeAsString();
-  connection->open()->call(request, reply);
+  distribute::call<Method::Hello>(*connection->open(), {.job = job_, .incarnation = job_}, hello);
   return connection;
 }
 
@@ -110,10 +104,7 @@ Cluster::~Cluster() {
   // Whoever is gone by now needs no word.
   const auto say_goodbye = [&](const rpc::Peer& peer) {
     try {
-      rpc::Message request, reply;
-      request.head.method = rpc::Method::EndJob;
-      request.head.job = job_;
-      rpc::connect(peer, options_.transport)->open()->call(request, reply);
+      distribute::call<Method::EndJob>(*rpc::connect(peer, options_.transport)->open(), {.job = job_});
     } catch (const std::exception&) {
     }
   };
@@ -125,11 +116,11 @@ std::shared_ptr<rpc::Connection> Cluster::connect_worker(int index) const {
   return greet(worker(index), options_.transport);
 }
 
-void Cluster::call_locked(Server& server, rpc::Message& request, rpc::Message& reply) {
+void Cluster::call_locked(Server& server, Message& request, Message& reply) {
   request.head.job = job_;
   request.head.incarnation = job_;
   // Counted in the order they are sent: the server takes a smaller number for a repeat.
-  if (request.head.method == rpc::Method::RunGraph) request.head.closure = ++server.runs;
+  if (request.head.method == Method::RunGraph) request.head.closure = ++server.runs;
   server.stream->call(request, reply);
   if ((request.head.flags & kWrites) && reply.head.version > server.version) server.version = reply.head.version;
 }

@@ -10,6 +10,7 @@
 
 #include "cohort/distribute/cluster/cluster_spec.h"
 #include "cohort/distribute/coordinator/sent_constants.h"
+#include "cohort/distribute/protocol/typed_call.h"
 #include "cohort/distribute/rpc/reliable_stream.h"
 #include "cohort/distribute/rpc/transport.h"
 
@@ -39,17 +40,23 @@ class Cluster {
   const rpc::Peer& worker(int index) const { return workers_[static_cast<std::size_t>(index)]; }
   const rpc::Peer& server(int index) const { return servers_[static_cast<std::size_t>(index)]->peer; }
 
-  // One call to a ps, or to all of them one after the other (`reply` is then the last one's). Constants that the
-  // request's graphs name and a ps lacks come along.
-  template <class Proto>
-  void call(int server, const rpc::Message& request, const Proto& meta, const ConstantTable& constants,
-            rpc::Message& reply) {
+  // One call to a ps, or to all of them one after the other: the last one's reply. Constants that the request's graphs
+  // name and a ps lacks come along.
+  template <Method M>
+  Message call(int server, const Head& head, const typename MetadataOf<M>::Request& metadata,
+               const ConstantTable& constants, const Tensors& parts = {}) {
     const bool all = server == kEveryServer;
+    Message request, reply;
     for (int index = all ? 0 : server; index < (all ? num_servers() : server + 1); ++index) {
-      rpc::Message own = request;
-      Proto own_meta = meta;
-      call_one(index, own, own_meta, constants, reply);
+      Server& to = *servers_[static_cast<std::size_t>(index)];
+      std::lock_guard lock(to.mutex);
+      request.parts = parts;
+      typename MetadataOf<M>::Request own = metadata;
+      to.constants.attach(constants, *own.mutable_constants(), request.parts);
+      write_request<M>(head, own, request);
+      call_locked(to, request, reply);
     }
+    return reply;
   }
   // Of each ps's variables after the chief's last write.
   std::vector<std::uint64_t> versions() const;
@@ -67,15 +74,7 @@ class Cluster {
     SentConstants constants;
     std::uint64_t runs = 0;  // graphs of the chief's own so far
   };
-  template <class Proto>
-  void call_one(int index, rpc::Message& request, Proto& meta, const ConstantTable& constants, rpc::Message& reply) {
-    Server& server = *servers_[static_cast<std::size_t>(index)];
-    std::lock_guard lock(server.mutex);
-    server.constants.attach(constants, *meta.mutable_constants(), request);
-    request.meta = meta.SerializeAsString();
-    call_locked(server, request, reply);
-  }
-  void call_locked(Server& server, rpc::Message& request, rpc::Message& reply);
+  void call_locked(Server& server, Message& request, Message& reply);
   std::shared_ptr<rpc::Connection> greet(const rpc::Peer& peer, const rpc::TransportOptions& transport) const;
   void wait_for_tasks();
 

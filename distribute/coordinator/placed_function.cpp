@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "cohort/distribute/coordinator/remote_variable.h"
-#include "cohort/distribute/protocol/messages.pb.h"
+#include "cohort/distribute/protocol/typed_call.h"
 #include "cohort/graph/graph_proto.h"
 
 namespace cohort::distribute {
@@ -76,10 +76,7 @@ void PlacedFunction::register_on_servers(Cluster& cluster, const std::vector<Pla
       for (int resource : pull.resources) meta.add_pulled(name_of(resource));
     }
     if (meta.parts_size() == 0 && meta.pull().empty()) continue;
-    rpc::Message request, reply;
-    request.head.method = rpc::Method::RegisterServer;
-    request.head.function = handle_;
-    cluster.call(server, request, meta, constants, reply);
+    cluster.call<Method::RegisterServer>(server, {.function = handle_}, meta, constants);
   }
 }
 
@@ -110,7 +107,7 @@ void PlacedFunction::describe_for_workers(const Cluster& cluster, const std::vec
         to.set_kind(proto::InputProto::ARGUMENT);
         break;
       case PlacedInput::Kind::Iterator:
-        to.set_kind(proto::InputProto::ITERATOR);
+        to.set_kind(proto::InputProto::UNUSED);
         break;
       case PlacedInput::Kind::Element:
         to.set_kind(proto::InputProto::ELEMENT);
@@ -123,8 +120,7 @@ void PlacedFunction::describe_for_workers(const Cluster& cluster, const std::vec
         if (const auto* remote = dynamic_cast<const RemoteVariable*>(body.get())) {
           const bool read = std::find(parts_.replicated.begin(), parts_.replicated.end(), static_cast<int>(i)) !=
                             parts_.replicated.end();
-          // One that only servers touch is nothing to the worker.
-          to.set_kind(read ? proto::InputProto::REPLICA : proto::InputProto::ITERATOR);
+          to.set_kind(read ? proto::InputProto::REPLICA : proto::InputProto::UNUSED);
           to.set_server(homes[i].server);
           to.set_name(remote->remote_name());
         } else {
@@ -152,15 +148,11 @@ void PlacedFunction::describe_for_workers(const Cluster& cluster, const std::vec
 }
 
 void PlacedFunction::register_on(rpc::RepeatingStream& stream, std::uint64_t job, SentConstants& sent) const {
-  rpc::Message request, reply;
-  request.head.method = rpc::Method::RegisterWorker;
-  request.head.function = handle_;
-  request.head.job = job;
   proto::RegisterWorkerProto meta;
   meta.ParseFromString(worker_part_);
-  sent.attach(worker_constants_, *meta.mutable_constants(), request);
-  request.meta = meta.SerializeAsString();
-  stream.call(request, reply);
+  Tensors parts;
+  sent.attach(worker_constants_, *meta.mutable_constants(), parts);
+  call<Method::RegisterWorker>(stream, {.job = job, .function = handle_}, meta, std::move(parts));
 }
 
 }  // namespace cohort::distribute

@@ -1,7 +1,6 @@
 #include "cohort/distribute/coordinator/remote_variable.h"
 
 #include "cohort/distribute/protocol/message_flags.h"
-#include "cohort/distribute/protocol/messages.pb.h"
 
 namespace cohort::distribute {
 
@@ -13,7 +12,7 @@ Tensors RemoteOwner::run(const OpDef& op, const Tensors& inputs, const Attribute
                          const RandomState& random) {
   Graph graph;
   proto::RunGraphProto meta;
-  rpc::Message request, reply;
+  Tensors parts;
   std::vector<Value> values;
   int server = RemoteVariable::kEveryServer;
   for (const Tensor& input : inputs) {
@@ -21,7 +20,7 @@ Tensors RemoteOwner::run(const OpDef& op, const Tensors& inputs, const Attribute
     graph.inputs.push_back(values.back().node);
     if (input.dtype() != DType::Resource) {
       meta.add_inputs("");
-      request.parts.push_back(input.to_host());
+      parts.push_back(input.to_host());
       continue;
     }
     const auto* variable = dynamic_cast<const RemoteVariable*>(input.resource().get());
@@ -41,12 +40,11 @@ Tensors RemoteOwner::run(const OpDef& op, const Tensors& inputs, const Attribute
   meta.set_graph(serialize(graph, constants));
   meta.set_writes(op.writes_resources());
   meta.set_seed(random.seed);
-  request.head.method = rpc::Method::RunGraph;
-  if (op.writes_resources()) request.head.flags = kWrites;
+  Head head;
+  if (op.writes_resources()) head.flags = kWrites;
   // Copies of one variable change together; any of them may be read.
   if (server == RemoteVariable::kEveryServer && !op.writes_resources()) server = 0;
-  cluster_->call(server, request, meta, constants, reply);
-  return reply.parts;
+  return cluster_->call<Method::RunGraph>(server, head, meta, constants, parts).parts;
 }
 
 }  // namespace cohort::distribute

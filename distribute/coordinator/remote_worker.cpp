@@ -3,7 +3,7 @@
 #include "cohort/core/log.h"
 #include "cohort/distribute/coordinator/placed_function.h"
 #include "cohort/distribute/protocol/message_flags.h"
-#include "cohort/distribute/protocol/messages.pb.h"
+#include "cohort/distribute/protocol/typed_call.h"
 
 namespace cohort::distribute {
 
@@ -74,12 +74,9 @@ void RemoteWorker::create_pipeline(int dataset, int pipeline) {
   const PipelineDatasets::Entry entry = datasets_->find(dataset, pipeline);
   meta.set_chain(serialize(entry.dataset, constants));
   meta.set_beginning(entry.beginning);
-  rpc::Message request, reply;
-  request.head.method = rpc::Method::CreatePipeline;
-  request.head.job = cluster_->job();
-  constants_.attach(constants, *meta.mutable_constants(), request);
-  request.meta = meta.SerializeAsString();
-  calls_->call(request, reply);
+  Tensors parts;
+  constants_.attach(constants, *meta.mutable_constants(), parts);
+  call<Method::CreatePipeline>(*calls_, {.job = cluster_->job()}, meta, std::move(parts));
   pipelines_.insert({dataset, pipeline});
 }
 
@@ -89,7 +86,7 @@ void RemoteWorker::start(const Closure& closure, std::uint64_t all_done_below) {
 
 void RemoteWorker::send(const Closure& closure, std::uint64_t all_done_below) {
   if (!closures_ && !reconnect()) {
-    throw rpc::RpcError(ErrorCode::Unavailable, cluster_->worker(index_), 0, rpc::Method::RunClosure, {},
+    throw rpc::RpcError(ErrorCode::Unavailable, cluster_->worker(index_), 0, Method::RunClosure, {},
                         "the worker does not answer");
   }
   if (!functions_.contains(closure.function->handle())) {
@@ -103,22 +100,15 @@ void RemoteWorker::send(const Closure& closure, std::uint64_t all_done_below) {
   meta.set_step(closure.random.step);
   for (const Lease& lease : closure.leases) {
     if (!pipelines_.contains({lease.dataset, lease.pipeline})) create_pipeline(lease.dataset, lease.pipeline);
-    proto::LeaseProto& to = *meta.add_leases();
-    to.set_dataset(lease.dataset);
-    to.set_pipeline(lease.pipeline);
-    to.set_rewinds(lease.rewinds);
-    to.set_first(lease.first);
-    to.set_state_at(lease.state_at);
-    to.set_state(lease.state);
+    write_lease(lease, *meta.add_leases());
   }
   meta.mutable_versions()->Add(closure.versions.begin(), closure.versions.end());
-  rpc::Message request;
-  request.head.method = rpc::Method::RunClosure;
-  request.head.job = cluster_->job();
-  request.head.function = closure.function->handle();
-  request.head.closure = closure.id;
-  request.head.all_done_below = all_done_below;
-  request.meta = meta.SerializeAsString();
+  const Head head{.job = cluster_->job(),
+                  .function = closure.function->handle(),
+                  .closure = closure.id,
+                  .all_done_below = all_done_below};
+  Message request;
+  write_request<Method::RunClosure>(head, meta, request);
   for (const Tensor& argument : closure.arguments) request.parts.push_back(argument.to_host());
   {
     std::lock_guard lock(mutex_);
@@ -136,14 +126,15 @@ ClosureResult RemoteWorker::finish() {
       throw;
     } catch (const Error& error) {
       if (!(reply_.head.flags & kLeaving)) throw;
-      throw rpc::RpcError(ErrorCode::Unavailable, cluster_->worker(index_), reply_.head.incarnation,
-                          rpc::Method::RunClosure, {}, std::string("the worker is being stopped: ") + error.what());
+      throw rpc::RpcError(ErrorCode::Unavailable, cluster_->worker(index_), reply_.head.incarnation, Method::RunClosure,
+                          {}, std::string("the worker is being stopped: ") + error.what());
     }
   });
   proto::ClosureResultProto from;
-  if (!from.ParseFromString(reply_.meta) || from.accumulated() < 0 ||
-      static_cast<std::size_t>(from.accumulated()) > reply_.parts.size()) {
-    throw Error(ErrorCode::DataLoss, task(), "the result of a closure is expected", {{"bytes", reply_.meta.size()}});
+  read_metadata(task(), reply_, from);
+  if (from.accumulated() < 0 || static_cast<std::size_t>(from.accumulated()) > reply_.parts.size()) {
+    throw Error(ErrorCode::DataLoss, task(), "a result must bring the sums it counts",
+                {{"sums", from.accumulated()}, {"parts", reply_.parts.size()}});
   }
   ClosureResult result;
   result.steps = from.steps();
@@ -157,17 +148,15 @@ ClosureResult RemoteWorker::finish() {
 
 void RemoteWorker::cancel() {
   std::shared_ptr<rpc::Connection> connection;
-  rpc::Message request, reply;
+  Head head{.job = cluster_->job()};
   {
     std::lock_guard lock(mutex_);
     connection = cancel_connection_;
-    request.head.closure = newest_;
+    head.closure = newest_;
   }
   if (!connection) return;
-  request.head.method = rpc::Method::Cancel;
-  request.head.job = cluster_->job();
   try {
-    connection->open()->call(request, reply);
+    call<Method::Cancel>(*connection->open(), head);
   } catch (const std::exception& error) {
     log::warn(task() + ": could not be told to stop: " + error.what());
   }

@@ -61,7 +61,7 @@ class RemoteWorker : public WorkerLink {
   std::mutex mutex_;  // guards what follows, which cancel() uses
   std::shared_ptr<rpc::Connection> cancel_connection_;
   std::uint64_t newest_ = 0;
-  rpc::Message reply_;
+  Message reply_;
 };
 
 }  // namespace cohort::distribute

@@ -4,14 +4,14 @@
 
 namespace cohort::distribute {
 
-void SentConstants::attach(const ConstantTable& constants, proto::ConstantsProto& names, rpc::Message& message) {
-  Tensors parts;
+void SentConstants::attach(const ConstantTable& constants, proto::ConstantsProto& names, Tensors& parts) {
+  Tensors attached;
   for (const auto& [hash, value] : constants.tensors) {
     if (!hashes_.insert(hash).second) continue;
     names.add_hashes(hash);
-    parts.push_back(value.to_host());
+    attached.push_back(value.to_host());
   }
-  message.parts.insert(message.parts.begin(), parts.begin(), parts.end());
+  parts.insert(parts.begin(), attached.begin(), attached.end());
 }
 
 }  // namespace cohort::distribute

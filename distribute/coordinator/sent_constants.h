@@ -3,7 +3,6 @@
 #include <set>
 #include <string>
 
-#include "cohort/distribute/protocol/message.h"
 #include "cohort/graph/graph.h"
 
 namespace cohort::proto {
@@ -15,8 +14,8 @@ namespace cohort::distribute {
 // Which constants a task has been sent. Not thread-safe.
 class SentConstants {
  public:
-  // Puts those the task lacks before the other parts of the message and names them.
-  void attach(const ConstantTable& constants, proto::ConstantsProto& names, rpc::Message& message);
+  // Puts those the task lacks before the other parts of a message and names them.
+  void attach(const ConstantTable& constants, proto::ConstantsProto& names, Tensors& parts);
   void clear() { hashes_.clear(); }
 
  private:

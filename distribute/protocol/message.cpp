@@ -2,7 +2,7 @@
 
 #include <random>
 
-namespace cohort::distribute::rpc {
+namespace cohort::distribute {
 
 const char* to_string(Method method) {
   switch (method) {
@@ -37,4 +37,4 @@ std::uint64_t new_identity() {
   return (std::uint64_t{entropy()} << 32 | entropy()) | 1;
 }
 
-}  // namespace cohort::distribute::rpc
+}  // namespace cohort::distribute

@@ -5,7 +5,7 @@
 
 #include "cohort/core/tensor.h"
 
-namespace cohort::distribute::rpc {
+namespace cohort::distribute {
 
 inline constexpr std::uint16_t kProtocolVersion = 1;
 
@@ -50,4 +50,4 @@ struct Message {
   Tensors parts;
 };
 
-}  // namespace cohort::distribute::rpc
+}  // namespace cohort::distribute

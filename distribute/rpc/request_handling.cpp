@@ -34,16 +34,6 @@ std::uint32_t handle_request(Service& service, const Message& request, Message& 
   return status;
 }
 
-bool is_quick(const Message& request) {
-  constexpr std::size_t kFewBytes = std::size_t{64} << 10;
-  // An exchange without parts is a pull, whose answer may be large.
-  const bool push = request.head.method == Method::Exchange && !request.parts.empty();
-  if (!push && request.head.method != Method::Echo) return false;
-  std::size_t bytes = request.meta.size();
-  for (const Tensor& part : request.parts) bytes += part.defined() ? part.bytes() : 0;
-  return bytes <= kFewBytes;
-}
-
 void throw_remote_error(const Peer& peer, std::uint32_t status, const std::string& text) {
   const auto last = static_cast<std::uint32_t>(ErrorCode::Internal);
   const ErrorCode code = status - 1 <= last ? static_cast<ErrorCode>(status - 1) : ErrorCode::Internal;

@@ -82,7 +82,7 @@ class MessagesCall : public ServedCall {
     if (!complete) return read();
     reader_.give(request_);
     if (calls_.is_stopping()) return finish(server_has_stopped());
-    if (!is_quick(request_)) turn.end();
+    if (!calls_.service().is_quick(request_)) turn.end();
     answer();
   }
 

@@ -88,6 +88,9 @@ class Service {
  public:
   virtual ~Service() = default;
   virtual void handle(const Message& request, Message& reply) = 0;
+  // Whether it handles a request in less time than another thread takes to wake up, waiting for nobody. The thread that
+  // has read such a request answers it, too.
+  virtual bool is_quick(const Message&) const { return false; }
 };
 
 // Listens on "host:port" (port 0: a free one) for gRPC, and for callers of this process. A port that is taken is an

@@ -246,10 +246,7 @@ std::string ParameterServerRunner::save_data() const {
   writer.number(leases.size());
   for (const Lease& lease : leases) {
     writer.bytes(runtime_->beginning_of(dataset_, lease.pipeline));
-    writer.number(lease.rewinds);
-    writer.number(lease.first);
-    writer.number(lease.state_at);
-    writer.bytes(lease.state);
+    write_lease(lease, writer);
   }
   return state;
 }
@@ -262,11 +259,8 @@ void ParameterServerRunner::restore_data(const std::string& state) {
   std::vector<std::string> beginnings;
   for (std::size_t i = 0; i < leases.size(); ++i) {
     beginnings.emplace_back(reader.bytes());
+    leases[i] = read_lease(reader);
     leases[i].pipeline = static_cast<int>(i);
-    leases[i].rewinds = reader.number();
-    leases[i].first = reader.number();
-    leases[i].state_at = reader.number();
-    leases[i].state = reader.bytes();
   }
   reader.finish();
   // Those of another dataset would be found by a worker, much later.

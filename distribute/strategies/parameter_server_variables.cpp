@@ -5,7 +5,6 @@
 #include "cohort/core/device_spec.h"
 #include "cohort/distribute/cluster/error_sources.h"
 #include "cohort/distribute/protocol/message_flags.h"
-#include "cohort/distribute/protocol/messages.pb.h"
 #include "cohort/graph/graph_proto.h"
 #include "cohort/variables/shards.h"
 
@@ -68,10 +67,7 @@ std::shared_ptr<VariableBody> ParameterServerVariables::create_on(int server, co
   meta.set_name(name);
   write_spec(initial.spec(), *meta.mutable_spec());
   meta.set_initial(serialize(initial.graph(), constants));
-  rpc::Message request, reply;
-  request.head.method = rpc::Method::CreateVariable;
-  request.head.flags = kWrites;
-  cluster_->call(server, request, meta, constants, reply);
+  cluster_->call<Method::CreateVariable>(server, {.flags = kWrites}, meta, constants);
   return std::make_shared<RemoteVariable>(owner_, name, server, initial.spec(), options);
 }
 

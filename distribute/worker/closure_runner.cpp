@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "cohort/distribute/cluster/error_sources.h"
+#include "cohort/distribute/protocol/lease.h"
 #include "cohort/distribute/protocol/message_flags.h"
-#include "cohort/distribute/protocol/message_parsing.h"
-#include "cohort/distribute/protocol/messages.pb.h"
+#include "cohort/distribute/protocol/typed_call.h"
 #include "cohort/distribute/worker/applied_bundles.h"
 
 namespace cohort::distribute {
@@ -17,12 +17,16 @@ constexpr std::size_t kResultsKept = 8;
 
 // What a closure under way needs from step to step.
 struct ClosureRunner::Run {
-  rpc::Head head;
-  proto::ClosureProto closure;
+  explicit Run(const Request<Method::RunClosure>& request) : head(request.head), closure(request.metadata) {
+    random = {.seed = closure.seed(), .epoch = closure.epoch(), .step = closure.step()};
+  }
+  Head head;
+  const proto::ClosureProto& closure;
   RandomState random;
   std::vector<Pipeline*> pipelines;
+  bool data_ended = false;
   Tensors element;
-  Device* device = nullptr;
+  Device* device = &default_device();
 };
 
 ClosureRunner::ClosureRunner(ConstantStore& constants, Pipelines& pipelines, std::uint64_t job,
@@ -49,9 +53,8 @@ std::shared_ptr<Replica> ClosureRunner::find_replica(const std::string& name, in
   return replica;
 }
 
-void ClosureRunner::register_function(const rpc::Message& request) {
-  proto::RegisterWorkerProto from;
-  parse_meta(request, from);
+void ClosureRunner::register_function(const Request<Method::RegisterWorker>& request, Reply<Method::RegisterWorker>&) {
+  const proto::RegisterWorkerProto& from = request.metadata;
   constants_.take(from.constants(), request.parts);
   std::vector<std::string> addresses;
   for (const proto::TaskProto& server : from.servers()) addresses.push_back(server.address());
@@ -64,7 +67,11 @@ void ClosureRunner::register_function(const rpc::Message& request) {
                                                    }));
 }
 
-void ClosureRunner::cancel(std::uint64_t closure) {
+void ClosureRunner::cancel(const Request<Method::Cancel>& request, Reply<Method::Cancel>&) {
+  cancel_up_to(request.head.closure);
+}
+
+void ClosureRunner::cancel_up_to(std::uint64_t closure) {
   std::uint64_t before = cancelled_up_to_.load();
   while (before < closure && !cancelled_up_to_.compare_exchange_weak(before, closure)) {
   }
@@ -75,61 +82,77 @@ void ClosureRunner::stop_if_cancelled(std::uint64_t closure) const {
   throw Error(ErrorCode::Cancelled, kServer, "a closure was cancelled", {{"closure", closure}});
 }
 
-void ClosureRunner::run(const rpc::Message& request, rpc::Message& reply) {
+void ClosureRunner::run(const Request<Method::RunClosure>& request, Reply<Method::RunClosure>& reply) {
   std::lock_guard lock(mutex_);
   const auto known = std::find_if(finished_.begin(), finished_.end(),
-                                  [&](const auto& result) { return result.first == request.head.closure; });
+                                  [&](const Finished& result) { return result.closure == request.head.closure; });
   if (known == finished_.end()) {
     run_closure(request, reply);
     if (finished_.size() == kResultsKept) finished_.pop_front();
-    finished_.emplace_back(request.head.closure, reply);
+    finished_.push_back(
+        {request.head.closure, std::make_shared<proto::ClosureResultProto>(reply.metadata), reply.parts});
   } else {
-    reply.meta = known->second.meta;
-    reply.parts = known->second.parts;
+    reply.metadata = *known->metadata;
+    reply.parts = known->parts;
   }
 }
 
-void ClosureRunner::run_closure(const rpc::Message& request, rpc::Message& reply) {
-  const auto found = functions_.find(request.head.function);
-  if (found == functions_.end()) {
-    throw not_found(kServer, "a function that was registered on this task is expected",
-                    {{"function", request.head.function}});
-  }
-  WorkerFunction& function = *found->second;
-  Run run;
-  run.head = request.head;
-  run.device = &default_device();
-  parse_meta(request, run.closure);
+void ClosureRunner::run_closure(const Request<Method::RunClosure>& request, Reply<Method::RunClosure>& reply) {
+  WorkerFunction& function = find_function(request.head.function);
+  Run run(request);
   if (static_cast<std::uint64_t>(run.closure.steps()) > AppliedBundles::kMostSteps) {
     throw invalid_argument(kServer, "a closure has at most 2^20 steps", {{"steps", run.closure.steps()}},
                            "Ask for fewer steps_per_execution.");
   }
-  run.random = {.seed = run.closure.seed(), .epoch = run.closure.epoch(), .step = run.closure.step()};
+  bind_arguments(function, request.parts, *run.device);
+  seek_pipelines(function, run);
+  // Asking a server that is lost takes its time.
+  stop_if_cancelled(request.head.closure);
+  refresh_replicas(function, run);
 
+  Tensors outputs;
+  reply.metadata.set_steps(run_steps(function, run, outputs));
+  reply.metadata.set_data_ended(run.data_ended);
+  for (const Pipeline* pipeline : run.pipelines) reply.metadata.add_states(pipeline->save());
+  reply.parts.clear();
+  for (const WorkerFunction::Input& input : function.inputs) {
+    if (input.kind == WorkerFunction::Input::Kind::Accumulator) reply.parts.push_back(read_now(input.accumulator));
+  }
+  reply.metadata.set_accumulated(static_cast<int>(reply.parts.size()));
+  reply.parts.insert(reply.parts.end(), outputs.begin(), outputs.end());
+}
+
+WorkerFunction& ClosureRunner::find_function(std::uint64_t handle) const {
+  const auto found = functions_.find(handle);
+  if (found == functions_.end()) {
+    throw not_found(kServer, "a function that was registered on this task is expected", {{"function", handle}});
+  }
+  return *found->second;
+}
+
+// Accumulators begin at zero.
+void ClosureRunner::bind_arguments(WorkerFunction& function, const Tensors& arguments, Device& device) {
   using Kind = WorkerFunction::Input::Kind;
-  std::size_t argument = 0;
+  std::size_t next = 0;
   for (std::size_t i = 0; i < function.inputs.size(); ++i) {
     WorkerFunction::Input& input = function.inputs[i];
     if (input.kind == Kind::Argument) {
-      if (argument == request.parts.size()) {
+      if (next == arguments.size()) {
         throw invalid_argument(kServer, "a closure must bring its function's arguments",
-                               {{"arguments", request.parts.size()}});
+                               {{"arguments", arguments.size()}});
       }
-      function.bound[i] = request.parts[argument++].to(*run.device);
+      function.bound[i] = arguments[next++].to(device);
     } else if (input.kind == Kind::Accumulator) {
       write_now(input.accumulator, Tensor::full(input.spec.shape, 0.0, input.spec.dtype));
     }
   }
-  bool ended = false;
+}
+
+void ClosureRunner::seek_pipelines(const WorkerFunction& function, Run& run) {
   for (const proto::LeaseProto& from : run.closure.leases()) {
-    const Lease lease{.dataset = from.dataset(),
-                      .pipeline = from.pipeline(),
-                      .rewinds = from.rewinds(),
-                      .first = from.first(),
-                      .state_at = from.state_at(),
-                      .state = from.state()};
+    const Lease lease = read_lease(from);
     run.pipelines.push_back(&pipelines_.find(lease.dataset, lease.pipeline));
-    ended |= !run.pipelines.back()->seek(lease);
+    run.data_ended |= !run.pipelines.back()->seek(lease);
   }
   for (int iterator : function.pulls) {
     if (iterator < 0 || iterator >= static_cast<int>(run.pipelines.size())) {
@@ -137,39 +160,25 @@ void ClosureRunner::run_closure(const rpc::Message& request, rpc::Message& reply
                              {{"leases", run.pipelines.size()}, {"iterator", iterator}});
     }
   }
-  // Asking a server that is lost takes its time.
-  stop_if_cancelled(request.head.closure);
-  refresh_replicas(function, run);
+}
 
-  proto::ClosureResultProto result;
-  reply.parts.clear();
-  Tensors outputs;
-  std::int64_t done = 0;
-  for (; done < run.closure.steps() && !ended; ++done) {
-    stop_if_cancelled(request.head.closure);
-    run.head.step = static_cast<std::uint64_t>(done);
-    run.random.step = run.closure.step() + static_cast<std::uint64_t>(done);
-    if (!take_elements(function, run)) {
-      ended = true;
-      break;
-    }
+// How many steps there were elements for.
+std::int64_t ClosureRunner::run_steps(WorkerFunction& function, Run& run, Tensors& outputs) {
+  for (std::int64_t step = 0; step < run.closure.steps(); ++step) {
+    if (run.data_ended) return step;
+    stop_if_cancelled(run.head.closure);
+    run.head.step = static_cast<std::uint64_t>(step);
+    run.random.step = run.closure.step() + run.head.step;
+    run.data_ended = !take_elements(function, run);
+    if (run.data_ended) return step;
     run_step(function, run);
     for (int source : function.outputs) outputs.push_back(function.at(source).to_host());
   }
-  for (const WorkerFunction::Input& input : function.inputs) {
-    if (input.kind == Kind::Accumulator) reply.parts.push_back(read_now(input.accumulator));
-  }
-  result.set_accumulated(static_cast<int>(reply.parts.size()));
-  reply.parts.insert(reply.parts.end(), outputs.begin(), outputs.end());
-  result.set_steps(done);
-  result.set_data_ended(ended);
-  for (const Pipeline* pipeline : run.pipelines) result.add_states(pipeline->save());
-  reply.meta = result.SerializeAsString();
+  return run.closure.steps();
 }
 
-rpc::Head ClosureRunner::exchange_head(const Run& run) const {
-  rpc::Head head = run.head;
-  head.method = rpc::Method::Exchange;
+Head ClosureRunner::exchange_head(const Run& run) const {
+  Head head = run.head;
   head.job = job_;
   head.incarnation = incarnation_;
   return head;
@@ -183,25 +192,24 @@ void ClosureRunner::refresh_replicas(WorkerFunction& function, Run& run) {
     const std::uint64_t wanted =
         pulled.server < run.closure.versions_size() ? run.closure.versions(pulled.server) : std::uint64_t{0};
     if (pulled.pushed && oldest > 0 && oldest >= wanted) continue;
-    rpc::Message request, reply;
-    request.head = exchange_head(run);
-    request.head.flags = kPull;
-    request.head.version = oldest;
-    servers_.to(pulled.server).call(request, reply);
+    Head head = exchange_head(run);
+    head.flags = kPull;
+    head.version = oldest;
+    const auto reply = call<Method::Exchange>(servers_.to(pulled.server), head);
     if (reply.head.flags & kUnchanged) continue;
     if (reply.parts.size() != pulled.replicas.size()) {
       throw internal_error(kServer, "a pull must bring the values that were asked for",
                            {{"values", reply.parts.size()}, {"expected", pulled.replicas.size()}});
     }
-    install(pulled.replicas, reply, 0);
+    install(pulled.replicas, reply.head.version, reply.parts.data());
   }
 }
 
-void ClosureRunner::install(const std::vector<std::shared_ptr<Replica>>& replicas, const rpc::Message& reply,
-                            std::size_t first_part) {
+void ClosureRunner::install(const std::vector<std::shared_ptr<Replica>>& replicas, std::uint64_t version,
+                            const Tensor* values) {
   for (std::size_t i = 0; i < replicas.size(); ++i) {
-    replicas[i]->variable->replace_value(reply.parts[first_part + i].to(default_device()));
-    replicas[i]->version = reply.head.version;
+    replicas[i]->variable->replace_value(values[i].to(default_device()));
+    replicas[i]->version = version;
   }
 }
 
@@ -227,7 +235,9 @@ void ClosureRunner::run_step(WorkerFunction& function, Run& run) {
     if (stage < function.rounds.size()) run_exchanges(function, stage, run);
   }
   for (auto& round : function.rounds) {
-    for (WorkerFunction::Exchange& exchange : round) install(exchange.fresh, exchange.reply, exchange.returned.size());
+    for (WorkerFunction::Exchange& exchange : round) {
+      install(exchange.fresh, exchange.reply.head.version, exchange.reply.parts.data() + exchange.returned.size());
+    }
   }
 }
 
@@ -261,9 +271,10 @@ void ClosureRunner::run_exchanges(WorkerFunction& function, std::size_t round, R
 }
 
 void ClosureRunner::send(WorkerFunction& function, std::size_t round, WorkerFunction::Exchange& exchange, Run& run) {
-  rpc::Message& request = exchange.request;
-  request.head = exchange_head(run);
-  request.head.round = static_cast<std::uint32_t>(round);
+  Message& request = exchange.request;
+  Head head = exchange_head(run);
+  head.round = static_cast<std::uint32_t>(round);
+  write_request<Method::Exchange>(head, {}, request);
   for (std::size_t i = 0; i < exchange.sent.size(); ++i) request.parts[i] = function.at(exchange.sent[i]).to_host();
   servers_.to(exchange.server).send(request);
 }

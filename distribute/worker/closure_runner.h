@@ -22,15 +22,25 @@ class ClosureRunner {
   ClosureRunner(ConstantStore& constants, Pipelines& pipelines, std::uint64_t job, std::uint64_t incarnation,
                 rpc::TransportOptions options);
 
-  void register_function(const rpc::Message& request);
-  void run(const rpc::Message& request, rpc::Message& reply);
+  void register_function(const Request<Method::RegisterWorker>& request, Reply<Method::RegisterWorker>& reply);
+  void run(const Request<Method::RunClosure>& request, Reply<Method::RunClosure>& reply);
+  void cancel(const Request<Method::Cancel>& request, Reply<Method::Cancel>& reply);
   // Closures up to this one end before their next step.
-  void cancel(std::uint64_t closure);
+  void cancel_up_to(std::uint64_t closure);
 
  private:
   struct Run;
+  struct Finished {
+    std::uint64_t closure;
+    std::shared_ptr<const proto::ClosureResultProto> metadata;
+    Tensors parts;
+  };
   std::shared_ptr<Replica> find_replica(const std::string& name, int server, const TensorSpec& spec);
-  void run_closure(const rpc::Message& request, rpc::Message& reply);
+  void run_closure(const Request<Method::RunClosure>& request, Reply<Method::RunClosure>& reply);
+  WorkerFunction& find_function(std::uint64_t handle) const;
+  static void bind_arguments(WorkerFunction& function, const Tensors& arguments, Device& device);
+  void seek_pipelines(const WorkerFunction& function, Run& run);
+  std::int64_t run_steps(WorkerFunction& function, Run& run, Tensors& outputs);
   void refresh_replicas(WorkerFunction& function, Run& run);
   bool take_elements(WorkerFunction& function, Run& run);
   void run_step(WorkerFunction& function, Run& run);
@@ -39,9 +49,9 @@ class ClosureRunner {
   void send(WorkerFunction& function, std::size_t round, WorkerFunction::Exchange& exchange, Run& run);
   void receive(WorkerFunction& function, WorkerFunction::Exchange& exchange, Run& run);
   void stop_if_cancelled(std::uint64_t closure) const;
-  rpc::Head exchange_head(const Run& run) const;
-  static void install(const std::vector<std::shared_ptr<Replica>>& replicas, const rpc::Message& reply,
-                      std::size_t first_part);
+  Head exchange_head(const Run& run) const;
+  static void install(const std::vector<std::shared_ptr<Replica>>& replicas, std::uint64_t version,
+                      const Tensor* values);
 
   ConstantStore& constants_;
   Pipelines& pipelines_;
@@ -53,7 +63,7 @@ class ClosureRunner {
   std::map<std::string, std::shared_ptr<Replica>> replicas_;
   std::unordered_map<std::uint64_t, std::unique_ptr<WorkerFunction>> functions_;
   // The newest results, for a chief that asks again.
-  std::deque<std::pair<std::uint64_t, rpc::Message>> finished_;
+  std::deque<Finished> finished_;
 };
 
 }  // namespace cohort::distribute

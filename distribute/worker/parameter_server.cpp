@@ -2,13 +2,13 @@
 
 #include "cohort/distribute/cluster/error_sources.h"
 #include "cohort/distribute/protocol/message_flags.h"
-#include "cohort/distribute/protocol/message_parsing.h"
 #include "cohort/distribute/protocol/messages.pb.h"
 #include "cohort/graph/graph_proto.h"
 #include "cohort/graph/partition.h"
 #include "cohort/variables/variable_body.h"
 
 namespace cohort::distribute {
+
 Tensor ParameterServer::variable_handle(const std::string& name) const {
   const auto found = variables_.find(name);
   if (found == variables_.end()) {
@@ -17,9 +17,9 @@ Tensor ParameterServer::variable_handle(const std::string& name) const {
   return found->second.handle();
 }
 
-void ParameterServer::create_variable(const rpc::Message& request, rpc::Message& reply) {
-  proto::CreateVariableProto from;
-  parse_meta(request, from);
+void ParameterServer::create_variable(const Request<Method::CreateVariable>& request,
+                                      Reply<Method::CreateVariable>& reply) {
+  const proto::CreateVariableProto& from = request.metadata;
   constants_.take(from.constants(), request.parts);
   const TensorSpec spec = read_spec(from.spec());
   const auto graph = parse_graph(from.initial(), constants_.table());
@@ -75,9 +75,9 @@ ParameterServer::Part ParameterServer::make_part(const std::string& bytes, const
   return part;
 }
 
-void ParameterServer::register_function(const rpc::Message& request, rpc::Message& reply) {
-  proto::RegisterServerProto from;
-  parse_meta(request, from);
+void ParameterServer::register_function(const Request<Method::RegisterServer>& request,
+                                        Reply<Method::RegisterServer>& reply) {
+  const proto::RegisterServerProto& from = request.metadata;
   constants_.take(from.constants(), request.parts);
   const ConstantTable constants = constants_.table();
   std::lock_guard lock(mutex_);
@@ -94,24 +94,24 @@ void ParameterServer::register_function(const rpc::Message& request, rpc::Messag
   reply.head.version = version_;
 }
 
-void ParameterServer::run(Part& part, bool apply, const rpc::Message& request, rpc::Message& reply) {
-  if (request.parts.size() != part.sent) {
+void ParameterServer::run(Part& part, bool apply, const Tensors& sent, Tensors& reply) {
+  if (sent.size() != part.sent) {
     throw invalid_argument(kServer, "an exchange must bring what its function's graph takes",
-                           {{"parts", request.parts.size()}, {"expected", part.sent}});
+                           {{"parts", sent.size()}, {"expected", part.sent}});
   }
   ExecutableCache& executables = apply ? *part.apply : *part.repeat;
   Device& device = default_device();
-  for (std::size_t i = 0; i < part.sent; ++i) part.inputs[i] = request.parts[i].to(device);
-  reply.parts.resize(executables.graph()->outputs.size());
-  executables.run(part.inputs, reply.parts, {}, device);
+  for (std::size_t i = 0; i < part.sent; ++i) part.inputs[i] = sent[i].to(device);
+  reply.resize(executables.graph()->outputs.size());
+  executables.run(part.inputs, reply, {}, device);
   for (std::size_t i = 0; i < part.sent; ++i) part.inputs[i] = {};
   if (!device.host_readable()) {
-    for (Tensor& value : reply.parts) value = value.to_host();
+    for (Tensor& value : reply) value = value.to_host();
   }
 }
 
-void ParameterServer::exchange(const rpc::Message& request, rpc::Message& reply) {
-  const rpc::Head& head = request.head;
+void ParameterServer::exchange(const Request<Method::Exchange>& request, Reply<Method::Exchange>& reply) {
+  const Head& head = request.head;
   std::lock_guard lock(mutex_);
   const auto found = functions_.find(head.function);
   if (found == functions_.end()) {
@@ -124,7 +124,7 @@ void ParameterServer::exchange(const rpc::Message& request, rpc::Message& reply)
     if (head.version == version_) {
       reply.head.flags = kUnchanged;
     } else if (function.pull.apply) {
-      run(function.pull, true, request, reply);
+      run(function.pull, true, request.parts, reply.parts);
     }
     reply.head.version = version_;
     return;
@@ -135,12 +135,12 @@ void ParameterServer::exchange(const rpc::Message& request, rpc::Message& reply)
   }
   Part& part = function.rounds[head.round];
   if (!part.writes) {
-    run(part, true, request, reply);
+    run(part, true, request.parts, reply.parts);
   } else if (!applied_.insert(head.closure, head.step, head.round)) {
-    run(part, false, request, reply);
+    run(part, false, request.parts, reply.parts);
   } else {
     try {
-      run(part, true, request, reply);
+      run(part, true, request.parts, reply.parts);
     } catch (...) {
       applied_.erase(head.closure, head.step, head.round);
       throw;
@@ -150,9 +150,8 @@ void ParameterServer::exchange(const rpc::Message& request, rpc::Message& reply)
   reply.head.version = version_;
 }
 
-void ParameterServer::run_graph(const rpc::Message& request, rpc::Message& reply) {
-  proto::RunGraphProto from;
-  parse_meta(request, from);
+void ParameterServer::run_graph(const Request<Method::RunGraph>& request, Reply<Method::RunGraph>& reply) {
+  const proto::RunGraphProto& from = request.metadata;
   std::size_t part = constants_.take(from.constants(), request.parts);
   std::shared_ptr<const Graph> graph = parse_graph(from.graph(), constants_.table());
   if (static_cast<std::size_t>(from.inputs_size()) != graph->inputs.size()) {

@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "cohort/distribute/protocol/message.h"
+#include "cohort/distribute/protocol/methods.h"
 #include "cohort/distribute/worker/applied_bundles.h"
 #include "cohort/distribute/worker/constant_store.h"
 #include "cohort/graph/executable.h"
@@ -22,12 +22,12 @@ class ParameterServer {
   explicit ParameterServer(ConstantStore& constants) : constants_(constants) {}
 
   // Makes a variable by its initial graph; one that is there already is kept.
-  void create_variable(const rpc::Message& request, rpc::Message& reply);
-  void register_function(const rpc::Message& request, rpc::Message& reply);
+  void create_variable(const Request<Method::CreateVariable>& request, Reply<Method::CreateVariable>& reply);
+  void register_function(const Request<Method::RegisterServer>& request, Reply<Method::RegisterServer>& reply);
   // Runs a small graph for the chief.
-  void run_graph(const rpc::Message& request, rpc::Message& reply);
+  void run_graph(const Request<Method::RunGraph>& request, Reply<Method::RunGraph>& reply);
   // Applies what a worker pushes, once, and answers with what it reads; or only answers (a pull).
-  void exchange(const rpc::Message& request, rpc::Message& reply);
+  void exchange(const Request<Method::Exchange>& request, Reply<Method::Exchange>& reply);
 
  private:
   // A graph of a function with its variables bound.
@@ -46,7 +46,7 @@ class ParameterServer {
   Tensor variable_handle(const std::string& name) const;
   template <class Names>
   Part make_part(const std::string& graph, const Names& resources, bool writes, const ConstantTable& constants) const;
-  void run(Part& part, bool apply, const rpc::Message& request, rpc::Message& reply);
+  void run(Part& part, bool apply, const Tensors& sent, Tensors& reply);
 
   ConstantStore& constants_;
   std::mutex mutex_;  // guards what follows

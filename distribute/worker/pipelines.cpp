@@ -1,30 +1,29 @@
 #include "cohort/distribute/worker/pipelines.h"
 
-#include "cohort/distribute/protocol/message_parsing.h"
 #include "cohort/distribute/protocol/messages.pb.h"
 
 namespace cohort::distribute {
 
 // Made anew an iterator would shuffle in another order; put back it does not.
 void Pipeline::restart() {
-  const bool is_new = !walker_;
-  if (is_new) walker_ = dataset_.walk();
+  const bool is_new = !iterator_;
+  if (is_new) iterator_ = dataset_.walk();
   if (is_new && beginning_.empty()) {
-    beginning_ = walker_->save();
+    beginning_ = iterator_->save();
   } else {
-    walker_->restore(beginning_);
+    iterator_->restore(beginning_);
   }
   rewinds_ = position_ = 0;
 }
 
 bool Pipeline::seek(const Lease& lease) {
-  if (!walker_) restart();
+  if (!iterator_) restart();
   const bool behind = lease.rewinds < rewinds_ || (lease.rewinds == rewinds_ && lease.first < position_);
   const bool other_pass = lease.rewinds != rewinds_;
   const bool state_helps =
       !lease.state.empty() && lease.state_at <= lease.first && (behind || other_pass || lease.state_at > position_);
   if (state_helps) {
-    walker_->restore(lease.state);
+    iterator_->restore(lease.state);
     rewinds_ = lease.rewinds;
     position_ = lease.state_at;
   } else if (behind || other_pass) {
@@ -33,24 +32,23 @@ bool Pipeline::seek(const Lease& lease) {
     restart();
   }
   for (; rewinds_ < lease.rewinds; ++rewinds_) {
-    walker_->rewind();
+    iterator_->rewind();
     position_ = 0;
   }
-  if (position_ < lease.first) position_ += discard(*walker_, lease.first - position_, scratch_);
+  if (position_ < lease.first) position_ += discard(*iterator_, lease.first - position_, scratch_);
   return position_ == lease.first;
 }
 
 bool Pipeline::next(Tensors& element) {
-  if (!walker_->next(element)) return false;
+  if (!iterator_->next(element)) return false;
   ++position_;
   return true;
 }
 
-std::string Pipeline::save() const { return walker_ ? walker_->save() : std::string(); }
+std::string Pipeline::save() const { return iterator_ ? iterator_->save() : std::string(); }
 
-void Pipelines::create(const rpc::Message& request) {
-  proto::CreatePipelineProto from;
-  parse_meta(request, from);
+void Pipelines::create(const Request<Method::CreatePipeline>& request, Reply<Method::CreatePipeline>&) {
+  const proto::CreatePipelineProto& from = request.metadata;
   constants_.take(from.constants(), request.parts);
   auto made = std::make_unique<Pipeline>(parse_dataset(from.chain(), constants_.table()), from.beginning());
   std::lock_guard lock(mutex_);

@@ -8,7 +8,7 @@
 
 #include "cohort/data/dataset.h"
 #include "cohort/distribute/protocol/lease.h"
-#include "cohort/distribute/protocol/message.h"
+#include "cohort/distribute/protocol/methods.h"
 #include "cohort/distribute/worker/constant_store.h"
 
 namespace cohort::distribute {
@@ -30,7 +30,7 @@ class Pipeline {
   void restart();
 
   Dataset dataset_;
-  std::unique_ptr<DatasetIterator> walker_;
+  std::unique_ptr<DatasetIterator> iterator_;
   std::string beginning_;  // the position before the first element of the first pass
   std::uint64_t rewinds_ = 0, position_ = 0;
   Tensors scratch_;
@@ -40,7 +40,7 @@ class Pipeline {
 class Pipelines {
  public:
   explicit Pipelines(ConstantStore& constants) : constants_(constants) {}
-  void create(const rpc::Message& request);
+  void create(const Request<Method::CreatePipeline>& request, Reply<Method::CreatePipeline>& reply);
   Pipeline& find(int dataset, int pipeline);
 
  private:

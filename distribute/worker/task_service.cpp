@@ -7,8 +7,7 @@
 #include "cohort/core/text.h"
 #include "cohort/core/thread_scope.h"
 #include "cohort/distribute/protocol/message_flags.h"
-#include "cohort/distribute/protocol/message_parsing.h"
-#include "cohort/distribute/protocol/messages.pb.h"
+#include "cohort/distribute/protocol/typed_call.h"
 #include "cohort/distribute/worker/closure_runner.h"
 #include "cohort/distribute/worker/parameter_server.h"
 
@@ -39,7 +38,7 @@ TaskService::TaskService(ClusterSpec cluster, std::string job_name, std::int64_t
       job_name_(std::move(job_name)),
       task_index_(task_index),
       options_(std::move(options)),
-      incarnation_(rpc::new_identity()) {}
+      incarnation_(new_identity()) {}
 TaskService::~TaskService() = default;
 
 void TaskService::wait() {
@@ -54,16 +53,15 @@ void TaskService::stop() {
     stopped_ = true;
     job = job_;
   }
-  if (job) job->closures.cancel(~std::uint64_t{0});
+  if (job) job->closures.cancel_up_to(~std::uint64_t{0});
   ended_changed_.notify_all();
 }
 
-void TaskService::hello(const rpc::Message& request, rpc::Message& reply) {
-  proto::HelloProto from;
-  parse_meta(request, from);
-  if (from.protocol() != rpc::kProtocolVersion) {
+void TaskService::hello(const Request<Method::Hello>& request, Reply<Method::Hello>& reply) {
+  const proto::HelloProto& from = request.metadata;
+  if (from.protocol() != kProtocolVersion) {
     throw failed_precondition(name(), "a caller that speaks the same protocol is expected",
-                              {{"protocol", from.protocol()}, {"expected", rpc::kProtocolVersion}},
+                              {{"protocol", from.protocol()}, {"expected", kProtocolVersion}},
                               "Run the same version of Cohort everywhere.");
   }
   if (from.job_name() != job_name_ || from.task_index() != task_index_) {
@@ -100,7 +98,7 @@ void TaskService::take_over(std::uint64_t id) {
     note_before(job_->id);
   }
   before = std::exchange(job_, std::make_shared<Job>(id, incarnation_, options_));
-  if (before) before->closures.cancel(~std::uint64_t{0});
+  if (before) before->closures.cancel_up_to(~std::uint64_t{0});
   ended_ = false;
 }
 
@@ -115,21 +113,19 @@ Error TaskService::taken_over(std::string_view method) const {
                "Another chief has taken over this task.");
 }
 
-std::shared_ptr<TaskService::Job> TaskService::job_of(const rpc::Message& request) {
+std::shared_ptr<TaskService::Job> TaskService::job_of(const Head& head) {
   std::lock_guard lock(mutex_);
   if (!job_) {
     throw Error(ErrorCode::Unavailable, name(), "a task that takes part in the job is expected",
-                {{"method", rpc::to_string(request.head.method)}}, "It was started anew and has lost what it held.");
+                {{"method", to_string(head.method)}}, "It was started anew and has lost what it held.");
   }
-  if (job_->id != request.head.job) {
-    throw taken_over(rpc::to_string(request.head.method));
-  }
+  if (job_->id != head.job) throw taken_over(to_string(head.method));
   return job_;
 }
 
-void TaskService::run_closure(const rpc::Message& request, rpc::Message& reply) {
+void TaskService::run_closure(const Request<Method::RunClosure>& request, Reply<Method::RunClosure>& reply) {
   try {
-    job_of(request)->closures.run(request, reply);
+    job_of(request.head)->closures.run(request, reply);
   } catch (...) {
     std::lock_guard lock(mutex_);
     if (stopped_) reply.head.flags = kLeaving;
@@ -137,55 +133,65 @@ void TaskService::run_closure(const rpc::Message& request, rpc::Message& reply) 
   }
 }
 
-void TaskService::handle(const rpc::Message& request, rpc::Message& reply) {
-  using rpc::Method;
+void TaskService::end_job(const Request<Method::EndJob>& request, Reply<Method::EndJob>&) {
+  const std::shared_ptr<Job> job = job_of(request.head);  // let go of without the lock
+  {
+    std::lock_guard lock(mutex_);
+    if (job_ != job) return;  // a new chief was faster
+    note_before(job->id);
+    job_.reset();
+    ended_ = true;
+  }
+  ended_changed_.notify_all();
+}
+
+bool TaskService::is_quick(const Message& request) const {
+  constexpr std::size_t kFewBytes = std::size_t{64} << 10;
+  // An exchange without parts is a pull, whose answer may be large.
+  const bool push = request.head.method == Method::Exchange && !request.parts.empty();
+  if (!push && request.head.method != Method::Echo) return false;
+  std::size_t bytes = request.meta.size();
+  for (const Tensor& part : request.parts) bytes += part.defined() ? part.bytes() : 0;
+  return bytes <= kFewBytes;
+}
+
+void TaskService::handle(const Message& request, Message& reply) {
   reply.head = request.head;
   reply.head.flags = 0;
   reply.head.incarnation = incarnation_;
-  reply.meta.clear();
+  reply.parts.clear();
   switch (request.head.method) {
     case Method::Hello:
-      reply.parts.clear();
-      return hello(request, reply);
+      return answer(request, reply, *this, &TaskService::hello);
     case Method::Echo:
       reply.meta = request.meta;
       reply.parts = request.parts;
       return;
     case Method::Exchange:
-      return job_of(request)->server.exchange(request, reply);
+      return answer(request, reply, job_of(request.head)->server, &ParameterServer::exchange);
     case Method::RunClosure:
-      return run_closure(request, reply);
+      return answer(request, reply, *this, &TaskService::run_closure);
     case Method::RunGraph:
-      return job_of(request)->server.run_graph(request, reply);
+      return answer(request, reply, job_of(request.head)->server, &ParameterServer::run_graph);
     default:
       break;
   }
-  reply.parts.clear();
   // A caller of this process runs this on its own thread, perhaps inside a strategy's scope or a trace.
   const FreshThread fresh;
-  const std::shared_ptr<Job> job = job_of(request);
+  const std::shared_ptr<Job> job = job_of(request.head);
   switch (request.head.method) {
     case Method::CreateVariable:
-      return job->server.create_variable(request, reply);
+      return answer(request, reply, job->server, &ParameterServer::create_variable);
     case Method::RegisterServer:
-      return job->server.register_function(request, reply);
+      return answer(request, reply, job->server, &ParameterServer::register_function);
     case Method::RegisterWorker:
-      return job->closures.register_function(request);
+      return answer(request, reply, job->closures, &ClosureRunner::register_function);
     case Method::CreatePipeline:
-      return job->pipelines.create(request);
+      return answer(request, reply, job->pipelines, &Pipelines::create);
     case Method::Cancel:
-      return job->closures.cancel(request.head.closure);
-    case Method::EndJob: {
-      {
-        std::lock_guard lock(mutex_);
-        if (job_ != job) return;  // a new chief was faster
-        note_before(job->id);
-        job_.reset();
-        ended_ = true;
-      }
-      ended_changed_.notify_all();
-      return;
-    }
+      return answer(request, reply, job->closures, &ClosureRunner::cancel);
+    case Method::EndJob:
+      return answer(request, reply, *this, &TaskService::end_job);
     default:
       throw unimplemented(name(), "a known method is expected", {{"method", static_cast<int>(request.head.method)}});
   }

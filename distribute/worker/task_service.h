@@ -9,6 +9,7 @@
 
 #include "cohort/core/error.h"
 #include "cohort/distribute/cluster/cluster_spec.h"
+#include "cohort/distribute/protocol/methods.h"
 #include "cohort/distribute/rpc/transport.h"
 
 namespace cohort::distribute {
@@ -20,19 +21,22 @@ class TaskService : public rpc::Service {
   TaskService(ClusterSpec cluster, std::string job_name, std::int64_t task_index, rpc::TransportOptions options);
   ~TaskService() override;
 
-  void handle(const rpc::Message& request, rpc::Message& reply) override;
+  void handle(const Message& request, Message& reply) override;
+  // An echo, or the push of a few values.
+  bool is_quick(const Message& request) const override;
   // Waits until a chief ends its job or stop() is called.
   void wait();
   void stop();
 
  private:
   struct Job;
-  void hello(const rpc::Message& request, rpc::Message& reply);
-  void run_closure(const rpc::Message& request, rpc::Message& reply);
+  void hello(const Request<Method::Hello>& request, Reply<Method::Hello>& reply);
+  void run_closure(const Request<Method::RunClosure>& request, Reply<Method::RunClosure>& reply);
+  void end_job(const Request<Method::EndJob>& request, Reply<Method::EndJob>& reply);
   void take_over(std::uint64_t id);
   void note_before(std::uint64_t id);
   Error taken_over(std::string_view method) const;
-  std::shared_ptr<Job> job_of(const rpc::Message& request);
+  std::shared_ptr<Job> job_of(const Head& head);
   std::string name() const { return task_name(job_name_, task_index_); }
 
   const ClusterSpec cluster_;

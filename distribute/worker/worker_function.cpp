@@ -37,7 +37,7 @@ WorkerFunction::Input read_input(
   using Kind = WorkerFunction::Input::Kind;
   WorkerFunction::Input input;
   input.kind = static_cast<Kind>(from.kind());
-  if (from.kind() < 0 || from.kind() > proto::InputProto::ITERATOR) {
+  if (from.kind() < 0 || from.kind() > proto::InputProto::UNUSED) {
     throw invalid_argument(kServer, "a known kind of input is expected", {{"kind", static_cast<int>(from.kind())}});
   }
   input.pull = from.pull();

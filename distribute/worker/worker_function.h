@@ -28,7 +28,7 @@ struct Replica {
 // The worker's part of a function: stages that run here and exchanges between them.
 struct WorkerFunction {
   struct Input {
-    enum class Kind { Argument, Element, Replica, Accumulator, Iterator } kind = Kind::Argument;
+    enum class Kind { Argument, Element, Replica, Accumulator, Unused } kind = Kind::Argument;
     int pull = 0, leaf = 0;
     std::shared_ptr<Replica> replica;
     Variable accumulator;
@@ -43,7 +43,7 @@ struct WorkerFunction {
     int server = 0;
     std::vector<int> sent, returned;
     std::vector<std::shared_ptr<Replica>> fresh;
-    rpc::Message request, reply;
+    Message request, reply;
   };
   // What is read from one server.
   struct Pulled {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "cohort/distribute/protocol/message_flags.h"
-#include "cohort/distribute/protocol/messages.pb.h"
+#include "cohort/distribute/protocol/typed_call.h"
 #include "cohort/graph/graph_proto.h"
 #include "cohort/variables/initial_value.h"
 #include "tests/support/error_of.h"
@@ -13,14 +13,13 @@ namespace cohort::distribute {
 namespace {
 
 using cohort::test::error_of;
-using rpc::Method;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
 constexpr std::uint64_t kFunction = 4;
 
-rpc::Message message(Method method, std::string meta) {
-  rpc::Message request;
+Message message(Method method, std::string meta) {
+  Message request;
   request.head.method = method;
   request.meta = std::move(meta);
   return request;
@@ -57,10 +56,7 @@ Graph adding_graph(bool adds) {
 class OneVariable : public testing::Test {
  protected:
   OneVariable() {
-    server_.create_variable(
-        message(Method::CreateVariable,
-                variable_of("w", InitialValue::constant(1.0, {2}, DType::Float32)).SerializeAsString()),
-        reply_);
+    create(variable_of("w", InitialValue::constant(1.0, {2}, DType::Float32)));
     ConstantTable constants;
     proto::RegisterServerProto meta;
     proto::ServerPartProto& part = *meta.add_parts();
@@ -69,35 +65,39 @@ class OneVariable : public testing::Test {
     part.set_writes(true);
     meta.set_pull(serialize(adding_graph(false), constants));
     meta.add_pulled("w");
-    rpc::Message request = message(Method::RegisterServer, meta.SerializeAsString());
+    Message request = message(Method::RegisterServer, meta.SerializeAsString());
     request.head.function = kFunction;
-    server_.register_function(request, reply_);
+    answer(request, reply_, server_, &ParameterServer::register_function);
   }
 
+  void create(const proto::CreateVariableProto& variable) {
+    answer(message(Method::CreateVariable, variable.SerializeAsString()), reply_, server_,
+           &ParameterServer::create_variable);
+  }
   // What the server answers to a push.
   std::vector<float> push(std::uint64_t closure, std::uint64_t step, float delta, std::uint64_t all_done_below = 0) {
-    rpc::Message request = message(Method::Exchange, {});
+    Message request = message(Method::Exchange, {});
     request.head.function = kFunction;
     request.head.closure = closure;
     request.head.step = step;
     request.head.all_done_below = all_done_below;
     request.parts = {Tensor::of<float>({delta, 2 * delta}, {2})};
-    server_.exchange(request, reply_);
+    answer(request, reply_, server_, &ParameterServer::exchange);
     return reply_.parts.at(0).to_vector<float>();
   }
-  rpc::Message& pull(std::uint64_t version) {
-    rpc::Message request = message(Method::Exchange, {});
+  Message& pull(std::uint64_t version) {
+    Message request = message(Method::Exchange, {});
     request.head.function = kFunction;
     request.head.flags = kPull;
     request.head.version = version;
     reply_.head.flags = 0;
-    server_.exchange(request, reply_);
+    answer(request, reply_, server_, &ParameterServer::exchange);
     return reply_;
   }
 
   ConstantStore constants_;
   ParameterServer server_{constants_};
-  rpc::Message reply_;
+  Message reply_;
 };
 
 TEST_F(OneVariable, APushIsAppliedAndAnswered) {
@@ -117,20 +117,21 @@ TEST_F(OneVariable, ARepeatIsAnsweredWithPresentValuesAndNotApplied) {
 }
 
 TEST_F(OneVariable, APushThatFailedMayComeAgain) {
-  rpc::Message request = message(Method::Exchange, {});
+  Message request = message(Method::Exchange, {});
   request.head.function = kFunction;
   request.head.closure = 1;
   request.parts = {Tensor::of<float>({1, 2, 3}, {3})};
-  EXPECT_NE(error_of([&] { server_.exchange(request, reply_); }), "");
+  EXPECT_NE(error_of([&] { answer(request, reply_, server_, &ParameterServer::exchange); }), "");
   request.parts = {Tensor::of<std::int64_t>({1, 2}, {2})};
-  EXPECT_NE(error_of([&] { server_.exchange(request, reply_); }), "");
+  EXPECT_NE(error_of([&] { answer(request, reply_, server_, &ParameterServer::exchange); }), "");
   request.parts = {};
-  EXPECT_THAT(error_of([&] { server_.exchange(request, reply_); }), HasSubstr("parts=0, expected=1"));
+  EXPECT_THAT(error_of([&] { answer(request, reply_, server_, &ParameterServer::exchange); }),
+              HasSubstr("parts=0, expected=1"));
   EXPECT_THAT(push(1, 0, 1.0f), ElementsAre(2, 3));
 }
 
 TEST_F(OneVariable, APullBringsOnlyWhatIsNewer) {
-  rpc::Message& first = pull(0);
+  Message& first = pull(0);
   EXPECT_EQ(first.head.flags & kUnchanged, 0);
   EXPECT_THAT(first.parts.at(0).to_vector<float>(), ElementsAre(1, 1));
   const std::uint64_t version = first.head.version;
@@ -146,7 +147,7 @@ TEST_F(OneVariable, APullBringsOnlyWhatIsNewer) {
 TEST_F(OneVariable, AnAnswerDoesNotChangeAfterwards) {
   push(1, 0, 1.0f);
   const Tensor kept = reply_.parts.at(0);
-  rpc::Message other;
+  Message other;
   std::swap(other, reply_);
   push(2, 0, 1.0f);
   EXPECT_THAT(kept.to_vector<float>(), ElementsAre(2, 3));
@@ -155,11 +156,7 @@ TEST_F(OneVariable, AnAnswerDoesNotChangeAfterwards) {
 TEST_F(OneVariable, AVariableThatIsThereIsAdopted) {
   push(1, 0, 1.0f);
   const auto again = [&](const Shape& shape, DType dtype) {
-    return error_of([&] {
-      server_.create_variable(message(Method::CreateVariable,
-                                      variable_of("w", InitialValue::constant(9.0, shape, dtype)).SerializeAsString()),
-                              reply_);
-    });
+    return error_of([&] { create(variable_of("w", InitialValue::constant(9.0, shape, dtype))); });
   };
   EXPECT_EQ(again({2}, DType::Float32), "");
   EXPECT_THAT(pull(0).parts.at(0).to_vector<float>(), ElementsAre(2, 3));
@@ -174,29 +171,30 @@ TEST_F(OneVariable, TheChiefsWritesAreNotRepeatedEither) {
   meta.add_inputs("");
   meta.add_inputs("w");
   meta.set_writes(true);
-  rpc::Message request = message(Method::RunGraph, meta.SerializeAsString());
+  Message request = message(Method::RunGraph, meta.SerializeAsString());
   request.parts = {Tensor::of<float>({5, 5}, {2})};
   for (const std::uint64_t number : {1, 1, 2, 2, 1}) {
     request.head.closure = number;
-    server_.run_graph(request, reply_);
+    answer(request, reply_, server_, &ParameterServer::run_graph);
   }
   EXPECT_THAT(reply_.parts.at(0).to_vector<float>(), ElementsAre(11, 11));
 }
 
 TEST_F(OneVariable, NamesWhatIsNotThere) {
-  rpc::Message request = message(Method::Exchange, {});
+  Message request = message(Method::Exchange, {});
   request.head.function = 77;
-  EXPECT_THAT(error_of([&] { server_.exchange(request, reply_); }), HasSubstr("NotFound"));
+  EXPECT_THAT(error_of([&] { answer(request, reply_, server_, &ParameterServer::exchange); }), HasSubstr("NotFound"));
   request.head.function = kFunction;
   request.head.round = 1;
-  EXPECT_THAT(error_of([&] { server_.exchange(request, reply_); }), HasSubstr("round=1, rounds=1"));
+  EXPECT_THAT(error_of([&] { answer(request, reply_, server_, &ParameterServer::exchange); }),
+              HasSubstr("round=1, rounds=1"));
   proto::RegisterServerProto meta;
   ConstantTable constants;
   meta.add_parts()->set_graph(serialize(adding_graph(true), constants));
   meta.mutable_parts(0)->add_resources("nobody");
-  EXPECT_THAT(
-      error_of([&] { server_.register_function(message(Method::RegisterServer, meta.SerializeAsString()), reply_); }),
-      HasSubstr("variable=nobody"));
+  request = message(Method::RegisterServer, meta.SerializeAsString());
+  EXPECT_THAT(error_of([&] { answer(request, reply_, server_, &ParameterServer::register_function); }),
+              HasSubstr("variable=nobody"));
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include <random>
 
 #include "cohort/datasets/sources/range.h"
-#include "cohort/distribute/protocol/messages.pb.h"
+#include "cohort/distribute/protocol/typed_call.h"
 #include "tests/support/error_of.h"
 
 namespace cohort::distribute {
@@ -33,10 +33,10 @@ std::vector<std::int64_t> take(Pipeline& pipeline, int count) {
   return values;
 }
 
-std::vector<std::int64_t> take_all(DatasetIterator& walker) {
+std::vector<std::int64_t> take_all(DatasetIterator& iterator) {
   std::vector<std::int64_t> values;
   Tensors element;
-  while (walker.next(element)) {
+  while (iterator.next(element)) {
     for (const std::int64_t value : element.at(0).to_vector<std::int64_t>()) values.push_back(value);
   }
   return values;
@@ -44,11 +44,11 @@ std::vector<std::int64_t> take_all(DatasetIterator& walker) {
 
 // As somebody sees them who walks the dataset from end to end.
 std::vector<std::vector<std::int64_t>> passes(bool repeated, std::uint64_t count) {
-  const auto walker = shuffled(repeated).walk();
+  const auto iterator = shuffled(repeated).walk();
   std::vector<std::vector<std::int64_t>> result;
   for (std::uint64_t pass = 0; pass < count; ++pass) {
-    result.push_back(take_all(*walker));
-    walker->rewind();
+    result.push_back(take_all(*iterator));
+    iterator->rewind();
   }
   return result;
 }
@@ -145,22 +145,23 @@ TEST(Pipelines, AreMadeOnceAndFound) {
   ConstantStore constants;
   Pipelines pipelines(constants);
   EXPECT_THAT(error_of([&] { pipelines.find(0, 0); }), HasSubstr("NotFound"));
-  rpc::Message request;
-  request.head.method = rpc::Method::CreatePipeline;
+  Message request, reply;
+  request.head.method = Method::CreatePipeline;
   proto::CreatePipelineProto meta;
   meta.set_dataset(2);
   meta.set_pipeline(1);
   meta.set_chain(serialize(datasets::range(9)));
   request.meta = meta.SerializeAsString();
-  pipelines.create(request);
+  const auto create = [&] { answer(request, reply, pipelines, &Pipelines::create); };
+  create();
   Pipeline& made = pipelines.find(2, 1);
   ASSERT_TRUE(made.seek({.first = 4}));
-  pipelines.create(request);  // the message came twice
+  create();  // the message came twice
   EXPECT_EQ(&pipelines.find(2, 1), &made);
   EXPECT_EQ(take(made, 2), (std::vector<std::int64_t>{4, 5}));
   EXPECT_THAT(error_of([&] { pipelines.find(1, 2); }), HasSubstr("dataset=1, pipeline=2"));
   request.meta = "\xff\xff\xff";
-  EXPECT_THAT(error_of([&] { pipelines.create(request); }), HasSubstr("DataLoss"));
+  EXPECT_THAT(error_of(create), HasSubstr("DataLoss"));
 }
 
 }  // namespace

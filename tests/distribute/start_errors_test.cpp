@@ -132,7 +132,7 @@ TEST_P(StartErrors, WorkersMayDifferInWhatTheyKnowOfWorkers) {
 TEST_P(StartErrors, ATaskThatSpeaksAnotherProtocolIsRefusedAtOnce) {
   const ClusterSpec spec = local_cluster_spec({{"worker", 1}, {"ps", 1}});
   const auto ps = serve(spec, "ps", 0);
-  rpc::test::FunctionService older([](const rpc::Message&, rpc::Message&) {
+  rpc::test::FunctionService older([](const Message&, Message&) {
     throw failed_precondition("worker:0", "a caller that speaks the same protocol is expected", {{"protocol", 7}});
   });
   const rpc::Listener listener(spec.task_address("worker", 0), older, "worker:0");

@@ -15,7 +15,6 @@ namespace cohort::distribute::test {
 namespace {
 
 using cohort::test::error_of;
-using rpc::Method;
 using testing::AllOf;
 using testing::HasSubstr;
 
@@ -23,7 +22,7 @@ constexpr std::uint64_t kJob = 99;
 
 proto::HelloProto hello_to(const std::string& job_name, std::int64_t index) {
   proto::HelloProto hello;
-  hello.set_protocol(rpc::kProtocolVersion);
+  hello.set_protocol(kProtocolVersion);
   hello.set_job_name(job_name);
   hello.set_task_index(index);
   hello.set_from("chief");
@@ -33,7 +32,7 @@ proto::HelloProto hello_to(const std::string& job_name, std::int64_t index) {
 class OneTask : public testing::Test {
  protected:
   std::string error_of_message(Method method, const std::string& meta, std::uint64_t job = kJob, Tensors parts = {}) {
-    rpc::Message request;
+    Message request;
     request.head.method = method;
     request.head.job = job;
     request.meta = meta;
@@ -45,12 +44,12 @@ class OneTask : public testing::Test {
   }
 
   TaskService task_{ClusterSpec({{"ps", {"127.0.0.1:4"}}, {"worker", {"127.0.0.1:5"}}}), "worker", 0, {}};
-  rpc::Message reply_;
+  Message reply_;
 };
 
 TEST_F(OneTask, TellsCallersThatMeanAnotherOne) {
   proto::HelloProto newer = hello_to("worker", 0);
-  newer.set_protocol(rpc::kProtocolVersion + 1);
+  newer.set_protocol(kProtocolVersion + 1);
   EXPECT_THAT(error_of_hello(newer), AllOf(HasSubstr("FailedPrecondition worker:0"), HasSubstr("the same protocol"),
                                            HasSubstr("Run the same version of Cohort everywhere")));
   EXPECT_THAT(error_of_hello(hello_to("worker", 1)), HasSubstr("asked for=worker:1"));
@@ -93,10 +92,10 @@ TEST_F(OneTask, RefusesMessagesThatAreNone) {
   EXPECT_EQ(error_of_hello(hello_to("worker", 0)), "");
   for (const Method method : {Method::CreateVariable, Method::RegisterServer, Method::RegisterWorker,
                               Method::CreatePipeline, Method::RunGraph}) {
-    EXPECT_THAT(error_of_message(method, "\xff\xff\xff\xff"), HasSubstr("DataLoss")) << rpc::to_string(method);
+    EXPECT_THAT(error_of_message(method, "\xff\xff\xff\xff"), HasSubstr("DataLoss")) << to_string(method);
   }
   for (const Method method : {Method::CreateVariable, Method::RegisterWorker, Method::CreatePipeline}) {
-    EXPECT_NE(error_of_message(method, ""), "") << rpc::to_string(method);
+    EXPECT_NE(error_of_message(method, ""), "") << to_string(method);
   }
   EXPECT_THAT(error_of_message(Method::RunClosure, ""), HasSubstr("NotFound"));
   EXPECT_THAT(error_of_message(Method::Exchange, ""), HasSubstr("NotFound"));
@@ -133,7 +132,7 @@ class Mutator {
  public:
   explicit Mutator(std::uint32_t seed) : random_(seed) {}
 
-  void mutate(rpc::Message& message) {
+  void mutate(Message& message) {
     switch (below(8)) {
       case 0:
         return mutate_head(message.head);
@@ -167,7 +166,7 @@ class Mutator {
         bytes.insert(at, bytes.substr(below(bytes.size()), 1 + below(30)));
     }
   }
-  void mutate_head(rpc::Head& head) {
+  void mutate_head(Head& head) {
     std::uint64_t* fields[] = {&head.function, &head.step, &head.version, &head.incarnation, &head.sequence};
     if (below(3) == 0) head.flags = static_cast<std::uint16_t>(random_());
     if (below(3) == 0) head.round = static_cast<std::uint32_t>(random_());
@@ -206,8 +205,8 @@ TEST(DamagedMessages, AreAnsweredAndDoNoHarm) {
   Mutator mutator(1);
   std::mt19937 random(2);
   int answered = 0, refused = 0;
-  rpc::Message reply;
-  const auto send = [&](const Seen& seen, const rpc::Message& request) {
+  Message reply;
+  const auto send = [&](const Seen& seen, const Message& request) {
     try {
       tasks.at(seen.task)->call(request, reply);
       ++answered;
@@ -221,7 +220,7 @@ TEST(DamagedMessages, AreAnsweredAndDoNoHarm) {
       if (seen.request.meta.empty() && seen.method != Method::Exchange) continue;
       if (seen.method == Method::EndJob) continue;
       if (seen.method != Method::Hello && random() % 2) {
-        rpc::Message damaged = copy_of(seen.request);
+        Message damaged = copy_of(seen.request);
         mutator.mutate(damaged);
         send(seen, damaged);
       }

@@ -10,6 +10,9 @@ namespace cohort::distribute::rpc::test {
 class EchoService : public Service {
  public:
   void handle(const Message& request, Message& reply) override { reply = request; }
+  bool is_quick(const Message& request) const override {
+    return request.parts.empty() || request.parts[0].bytes() < 65536;
+  }
 };
 
 class FunctionService : public Service {

@@ -10,8 +10,6 @@
 namespace cohort::distribute::test {
 namespace {
 
-using rpc::Method;
-
 constexpr std::int64_t kFeatures = 20;
 
 Dataset batches(std::int64_t batch, std::int64_t units) {

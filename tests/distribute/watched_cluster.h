@@ -16,20 +16,20 @@ namespace cohort::distribute::test {
 // One request that a task has answered.
 struct Seen {
   std::string task;  // that answered
-  rpc::Method method = rpc::Method::Echo;
+  Method method = Method::Echo;
   std::size_t request_bytes = 0, reply_bytes = 0;  // of meta and tensors
-  rpc::Message request = {};                       // where it was asked for
+  Message request = {};                            // where it was asked for
 };
 
-inline std::size_t bytes_of(const rpc::Message& message) {
+inline std::size_t bytes_of(const Message& message) {
   std::size_t bytes = message.meta.size();
   for (const Tensor& part : message.parts) bytes += part.bytes();
   return bytes;
 }
 
 // With memory of its own.
-inline rpc::Message copy_of(const rpc::Message& message) {
-  rpc::Message copy = message;
+inline Message copy_of(const Message& message) {
+  Message copy = message;
   for (Tensor& part : copy.parts) part = part.clone();
   return copy;
 }
@@ -66,13 +66,14 @@ class WatchedCluster {
           name(job + ":" + std::to_string(index)),
           service(cluster.spec_, job, index, {.transport = transport}),
           listener(cluster.spec_.task_address(job, index), *this, name) {}
-    void handle(const rpc::Message& request, rpc::Message& reply) override {
+    void handle(const Message& request, Message& reply) override {
       service.handle(request, reply);
       Seen seen{name, request.head.method, bytes_of(request), bytes_of(reply)};
       if (cluster.keep_requests_) seen.request = copy_of(request);
       std::lock_guard lock(cluster.mutex_);
       cluster.seen_.push_back(std::move(seen));
     }
+    bool is_quick(const Message& request) const override { return service.is_quick(request); }
     WatchedCluster& cluster;
     const std::string name;
     TaskService service;

@@ -52,7 +52,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t cou
       if (!part.empty()) complete = give_chunk(reader, chunk_of(part, number++, payload.size()), piece);
     }
     if (!complete) return;
-    rpc::Message message;
+    distribute::Message message;
     reader.give(message);
     for (const Tensor& part : message.parts) {
       if (part.defined()) fuzz::require(part.shape().fully_known());

@@ -1,0 +1,91 @@
+#pragma once
+
+#include "cohort/distribute/protocol/message.h"
+
+namespace cohort::proto {
+class ClosureProto;
+class ClosureResultProto;
+class CreatePipelineProto;
+class CreateVariableProto;
+class HelloProto;
+class RegisterServerProto;
+class RegisterWorkerProto;
+class RunGraphProto;
+}  // namespace cohort::proto
+
+namespace cohort::distribute {
+
+// Of a message that says all in its head and its parts.
+struct NoMetadata {};
+
+// The metadata of each method's request and reply.
+template <Method>
+struct MetadataOf;
+template <>
+struct MetadataOf<Method::Hello> {
+  using Request = proto::HelloProto;
+  using Reply = NoMetadata;
+};
+template <>
+struct MetadataOf<Method::CreateVariable> {
+  using Request = proto::CreateVariableProto;
+  using Reply = NoMetadata;
+};
+template <>
+struct MetadataOf<Method::RegisterServer> {
+  using Request = proto::RegisterServerProto;
+  using Reply = NoMetadata;
+};
+template <>
+struct MetadataOf<Method::RegisterWorker> {
+  using Request = proto::RegisterWorkerProto;
+  using Reply = NoMetadata;
+};
+template <>
+struct MetadataOf<Method::CreatePipeline> {
+  using Request = proto::CreatePipelineProto;
+  using Reply = NoMetadata;
+};
+template <>
+struct MetadataOf<Method::RunGraph> {
+  using Request = proto::RunGraphProto;
+  using Reply = NoMetadata;
+};
+template <>
+struct MetadataOf<Method::Exchange> {
+  using Request = NoMetadata;
+  using Reply = NoMetadata;
+};
+template <>
+struct MetadataOf<Method::RunClosure> {
+  using Request = proto::ClosureProto;
+  using Reply = proto::ClosureResultProto;
+};
+template <>
+struct MetadataOf<Method::Cancel> {
+  using Request = NoMetadata;
+  using Reply = NoMetadata;
+};
+template <>
+struct MetadataOf<Method::EndJob> {
+  using Request = NoMetadata;
+  using Reply = NoMetadata;
+};
+
+// A request as its handler sees it.
+template <Method M>
+struct Request {
+  const Head& head;
+  const typename MetadataOf<M>::Request& metadata;
+  const Tensors& parts;
+};
+
+// What a handler fills in.
+template <Method M>
+struct Reply {
+  Head& head;
+  typename MetadataOf<M>::Reply& metadata;
+  Tensors& parts;
+};
+
+}  // namespace cohort::distribute
