@@ -3,6 +3,7 @@
 #include "cohort/distribute/coordinator/cluster_runtime.h"
 #include "cohort/distribute/coordinator/pending_sums.h"
 #include "cohort/distribute/coordinator/per_worker_dataset.h"
+#include "cohort/distribute/coordinator/schedule.h"
 #include "cohort/graph/hoist_iterators.h"
 
 namespace cohort::distribute {
@@ -18,8 +19,7 @@ struct Argument {
 
 // A traced function as the cluster runs it: what it takes from iterators becomes inputs of its own, the iterators stay
 // as inputs that nothing is bound to.
-std::shared_ptr<PlacedFunction> place(Cluster& cluster, const TracedGraph& traced,
-                                      const std::vector<Argument>& arguments) {
+FunctionDescription describe(const TracedGraph& traced, const std::vector<Argument>& arguments) {
   Graph graph = *traced.graph;
   const std::vector<int> taken_from = hoist_iterators(graph, traced.num_arguments);
   std::vector<PlacedInput> inputs;
@@ -52,7 +52,7 @@ std::shared_ptr<PlacedFunction> place(Cluster& cluster, const TracedGraph& trace
           {.kind = PlacedInput::Kind::Element, .pull = static_cast<int>(pull), .leaf = static_cast<int>(leaf)});
     }
   }
-  return std::make_shared<PlacedFunction>(cluster, graph, inputs, std::move(pulls));
+  return {std::make_shared<Graph>(std::move(graph)), std::move(inputs), std::move(pulls)};
 }
 
 }  // namespace
@@ -96,32 +96,31 @@ RemoteValue ClusterCoordinator::schedule(const Function& function, const std::ve
     examples.push_back(arguments.back().example);
   }
   const TracedGraph traced = function.concrete(examples);
-  closure.function =
-      body_->runtime->place(traced.graph, [&] { return place(*body_->runtime->cluster(), traced, arguments); });
+  closure.function = body_->runtime->place(traced.graph, [&] { return describe(traced, arguments); });
   closure.random = {.seed = global_seed(), .step = next_op_seed()};
-  closure.versions = body_->runtime->cluster()->versions();
+  closure.versions = body_->runtime->connections()->versions();
   closure.done = [sums = body_->sums, placed = closure.function](ClosureResult& result) {
     sums->collect(placed->accumulators(), result.accumulated);
   };
-  RemoteValue value = body_->runtime->coordinator().schedule(std::move(closure));
+  RemoteValue value = distribute::schedule(body_->runtime->queue(), std::move(closure));
   body_->sums->apply();
   return value;
 }
 
 void ClusterCoordinator::join() {
-  body_->runtime->coordinator().join();
+  body_->runtime->queue().wait();
   body_->sums->apply();
 }
 
 bool ClusterCoordinator::done() {
-  const bool done = body_->runtime->coordinator().done();
+  const bool done = body_->runtime->queue().done();
   body_->sums->apply();
   return done;
 }
 
 PerWorkerDataset ClusterCoordinator::create_per_worker_dataset(
     const std::function<Dataset(const InputContext&)>& dataset_fn) {
-  return body_->make_dataset(make_pipelines(DatasetCreator(dataset_fn), body_->runtime->coordinator().workers()));
+  return body_->make_dataset(make_pipelines(DatasetCreator(dataset_fn), body_->runtime->connections()->worker_names()));
 }
 
 PerWorkerDataset ClusterCoordinator::create_per_worker_dataset(const std::function<Dataset()>& dataset_fn) {

@@ -1,6 +1,5 @@
 #include "cohort/distribute/server.h"
 
-#include "cohort/distribute/cluster/error_sources.h"
 #include "cohort/distribute/rpc/transport.h"
 #include "cohort/distribute/worker/task_service.h"
 
@@ -12,7 +11,7 @@ std::pair<std::string, std::int64_t> task_of(const ClusterSpec& cluster, const S
   std::string job = options.job_name;
   if (job.empty()) {
     if (cluster.jobs().size() != 1) {
-      throw invalid_argument(kServer, "the job's name is expected in a cluster of several jobs",
+      throw invalid_argument("Server", "the job's name is expected in a cluster of several jobs",
                              {{"jobs", cluster.jobs().size()}}, "Give job_name.");
     }
     job = cluster.jobs().front();
@@ -20,7 +19,7 @@ std::pair<std::string, std::int64_t> task_of(const ClusterSpec& cluster, const S
   if (options.task_index) return {job, *options.task_index};
   const std::vector<std::int64_t> indices = cluster.task_indices(job);
   if (indices.size() != 1) {
-    throw invalid_argument(kServer, "the task's index is expected in a job of several tasks",
+    throw invalid_argument("Server", "the task's index is expected in a job of several tasks",
                            {{"job", job}, {"tasks", indices.size()}}, "Give task_index.");
   }
   return {job, indices.front()};
@@ -52,10 +51,10 @@ class Server::Body {
 
 Server::Server(const ClusterSpec& cluster, ServerOptions options) {
   if (options.protocol != "grpc") {
-    throw invalid_argument(kServer, "the protocol 'grpc' is expected", {{"protocol", options.protocol}});
+    throw invalid_argument("Server", "the protocol 'grpc' is expected", {{"protocol", options.protocol}});
   }
   if (options.transport != "auto" && options.transport != "grpc") {
-    throw invalid_argument(kServer, "the transport 'auto' or 'grpc' is expected", {{"transport", options.transport}});
+    throw invalid_argument("Server", "the transport 'auto' or 'grpc' is expected", {{"transport", options.transport}});
   }
   body_ = std::make_unique<Body>(cluster, options, task_of(cluster, options));
   if (options.start) start();

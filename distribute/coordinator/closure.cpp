@@ -4,13 +4,13 @@
 
 namespace cohort::distribute {
 
-LostServer::LostServer(std::string server, const std::string& message)
+LostParameterServer::LostParameterServer(std::string server, const std::string& message)
     : Error(ErrorCode::Unavailable, message), server_(std::move(server)) {}
 
-bool is_lost_server(const std::exception_ptr& error) {
+bool is_lost_parameter_server(const std::exception_ptr& error) {
   try {
     if (error) std::rethrow_exception(error);
-  } catch (const LostServer&) {
+  } catch (const LostParameterServer&) {
     return true;
   } catch (...) {
   }

@@ -52,7 +52,7 @@ class WorkerLink {
   // Sends a closure; several may be under way. Throws Unavailable when the worker is gone.
   virtual void start(const Closure& closure, std::uint64_t all_done_below) = 0;
   // The result of the oldest closure under way. Throws what it threw on the worker, or an Error with code Unavailable
-  // naming who is gone: the worker itself, or, as a LostServer, a ps it needs.
+  // naming who is gone: the worker itself, or, as a LostParameterServer, a ps it needs.
   virtual ClosureResult finish() = 0;
   // From any thread: closures under way end soon, with Cancelled.
   virtual void cancel() = 0;
@@ -61,14 +61,14 @@ class WorkerLink {
 };
 
 // Thrown by WorkerLink::finish when it is not the worker that is gone but a server the worker talks to.
-class LostServer : public Error {
+class LostParameterServer : public Error {
  public:
-  LostServer(std::string server, const std::string& message);
+  LostParameterServer(std::string server, const std::string& message);
   const std::string& server() const { return server_; }  // "ps:0"
 
  private:
   std::string server_;
 };
-bool is_lost_server(const std::exception_ptr& error);
+bool is_lost_parameter_server(const std::exception_ptr& error);
 
 }  // namespace cohort::distribute

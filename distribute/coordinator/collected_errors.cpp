@@ -55,7 +55,7 @@ std::exception_ptr CollectedErrors::take() {
   }
   const std::optional<ErrorCode> code = code_of(taken.first_);
   // Who catches one of these looks at its type, which a longer text would cost.
-  if (!code || is_lost_server(taken.first_)) {
+  if (!code || is_lost_parameter_server(taken.first_)) {
     log::warn(text_of(taken.first_) + " (" + others + ")");
     return taken.first_;
   }

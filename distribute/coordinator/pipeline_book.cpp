@@ -16,13 +16,13 @@ constexpr std::uint64_t kNoEnd = std::numeric_limits<std::uint64_t>::max();
 
 }  // namespace
 
-std::uint64_t PipelineBook::Pipeline::left() const {
+std::uint64_t PipelineBook::PipelineRecord::left() const {
   if (end < 0) return kNoEnd;
   const auto last = static_cast<std::uint64_t>(end);
   return last > next ? last - next : 0;
 }
 
-void PipelineBook::Pipeline::remember(std::uint64_t at, const std::string& state) {
+void PipelineBook::PipelineRecord::remember(std::uint64_t at, const std::string& state) {
   if (state.empty()) return;
   const auto place = std::find_if(saved.begin(), saved.end(), [at](const Saved& other) { return other.at >= at; });
   if (place != saved.end() && place->at == at) return;
@@ -40,9 +40,9 @@ PipelineBook::PipelineBook(int workers, PullsPerStep pulls) : workers_(workers),
 
 int PipelineBook::add(const std::vector<std::int64_t>& cardinalities) {
   if (cardinalities.empty()) throw invalid_argument("PipelineBook", "a dataset has at least one pipeline");
-  Entry dataset;
+  DatasetRecord dataset;
   for (const std::int64_t cardinality : cardinalities) {
-    Pipeline pipeline{.cardinality = cardinality, .end = cardinality};
+    PipelineRecord pipeline{.cardinality = cardinality, .end = cardinality};
     pipeline.stands_at.assign(static_cast<std::size_t>(workers_), -1);
     dataset.pipelines.push_back(std::move(pipeline));
   }
@@ -51,14 +51,16 @@ int PipelineBook::add(const std::vector<std::int64_t>& cardinalities) {
   return static_cast<int>(datasets_.size()) - 1;
 }
 
-const PipelineBook::Entry& PipelineBook::entry(int number) const {
+const PipelineBook::DatasetRecord& PipelineBook::record(int number) const {
   if (number < 0 || static_cast<std::size_t>(number) >= datasets_.size()) {
     throw not_found("PipelineBook", "the dataset must be one of this coordinator's", {{"dataset", number}});
   }
   return datasets_[static_cast<std::size_t>(number)];
 }
 
-PipelineBook::Entry& PipelineBook::entry(int number) { return const_cast<Entry&>(std::as_const(*this).entry(number)); }
+PipelineBook::DatasetRecord& PipelineBook::record(int number) {
+  return const_cast<DatasetRecord&>(std::as_const(*this).record(number));
+}
 
 std::vector<std::int64_t> PipelineBook::pulls_of(const Closure& closure) const {
   std::vector<std::int64_t> pulls(closure.datasets.size());
@@ -74,13 +76,13 @@ void PipelineBook::lease(Closure& closure, int worker, std::uint64_t all_done_be
   for (std::size_t i = 0; i < closure.leases.size(); ++i) {
     Lease& lease = closure.leases[i];
     const auto wanted = static_cast<std::uint64_t>(closure.steps * pulls[i]);
-    Entry& of = entry(lease.dataset);
+    DatasetRecord& of = record(lease.dataset);
     if (lease.rewinds != of.rewinds) {
       lease.state.clear();
       continue;
     }
     attach_state(lease, worker, wanted);
-    Pipeline& pipeline = of.pipelines[static_cast<std::size_t>(lease.pipeline)];
+    PipelineRecord& pipeline = of.pipelines[static_cast<std::size_t>(lease.pipeline)];
     std::erase_if(pipeline.lent,
                   [&](const Lent& other) { return other.closure < all_done_below || other.closure == closure.id; });
     pipeline.lent.push_back({closure.id, lease.first});
@@ -90,12 +92,12 @@ void PipelineBook::lease(Closure& closure, int worker, std::uint64_t all_done_be
 
 Lease PipelineBook::reserve(int dataset, std::int64_t elements) {
   std::lock_guard lock(mutex_);
-  Entry& of = entry(dataset);
+  DatasetRecord& of = record(dataset);
   if (of.pipelines.size() != 1) {
     throw internal_error("PipelineBook", "elements have one order in a dataset of one pipeline only",
                          {{"pipelines", of.pipelines.size()}});
   }
-  Pipeline& pipeline = of.pipelines.front();
+  PipelineRecord& pipeline = of.pipelines.front();
   Lease lease{.dataset = dataset, .rewinds = of.rewinds, .first = pipeline.next};
   pipeline.next += std::min(static_cast<std::uint64_t>(elements), pipeline.left());
   return lease;
@@ -109,12 +111,12 @@ void PipelineBook::grant(Closure& closure, int worker, const std::vector<std::in
     const auto per_step = static_cast<std::uint64_t>(pulls[i]);
     const int number = closure.datasets[i];
     const int chosen = choose(number, worker, per_step);
-    const Pipeline& pipeline = entry(number).pipelines[static_cast<std::size_t>(chosen)];
+    const PipelineRecord& pipeline = record(number).pipelines[static_cast<std::size_t>(chosen)];
     if (per_step > 0) steps = std::min(steps, pipeline.left() / per_step);
-    leases.push_back({.dataset = number, .pipeline = chosen, .rewinds = entry(number).rewinds});
+    leases.push_back({.dataset = number, .pipeline = chosen, .rewinds = record(number).rewinds});
   }
   for (std::size_t i = 0; i < pulls.size(); ++i) {
-    Pipeline& pipeline = entry(leases[i].dataset).pipelines[static_cast<std::size_t>(leases[i].pipeline)];
+    PipelineRecord& pipeline = record(leases[i].dataset).pipelines[static_cast<std::size_t>(leases[i].pipeline)];
     leases[i].first = pipeline.next;
     pipeline.next += steps * static_cast<std::uint64_t>(pulls[i]);
   }
@@ -122,21 +124,22 @@ void PipelineBook::grant(Closure& closure, int worker, const std::vector<std::in
 }
 
 int PipelineBook::choose(int number, int worker, std::uint64_t pulls) const {
-  const std::vector<Pipeline>& pipelines = entry(number).pipelines;
+  const std::vector<PipelineRecord>& pipelines = record(number).pipelines;
   const std::size_t own = static_cast<std::size_t>(worker) % pipelines.size();
   if (pipelines[own].left() >= pulls) return static_cast<int>(own);
-  const auto fullest = std::max_element(pipelines.begin(), pipelines.end(),
-                                        [](const Pipeline& a, const Pipeline& b) { return a.left() < b.left(); });
+  const auto fullest =
+      std::max_element(pipelines.begin(), pipelines.end(),
+                       [](const PipelineRecord& a, const PipelineRecord& b) { return a.left() < b.left(); });
   if (fullest->left() >= pulls) return static_cast<int>(fullest - pipelines.begin());
   std::uint64_t given = 0;
-  for (const Pipeline& pipeline : pipelines) given += pipeline.next;
+  for (const PipelineRecord& pipeline : pipelines) given += pipeline.next;
   throw Error(ErrorCode::OutOfRange, "PerWorkerDataset",
               "its pipelines have no elements left for a step. Fewer steps are expected, or a dataset with repeat()",
               {{"dataset", number}, {"pipelines", pipelines.size()}, {"elements given", given}, {"wanted", pulls}});
 }
 
 void PipelineBook::attach_state(Lease& lease, int worker, std::uint64_t wanted) const {
-  const Pipeline& pipeline = entry(lease.dataset).pipelines[static_cast<std::size_t>(lease.pipeline)];
+  const PipelineRecord& pipeline = record(lease.dataset).pipelines[static_cast<std::size_t>(lease.pipeline)];
   lease.state.clear();
   if (wanted == 0) return;
   const std::int64_t stands_at = pipeline.stands_at[static_cast<std::size_t>(worker)];
@@ -159,9 +162,9 @@ bool PipelineBook::returned(Closure& closure, int worker, const ClosureResult& r
   const int out = ran_out(closure, result, pulls);
   for (std::size_t i = 0; i < closure.leases.size(); ++i) {
     const Lease& lease = closure.leases[i];
-    Entry& of = entry(lease.dataset);
+    DatasetRecord& of = record(lease.dataset);
     if (lease.rewinds != of.rewinds) continue;
-    Pipeline& pipeline = of.pipelines[static_cast<std::size_t>(lease.pipeline)];
+    PipelineRecord& pipeline = of.pipelines[static_cast<std::size_t>(lease.pipeline)];
     const std::uint64_t after = lease.first + static_cast<std::uint64_t>(result.steps * pulls[i]);
     const std::uint64_t lent_until = lease.first + static_cast<std::uint64_t>(closure.steps * pulls[i]);
     if (result.steps < closure.steps) {
@@ -188,7 +191,7 @@ int PipelineBook::ran_out(const Closure& closure, const ClosureResult& result,
   for (std::size_t i = 0; i < closure.leases.size(); ++i) {
     const Lease& lease = closure.leases[i];
     if (pulls[i] == 0) continue;
-    const Pipeline& pipeline = entry(lease.dataset).pipelines[static_cast<std::size_t>(lease.pipeline)];
+    const PipelineRecord& pipeline = record(lease.dataset).pipelines[static_cast<std::size_t>(lease.pipeline)];
     const auto needed = lease.first + static_cast<std::uint64_t>((result.steps + 1) * pulls[i]);
     if (pipeline.end >= 0 && needed > static_cast<std::uint64_t>(pipeline.end)) return static_cast<int>(i);
     if (pipeline.cardinality == kInfiniteCardinality) continue;
@@ -199,16 +202,16 @@ int PipelineBook::ran_out(const Closure& closure, const ClosureResult& result,
 
 void PipelineBook::forget(int worker) {
   std::lock_guard lock(mutex_);
-  for (Entry& each : datasets_) {
-    for (Pipeline& pipeline : each.pipelines) pipeline.stands_at[static_cast<std::size_t>(worker)] = -1;
+  for (DatasetRecord& each : datasets_) {
+    for (PipelineRecord& pipeline : each.pipelines) pipeline.stands_at[static_cast<std::size_t>(worker)] = -1;
   }
 }
 
 void PipelineBook::rewind(int number) {
   std::lock_guard lock(mutex_);
-  Entry& of = entry(number);
+  DatasetRecord& of = record(number);
   ++of.rewinds;
-  for (Pipeline& pipeline : of.pipelines) {
+  for (PipelineRecord& pipeline : of.pipelines) {
     // An end that was met may lie elsewhere in the next pass.
     pipeline.end = pipeline.cardinality;
     pipeline.next = 0;
@@ -220,10 +223,10 @@ void PipelineBook::rewind(int number) {
 
 std::vector<Lease> PipelineBook::position(int number) const {
   std::lock_guard lock(mutex_);
-  const Entry& of = entry(number);
+  const DatasetRecord& of = record(number);
   std::vector<Lease> leases;
   for (std::size_t i = 0; i < of.pipelines.size(); ++i) {
-    const Pipeline& pipeline = of.pipelines[i];
+    const PipelineRecord& pipeline = of.pipelines[i];
     Lease lease{.dataset = number, .pipeline = static_cast<int>(i), .rewinds = of.rewinds, .first = pipeline.next};
     for (const Saved& saved : pipeline.saved) {
       if (saved.at > lease.first) break;
@@ -237,14 +240,14 @@ std::vector<Lease> PipelineBook::position(int number) const {
 
 void PipelineBook::resume(int number, const std::vector<Lease>& position) {
   std::lock_guard lock(mutex_);
-  Entry& of = entry(number);
+  DatasetRecord& of = record(number);
   if (position.size() != of.pipelines.size()) {
     throw invalid_argument("PipelineBook", "a position has one entry for each of the dataset's pipelines",
                            {{"entries", position.size()}, {"pipelines", of.pipelines.size()}},
                            "Resume with as many workers as the position was saved with.");
   }
   for (std::size_t i = 0; i < position.size(); ++i) {
-    Pipeline& pipeline = of.pipelines[i];
+    PipelineRecord& pipeline = of.pipelines[i];
     of.rewinds = position[i].rewinds;
     pipeline.end = pipeline.cardinality;
     pipeline.next = position[i].first;

@@ -51,7 +51,7 @@ class PipelineBook {
     std::uint64_t closure;
     std::uint64_t first;
   };
-  struct Pipeline {
+  struct PipelineRecord {
     std::int64_t cardinality;
     std::int64_t end;  // cardinality, or where the end was met; negative while there is none
     std::uint64_t next = 0;
@@ -62,14 +62,14 @@ class PipelineBook {
     std::uint64_t left() const;
     void remember(std::uint64_t at, const std::string& state);
   };
-  struct Entry {
+  struct DatasetRecord {
     std::uint64_t rewinds = 0;
-    std::vector<Pipeline> pipelines;
+    std::vector<PipelineRecord> pipelines;
   };
 
   std::vector<std::int64_t> pulls_of(const Closure& closure) const;
-  Entry& entry(int number);
-  const Entry& entry(int number) const;
+  DatasetRecord& record(int number);
+  const DatasetRecord& record(int number) const;
   int choose(int number, int worker, std::uint64_t pulls) const;
   void grant(Closure& closure, int worker, const std::vector<std::int64_t>& pulls);
   void attach_state(Lease& lease, int worker, std::uint64_t wanted) const;
@@ -79,7 +79,7 @@ class PipelineBook {
   const int workers_;
   const PullsPerStep pulls_;
   mutable std::mutex mutex_;
-  std::vector<Entry> datasets_;
+  std::vector<DatasetRecord> datasets_;
 };
 
 }  // namespace cohort::distribute

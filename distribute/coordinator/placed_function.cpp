@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "cohort/distribute/coordinator/remote_variable.h"
-#include "cohort/distribute/protocol/typed_call.h"
+#include "cohort/distribute/protocol/messages.pb.h"
 #include "cohort/graph/graph_proto.h"
 
 namespace cohort::distribute {
@@ -36,123 +36,133 @@ Home home_of(const PlacedInput& input) {
   return {};
 }
 
-}  // namespace
-
-PlacedFunction::PlacedFunction(Cluster& cluster, const Graph& graph, const std::vector<PlacedInput>& inputs,
-                               std::vector<int> pulls)
-    : handle_(cluster.next_number()), pulls_(std::move(pulls)) {
-  std::vector<Home> homes;
-  for (const PlacedInput& input : inputs) homes.push_back(home_of(input));
-  parts_ = partition(graph, homes, cluster.num_servers());
-  register_on_servers(cluster, inputs);
-  describe_for_workers(cluster, inputs, homes);
+const std::string& remote_name_of(const PlacedInput& input) {
+  return dynamic_cast<const RemoteVariable&>(*input.resource.resource()).remote_name();
 }
 
-int PlacedFunction::pulls_of(int iterator) const {
-  return static_cast<int>(std::count(pulls_.begin(), pulls_.end(), iterator));
-}
-
-void PlacedFunction::register_on_servers(Cluster& cluster, const std::vector<PlacedInput>& inputs) {
-  const auto name_of = [&](int input) -> const std::string& {
-    const Tensor& resource = inputs[static_cast<std::size_t>(input)].resource;
-    return dynamic_cast<const RemoteVariable&>(*resource.resource()).remote_name();
-  };
-  for (int server = 0; server < cluster.num_servers(); ++server) {
-    proto::RegisterServerProto meta;
-    ConstantTable constants;
-    for (std::size_t round = 0; round < parts_.rounds.size(); ++round) {
-      for (const ServerExchange& exchange : parts_.rounds[round]) {
-        if (exchange.server != server) continue;
-        proto::ServerPartProto& part = *meta.add_parts();
-        part.set_round(static_cast<std::uint32_t>(round));
-        part.set_graph(serialize(exchange.graph, constants));
-        for (int resource : exchange.resources) part.add_resources(name_of(resource));
-        part.set_writes(exchange.writes);
-      }
+PlacedFunction::ServerPart make_server_part(int server, const PartitionedGraph& parts,
+                                            const std::vector<PlacedInput>& inputs) {
+  const auto name_of = [&](int input) { return remote_name_of(inputs[static_cast<std::size_t>(input)]); };
+  proto::RegisterServerProto metadata;
+  ConstantTable constants;
+  for (std::size_t round = 0; round < parts.rounds.size(); ++round) {
+    for (const ServerExchange& exchange : parts.rounds[round]) {
+      if (exchange.server != server) continue;
+      proto::ServerPartProto& part = *metadata.add_parts();
+      part.set_round(static_cast<std::uint32_t>(round));
+      part.set_graph(serialize(exchange.graph, constants));
+      for (int resource : exchange.resources) part.add_resources(name_of(resource));
+      part.set_writes(exchange.writes);
     }
-    for (const ServerPull& pull : parts_.pulls) {
-      if (pull.server != server) continue;
-      meta.set_pull(serialize(pull.graph, constants));
-      for (int resource : pull.resources) meta.add_pulled(name_of(resource));
-    }
-    if (meta.parts_size() == 0 && meta.pull().empty()) continue;
-    cluster.call<Method::RegisterServer>(server, {.function = handle_}, meta, constants);
   }
+  for (const ServerPull& pull : parts.pulls) {
+    if (pull.server != server) continue;
+    metadata.set_pull(serialize(pull.graph, constants));
+    for (int resource : pull.resources) metadata.add_pulled(name_of(resource));
+  }
+  return {server, std::make_shared<proto::RegisterServerProto>(std::move(metadata)), std::move(constants)};
 }
 
-void PlacedFunction::describe_for_workers(const Cluster& cluster, const std::vector<PlacedInput>& inputs,
-                                          const std::vector<Home>& homes) {
-  proto::RegisterWorkerProto meta;
-  for (const WorkerStage& stage : parts_.stages) {
-    proto::StageProto& to = *meta.add_stages();
-    to.set_graph(serialize(stage.graph, worker_constants_));
-    to.mutable_inputs()->Add(stage.inputs.begin(), stage.inputs.end());
-    to.mutable_outputs()->Add(stage.outputs.begin(), stage.outputs.end());
+// What the worker runs, and what it exchanges in between.
+void write_stages(const PartitionedGraph& parts, proto::RegisterWorkerProto& to, ConstantTable& constants) {
+  for (const WorkerStage& stage : parts.stages) {
+    proto::StageProto& out = *to.add_stages();
+    out.set_graph(serialize(stage.graph, constants));
+    out.mutable_inputs()->Add(stage.inputs.begin(), stage.inputs.end());
+    out.mutable_outputs()->Add(stage.outputs.begin(), stage.outputs.end());
   }
-  for (const auto& round : parts_.rounds) {
-    proto::RoundProto& to = *meta.add_rounds();
+  for (const auto& round : parts.rounds) {
+    proto::RoundProto& exchanges = *to.add_rounds();
     for (const ServerExchange& exchange : round) {
-      proto::ExchangeProto& out = *to.add_exchanges();
+      proto::ExchangeProto& out = *exchanges.add_exchanges();
       out.set_server(exchange.server);
       out.mutable_sent()->Add(exchange.sent.begin(), exchange.sent.end());
       out.mutable_returned()->Add(exchange.returned.begin(), exchange.returned.end());
       out.mutable_fresh()->Add(exchange.fresh.begin(), exchange.fresh.end());
     }
   }
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const PlacedInput& input = inputs[i];
-    proto::InputProto& to = *meta.add_inputs();
-    switch (input.kind) {
-      case PlacedInput::Kind::Argument:
-        to.set_kind(proto::InputProto::ARGUMENT);
-        break;
-      case PlacedInput::Kind::Iterator:
-        to.set_kind(proto::InputProto::UNUSED);
-        break;
-      case PlacedInput::Kind::Element:
-        to.set_kind(proto::InputProto::ELEMENT);
-        to.set_pull(input.pull);
-        to.set_leaf(input.leaf);
-        break;
-      case PlacedInput::Kind::Resource: {
-        const auto body = std::dynamic_pointer_cast<VariableBody>(input.resource.resource());
-        write_spec(body->value_spec(), *to.mutable_spec());
-        if (const auto* remote = dynamic_cast<const RemoteVariable*>(body.get())) {
-          const bool read = std::find(parts_.replicated.begin(), parts_.replicated.end(), static_cast<int>(i)) !=
-                            parts_.replicated.end();
-          to.set_kind(read ? proto::InputProto::REPLICA : proto::InputProto::UNUSED);
-          to.set_server(homes[i].server);
-          to.set_name(remote->remote_name());
-        } else {
-          to.set_kind(proto::InputProto::ACCUMULATOR);
-          to.set_name(body->name());
-          accumulators_.push_back(Variable(body));
-        }
-      }
-    }
+  for (const ServerPull& pull : parts.pulls) {
+    proto::PullProto& out = *to.add_server_pulls();
+    out.set_server(pull.server);
+    out.mutable_inputs()->Add(pull.resources.begin(), pull.resources.end());
   }
-  meta.set_slots(parts_.slots);
-  meta.mutable_outputs()->Add(parts_.outputs.begin(), parts_.outputs.end());
-  meta.mutable_pulls()->Add(pulls_.begin(), pulls_.end());
-  for (int server = 0; server < cluster.num_servers(); ++server) {
-    proto::TaskProto& task = *meta.add_servers();
-    task.set_index(server);
-    task.set_address(cluster.server(server).address);
-  }
-  for (const ServerPull& pull : parts_.pulls) {
-    proto::PullProto& to = *meta.add_server_pulls();
-    to.set_server(pull.server);
-    to.mutable_inputs()->Add(pull.resources.begin(), pull.resources.end());
-  }
-  worker_part_ = meta.SerializeAsString();
+  to.set_slots(parts.slots);
+  to.mutable_outputs()->Add(parts.outputs.begin(), parts.outputs.end());
 }
 
-void PlacedFunction::register_on(rpc::RepeatingStream& stream, std::uint64_t job, SentConstants& sent) const {
-  proto::RegisterWorkerProto meta;
-  meta.ParseFromString(worker_part_);
-  Tensors parts;
-  sent.attach(worker_constants_, *meta.mutable_constants(), parts);
-  call<Method::RegisterWorker>(stream, {.job = job, .function = handle_}, meta, std::move(parts));
+// `replicated`: workers read it and so keep a replica.
+void write_resource(const VariableBody& body, const Home& home, bool replicated, proto::InputProto& to) {
+  write_spec(body.value_spec(), *to.mutable_spec());
+  if (const auto* remote = dynamic_cast<const RemoteVariable*>(&body)) {
+    to.set_kind(replicated ? proto::InputProto::REPLICA : proto::InputProto::UNUSED);
+    to.set_server(home.server);
+    to.set_name(remote->remote_name());
+  } else {
+    to.set_kind(proto::InputProto::ACCUMULATOR);
+    to.set_name(body.name());
+  }
+}
+
+void write_input(const PlacedInput& input, const Home& home, bool replicated, proto::InputProto& to) {
+  switch (input.kind) {
+    case PlacedInput::Kind::Argument:
+      return to.set_kind(proto::InputProto::ARGUMENT);
+    case PlacedInput::Kind::Iterator:
+      return to.set_kind(proto::InputProto::UNUSED);
+    case PlacedInput::Kind::Element:
+      to.set_kind(proto::InputProto::ELEMENT);
+      to.set_pull(input.pull);
+      to.set_leaf(input.leaf);
+      return;
+    case PlacedInput::Kind::Resource:
+      return write_resource(dynamic_cast<const VariableBody&>(*input.resource.resource()), home, replicated, to);
+  }
+}
+
+PlacedFunction::WorkerPart make_worker_part(const PartitionedGraph& parts, const FunctionDescription& description,
+                                            const std::vector<Home>& homes,
+                                            const std::vector<std::string>& ps_addresses) {
+  proto::RegisterWorkerProto metadata;
+  ConstantTable constants;
+  write_stages(parts, metadata, constants);
+  for (std::size_t i = 0; i < description.inputs.size(); ++i) {
+    const bool replicated =
+        std::find(parts.replicated.begin(), parts.replicated.end(), static_cast<int>(i)) != parts.replicated.end();
+    write_input(description.inputs[i], homes[i], replicated, *metadata.add_inputs());
+  }
+  metadata.mutable_pulls()->Add(description.pulls.begin(), description.pulls.end());
+  for (std::size_t i = 0; i < ps_addresses.size(); ++i) {
+    proto::TaskProto& task = *metadata.add_servers();
+    task.set_index(static_cast<std::int64_t>(i));
+    task.set_address(ps_addresses[i]);
+  }
+  return {std::make_shared<proto::RegisterWorkerProto>(std::move(metadata)), std::move(constants)};
+}
+
+}  // namespace
+
+PlacedFunction::PlacedFunction(std::uint64_t handle, const FunctionDescription& description,
+                               const std::vector<std::string>& ps_addresses)
+    : handle_(handle), pulls_(description.pulls) {
+  std::vector<Home> homes;
+  for (const PlacedInput& input : description.inputs) {
+    homes.push_back(home_of(input));
+    if (input.kind != PlacedInput::Kind::Resource) continue;
+    const auto body = std::dynamic_pointer_cast<VariableBody>(input.resource.resource());
+    if (!dynamic_cast<const RemoteVariable*>(body.get())) accumulators_.push_back(Variable(body));
+  }
+  const int servers = static_cast<int>(ps_addresses.size());
+  const PartitionedGraph parts = partition(*description.graph, homes, servers);
+  num_outputs_ = static_cast<int>(parts.outputs.size());
+  for (int server = 0; server < servers; ++server) {
+    ServerPart part = make_server_part(server, parts, description.inputs);
+    if (part.metadata->parts_size() > 0 || !part.metadata->pull().empty()) server_parts_.push_back(std::move(part));
+  }
+  worker_part_ = make_worker_part(parts, description, homes, ps_addresses);
+}
+
+int PlacedFunction::pulls_of(int iterator) const {
+  return static_cast<int>(std::count(pulls_.begin(), pulls_.end(), iterator));
 }
 
 }  // namespace cohort::distribute

@@ -5,11 +5,14 @@
 #include <string>
 #include <vector>
 
-#include "cohort/distribute/coordinator/cluster.h"
-#include "cohort/distribute/rpc/repeating_stream.h"
 #include "cohort/graph/graph.h"
 #include "cohort/graph/partition.h"
 #include "cohort/variables/variable.h"
+
+namespace cohort::proto {
+class RegisterServerProto;
+class RegisterWorkerProto;
+}  // namespace cohort::proto
 
 namespace cohort::distribute {
 
@@ -21,33 +24,47 @@ struct PlacedInput {
   Tensor resource = {};
 };
 
-// A function cut by task and known to the servers; workers learn of it when they first run it. Thread-safe.
+// A function before it is cut.
+struct FunctionDescription {
+  std::shared_ptr<const Graph> graph;
+  std::vector<PlacedInput> inputs;
+  std::vector<int> pulls;  // the iterator argument of each element a call takes, in order
+};
+
+// A function cut by task: what each ps and what any worker is to be told of it. Constant once made.
 class PlacedFunction {
  public:
-  // `pulls` names the iterator argument of each element a call takes, in order.
-  PlacedFunction(Cluster& cluster, const Graph& graph, const std::vector<PlacedInput>& inputs, std::vector<int> pulls);
+  struct ServerPart {
+    int server;
+    std::shared_ptr<const proto::RegisterServerProto> metadata;
+    ConstantTable constants;
+  };
+  struct WorkerPart {
+    std::shared_ptr<const proto::RegisterWorkerProto> metadata;
+    ConstantTable constants;
+  };
+
+  // `handle` names it on all tasks.
+  PlacedFunction(std::uint64_t handle, const FunctionDescription& description,
+                 const std::vector<std::string>& ps_addresses);
 
   std::uint64_t handle() const { return handle_; }
   // Elements that one step takes of the iterator argument.
   int pulls_of(int iterator) const;
   // Variables of the chief to which results add, in the order of ClosureResult::accumulated.
   const std::vector<Variable>& accumulators() const { return accumulators_; }
-  const PartitionedGraph& parts() const { return parts_; }
-  int num_outputs() const { return static_cast<int>(parts_.outputs.size()); }
-  // The worker's part, to be sent with `attach`.
-  void register_on(rpc::RepeatingStream& stream, std::uint64_t job, SentConstants& sent) const;
+  int num_outputs() const { return num_outputs_; }
+  // Only of the ps that have one.
+  const std::vector<ServerPart>& server_parts() const { return server_parts_; }
+  const WorkerPart& worker_part() const { return worker_part_; }
 
  private:
-  void register_on_servers(Cluster& cluster, const std::vector<PlacedInput>& inputs);
-  void describe_for_workers(const Cluster& cluster, const std::vector<PlacedInput>& inputs,
-                            const std::vector<Home>& homes);
-
   const std::uint64_t handle_;
   const std::vector<int> pulls_;
-  PartitionedGraph parts_;
+  int num_outputs_ = 0;
   std::vector<Variable> accumulators_;
-  std::string worker_part_;  // RegisterWorkerProto
-  ConstantTable worker_constants_;
+  std::vector<ServerPart> server_parts_;
+  WorkerPart worker_part_;
 };
 
 }  // namespace cohort::distribute

@@ -44,7 +44,7 @@ Tensors RemoteOwner::run(const OpDef& op, const Tensors& inputs, const Attribute
   if (op.writes_resources()) head.flags = kWrites;
   // Copies of one variable change together; any of them may be read.
   if (server == RemoteVariable::kEveryServer && !op.writes_resources()) server = 0;
-  return cluster_->call<Method::RunGraph>(server, head, meta, constants, parts).parts;
+  return connections_->call<Method::RunGraph>(server, head, meta, constants, parts).parts;
 }
 
 }  // namespace cohort::distribute

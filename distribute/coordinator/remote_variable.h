@@ -4,7 +4,7 @@
 #include <string>
 
 #include "cohort/core/dispatch.h"
-#include "cohort/distribute/coordinator/cluster.h"
+#include "cohort/distribute/coordinator/task_connections.h"
 #include "cohort/variables/variable_body.h"
 
 namespace cohort::distribute {
@@ -12,17 +12,17 @@ namespace cohort::distribute {
 // Runs what the chief does with variables of a cluster on the ps where they lie. Thread-safe.
 class RemoteOwner : public ResourceOwner {
  public:
-  explicit RemoteOwner(std::shared_ptr<Cluster> cluster) : cluster_(std::move(cluster)) {}
+  explicit RemoteOwner(std::shared_ptr<TaskConnections> connections) : connections_(std::move(connections)) {}
   Tensors run(const OpDef& op, const Tensors& inputs, const Attributes& attributes, const RandomState& random) override;
 
  private:
-  std::shared_ptr<Cluster> cluster_;
+  std::shared_ptr<TaskConnections> connections_;
 };
 
 // A variable that lies on a ps, or on every ps as a copy of its own.
 class RemoteVariable : public VariableBody {
  public:
-  static constexpr int kEveryServer = Cluster::kEveryServer;
+  static constexpr int kEveryServer = TaskConnections::kEveryServer;
 
   // `name` is the variable's name in the cluster.
   RemoteVariable(std::shared_ptr<RemoteOwner> owner, std::string name, int server, const TensorSpec& spec,

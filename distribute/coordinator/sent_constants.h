@@ -2,12 +2,10 @@
 
 #include <set>
 #include <string>
+#include <utility>
 
+#include "cohort/distribute/protocol/typed_call.h"
 #include "cohort/graph/graph.h"
-
-namespace cohort::proto {
-class ConstantsProto;
-}
 
 namespace cohort::distribute {
 
@@ -21,5 +19,13 @@ class SentConstants {
  private:
   std::set<std::string> hashes_;
 };
+
+// A call whose request names constants: those that the task lacks come along.
+template <Method M, class Stream>
+ReceivedReply<M> call_with_constants(Stream& stream, const Head& head, typename MetadataOf<M>::Request metadata,
+                                     const ConstantTable& constants, SentConstants& sent, Tensors parts = {}) {
+  sent.attach(constants, *metadata.mutable_constants(), parts);
+  return call<M>(stream, head, metadata, std::move(parts));
+}
 
 }  // namespace cohort::distribute

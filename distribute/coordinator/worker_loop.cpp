@@ -12,7 +12,7 @@ namespace cohort::distribute {
 namespace {
 
 bool is_lost_worker(const std::exception_ptr& error) {
-  return code_of(error) == ErrorCode::Unavailable && !is_lost_server(error);
+  return code_of(error) == ErrorCode::Unavailable && !is_lost_parameter_server(error);
 }
 
 }  // namespace

@@ -4,8 +4,8 @@
 #include <exception>
 
 #include "cohort/distribute/coordinator/closure.h"
+#include "cohort/distribute/coordinator/closure_dispatcher.h"
 #include "cohort/distribute/coordinator/closure_queue.h"
-#include "cohort/distribute/coordinator/dispatcher.h"
 #include "cohort/distribute/coordinator/pipeline_book.h"
 #include "cohort/distribute/coordinator/worker_watch.h"
 
@@ -19,7 +19,7 @@ void cancel_quietly(WorkerLink& link);
 class WorkerLoop {
  public:
   WorkerLoop(int worker, WorkerLink& link, ClosureQueue& queue, PipelineBook& pipelines, WorkerWatch& watch,
-             const DispatcherOptions& options)
+             const ClosureDispatcherOptions& options)
       : worker_(worker), link_(link), queue_(queue), pipelines_(pipelines), watch_(watch), options_(options) {}
 
   // Until the queue stops and nothing is under way.
@@ -38,7 +38,7 @@ class WorkerLoop {
   ClosureQueue& queue_;
   PipelineBook& pipelines_;
   WorkerWatch& watch_;
-  const DispatcherOptions& options_;
+  const ClosureDispatcherOptions& options_;
   std::deque<Closure> under_way_;
 };
 

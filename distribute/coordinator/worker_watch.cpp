@@ -12,7 +12,7 @@ void WorkerWatch::lost(int worker, const std::string& why) {
   std::string& reason = why_[static_cast<std::size_t>(worker)];
   const bool new_loss = reason.empty();
   reason = why.empty() ? "no reason given" : why;
-  if (new_loss && --reachable_ == 0) none_since_ = told_ = Clock::now();
+  if (new_loss && --reachable_ == 0) none_since_ = timeout_since_ = Clock::now();
 }
 
 void WorkerWatch::back(int worker) {
@@ -30,8 +30,8 @@ std::size_t WorkerWatch::reachable() const {
 std::optional<Error> WorkerWatch::timed_out() {
   std::lock_guard lock(mutex_);
   const Clock::time_point now = Clock::now();
-  if (stopped_ || reachable_ > 0 || now - told_ < timeout_) return std::nullopt;
-  told_ = now;
+  if (stopped_ || reachable_ > 0 || now - timeout_since_ < timeout_) return std::nullopt;
+  timeout_since_ = now;
   std::string gone;
   for (std::size_t i = 0; i < tasks_.size(); ++i) gone += (i == 0 ? "" : "; ") + tasks_[i] + " (" + why_[i] + ")";
   const auto seconds = std::chrono::duration_cast<std::chrono::duration<double>>(now - none_since_).count();

@@ -36,8 +36,8 @@ class WorkerWatch {
   bool stopped_ = false;
   std::vector<std::string> why_;  // empty: the worker can be reached
   std::size_t reachable_;
-  Clock::time_point none_since_;  // when the last one was lost
-  Clock::time_point told_;        // from when on the timeout counts
+  Clock::time_point none_since_;     // when the last one was lost
+  Clock::time_point timeout_since_;  // from when on the timeout counts
 };
 
 }  // namespace cohort::distribute

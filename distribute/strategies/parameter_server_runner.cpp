@@ -7,7 +7,6 @@
 
 #include "cohort/core/timeline.h"
 #include "cohort/data/iterator_state.h"
-#include "cohort/distribute/cluster/error_sources.h"
 #include "cohort/distribute/coordinator/per_worker_dataset.h"
 
 namespace cohort::distribute {
@@ -31,7 +30,7 @@ ParameterServerRunner::ParameterServerRunner(std::shared_ptr<ClusterRuntime> run
                                              const RunnerData& data, const RunnerOptions& options)
     : RunnerBase(std::move(program), options), runtime_(std::move(runtime)) {
   if (program_->eager()) {
-    throw failed_precondition(kParameterServerStrategy, "a model that is compiled without run_eagerly is expected", {},
+    throw failed_precondition("ParameterServerStrategy", "a model that is compiled without run_eagerly is expected", {},
                               "What runs on workers is a graph.");
   }
   if (!data.creator) {
@@ -39,11 +38,11 @@ ParameterServerRunner::ParameterServerRunner(std::shared_ptr<ClusterRuntime> run
   } else if (predicts()) {
     pipelines_ = {(*data.creator)(InputContext{})};  // outputs have an order
   } else {
-    pipelines_ = make_pipelines(*data.creator, runtime_->coordinator().workers());
+    pipelines_ = make_pipelines(*data.creator, runtime_->connections()->worker_names());
   }
   cardinality_ = sum_of_cardinalities(pipelines_);
   if (cardinality_ < 0 && !options.steps_per_epoch) {
-    throw invalid_argument(kParameterServerStrategy, "data without an end needs a number of steps",
+    throw invalid_argument("ParameterServerStrategy", "data without an end needs a number of steps",
                            {{"cardinality", cardinality_ == kInfiniteCardinality ? "infinite" : "unknown"}},
                            "Give steps_per_epoch (validation_steps, steps).");
   }
@@ -65,14 +64,14 @@ void ParameterServerRunner::prepare() {
   if (function_) return;
   trace_step();
   function_ = runtime_->place(step_->traced.graph, [&] {
-    std::vector<PlacedInput> inputs;
+    FunctionDescription function{.graph = step_->traced.graph, .inputs = {}, .pulls = {0}};
     for (int leaf = 0; leaf < step_->traced.num_arguments; ++leaf) {
-      inputs.push_back({.kind = PlacedInput::Kind::Element, .pull = 0, .leaf = leaf});
+      function.inputs.push_back({.kind = PlacedInput::Kind::Element, .pull = 0, .leaf = leaf});
     }
     for (const Tensor& capture : step_->traced.captures) {
-      inputs.push_back({.kind = PlacedInput::Kind::Resource, .resource = capture});
+      function.inputs.push_back({.kind = PlacedInput::Kind::Resource, .resource = capture});
     }
-    return std::make_shared<PlacedFunction>(*runtime_->cluster(), *step_->traced.graph, inputs, std::vector<int>{0});
+    return function;
   });
   if (dataset_ < 0) dataset_ = runtime_->add_dataset(pipelines_);
 }
@@ -83,7 +82,7 @@ std::int64_t ParameterServerRunner::elements_left() const {
 
 void ParameterServerRunner::begin_data(bool continues) {
   if (taken_ > 0 && (!continues || elements_left() == 0)) {
-    runtime_->coordinator().pipelines().rewind(dataset_);
+    runtime_->pipelines().rewind(dataset_);
     taken_ = 0;
   }
   ahead_ = 0;
@@ -99,14 +98,14 @@ void ParameterServerRunner::schedule(std::int64_t first_step, std::int64_t steps
   closure.may_end = true;
   closure.random = random_;
   closure.random.step = static_cast<std::uint64_t>(first_step);
-  closure.versions = runtime_->cluster()->versions();
+  closure.versions = runtime_->connections()->versions();
   {
     std::lock_guard lock(shared_->mutex);
     shared_->under_way.insert(first_step);
   }
   const bool keep_outputs = predicts();
   // Workers take closures at their own pace; which outputs belong to which step is settled here.
-  if (keep_outputs) closure.leases = {runtime_->coordinator().pipelines().reserve(dataset_, steps)};
+  if (keep_outputs) closure.leases = {runtime_->pipelines().reserve(dataset_, steps)};
   closure.done = [shared = shared_, sums = sums_, function = function_, first_step, steps,
                   keep_outputs](ClosureResult& result) {
     sums->collect(function->accumulators(), result.accumulated);
@@ -123,7 +122,7 @@ void ParameterServerRunner::schedule(std::int64_t first_step, std::int64_t steps
     shared->changed.notify_all();
   };
   try {
-    runtime_->coordinator().submit(std::move(closure));
+    runtime_->queue().put(std::move(closure));
   } catch (...) {
     std::lock_guard lock(shared_->mutex);
     shared_->under_way.erase(first_step);
@@ -160,7 +159,7 @@ Execution ParameterServerRunner::run(std::int64_t first_step, std::int64_t steps
 Execution ParameterServerRunner::run_predict(std::int64_t first_step, std::int64_t steps) {
   Execution execution{.runner = this, .ticket = first_step};
   const std::int64_t limit = *this->steps();
-  const std::int64_t most = steps * kPredictAhead * runtime_->cluster()->num_workers();
+  const std::int64_t most = steps * kPredictAhead * runtime_->connections()->num_workers();
   while (ahead_ < limit && elements_left() > 0 && ahead_ < first_step + most) {
     const std::int64_t next = std::min({steps, limit - ahead_, elements_left()});
     schedule(ahead_, next);
@@ -199,15 +198,15 @@ void ParameterServerRunner::wait_for(std::int64_t first_step) {
   if (!shared_->failed) return;
   shared_->failed = false;
   lock.unlock();
-  runtime_->coordinator().join();  // throws what went wrong
-  throw internal_error(kParameterServerStrategy, "a closure that failed must say why");
+  runtime_->queue().wait();  // throws what went wrong
+  throw internal_error("ParameterServerStrategy", "a closure that failed must say why");
 }
 
 void ParameterServerRunner::synchronize() {
   const TimelineSpan span("cluster", "wait for all workers");
   if (!function_) return;
   for (;;) {
-    runtime_->coordinator().join();
+    runtime_->queue().wait();
     {
       std::lock_guard lock(shared_->mutex);
       if (shared_->missing.empty()) break;
@@ -224,7 +223,7 @@ void ParameterServerRunner::cancel() {
     shared_->missing.clear();
     if (shared_->under_way.empty()) return;
   }
-  runtime_->coordinator().cancel();
+  runtime_->queue().cancel();
   sums_->apply();
   std::lock_guard lock(shared_->mutex);
   shared_->failed = false;
@@ -242,7 +241,7 @@ std::string ParameterServerRunner::save_data() const {
   if (dataset_ < 0) return state;
   StateWriter writer(state);
   writer.number(static_cast<std::uint64_t>(taken_));
-  const std::vector<Lease> leases = runtime_->coordinator().pipelines().position(dataset_);
+  const std::vector<Lease> leases = runtime_->pipelines().position(dataset_);
   writer.number(leases.size());
   for (const Lease& lease : leases) {
     writer.bytes(runtime_->beginning_of(dataset_, lease.pipeline));
@@ -269,7 +268,7 @@ void ParameterServerRunner::restore_data(const std::string& state) {
   }
   dataset_ = runtime_->add_dataset(pipelines_, beginnings);
   for (Lease& lease : leases) lease.dataset = dataset_;
-  runtime_->coordinator().pipelines().resume(dataset_, leases);
+  runtime_->pipelines().resume(dataset_, leases);
   taken_ = static_cast<std::int64_t>(taken);
 }
 

@@ -1,6 +1,5 @@
 #include "cohort/distribute/strategies/parameter_server_strategy.h"
 
-#include "cohort/distribute/cluster/error_sources.h"
 #include "cohort/distribute/cluster/roles.h"
 #include "cohort/distribute/strategies/parameter_server_runner.h"
 #include "cohort/distribute/strategies/parameter_server_variables.h"
@@ -12,7 +11,7 @@ class ParameterServerBody : public Strategy {
  public:
   ParameterServerBody(std::shared_ptr<ClusterRuntime> runtime, const ParameterServerStrategyOptions& options)
       : runtime_(std::move(runtime)),
-        variables_(runtime_->cluster(), options.variable_partitioner, options.placement == "round_robin") {}
+        variables_(runtime_->connections(), options.variable_partitioner, options.placement == "round_robin") {}
 
   std::unique_ptr<StepRunner> make_runner(std::shared_ptr<Program> program, const RunnerData& data,
                                           const RunnerOptions& options) override {
@@ -28,27 +27,28 @@ class ParameterServerBody : public Strategy {
 std::shared_ptr<ClusterRuntime> reach_cluster(const ClusterResolver& resolver,
                                               const ParameterServerStrategyOptions& options) {
   if (options.placement != "bytes" && options.placement != "round_robin") {
-    throw invalid_argument(kParameterServerStrategy, "the placement 'bytes' or 'round_robin' is expected",
+    throw invalid_argument("ParameterServerStrategy", "the placement 'bytes' or 'round_robin' is expected",
                            {{"placement", options.placement}});
   }
   if (options.transport != "auto" && options.transport != "grpc") {
-    throw invalid_argument(kParameterServerStrategy, "the transport 'auto' or 'grpc' is expected",
+    throw invalid_argument("ParameterServerStrategy", "the transport 'auto' or 'grpc' is expected",
                            {{"transport", options.transport}});
   }
   if (!(options.start_timeout > 0.0)) {
-    throw invalid_argument(kParameterServerStrategy, "a start_timeout above 0 is expected",
+    throw invalid_argument("ParameterServerStrategy", "a start_timeout above 0 is expected",
                            {{"start_timeout", options.start_timeout}});
   }
   const ClusterSpec spec = resolver.cluster_spec();
-  check_parameter_server_cluster(spec, kParameterServerStrategy);
+  check_parameter_server_cluster(spec, "ParameterServerStrategy");
   if (resolver.task_type() == kPs) {
-    throw failed_precondition(kParameterServerStrategy, "the chief makes the strategy",
+    throw failed_precondition("ParameterServerStrategy", "the chief makes the strategy",
                               {{"task_type", resolver.task_type()}}, "Let a ps serve with Server(resolver).join().");
   }
-  ClusterOptions cluster;
-  cluster.start_timeout = std::chrono::milliseconds(static_cast<std::int64_t>(options.start_timeout * 1000.0));
-  cluster.transport.transport = options.transport;
-  return std::make_shared<ClusterRuntime>(spec, cluster);
+  ClusterRuntimeOptions runtime;
+  runtime.connections.start_timeout =
+      std::chrono::milliseconds(static_cast<std::int64_t>(options.start_timeout * 1000.0));
+  runtime.connections.transport.transport = options.transport;
+  return std::make_shared<ClusterRuntime>(spec, runtime);
 }
 
 }  // namespace

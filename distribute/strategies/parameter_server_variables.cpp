@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "cohort/core/device_spec.h"
-#include "cohort/distribute/cluster/error_sources.h"
 #include "cohort/distribute/protocol/message_flags.h"
 #include "cohort/graph/graph_proto.h"
 #include "cohort/variables/shards.h"
@@ -20,13 +19,13 @@ std::int64_t bytes_of(const TensorSpec& spec) {
 
 }  // namespace
 
-ParameterServerVariables::ParameterServerVariables(std::shared_ptr<Cluster> cluster, Partitioner partitioner,
-                                                   bool round_robin)
-    : cluster_(std::move(cluster)),
-      owner_(std::make_shared<RemoteOwner>(cluster_)),
+ParameterServerVariables::ParameterServerVariables(std::shared_ptr<TaskConnections> connections,
+                                                   Partitioner partitioner, bool round_robin)
+    : connections_(std::move(connections)),
+      owner_(std::make_shared<RemoteOwner>(connections_)),
       partitioner_(std::move(partitioner)),
       round_robin_(round_robin),
-      bytes_(static_cast<std::size_t>(cluster_->num_servers())) {}
+      bytes_(static_cast<std::size_t>(connections_->num_servers())) {}
 
 // The order in which a program makes its variables is part of what it is, so the name finds the variable again.
 std::string ParameterServerVariables::next_name(const std::string& name) {
@@ -40,12 +39,12 @@ int ParameterServerVariables::choose_server(const InitialValue& initial, const V
     if (beside) return beside->server();
   }
   const DeviceSpec wanted = current_device_spec();
-  const int servers = cluster_->num_servers();
+  const int servers = connections_->num_servers();
   std::lock_guard lock(mutex_);
   int server = 0;
   if (wanted.job == "ps" && wanted.task) {
     if (*wanted.task >= servers) {
-      throw invalid_argument(kParameterServerStrategy, "a device of the cluster is expected",
+      throw invalid_argument("ParameterServerStrategy", "a device of the cluster is expected",
                              {{"device", wanted.to_string()}, {"ps tasks", servers}});
     }
     server = *wanted.task;
@@ -67,7 +66,7 @@ std::shared_ptr<VariableBody> ParameterServerVariables::create_on(int server, co
   meta.set_name(name);
   write_spec(initial.spec(), *meta.mutable_spec());
   meta.set_initial(serialize(initial.graph(), constants));
-  cluster_->call<Method::CreateVariable>(server, {.flags = kWrites}, meta, constants);
+  connections_->call<Method::CreateVariable>(server, {.flags = kWrites}, meta, constants);
   return std::make_shared<RemoteVariable>(owner_, name, server, initial.spec(), options);
 }
 

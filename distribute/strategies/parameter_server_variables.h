@@ -15,7 +15,7 @@ namespace cohort::distribute {
 // on every ps; metrics stay with the chief, which adds up what workers return. Thread-safe.
 class ParameterServerVariables : public VariableCreator {
  public:
-  ParameterServerVariables(std::shared_ptr<Cluster> cluster, Partitioner partitioner, bool round_robin);
+  ParameterServerVariables(std::shared_ptr<TaskConnections> connections, Partitioner partitioner, bool round_robin);
   std::shared_ptr<VariableBody> create(const InitialValue& initial, const VariableOptions& options) override;
 
  private:
@@ -23,7 +23,7 @@ class ParameterServerVariables : public VariableCreator {
   int choose_server(const InitialValue& initial, const VariableOptions& options);
   std::string next_name(const std::string& name);
 
-  const std::shared_ptr<Cluster> cluster_;
+  const std::shared_ptr<TaskConnections> connections_;
   const std::shared_ptr<RemoteOwner> owner_;
   const Partitioner partitioner_;
   const bool round_robin_;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "cohort/distribute/cluster/error_sources.h"
 #include "cohort/distribute/protocol/lease.h"
 #include "cohort/distribute/protocol/message_flags.h"
 #include "cohort/distribute/protocol/typed_call.h"
@@ -47,7 +46,7 @@ std::shared_ptr<Replica> ClosureRunner::find_replica(const std::string& name, in
     replica->handle = Tensor::of_resource(replica->variable);
   }
   if (replica->server != server || replica->variable->value_spec() != spec) {
-    throw invalid_argument(kServer, "a variable must keep its place, type and shape",
+    throw invalid_argument("Server", "a variable must keep its place, type and shape",
                            {{"variable", name}, {"spec", spec}, {"server", server}});
   }
   return replica;
@@ -79,7 +78,7 @@ void ClosureRunner::cancel_up_to(std::uint64_t closure) {
 
 void ClosureRunner::stop_if_cancelled(std::uint64_t closure) const {
   if (cancelled_up_to_.load(std::memory_order_relaxed) < closure) return;
-  throw Error(ErrorCode::Cancelled, kServer, "a closure was cancelled", {{"closure", closure}});
+  throw Error(ErrorCode::Cancelled, "Server", "a closure was cancelled", {{"closure", closure}});
 }
 
 void ClosureRunner::run(const Request<Method::RunClosure>& request, Reply<Method::RunClosure>& reply) {
@@ -101,7 +100,7 @@ void ClosureRunner::run_closure(const Request<Method::RunClosure>& request, Repl
   WorkerFunction& function = find_function(request.head.function);
   Run run(request);
   if (static_cast<std::uint64_t>(run.closure.steps()) > AppliedBundles::kMostSteps) {
-    throw invalid_argument(kServer, "a closure has at most 2^20 steps", {{"steps", run.closure.steps()}},
+    throw invalid_argument("Server", "a closure has at most 2^20 steps", {{"steps", run.closure.steps()}},
                            "Ask for fewer steps_per_execution.");
   }
   bind_arguments(function, request.parts, *run.device);
@@ -125,7 +124,7 @@ void ClosureRunner::run_closure(const Request<Method::RunClosure>& request, Repl
 WorkerFunction& ClosureRunner::find_function(std::uint64_t handle) const {
   const auto found = functions_.find(handle);
   if (found == functions_.end()) {
-    throw not_found(kServer, "a function that was registered on this task is expected", {{"function", handle}});
+    throw not_found("Server", "a function that was registered on this task is expected", {{"function", handle}});
   }
   return *found->second;
 }
@@ -138,7 +137,7 @@ void ClosureRunner::bind_arguments(WorkerFunction& function, const Tensors& argu
     WorkerFunction::Input& input = function.inputs[i];
     if (input.kind == Kind::Argument) {
       if (next == arguments.size()) {
-        throw invalid_argument(kServer, "a closure must bring its function's arguments",
+        throw invalid_argument("Server", "a closure must bring its function's arguments",
                                {{"arguments", arguments.size()}});
       }
       function.bound[i] = arguments[next++].to(device);
@@ -156,7 +155,7 @@ void ClosureRunner::seek_pipelines(const WorkerFunction& function, Run& run) {
   }
   for (int iterator : function.pulls) {
     if (iterator < 0 || iterator >= static_cast<int>(run.pipelines.size())) {
-      throw invalid_argument(kServer, "a lease for each iterator is expected",
+      throw invalid_argument("Server", "a lease for each iterator is expected",
                              {{"leases", run.pipelines.size()}, {"iterator", iterator}});
     }
   }
@@ -198,7 +197,7 @@ void ClosureRunner::refresh_replicas(WorkerFunction& function, Run& run) {
     const auto reply = call<Method::Exchange>(servers_.to(pulled.server), head);
     if (reply.head.flags & kUnchanged) continue;
     if (reply.parts.size() != pulled.replicas.size()) {
-      throw internal_error(kServer, "a pull must bring the values that were asked for",
+      throw internal_error("Server", "a pull must bring the values that were asked for",
                            {{"values", reply.parts.size()}, {"expected", pulled.replicas.size()}});
     }
     install(pulled.replicas, reply.head.version, reply.parts.data());
@@ -220,7 +219,7 @@ bool ClosureRunner::take_elements(WorkerFunction& function, Run& run) {
       const WorkerFunction::Input& input = function.inputs[i];
       if (input.kind != WorkerFunction::Input::Kind::Element || static_cast<std::size_t>(input.pull) != pull) continue;
       if (static_cast<std::size_t>(input.leaf) >= run.element.size()) {
-        throw invalid_argument(kServer, "elements must have the tensors the function was traced with",
+        throw invalid_argument("Server", "elements must have the tensors the function was traced with",
                                {{"tensors", run.element.size()}, {"expected more than", input.leaf}});
       }
       function.bound[i] = run.element[static_cast<std::size_t>(input.leaf)].to(*run.device);
@@ -283,7 +282,7 @@ void ClosureRunner::receive(WorkerFunction& function, WorkerFunction::Exchange& 
   servers_.to(exchange.server).receive(exchange.reply);
   const std::size_t expected = exchange.returned.size() + exchange.fresh.size();
   if (exchange.reply.parts.size() != expected) {
-    throw internal_error(kServer, "an exchange must bring what the function expects",
+    throw internal_error("Server", "an exchange must bring what the function expects",
                          {{"values", exchange.reply.parts.size()}, {"expected", expected}});
   }
   for (std::size_t i = 0; i < exchange.returned.size(); ++i) {

@@ -9,8 +9,8 @@
 #include <string>
 #include <unordered_map>
 
+#include "cohort/distribute/worker/parameter_server_links.h"
 #include "cohort/distribute/worker/pipelines.h"
-#include "cohort/distribute/worker/server_links.h"
 #include "cohort/distribute/worker/worker_function.h"
 
 namespace cohort::distribute {
@@ -59,7 +59,7 @@ class ClosureRunner {
   std::atomic<std::uint64_t> cancelled_up_to_{0};
 
   std::mutex mutex_;  // guards what follows: one closure at a time
-  ServerLinks servers_;
+  ParameterServerLinks servers_;
   std::map<std::string, std::shared_ptr<Replica>> replicas_;
   std::unordered_map<std::uint64_t, std::unique_ptr<WorkerFunction>> functions_;
   // The newest results, for a chief that asks again.

@@ -1,6 +1,5 @@
 #include "cohort/distribute/worker/parameter_server.h"
 
-#include "cohort/distribute/cluster/error_sources.h"
 #include "cohort/distribute/protocol/message_flags.h"
 #include "cohort/distribute/protocol/messages.pb.h"
 #include "cohort/graph/graph_proto.h"
@@ -12,7 +11,7 @@ namespace cohort::distribute {
 Tensor ParameterServer::variable_handle(const std::string& name) const {
   const auto found = variables_.find(name);
   if (found == variables_.end()) {
-    throw not_found(kServer, "a variable of this task is expected", {{"variable", name}});
+    throw not_found("Server", "a variable of this task is expected", {{"variable", name}});
   }
   return found->second.handle();
 }
@@ -24,13 +23,13 @@ void ParameterServer::create_variable(const Request<Method::CreateVariable>& req
   const TensorSpec spec = read_spec(from.spec());
   const auto graph = parse_graph(from.initial(), constants_.table());
   if (!graph->inputs.empty() || graph->outputs.size() != 1) {
-    throw invalid_argument(kServer, "an initial value is a graph without inputs and with one output",
+    throw invalid_argument("Server", "an initial value is a graph without inputs and with one output",
                            {{"variable", from.name()}});
   }
   std::lock_guard lock(mutex_);
   if (const auto known = variables_.find(from.name()); known != variables_.end()) {
     if (known->second.shape() != spec.shape || known->second.dtype() != spec.dtype) {
-      throw invalid_argument(kServer, "a variable that is there already must have the type and shape asked for",
+      throw invalid_argument("Server", "a variable that is there already must have the type and shape asked for",
                              {{"variable", from.name()},
                               {"shape", known->second.shape()},
                               {"dtype", known->second.dtype()},
@@ -40,7 +39,7 @@ void ParameterServer::create_variable(const Request<Method::CreateVariable>& req
     Tensors value(1);
     ExecutableCache(graph).run({}, value, {.seed = from.seed()});
     if (value[0].spec() != spec) {
-      throw invalid_argument(kServer, "an initial value must have its variable's type and shape",
+      throw invalid_argument("Server", "an initial value must have its variable's type and shape",
                              {{"variable", from.name()}, {"value", value[0].spec()}, {"variable.spec", spec}});
     }
     variables_.emplace(from.name(),
@@ -57,7 +56,7 @@ ParameterServer::Part ParameterServer::make_part(const std::string& bytes, const
   Part part;
   const std::shared_ptr<Graph> graph = parse_graph(bytes, constants);
   if (graph->inputs.size() < static_cast<std::size_t>(resources.size())) {
-    throw invalid_argument(kServer, "a function's graph must have an input for each variable",
+    throw invalid_argument("Server", "a function's graph must have an input for each variable",
                            {{"inputs", graph->inputs.size()}, {"variables", resources.size()}});
   }
   part.sent = graph->inputs.size() - static_cast<std::size_t>(resources.size());
@@ -66,7 +65,7 @@ ParameterServer::Part ParameterServer::make_part(const std::string& bytes, const
   for (std::size_t i = 0; i < graph->inputs.size(); ++i) {
     const bool resource = graph->input_specs()[i].dtype == DType::Resource;
     if (resource != (i >= part.sent)) {
-      throw invalid_argument(kServer, "a function's graph takes tensors first, then variables", {{"input", i}});
+      throw invalid_argument("Server", "a function's graph takes tensors first, then variables", {{"input", i}});
     }
   }
   part.writes = writes;
@@ -84,7 +83,7 @@ void ParameterServer::register_function(const Request<Method::RegisterServer>& r
   ServerFunction function;
   for (const proto::ServerPartProto& part : from.parts()) {
     if (part.round() >= AppliedBundles::kMostRounds) {
-      throw invalid_argument(kServer, "a function has at most 64 rounds", {{"round", part.round()}});
+      throw invalid_argument("Server", "a function has at most 64 rounds", {{"round", part.round()}});
     }
     if (function.rounds.size() <= part.round()) function.rounds.resize(part.round() + 1);
     function.rounds[part.round()] = make_part(part.graph(), part.resources(), part.writes(), constants);
@@ -96,7 +95,7 @@ void ParameterServer::register_function(const Request<Method::RegisterServer>& r
 
 void ParameterServer::run(Part& part, bool apply, const Tensors& sent, Tensors& reply) {
   if (sent.size() != part.sent) {
-    throw invalid_argument(kServer, "an exchange must bring what its function's graph takes",
+    throw invalid_argument("Server", "an exchange must bring what its function's graph takes",
                            {{"parts", sent.size()}, {"expected", part.sent}});
   }
   ExecutableCache& executables = apply ? *part.apply : *part.repeat;
@@ -115,7 +114,7 @@ void ParameterServer::exchange(const Request<Method::Exchange>& request, Reply<M
   std::lock_guard lock(mutex_);
   const auto found = functions_.find(head.function);
   if (found == functions_.end()) {
-    throw not_found(kServer, "a function that was registered on this task is expected", {{"function", head.function}});
+    throw not_found("Server", "a function that was registered on this task is expected", {{"function", head.function}});
   }
   ServerFunction& function = found->second;
   applied_.forget_below(head.all_done_below);
@@ -130,7 +129,7 @@ void ParameterServer::exchange(const Request<Method::Exchange>& request, Reply<M
     return;
   }
   if (head.round >= function.rounds.size() || !function.rounds[head.round].apply) {
-    throw invalid_argument(kServer, "a round of the function is expected",
+    throw invalid_argument("Server", "a round of the function is expected",
                            {{"round", head.round}, {"rounds", function.rounds.size()}});
   }
   Part& part = function.rounds[head.round];
@@ -155,7 +154,7 @@ void ParameterServer::run_graph(const Request<Method::RunGraph>& request, Reply<
   std::size_t part = constants_.take(from.constants(), request.parts);
   std::shared_ptr<const Graph> graph = parse_graph(from.graph(), constants_.table());
   if (static_cast<std::size_t>(from.inputs_size()) != graph->inputs.size()) {
-    throw invalid_argument(kServer, "a graph must be given its inputs",
+    throw invalid_argument("Server", "a graph must be given its inputs",
                            {{"inputs", from.inputs_size()}, {"expected", graph->inputs.size()}});
   }
   std::lock_guard lock(mutex_);
@@ -166,7 +165,7 @@ void ParameterServer::run_graph(const Request<Method::RunGraph>& request, Reply<
     } else if (part < request.parts.size()) {
       inputs.push_back(request.parts[part++].to(default_device()));
     } else {
-      throw invalid_argument(kServer, "a graph must be given its inputs", {{"parts", request.parts.size()}});
+      throw invalid_argument("Server", "a graph must be given its inputs", {{"parts", request.parts.size()}});
     }
   }
   // The chief's own writes come one after the other, so a repeat is the newest one.

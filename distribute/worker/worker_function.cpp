@@ -1,6 +1,5 @@
 #include "cohort/distribute/worker/worker_function.h"
 
-#include "cohort/distribute/cluster/error_sources.h"
 #include "cohort/distribute/protocol/messages.pb.h"
 #include "cohort/graph/graph_proto.h"
 
@@ -13,7 +12,7 @@ std::vector<int> read_sources(const Numbers& from, int inputs, int slots) {
   std::vector<int> sources;
   for (int source : from) {
     if (source >= 0 ? source >= inputs : ~source >= slots) {
-      throw invalid_argument(kServer, "a function's values come from its inputs and slots",
+      throw invalid_argument("Server", "a function's values come from its inputs and slots",
                              {{"source", source}, {"inputs", inputs}, {"slots", slots}});
     }
     sources.push_back(source);
@@ -25,7 +24,7 @@ template <class Numbers>
 std::vector<int> read_slots(const Numbers& from, int slots) {
   for (int slot : from) {
     if (slot < 0 || slot >= slots) {
-      throw invalid_argument(kServer, "a slot of the function is expected", {{"slot", slot}, {"slots", slots}});
+      throw invalid_argument("Server", "a slot of the function is expected", {{"slot", slot}, {"slots", slots}});
     }
   }
   return {from.begin(), from.end()};
@@ -38,14 +37,14 @@ WorkerFunction::Input read_input(
   WorkerFunction::Input input;
   input.kind = static_cast<Kind>(from.kind());
   if (from.kind() < 0 || from.kind() > proto::InputProto::UNUSED) {
-    throw invalid_argument(kServer, "a known kind of input is expected", {{"kind", static_cast<int>(from.kind())}});
+    throw invalid_argument("Server", "a known kind of input is expected", {{"kind", static_cast<int>(from.kind())}});
   }
   input.pull = from.pull();
   input.leaf = from.leaf();
   if (input.kind == Kind::Replica || input.kind == Kind::Accumulator) {
     input.spec = read_spec(from.spec());
     if (!input.spec.shape.fully_known()) {
-      throw invalid_argument(kServer, "a variable's shape must be known", {{"variable", from.name()}});
+      throw invalid_argument("Server", "a variable's shape must be known", {{"variable", from.name()}});
     }
   }
   if (input.kind == Kind::Replica) input.replica = find_replica(from.name(), from.server(), input.spec);
@@ -67,7 +66,7 @@ std::unique_ptr<WorkerFunction> make_worker_function(
   for (const proto::InputProto& input : from.inputs()) function->inputs.push_back(read_input(input, find_replica));
   const int inputs = from.inputs_size(), slots = from.slots(), servers = from.servers_size();
   if (slots < 0 || slots > 1'000'000) {
-    throw invalid_argument(kServer, "a function's slots are expected", {{"slots", slots}});
+    throw invalid_argument("Server", "a function's slots are expected", {{"slots", slots}});
   }
   function->values.resize(static_cast<std::size_t>(slots));
   function->bound.resize(static_cast<std::size_t>(inputs));
@@ -76,12 +75,12 @@ std::unique_ptr<WorkerFunction> make_worker_function(
     if (input.kind == Kind::Replica) function->bound[i] = input.replica->handle;
     if (input.kind == Kind::Accumulator) function->bound[i] = input.accumulator.handle();
     if (input.kind == Kind::Element && (input.pull < 0 || input.pull >= from.pulls_size() || input.leaf < 0)) {
-      throw invalid_argument(kServer, "a tensor of an element that is taken is expected", {{"pull", input.pull}});
+      throw invalid_argument("Server", "a tensor of an element that is taken is expected", {{"pull", input.pull}});
     }
   }
   const auto replica_at = [&](int input) {
     if (input < 0 || input >= inputs || function->inputs[static_cast<std::size_t>(input)].kind != Kind::Replica) {
-      throw invalid_argument(kServer, "a replica of the function is expected", {{"input", input}});
+      throw invalid_argument("Server", "a replica of the function is expected", {{"input", input}});
     }
     return function->inputs[static_cast<std::size_t>(input)].replica;
   };
@@ -91,7 +90,7 @@ std::unique_ptr<WorkerFunction> make_worker_function(
     made.inputs = read_sources(stage.inputs(), inputs, slots);
     made.outputs = read_slots(stage.outputs(), slots);
     if (made.inputs.size() != graph->inputs.size() || made.outputs.size() != graph->outputs.size()) {
-      throw invalid_argument(kServer, "a stage must say where its graph's inputs and outputs are",
+      throw invalid_argument("Server", "a stage must say where its graph's inputs and outputs are",
                              {{"inputs", made.inputs.size()}, {"outputs", made.outputs.size()}});
     }
     made.bound.resize(made.inputs.size());
@@ -105,7 +104,7 @@ std::unique_ptr<WorkerFunction> make_worker_function(
       WorkerFunction::Exchange made;
       made.server = exchange.server();
       if (made.server < 0 || made.server >= servers) {
-        throw invalid_argument(kServer, "a server of the job is expected",
+        throw invalid_argument("Server", "a server of the job is expected",
                                {{"server", made.server}, {"servers", servers}});
       }
       made.sent = read_sources(exchange.sent(), inputs, slots);
@@ -116,7 +115,7 @@ std::unique_ptr<WorkerFunction> make_worker_function(
     }
   }
   if (function->stages.size() != function->rounds.size() + 1) {
-    throw invalid_argument(kServer, "a function has one stage more than rounds",
+    throw invalid_argument("Server", "a function has one stage more than rounds",
                            {{"stages", function->stages.size()}, {"rounds", function->rounds.size()}});
   }
   function->outputs = read_sources(from.outputs(), inputs, slots);

@@ -195,12 +195,12 @@ TEST(ClosureQueue, KeepsTheTypeOfALostServer) {
   queue.put({});
   queue.put({});
   Closure a = *queue.get(), b = *queue.get();
-  queue.mark_failed(a, std::make_exception_ptr(LostServer("ps:1", "ps:1 is gone")));
+  queue.mark_failed(a, std::make_exception_ptr(LostParameterServer("ps:1", "ps:1 is gone")));
   queue.mark_failed(b, error(ErrorCode::Internal, "something else"));
   try {
     queue.wait();
     FAIL();
-  } catch (const LostServer& lost) {
+  } catch (const LostParameterServer& lost) {
     EXPECT_EQ(lost.server(), "ps:1");
   }
 }

@@ -7,14 +7,17 @@
 #include <set>
 #include <thread>
 
-#include "cohort/distribute/rpc/fault_transport.h"
 #include "tests/distribute/peer_process.h"
 #include "tests/distribute/test_services.h"
+#include "tests/support/fault_transport.h"
 
 namespace cohort::distribute::rpc {
 namespace {
 
 using namespace std::chrono_literals;
+using cohort::test::fault_transport;
+using cohort::test::FaultCounts;
+using cohort::test::Faults;
 
 // Adds what it is sent, once per sequence, and knows how often it was asked.
 class Adder : public Service {

@@ -2,13 +2,16 @@
 
 #include <gtest/gtest.h>
 
-#include "cohort/distribute/rpc/fault_transport.h"
 #include "tests/distribute/test_services.h"
+#include "tests/support/fault_transport.h"
 
 namespace cohort::distribute::rpc {
 namespace {
 
 using namespace std::chrono_literals;
+using cohort::test::fault_transport;
+using cohort::test::FaultCounts;
+using cohort::test::Faults;
 
 constexpr const char* kTask = "worker:0";
 

@@ -2,10 +2,10 @@
 #include <gtest/gtest.h>
 
 #include "cohort/distribute/cluster/local_cluster_spec.h"
-#include "cohort/distribute/rpc/fault_transport.h"
 #include "cohort/distribute/worker/task_service.h"
 #include "tests/faults/summing.h"
 #include "tests/support/deadline.h"
+#include "tests/support/fault_transport.h"
 
 namespace cohort::test {
 namespace {
@@ -44,14 +44,13 @@ struct Where {
 
 class FaultyTransport : public testing::TestWithParam<std::tuple<Where, std::uint64_t>> {};
 
-std::shared_ptr<rpc::FaultCounts> train_with(const rpc::Faults& faults, const Where& where) {
-  auto counts = std::make_shared<rpc::FaultCounts>();
-  const rpc::TransportOptions faulty{.wrap = rpc::fault_transport(faults, counts)};
+std::shared_ptr<FaultCounts> train_with(const Faults& faults, const Where& where) {
+  auto counts = std::make_shared<FaultCounts>();
+  const rpc::TransportOptions faulty{.wrap = fault_transport(faults, counts)};
   FaultyCluster cluster(3, 2, where.workers ? faulty : rpc::TransportOptions{});
-  ParameterServerStrategy strategy(
-      std::make_shared<ClusterRuntime>(cluster.spec(),
-                                       ClusterOptions{.transport = where.chief ? faulty : rpc::TransportOptions{}}),
-      kOnBothServers);
+  ClusterRuntimeOptions options;
+  if (where.chief) options.connections.transport = faulty;
+  ParameterServerStrategy strategy(std::make_shared<ClusterRuntime>(cluster.spec(), options), kOnBothServers);
   EXPECT_EQ(fit_sums(strategy, 500, 2), expected_sums(500, 2));
   EXPECT_EQ(schedule_sums(strategy, 200), expected_sums(200));
   return counts;

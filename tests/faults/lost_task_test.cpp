@@ -23,10 +23,9 @@ using testing::StartsWith;
 using SteadyClock = std::chrono::steady_clock;
 
 ParameterServerStrategy strategy_of(ProcessCluster& cluster, std::chrono::milliseconds worker_timeout = 60s) {
-  distribute::CoordinatorOptions coordinator;
-  coordinator.dispatch.worker_timeout = worker_timeout;
-  return ParameterServerStrategy(
-      std::make_shared<ClusterRuntime>(cluster.spec(), distribute::ClusterOptions{}, coordinator), kOnBothServers);
+  distribute::ClusterRuntimeOptions options;
+  options.dispatch.worker_timeout = worker_timeout;
+  return ParameterServerStrategy(std::make_shared<ClusterRuntime>(cluster.spec(), options), kOnBothServers);
 }
 
 // Far more than can be done before a test ends.
@@ -53,11 +52,11 @@ void expect_to_name_the_lost_server(const Train& train) {
   EXPECT_LT(seconds_since(killed), 10.0);
 }
 
-TEST(LostServer, FitNamesIt) {
+TEST(LostParameterServer, FitNamesIt) {
   expect_to_name_the_lost_server([](const auto& strategy) { fit_sums(strategy, kEndless); });
 }
 
-TEST(LostServer, ScheduleOrJoinNamesIt) {
+TEST(LostParameterServer, ScheduleOrJoinNamesIt) {
   expect_to_name_the_lost_server([](const auto& strategy) { schedule_sums(strategy, kEndless); });
 }
 
@@ -70,7 +69,7 @@ std::future<std::string> endless_training(ProcessCluster& cluster) {
 }
 
 // It has lost its variables, so that it answers again is no help.
-TEST(LostServer, ItIsLostAlsoWhenItIsStartedAgain) {
+TEST(LostParameterServer, ItIsLostAlsoWhenItIsStartedAgain) {
   const Deadline deadline(60s);
   ProcessCluster cluster(2, 2);
   auto training = endless_training(cluster);

@@ -11,9 +11,9 @@
 namespace cohort::distribute {
 
 // A worker's ways to the servers of its job, opened when first used. Used by one thread at a time.
-class ServerLinks {
+class ParameterServerLinks {
  public:
-  explicit ServerLinks(rpc::TransportOptions options) : options_(std::move(options)) {}
+  explicit ParameterServerLinks(rpc::TransportOptions options) : options_(std::move(options)) {}
   void set_addresses(const std::vector<std::string>& addresses);
   rpc::ReliableStream& to(int server);
 

@@ -1,11 +1,9 @@
-#include "cohort/distribute/coordinator/cluster.h"
+#include "cohort/distribute/coordinator/task_connections.h"
 
 #include <thread>
 
 #include "cohort/core/log.h"
-#include "cohort/distribute/cluster/error_sources.h"
 #include "cohort/distribute/cluster/roles.h"
-#include "cohort/distribute/protocol/message_flags.h"
 
 namespace cohort::distribute {
 namespace {
@@ -15,13 +13,13 @@ constexpr std::chrono::milliseconds kBetweenTries{50}, kBetweenTables{2000}, kGi
 
 }  // namespace
 
-Cluster::Cluster(ClusterSpec spec, ClusterOptions options)
+TaskConnections::TaskConnections(ClusterSpec spec, TaskConnectionOptions options)
     : spec_(std::move(spec)), options_(std::move(options)), job_(new_identity()) {
   for (const ClusterTask& task : serving_tasks(spec_)) {
     if (task.job == kWorker) {
       workers_.push_back({task.name(), task.address});
     } else {
-      servers_.push_back(std::make_unique<Server>());
+      servers_.push_back(std::make_unique<ParameterServerConnection>());
       servers_.back()->peer = {task.name(), task.address};
     }
   }
@@ -32,7 +30,8 @@ Cluster::Cluster(ClusterSpec spec, ClusterOptions options)
   }
 }
 
-std::shared_ptr<rpc::Connection> Cluster::greet(const rpc::Peer& peer, const rpc::TransportOptions& transport) const {
+std::shared_ptr<rpc::Connection> TaskConnections::greet(const rpc::Peer& peer,
+                                                        const rpc::TransportOptions& transport) const {
   auto connection = rpc::connect(peer, transport);
   proto::HelloProto hello;
   hello.set_protocol(kProtocolVersion);
@@ -53,7 +52,7 @@ std::shared_ptr<rpc::Connection> Cluster::greet(const rpc::Peer& peer, const rpc
   return connection;
 }
 
-void Cluster::wait_for_tasks() {
+void TaskConnections::wait_for_tasks() {
   struct Missing {
     rpc::Peer peer;
     std::string reason;
@@ -86,21 +85,21 @@ void Cluster::wait_for_tasks() {
     }
     const auto now = Clock::now();
     if (now - started >= options_.start_timeout) {
-      throw Error(ErrorCode::Unavailable, kParameterServerStrategy,
+      throw Error(ErrorCode::Unavailable, "ParameterServerStrategy",
                   "every task of the cluster must answer within start_timeout",
                   {{"start_timeout in seconds", static_cast<double>(options_.start_timeout.count()) / 1000.0},
                    {"tasks", table}},
                   "Start the missing tasks, or correct their addresses.");
     }
     if (now - last_table >= kBetweenTables) {
-      log::info(std::string(kParameterServerStrategy) + ": " + table + ".");
+      log::info("ParameterServerStrategy: " + table + ".");
       last_table = now;
     }
     std::this_thread::sleep_for(kBetweenTries);
   }
 }
 
-Cluster::~Cluster() {
+TaskConnections::~TaskConnections() {
   // Whoever is gone by now needs no word.
   const auto say_goodbye = [&](const rpc::Peer& peer) {
     try {
@@ -112,20 +111,23 @@ Cluster::~Cluster() {
   for (const auto& server : servers_) say_goodbye(server->peer);
 }
 
-std::shared_ptr<rpc::Connection> Cluster::connect_worker(int index) const {
+std::shared_ptr<rpc::Connection> TaskConnections::connect_worker(int index) const {
   return greet(worker(index), options_.transport);
 }
 
-void Cluster::call_locked(Server& server, Message& request, Message& reply) {
-  request.head.job = job_;
-  request.head.incarnation = job_;
-  // Counted in the order they are sent: the server takes a smaller number for a repeat.
-  if (request.head.method == Method::RunGraph) request.head.closure = ++server.runs;
-  server.stream->call(request, reply);
-  if ((request.head.flags & kWrites) && reply.head.version > server.version) server.version = reply.head.version;
+std::vector<std::string> TaskConnections::worker_names() const {
+  std::vector<std::string> names;
+  for (const rpc::Peer& worker : workers_) names.push_back(worker.task);
+  return names;
 }
 
-std::vector<std::uint64_t> Cluster::versions() const {
+std::vector<std::string> TaskConnections::ps_addresses() const {
+  std::vector<std::string> addresses;
+  for (const auto& server : servers_) addresses.push_back(server->peer.address);
+  return addresses;
+}
+
+std::vector<std::uint64_t> TaskConnections::versions() const {
   std::vector<std::uint64_t> versions;
   for (const auto& server : servers_) versions.push_back(server->version);
   return versions;

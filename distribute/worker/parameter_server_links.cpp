@@ -1,4 +1,4 @@
-#include "cohort/distribute/worker/server_links.h"
+#include "cohort/distribute/worker/parameter_server_links.h"
 
 #include "cohort/distribute/cluster/roles.h"
 
@@ -10,7 +10,7 @@ constexpr std::chrono::milliseconds kGiveUpServerAfter{1000};
 
 }  // namespace
 
-void ServerLinks::set_addresses(const std::vector<std::string>& addresses) {
+void ParameterServerLinks::set_addresses(const std::vector<std::string>& addresses) {
   links_.resize(addresses.size());
   for (std::size_t i = 0; i < addresses.size(); ++i) {
     if (links_[i].address == addresses[i]) continue;
@@ -19,7 +19,7 @@ void ServerLinks::set_addresses(const std::vector<std::string>& addresses) {
   }
 }
 
-rpc::ReliableStream& ServerLinks::to(int server) {
+rpc::ReliableStream& ParameterServerLinks::to(int server) {
   Link& link = links_.at(static_cast<std::size_t>(server));
   if (!link.stream) {
     const rpc::Peer peer{task_name(kPs, server), link.address};

@@ -1,4 +1,4 @@
-#include "cohort/distribute/rpc/fault_transport.h"
+#include "tests/support/fault_transport.h"
 
 #include <deque>
 #include <exception>
@@ -6,9 +6,12 @@
 #include <thread>
 #include <utility>
 
-namespace cohort::distribute::rpc {
+namespace cohort::test {
 namespace {
 
+using namespace distribute::rpc;
+using distribute::Message;
+using distribute::Method;
 using Clock = std::chrono::steady_clock;
 
 // Deals with one request at a time: what comes of it waits in a queue for receive().
@@ -131,4 +134,4 @@ std::function<std::shared_ptr<Connection>(std::shared_ptr<Connection>)> fault_tr
   };
 }
 
-}  // namespace cohort::distribute::rpc
+}  // namespace cohort::test

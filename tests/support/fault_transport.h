@@ -8,7 +8,7 @@
 
 #include "cohort/distribute/rpc/transport.h"
 
-namespace cohort::distribute::rpc {
+namespace cohort::test {
 
 // How often which fault happens to a request, and what has happened so far.
 struct Faults {
@@ -27,9 +27,9 @@ struct FaultCounts {
   int total() const { return dropped_requests + dropped_replies + duplicates + late + disconnects; }
 };
 
-// Only for tests: makes TransportOptions::wrap, which lets these faults happen to every stream. Streams are numbered as
+// Makes TransportOptions::wrap, which lets these faults happen to every stream. Streams are numbered as
 // they are opened, and a stream's number and the seed decide its faults.
-std::function<std::shared_ptr<Connection>(std::shared_ptr<Connection>)> fault_transport(
-    const Faults& faults, std::shared_ptr<FaultCounts> counts = nullptr);
+std::function<std::shared_ptr<distribute::rpc::Connection>(std::shared_ptr<distribute::rpc::Connection>)>
+fault_transport(const Faults& faults, std::shared_ptr<FaultCounts> counts = nullptr);
 
-}  // namespace cohort::distribute::rpc
+}  // namespace cohort::test

@@ -1,4 +1,4 @@
-#include "cohort/distribute/coordinator/dispatcher.h"
+#include "cohort/distribute/coordinator/closure_dispatcher.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -26,8 +26,9 @@ using testing::AllOf;
 using testing::HasSubstr;
 
 // A queue, a book and workers that all run the same.
-struct Cluster {
-  Cluster(int workers, FakeLink::Run run, DispatcherOptions options = {}, ClosureQueueOptions queue_options = {})
+struct FakeCluster {
+  FakeCluster(int workers, FakeLink::Run run, ClosureDispatcherOptions options = {},
+              ClosureQueueOptions queue_options = {})
       : queue(queue_options), book(workers, [](const Closure&, std::size_t) { return 1; }) {
     options.first_backoff = 2ms;
     options.last_backoff = 10ms;
@@ -36,7 +37,7 @@ struct Cluster {
       links.push_back(std::make_shared<FakeLink>("worker:" + std::to_string(i), run));
       ways.push_back(links.back());
     }
-    dispatcher = std::make_unique<Dispatcher>(queue, book, ways, options);
+    dispatcher = std::make_unique<ClosureDispatcher>(queue, book, ways, options);
   }
   // Deaths are warned of, and there are many here.
   struct Quiet {
@@ -47,7 +48,7 @@ struct Cluster {
   ClosureQueue queue;
   PipelineBook book;
   std::vector<std::shared_ptr<FakeLink>> links;
-  std::unique_ptr<Dispatcher> dispatcher;
+  std::unique_ptr<ClosureDispatcher> dispatcher;
 };
 
 Closure counted(std::atomic<int>& done, std::atomic<int>* failed = nullptr) {
@@ -59,9 +60,9 @@ Closure counted(std::atomic<int>& done, std::atomic<int>* failed = nullptr) {
   return closure;
 }
 
-TEST(Dispatcher, RunsEverythingOnAllWorkers) {
+TEST(ClosureDispatcher, RunsEverythingOnAllWorkers) {
   std::atomic<int> done{0};
-  Cluster cluster(3, [](FakeLink& link, const Closure& closure) {
+  FakeCluster cluster(3, [](FakeLink& link, const Closure& closure) {
     link.work_for(200us);
     return ClosureResult{.steps = closure.steps};
   });
@@ -75,9 +76,9 @@ TEST(Dispatcher, RunsEverythingOnAllWorkers) {
   EXPECT_EQ(cluster.queue.all_done_below(), 301u);
 }
 
-TEST(Dispatcher, AFewClosuresGoToAsManyWorkers) {
+TEST(ClosureDispatcher, AFewClosuresGoToAsManyWorkers) {
   std::atomic<int> done{0}, running{0}, most{0};
-  Cluster cluster(3, [&](FakeLink&, const Closure& closure) {
+  FakeCluster cluster(3, [&](FakeLink&, const Closure& closure) {
     most = std::max(most.load(), ++running);
     const auto until = std::chrono::steady_clock::now() + 2s;
     while (most < 3 && std::chrono::steady_clock::now() < until) std::this_thread::sleep_for(1ms);
@@ -91,10 +92,10 @@ TEST(Dispatcher, AFewClosuresGoToAsManyWorkers) {
   for (const auto& link : cluster.links) EXPECT_EQ(link->starts, 1);
 }
 
-TEST(Dispatcher, AnApplicationErrorCancelsTheRestAndWorkGoesOn) {
+TEST(ClosureDispatcher, AnApplicationErrorCancelsTheRestAndWorkGoesOn) {
   std::atomic<int> queued{0}, done{0}, failed{0};
   std::atomic<bool> slow{true};
-  Cluster cluster(2, [&](FakeLink& link, const Closure& closure) -> ClosureResult {
+  FakeCluster cluster(2, [&](FakeLink& link, const Closure& closure) -> ClosureResult {
     if (closure.id == 5) throw Error(ErrorCode::InvalidArgument, link.task() + ": shapes differ");
     if (closure.id > 5 && slow) link.work_for(10s);
     return {.steps = closure.steps};
@@ -120,21 +121,21 @@ TEST(Dispatcher, AnApplicationErrorCancelsTheRestAndWorkGoesOn) {
   EXPECT_EQ(done, 10);
 }
 
-TEST(Dispatcher, ALostServerIsAnErrorAndNotRetried) {
+TEST(ClosureDispatcher, ALostServerIsAnErrorAndNotRetried) {
   std::atomic<int> runs{0}, done{0};
-  Cluster cluster(2, [&](FakeLink&, const Closure&) -> ClosureResult {
+  FakeCluster cluster(2, [&](FakeLink&, const Closure&) -> ClosureResult {
     ++runs;
-    throw LostServer("ps:0", "ps:0 at 127.0.0.1:1 is gone");
+    throw LostParameterServer("ps:0", "ps:0 at 127.0.0.1:1 is gone");
   });
   cluster.queue.put(counted(done));
-  EXPECT_THROW(cluster.queue.wait(), LostServer);
+  EXPECT_THROW(cluster.queue.wait(), LostParameterServer);
   EXPECT_EQ(runs, 1);
   EXPECT_EQ(cluster.links[0]->reconnects + cluster.links[1]->reconnects, 0);
 }
 
-TEST(Dispatcher, ADeadWorkersClosuresRunElsewhereAndItComesBack) {
+TEST(ClosureDispatcher, ADeadWorkersClosuresRunElsewhereAndItComesBack) {
   std::atomic<int> done{0};
-  Cluster cluster(2, [&](FakeLink& link, const Closure& closure) {
+  FakeCluster cluster(2, [&](FakeLink& link, const Closure& closure) {
     link.work_for(300us);
     return ClosureResult{.steps = closure.steps};
   });
@@ -153,20 +154,20 @@ TEST(Dispatcher, ADeadWorkersClosuresRunElsewhereAndItComesBack) {
   EXPECT_GT(cluster.links[0]->starts, before);
 }
 
-TEST(Dispatcher, AWorkerThatDiedIdleCostsNoAttempt) {
+TEST(ClosureDispatcher, AWorkerThatDiedIdleCostsNoAttempt) {
   std::atomic<int> done{0};
-  Cluster cluster(1, {}, {}, {.max_attempts = 1});
+  FakeCluster cluster(1, {}, {}, {.max_attempts = 1});
   cluster.links[0]->die(true);
   cluster.queue.put(counted(done));
   cluster.queue.wait();
   EXPECT_EQ(done, 1);
 }
 
-TEST(Dispatcher, OnlyWhatKillsItsWorkersIsGivenUp) {
+TEST(ClosureDispatcher, OnlyWhatKillsItsWorkersIsGivenUp) {
   std::mutex mutex;
   std::set<std::uint64_t> failed;
   std::atomic<int> done{0};
-  Cluster cluster(2, [](FakeLink& link, const Closure& closure) {
+  FakeCluster cluster(2, [](FakeLink& link, const Closure& closure) {
     if (closure.id == 4) link.die(true);
     link.work_for(100us);
     return ClosureResult{.steps = closure.steps};
@@ -188,9 +189,9 @@ TEST(Dispatcher, OnlyWhatKillsItsWorkersIsGivenUp) {
   EXPECT_THAT(told, AllOf(HasSubstr("closure=4"), HasSubstr("worker:"), HasSubstr("connection reset")));
 }
 
-TEST(Dispatcher, NamesTheWorkersWhenNoneIsLeft) {
+TEST(ClosureDispatcher, NamesTheWorkersWhenNoneIsLeft) {
   std::atomic<int> done{0}, failed{0};
-  Cluster cluster(2, {}, {.worker_timeout = 50ms});
+  FakeCluster cluster(2, {}, {.worker_timeout = 50ms});
   for (const auto& link : cluster.links) link->die(false);
   for (int i = 0; i < 5; ++i) cluster.queue.put(counted(done, &failed));
   try {
@@ -207,9 +208,9 @@ TEST(Dispatcher, NamesTheWorkersWhenNoneIsLeft) {
   EXPECT_EQ(done, 1);
 }
 
-TEST(Dispatcher, OneWorkerLeftIsEnough) {
+TEST(ClosureDispatcher, OneWorkerLeftIsEnough) {
   std::atomic<int> done{0};
-  Cluster cluster(3, {}, {.worker_timeout = 20ms});
+  FakeCluster cluster(3, {}, {.worker_timeout = 20ms});
   cluster.links[0]->die(false);
   cluster.links[2]->die(false);
   for (int i = 0; i < 50; ++i) {
@@ -220,9 +221,9 @@ TEST(Dispatcher, OneWorkerLeftIsEnough) {
   EXPECT_EQ(done, 50);
 }
 
-TEST(Dispatcher, CancelEndsWhatIsUnderWay) {
+TEST(ClosureDispatcher, CancelEndsWhatIsUnderWay) {
   std::atomic<int> done{0}, failed{0};
-  Cluster cluster(2, [](FakeLink& link, const Closure& closure) {
+  FakeCluster cluster(2, [](FakeLink& link, const Closure& closure) {
     link.work_for(60s);
     return ClosureResult{.steps = closure.steps};
   });
@@ -233,9 +234,9 @@ TEST(Dispatcher, CancelEndsWhatIsUnderWay) {
   EXPECT_TRUE(cluster.queue.done());
 }
 
-TEST(Dispatcher, DestructionEndsEverything) {
+TEST(ClosureDispatcher, DestructionEndsEverything) {
   std::atomic<int> done{0}, failed{0};
-  auto cluster = std::make_unique<Cluster>(3, [](FakeLink& link, const Closure& closure) {
+  auto cluster = std::make_unique<FakeCluster>(3, [](FakeLink& link, const Closure& closure) {
     link.work_for(60s);
     return ClosureResult{.steps = closure.steps};
   });
@@ -248,30 +249,30 @@ TEST(Dispatcher, DestructionEndsEverything) {
 
 // Closures walk over elements that are leased to them, on workers that die at random: every attempt gets the same
 // elements, and in the end each element has been counted once.
-TEST(Dispatcher, RandomDeathsLoseAndRepeatNothing) {
+TEST(ClosureDispatcher, RandomDeathsLoseAndRepeatNothing) {
   for (const std::size_t pipelines : {1u, 3u}) {
     std::atomic<unsigned> seed{7};
     std::atomic<int> repeats{0};
     std::mutex mutex;
     std::map<std::uint64_t, std::string> lent;
     std::map<std::string, int> taken;
-    Cluster cluster(3,
-                    [&](FakeLink& link, const Closure& closure) {
-                      thread_local std::mt19937 random(seed++);
-                      const Lease& lease = closure.leases.at(0);
-                      const std::string place = std::to_string(lease.pipeline) + "/" + std::to_string(lease.first);
-                      {
-                        std::lock_guard lock(mutex);
-                        const auto [known, first_attempt] = lent.emplace(closure.id, place);
-                        EXPECT_EQ(known->second, place);
-                        if (!first_attempt) ++repeats;
-                      }
-                      const auto dice = random() % 100;
-                      if (dice < 3) link.die(true);
-                      link.work_for(std::chrono::microseconds(dice));
-                      return ClosureResult{.steps = closure.steps, .states = {place}};
-                    },
-                    {}, {.capacity = 40, .max_attempts = 50});
+    FakeCluster cluster(3,
+                        [&](FakeLink& link, const Closure& closure) {
+                          thread_local std::mt19937 random(seed++);
+                          const Lease& lease = closure.leases.at(0);
+                          const std::string place = std::to_string(lease.pipeline) + "/" + std::to_string(lease.first);
+                          {
+                            std::lock_guard lock(mutex);
+                            const auto [known, first_attempt] = lent.emplace(closure.id, place);
+                            EXPECT_EQ(known->second, place);
+                            if (!first_attempt) ++repeats;
+                          }
+                          const auto dice = random() % 100;
+                          if (dice < 3) link.die(true);
+                          link.work_for(std::chrono::microseconds(dice));
+                          return ClosureResult{.steps = closure.steps, .states = {place}};
+                        },
+                        {}, {.capacity = 40, .max_attempts = 50});
     const int data = cluster.book.add(std::vector<std::int64_t>(pipelines, kInfiniteCardinality));
     const int count = 1500;
     for (int i = 0; i < count; ++i) {
@@ -299,10 +300,10 @@ TEST(Dispatcher, RandomDeathsLoseAndRepeatNothing) {
 }
 
 // Workers give the result they gave before when they are asked for the same closure again.
-TEST(Dispatcher, AClosureThatGetsOtherDataIsOtherWork) {
+TEST(ClosureDispatcher, AClosureThatGetsOtherDataIsOtherWork) {
   std::mutex mutex;
   std::map<std::uint64_t, ClosureResult> given;
-  Cluster cluster(2, [&](FakeLink&, const Closure& closure) {
+  FakeCluster cluster(2, [&](FakeLink&, const Closure& closure) {
     const Lease& lease = closure.leases.at(0);
     const std::int64_t size = lease.pipeline == 0 ? 3 : 40;
     const std::int64_t left = std::max<std::int64_t>(0, size - static_cast<std::int64_t>(lease.first));
@@ -323,18 +324,18 @@ TEST(Dispatcher, AClosureThatGetsOtherDataIsOtherWork) {
   EXPECT_EQ(steps, 43);
 }
 
-TEST(Dispatcher, DeathsErrorsAndCancelsTogether) {
+TEST(ClosureDispatcher, DeathsErrorsAndCancelsTogether) {
   std::atomic<unsigned> seed{1};
-  Cluster cluster(4,
-                  [&](FakeLink& link, const Closure& closure) -> ClosureResult {
-                    thread_local std::mt19937 random(seed++);
-                    const auto dice = random() % 300;
-                    if (dice < 6) link.die(true);
-                    if (dice == 7) throw Error(ErrorCode::InvalidArgument, "unlucky");
-                    link.work_for(std::chrono::microseconds(dice));
-                    return {.steps = closure.steps};
-                  },
-                  {}, {.capacity = 30});
+  FakeCluster cluster(4,
+                      [&](FakeLink& link, const Closure& closure) -> ClosureResult {
+                        thread_local std::mt19937 random(seed++);
+                        const auto dice = random() % 300;
+                        if (dice < 6) link.die(true);
+                        if (dice == 7) throw Error(ErrorCode::InvalidArgument, "unlucky");
+                        link.work_for(std::chrono::microseconds(dice));
+                        return {.steps = closure.steps};
+                      },
+                      {}, {.capacity = 30});
   std::atomic<int> queued{0}, done{0}, failed{0};
   std::vector<std::thread> programs;
   for (unsigned program = 0; program < 3; ++program) {

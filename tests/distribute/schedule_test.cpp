@@ -1,4 +1,4 @@
-#include "cohort/distribute/coordinator/coordinator.h"
+#include "cohort/distribute/coordinator/schedule.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,6 +13,7 @@
 
 #include "cohort/datasets/sources/tensor_slices.h"
 #include "cohort/distribute/cluster_coordinator.h"
+#include "cohort/distribute/coordinator/closure_dispatcher.h"
 #include "cohort/distribute/coordinator/per_worker_dataset.h"
 #include "tests/distribute/fake_link.h"
 
@@ -26,11 +27,23 @@ using testing::HasSubstr;
 // A result that is not there yet is no argument: workers never see one another's values.
 static_assert(!std::is_convertible_v<RemoteValue, ScheduleArgument>);
 
-std::unique_ptr<Coordinator> coordinator_of(int workers, FakeLink::Run run) {
-  std::vector<std::shared_ptr<WorkerLink>> links;
-  for (int i = 0; i < workers; ++i) links.push_back(std::make_shared<FakeLink>("worker:" + std::to_string(i), run));
-  return std::make_unique<Coordinator>(std::move(links), [](const Closure&, std::size_t) { return 1; });
-}
+// A queue whose closures run on workers that are functions.
+struct ServedQueue {
+  ServedQueue(int workers, const FakeLink::Run& run)
+      : pipelines(workers, [](const Closure&, std::size_t) { return 1; }),
+        dispatcher(queue, pipelines, links_of(workers, run)) {}
+
+  static std::vector<std::shared_ptr<WorkerLink>> links_of(int workers, const FakeLink::Run& run) {
+    std::vector<std::shared_ptr<WorkerLink>> links;
+    for (int i = 0; i < workers; ++i) links.push_back(std::make_shared<FakeLink>("worker:" + std::to_string(i), run));
+    return links;
+  }
+  RemoteValue schedule(Closure closure) { return distribute::schedule(queue, std::move(closure)); }
+
+  ClosureQueue queue;
+  PipelineBook pipelines;
+  ClosureDispatcher dispatcher;
+};
 
 Closure with_argument(std::int64_t value) {
   Closure closure;
@@ -43,31 +56,31 @@ ClosureResult square(FakeLink&, const Closure& closure) {
   return {.steps = 1, .outputs = {Tensor::of<std::int64_t>({value * value}, {}, cpu())}};
 }
 
-TEST(Coordinator, ResultsArriveInTheirValues) {
-  auto coordinator = coordinator_of(3, square);
+TEST(Schedule, ResultsArriveInTheirValues) {
+  ServedQueue served(3, square);
   std::vector<RemoteValue> values;
-  for (int i = 0; i < 100; ++i) values.push_back(coordinator->schedule(with_argument(i)));
+  for (int i = 0; i < 100; ++i) values.push_back(served.schedule(with_argument(i)));
   const std::vector<Results> results = fetch(values);
   for (std::int64_t i = 0; i < 100; ++i) {
     EXPECT_EQ(Tensor(results[static_cast<std::size_t>(i)]).item<std::int64_t>(), i * i);
   }
-  coordinator->join();
-  EXPECT_TRUE(coordinator->done());
+  served.queue.wait();
+  EXPECT_TRUE(served.queue.done());
 }
 
-TEST(Coordinator, AValueIsNotReadyUntilItsFunctionHasRun) {
+TEST(Schedule, AValueIsNotReadyUntilItsFunctionHasRun) {
   std::promise<void> go;
   auto gate = go.get_future().share();
-  auto coordinator = coordinator_of(1, [gate](FakeLink& link, const Closure& closure) {
+  ServedQueue served(1, [gate](FakeLink& link, const Closure& closure) {
     gate.wait();
     return square(link, closure);
   });
   std::atomic<bool> accepted{false};
   Closure closure = with_argument(7);
   closure.done = [&](ClosureResult&) { accepted = true; };
-  const RemoteValue value = coordinator->schedule(std::move(closure));
+  const RemoteValue value = served.schedule(std::move(closure));
   EXPECT_FALSE(value.ready());
-  EXPECT_FALSE(coordinator->done());
+  EXPECT_FALSE(served.queue.done());
   EXPECT_FALSE(accepted);
   go.set_value();
   EXPECT_EQ(Tensor(value.fetch()).item<std::int64_t>(), 49);
@@ -75,22 +88,22 @@ TEST(Coordinator, AValueIsNotReadyUntilItsFunctionHasRun) {
   EXPECT_TRUE(accepted);
 }
 
-TEST(Coordinator, ErrorsArriveInTheirValuesAndTheRestIsAborted) {
+TEST(Schedule, ErrorsArriveInTheirValuesAndTheRestIsAborted) {
   std::promise<void> go;
   auto gate = go.get_future().share();
-  auto coordinator = coordinator_of(1, [gate](FakeLink& link, const Closure& closure) -> ClosureResult {
+  ServedQueue served(1, [gate](FakeLink& link, const Closure& closure) -> ClosureResult {
     gate.wait();
     if (closure.arguments.at(0).item<std::int64_t>() < 0) {
       throw Error(ErrorCode::InvalidArgument, link.task() + ": negative");
     }
     return square(link, closure);
   });
-  const RemoteValue good = coordinator->schedule(with_argument(3));
-  const RemoteValue bad = coordinator->schedule(with_argument(-3));
+  const RemoteValue good = served.schedule(with_argument(3));
+  const RemoteValue bad = served.schedule(with_argument(-3));
   std::vector<RemoteValue> rest;
-  for (int i = 0; i < 10; ++i) rest.push_back(coordinator->schedule(with_argument(i)));
+  for (int i = 0; i < 10; ++i) rest.push_back(served.schedule(with_argument(i)));
   go.set_value();
-  EXPECT_THROW(coordinator->join(), Error);
+  EXPECT_THROW(served.queue.wait(), Error);
   EXPECT_EQ(Tensor(good.fetch()).item<std::int64_t>(), 9);
   EXPECT_EQ(bad.status(), RemoteValueStatus::Ready);
   EXPECT_THROW(bad.fetch(), Error);
@@ -102,43 +115,43 @@ TEST(Coordinator, ErrorsArriveInTheirValuesAndTheRestIsAborted) {
     EXPECT_EQ(error.code(), ErrorCode::Cancelled);
     EXPECT_THAT(error.what(), HasSubstr("worker:0: negative"));
   }
-  EXPECT_EQ(Tensor(coordinator->schedule(with_argument(4)).fetch()).item<std::int64_t>(), 16);
+  EXPECT_EQ(Tensor(served.schedule(with_argument(4)).fetch()).item<std::int64_t>(), 16);
 }
 
-TEST(Coordinator, AValueThatNobodyScheduledSaysSo) {
+TEST(Schedule, AValueThatNobodyScheduledSaysSo) {
   EXPECT_THROW(RemoteValue().fetch(), Error);
   EXPECT_THROW(RemoteValue().ready(), Error);
   EXPECT_THROW(PerWorkerDataset().iterator(), Error);
 }
 
-TEST(Coordinator, DestructionAbortsWhatIsLeft) {
-  auto coordinator = coordinator_of(2, [](FakeLink& link, const Closure& closure) {
+TEST(Schedule, DestructionAbortsWhatIsLeft) {
+  auto served = std::make_unique<ServedQueue>(2, [](FakeLink& link, const Closure& closure) {
     link.work_for(60s);
     return square(link, closure);
   });
   std::vector<RemoteValue> values;
-  for (int i = 0; i < 10; ++i) values.push_back(coordinator->schedule(with_argument(i)));
+  for (int i = 0; i < 10; ++i) values.push_back(served->schedule(with_argument(i)));
   auto waiting = std::async(std::launch::async, [&] { values.back().fetch(); });
-  coordinator.reset();
+  served.reset();
   EXPECT_THROW(waiting.get(), Error);
   for (const RemoteValue& value : values) EXPECT_EQ(value.status(), RemoteValueStatus::Aborted);
 }
 
 // Five closures over the elements 1 to 5 of one pipeline, on three workers: each element is seen once.
-TEST(Coordinator, OnePipelineIsWalkedOnceByAllWorkers) {
+TEST(Schedule, OnePipelineIsWalkedOnceByAllWorkers) {
   std::atomic<std::int64_t> sum{0};
-  auto coordinator = coordinator_of(3, [](FakeLink&, const Closure& closure) {
+  ServedQueue served(3, [](FakeLink&, const Closure& closure) {
     const auto element = static_cast<std::int64_t>(closure.leases.at(0).first) + 1;
     return ClosureResult{.steps = 1, .outputs = {Tensor::of<std::int64_t>({element}, {}, cpu())}};
   });
-  const int data = coordinator->pipelines().add({5});
+  const int data = served.pipelines.add({5});
   for (int i = 0; i < 5; ++i) {
     Closure closure;
     closure.datasets = {data};
     closure.done = [&](ClosureResult& result) { sum += result.outputs.at(0).item<std::int64_t>(); };
-    coordinator->schedule(std::move(closure));
+    served.schedule(std::move(closure));
   }
-  coordinator->join();
+  served.queue.wait();
   EXPECT_EQ(sum, 15);
 
   Closure past_the_end;
@@ -147,12 +160,12 @@ TEST(Coordinator, OnePipelineIsWalkedOnceByAllWorkers) {
   asks.may_end = true;
   std::promise<bool> ended;
   asks.done = [&](ClosureResult& result) { ended.set_value(result.data_ended && result.steps == 0); };
-  coordinator->submit(asks);
-  coordinator->join();
+  served.queue.put(asks);
+  served.queue.wait();
   EXPECT_TRUE(ended.get_future().get());
-  const RemoteValue value = coordinator->schedule(past_the_end);
+  const RemoteValue value = served.schedule(past_the_end);
   try {
-    coordinator->join();
+    served.queue.wait();
     FAIL() << "nothing was thrown";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::OutOfRange);

@@ -1,4 +1,4 @@
-#include "cohort/distribute/coordinator/dispatcher.h"
+#include "cohort/distribute/coordinator/closure_dispatcher.h"
 
 #include <utility>
 
@@ -15,11 +15,11 @@ std::vector<std::string> tasks_of(const std::vector<std::shared_ptr<WorkerLink>>
 
 }  // namespace
 
-Dispatcher::Dispatcher(ClosureQueue& queue, PipelineBook& pipelines, std::vector<std::shared_ptr<WorkerLink>> links,
-                       DispatcherOptions options)
+ClosureDispatcher::ClosureDispatcher(ClosureQueue& queue, PipelineBook& pipelines,
+                                     std::vector<std::shared_ptr<WorkerLink>> links, ClosureDispatcherOptions options)
     : queue_(queue), links_(std::move(links)), watch_(tasks_of(links_), options.worker_timeout) {
   if (links_.empty() || options.in_flight == 0) {
-    throw invalid_argument("Dispatcher", "at least one worker, and one closure under way on it, is expected",
+    throw invalid_argument("ClosureDispatcher", "at least one worker, and one closure under way on it, is expected",
                            {{"workers", links_.size()}, {"in_flight", options.in_flight}});
   }
   queue_.set_interrupt([this] { cancel_links(); });
@@ -30,7 +30,7 @@ Dispatcher::Dispatcher(ClosureQueue& queue, PipelineBook& pipelines, std::vector
   }
 }
 
-Dispatcher::~Dispatcher() {
+ClosureDispatcher::~ClosureDispatcher() {
   queue_.stop();
   watch_.stop();
   cancel_links();
@@ -38,7 +38,7 @@ Dispatcher::~Dispatcher() {
   queue_.set_interrupt(nullptr);
 }
 
-void Dispatcher::cancel_links() {
+void ClosureDispatcher::cancel_links() {
   for (const auto& link : links_) cancel_quietly(*link);
 }
 

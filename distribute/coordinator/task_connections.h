@@ -10,54 +10,56 @@
 
 #include "cohort/distribute/cluster/cluster_spec.h"
 #include "cohort/distribute/coordinator/sent_constants.h"
+#include "cohort/distribute/protocol/message_flags.h"
 #include "cohort/distribute/protocol/typed_call.h"
 #include "cohort/distribute/rpc/reliable_stream.h"
 #include "cohort/distribute/rpc/transport.h"
 
 namespace cohort::distribute {
 
-struct ClusterOptions {
+struct TaskConnectionOptions {
   // How long tasks may take to come up.
   std::chrono::milliseconds start_timeout{60'000};
   rpc::TransportOptions transport = {};
 };
 
 // The chief's ways to the tasks of its cluster. Thread-safe.
-class Cluster {
+class TaskConnections {
  public:
   static constexpr int kEveryServer = -1;
 
   // Says hello to every worker and ps; throws Unavailable with a table of those that do not answer in time, and at once
   // when one of them is not who it should be.
-  Cluster(ClusterSpec spec, ClusterOptions options);
+  TaskConnections(ClusterSpec spec, TaskConnectionOptions options);
   // Tells all tasks that the job has ended.
-  ~Cluster();
-  Cluster(const Cluster&) = delete;
+  ~TaskConnections();
+  TaskConnections(const TaskConnections&) = delete;
 
   std::uint64_t job() const { return job_; }
   int num_workers() const { return static_cast<int>(workers_.size()); }
   int num_servers() const { return static_cast<int>(servers_.size()); }
   const rpc::Peer& worker(int index) const { return workers_[static_cast<std::size_t>(index)]; }
-  const rpc::Peer& server(int index) const { return servers_[static_cast<std::size_t>(index)]->peer; }
 
   // One call to a ps, or to all of them one after the other: the last one's reply. Constants that the request's graphs
   // name and a ps lacks come along.
   template <Method M>
-  Message call(int server, const Head& head, const typename MetadataOf<M>::Request& metadata,
-               const ConstantTable& constants, const Tensors& parts = {}) {
+  ReceivedReply<M> call(int server, Head head, const typename MetadataOf<M>::Request& metadata,
+                        const ConstantTable& constants, const Tensors& parts = {}) {
     const bool all = server == kEveryServer;
-    Message request, reply;
+    ReceivedReply<M> reply;
     for (int index = all ? 0 : server; index < (all ? num_servers() : server + 1); ++index) {
-      Server& to = *servers_[static_cast<std::size_t>(index)];
+      ParameterServerConnection& to = *servers_[static_cast<std::size_t>(index)];
       std::lock_guard lock(to.mutex);
-      request.parts = parts;
-      typename MetadataOf<M>::Request own = metadata;
-      to.constants.attach(constants, *own.mutable_constants(), request.parts);
-      write_request<M>(head, own, request);
-      call_locked(to, request, reply);
+      head.job = head.incarnation = job_;
+      // Counted in the order they are sent: the ps takes a smaller number for a repeat.
+      if constexpr (M == Method::RunGraph) head.closure = ++to.runs;
+      reply = call_with_constants<M>(*to.stream, head, metadata, constants, to.constants, parts);
+      if ((head.flags & kWrites) && reply.head.version > to.version) to.version = reply.head.version;
     }
     return reply;
   }
+  std::vector<std::string> worker_names() const;  // "worker:0", ...
+  std::vector<std::string> ps_addresses() const;
   // Of each ps's variables after the chief's last write.
   std::vector<std::uint64_t> versions() const;
   // Makes the way to a worker anew and says hello; throws when it does not answer.
@@ -66,7 +68,7 @@ class Cluster {
   std::uint64_t next_number() { return ++numbers_; }
 
  private:
-  struct Server {
+  struct ParameterServerConnection {
     rpc::Peer peer;
     std::atomic<std::uint64_t> version{0};  // written under the mutex, read by those who schedule
     std::mutex mutex;                       // guards what follows
@@ -74,15 +76,14 @@ class Cluster {
     SentConstants constants;
     std::uint64_t runs = 0;  // graphs of the chief's own so far
   };
-  void call_locked(Server& server, Message& request, Message& reply);
   std::shared_ptr<rpc::Connection> greet(const rpc::Peer& peer, const rpc::TransportOptions& transport) const;
   void wait_for_tasks();
 
   const ClusterSpec spec_;
-  const ClusterOptions options_;
+  const TaskConnectionOptions options_;
   const std::uint64_t job_;
   std::vector<rpc::Peer> workers_;
-  std::vector<std::unique_ptr<Server>> servers_;
+  std::vector<std::unique_ptr<ParameterServerConnection>> servers_;
   std::atomic<std::uint64_t> numbers_{0};
 };
 

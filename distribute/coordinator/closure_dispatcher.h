@@ -12,7 +12,7 @@
 
 namespace cohort::distribute {
 
-struct DispatcherOptions {
+struct ClosureDispatcherOptions {
   std::size_t in_flight = 3;  // closures under way on one worker, so that it never waits for the next
   // How long the queue waits when no worker at all can be reached.
   std::chrono::milliseconds worker_timeout{60'000};
@@ -23,12 +23,12 @@ struct DispatcherOptions {
 
 // Threads that carry closures from a queue to workers, one thread for each worker, until it is destroyed: then the
 // queue is stopped and what is under way is told to end.
-class Dispatcher {
+class ClosureDispatcher {
  public:
-  Dispatcher(ClosureQueue& queue, PipelineBook& pipelines, std::vector<std::shared_ptr<WorkerLink>> links,
-             DispatcherOptions options = {});
-  ~Dispatcher();
-  Dispatcher(const Dispatcher&) = delete;
+  ClosureDispatcher(ClosureQueue& queue, PipelineBook& pipelines, std::vector<std::shared_ptr<WorkerLink>> links,
+                    ClosureDispatcherOptions options = {});
+  ~ClosureDispatcher();
+  ClosureDispatcher(const ClosureDispatcher&) = delete;
 
   std::size_t reachable() const { return watch_.reachable(); }
 
