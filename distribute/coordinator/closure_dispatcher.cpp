@@ -7,7 +7,7 @@
 namespace cohort::distribute {
 namespace {
 
-std::vector<std::string> tasks_of(const std::vector<std::shared_ptr<WorkerLink>>& links) {
+std::vector<std::string> task_names_of(const std::vector<std::shared_ptr<WorkerLink>>& links) {
   std::vector<std::string> tasks;
   for (const auto& link : links) tasks.push_back(link->task());
   return tasks;
@@ -17,7 +17,7 @@ std::vector<std::string> tasks_of(const std::vector<std::shared_ptr<WorkerLink>>
 
 ClosureDispatcher::ClosureDispatcher(ClosureQueue& queue, PipelineBook& pipelines,
                                      std::vector<std::shared_ptr<WorkerLink>> links, ClosureDispatcherOptions options)
-    : queue_(queue), links_(std::move(links)), watch_(tasks_of(links_), options.worker_timeout) {
+    : queue_(queue), links_(std::move(links)), watch_(task_names_of(links_), options.worker_timeout) {
   if (links_.empty() || options.in_flight == 0) {
     throw invalid_argument("ClosureDispatcher", "at least one worker, and one closure under way on it, is expected",
                            {{"workers", links_.size()}, {"in_flight", options.in_flight}});

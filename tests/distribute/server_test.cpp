@@ -7,7 +7,7 @@
 
 #include "cohort/cohort.h"
 #include "cohort/distribute/cluster/local_cluster_spec.h"
-#include "tests/distribute/quickly.h"
+#include "tests/support/error_within.h"
 
 namespace cohort::distribute {
 namespace {

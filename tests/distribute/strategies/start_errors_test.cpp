@@ -8,8 +8,8 @@
 #include "cohort/distribute/cluster/local_cluster_spec.h"
 #include "cohort/distribute/distribute.h"
 #include "cohort/distribute/rpc/transport.h"
-#include "tests/distribute/quickly.h"
-#include "tests/distribute/test_services.h"
+#include "tests/distribute/rpc/test_services.h"
+#include "tests/support/error_within.h"
 
 namespace cohort::distribute {
 namespace {

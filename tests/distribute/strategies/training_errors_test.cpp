@@ -5,7 +5,7 @@
 #include <stdexcept>
 
 #include "cohort/cohort.h"
-#include "tests/distribute/quickly.h"
+#include "tests/support/error_within.h"
 
 namespace cohort::distribute {
 namespace {

@@ -5,7 +5,7 @@
 #include <stdexcept>
 
 #include "cohort/cohort.h"
-#include "tests/distribute/trained_weights.h"
+#include "tests/distribute/strategies/trained_weights.h"
 #include "tests/support/paths.h"
 
 namespace cohort::distribute {

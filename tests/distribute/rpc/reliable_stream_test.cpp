@@ -7,8 +7,8 @@
 #include <set>
 #include <thread>
 
-#include "tests/distribute/peer_process.h"
-#include "tests/distribute/test_services.h"
+#include "tests/distribute/rpc/peer_process.h"
+#include "tests/distribute/rpc/test_services.h"
 #include "tests/support/fault_transport.h"
 
 namespace cohort::distribute::rpc {

@@ -9,7 +9,7 @@
 #include <numeric>
 #include <thread>
 
-#include "tests/distribute/test_services.h"
+#include "tests/distribute/rpc/test_services.h"
 
 namespace cohort::distribute::rpc {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "cohort/distribute/cluster/address.h"
 #include "cohort/distribute/rpc/transport.h"
-#include "tests/distribute/peer_process.h"
-#include "tests/distribute/test_services.h"
+#include "tests/distribute/rpc/peer_process.h"
+#include "tests/distribute/rpc/test_services.h"
 
 namespace cohort::distribute::rpc {
 namespace {

@@ -9,7 +9,7 @@
 #include "cohort/distribute/rpc/message_reader.h"
 #include "cohort/distribute/rpc/message_writer.h"
 #include "cohort/files/crc32c.h"
-#include "tests/distribute/test_services.h"
+#include "tests/distribute/rpc/test_services.h"
 
 namespace cohort::distribute::rpc {
 namespace {

@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "cohort/cohort.h"
-#include "tests/distribute/trained_weights.h"
+#include "tests/distribute/strategies/trained_weights.h"
 
 namespace cohort::distribute {
 namespace {

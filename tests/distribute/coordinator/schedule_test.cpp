@@ -15,7 +15,7 @@
 #include "cohort/distribute/cluster_coordinator.h"
 #include "cohort/distribute/coordinator/closure_dispatcher.h"
 #include "cohort/distribute/coordinator/per_worker_dataset.h"
-#include "tests/distribute/fake_link.h"
+#include "tests/distribute/coordinator/fake_link.h"
 
 namespace cohort::distribute::test {
 namespace {

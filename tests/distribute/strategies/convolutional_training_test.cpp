@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "cohort/cohort.h"
-#include "tests/distribute/trained_weights.h"
+#include "tests/distribute/strategies/trained_weights.h"
 
 namespace cohort::distribute {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/distribute/test_services.h"
+#include "tests/distribute/rpc/test_services.h"
 #include "tests/support/fault_transport.h"
 
 namespace cohort::distribute::rpc {

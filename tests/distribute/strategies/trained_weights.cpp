@@ -1,4 +1,4 @@
-#include "tests/distribute/trained_weights.h"
+#include "tests/distribute/strategies/trained_weights.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "tests/distribute/peer_process.h"
+#include "tests/distribute/rpc/peer_process.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 #include <cstdio>
 #include <stdexcept>
 
-#include "tests/distribute/test_services.h"
+#include "tests/distribute/rpc/test_services.h"
 
 extern char** environ;
 

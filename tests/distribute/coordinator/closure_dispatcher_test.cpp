@@ -16,7 +16,7 @@
 
 #include "cohort/core/log.h"
 #include "cohort/data/dataset.h"
-#include "tests/distribute/fake_link.h"
+#include "tests/distribute/coordinator/fake_link.h"
 
 namespace cohort::distribute::test {
 namespace {
