@@ -5,6 +5,7 @@
 #include <ostream>
 
 #include "cohort/core/error.h"
+#include "cohort/core/text.h"
 #include "cohort/distribute/cluster/address.h"
 
 namespace cohort::distribute {
@@ -61,7 +62,7 @@ ClusterSpec::ClusterSpec(std::map<std::string, Tasks> jobs) : jobs_(std::move(jo
     for (const auto& [index, text] : tasks) {
       const std::string task = task_name(job, index);
       if (index < 0) throw invalid_argument(kClusterSpec, "a task's index must be 0 or more", {{"task", task}});
-      const Address address = parse_address(text, std::string(kClusterSpec) + " '" + task + "'");
+      const Address address = parse_address(text, titled(kClusterSpec, task));
       if (address.port == 0) continue;
       const auto [owner, fresh] = owners.emplace(normalized(address), task);
       if (!fresh) {

@@ -3,6 +3,7 @@
 #include <sstream>
 
 #include "cohort/core/tensor.h"
+#include "cohort/core/text.h"
 
 namespace cohort {
 namespace {
@@ -71,7 +72,7 @@ std::string Tensor::to_string() const {
   std::string head = "Tensor(shape=" + shape().to_string() + ", dtype=" + cohort::to_string(dtype());
   if (is_symbolic()) return head + ", symbolic)";
   if (dtype() == DType::Resource) {
-    return head + ", " + (resource() ? resource()->kind() + (" '" + resource()->name() + "'") : "none") + ")";
+    return head + ", " + (resource() ? titled(resource()->kind(), resource()->name()) : "none") + ")";
   }
   std::vector<std::string> cells;
   if (dtype() == DType::String) {

@@ -133,7 +133,7 @@ void read_weights(Model& model, const Hdf5File& file, bool skip_mismatch) {
   std::string reason;
   for (const WeightGroup& group : weight_groups(model)) {
     if (group.variables.empty()) continue;
-    const std::string who = group.layer->class_name() + " '" + group.layer->name() + "'";
+    const std::string who = group.layer->title();
     const auto add = [&](WeightPlan& mine) { plan_group(file, group.path, who, group.variables, mine); };
     if (!skip_mismatch) {
       add(plan);

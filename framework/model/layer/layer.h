@@ -15,6 +15,7 @@
 #include "cohort/config/configurable.h"
 #include "cohort/core/op.h"
 #include "cohort/core/tensor.h"
+#include "cohort/core/text.h"
 #include "cohort/data/element.h"
 #include "cohort/metrics/metric.h"
 #include "cohort/model/layer/dtype_policy.h"
@@ -287,7 +288,7 @@ bool register_layer_class(const std::string& package, const std::string& name) {
     if constexpr (std::is_default_constructible_v<T>) {
       return std::make_shared<T>();
     } else {
-      throw unimplemented("Layer '" + package + ">" + name + "'",
+      throw unimplemented(titled("Layer", package + ">" + name),
                           "a layer made by its name needs a constructor without arguments");
     }
   });
