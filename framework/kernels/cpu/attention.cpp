@@ -152,73 +152,112 @@ void scores_gradient(const AttentionRows& rows, const C* weights, C* flow, std::
 
 // One task for each head of key and value, which gathers what flows from all the query's heads that share it.
 template <class T>
-KernelFn attention_gradient(const KernelSpec& spec) {
-  using C = ComputeType<T>;
-  const Shape query_shape = spec.input(0).shape, key_shape = spec.input(1).shape, value_shape = spec.input(2).shape;
-  const Shape output_shape = spec.input(3).shape;
-  return [=, rows = AttentionRows(spec, 5)](const KernelIO& io) {
-    const bool* mask = rows.has_mask ? io.in<bool>(5) : nullptr;
-    const std::int64_t sharing = rows.heads / rows.key_heads, widest = std::max(rows.size, rows.value_size);
-    parallel_for(rows.batch * rows.key_heads, 1, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t item = begin; item < end; ++item) {
-        const std::int64_t sample = item / rows.key_heads, key_head = item % rows.key_heads;
-        C* memory = std::is_same_v<T, C>
-                        ? nullptr
-                        : widened_heads.get<C>(2 * rows.keys * (rows.size + rows.value_size) +
-                                               sharing * rows.steps * (2 * rows.size + rows.value_size));
-        const Head<const C> key = head_of<T, C>(io.in<T>(1), key_shape, sample, key_head, memory),
-                            value = head_of<T, C>(io.in<T>(2), value_shape, sample, key_head, memory);
-        const Head<C> to_key = result_of<T, C>(io.out<T>(1), key_shape, sample, key_head, memory),
-                      to_value = result_of<T, C>(io.out<T>(2), value_shape, sample, key_head, memory);
-        C* weights = scores_memory.get<C>(3 * kBlockSteps * rows.keys + rows.keys * widest);
-        C *flow = weights + kBlockSteps * rows.keys, *left = flow + kBlockSteps * rows.keys;
-        C* product = left + kBlockSteps * rows.keys;
-        const PhiloxStream stream(*io.random, rows.seed, static_cast<std::uint64_t>(sample));
-        if (rows.steps == 0) {
-          fill_zeros(to_key);
-          fill_zeros(to_value);
-        }
-        for (std::int64_t head = key_head * sharing; head < (key_head + 1) * sharing; ++head) {
-          const Head<const C> query = head_of<T, C>(io.in<T>(0), query_shape, sample, head, memory),
-                              upstream = head_of<T, C>(io.in<T>(3), output_shape, sample, head, memory);
-          const Head<C> to_query = result_of<T, C>(io.out<T>(0), query_shape, sample, head, memory);
-          const C* max_and_factor = io.in<C>(4) + (sample * rows.heads + head) * rows.steps * 2;
-          if (rows.keys == 0) fill_zeros(to_query);
-          for (std::int64_t first = 0; first < rows.steps && rows.keys > 0; first += kBlockSteps) {
-            const std::int64_t count = std::min(kBlockSteps, rows.steps - first);
-            const std::int64_t keys = rows.keys_for(first + count - 1);
-            const bool add = first > 0 || head > key_head * sharing;
-            compute_scores(rows, query, key, first, count, keys, mask, sample, head, weights);
-            strided_gemm<C>({count, keys, rows.value_size, false, true}, upstream.row(first), upstream.stride,
-                            value.data, value.stride, flow, keys);
-            for (std::int64_t i = 0; i < count; ++i) {
-              rows.weights_again(weights + i * keys, keys, max_and_factor + (first + i) * 2);
-              if (!rows.drops()) continue;
-              rows.drop(weights + i * keys, left + i * keys, keys, stream, head, first + i);
-              rows.drop(flow + i * keys, flow + i * keys, keys, stream, head, first + i);
-            }
-            multiply_transposed<C>(to_value, keys, count, rows.drops() ? left : weights, upstream, first, add, product);
-            for (std::int64_t i = 0; i < count; ++i) {
-              scores_gradient(rows, weights + i * keys, flow + i * keys, keys, max_and_factor[(first + i) * 2]);
-            }
-            strided_gemm<C>({count, rows.size, keys, false, false}, flow, keys, key.data, key.stride,
-                            to_query.row(first), to_query.stride);
-            multiply_transposed<C>(to_key, keys, count, flow, query, first, add, product);
-          }
-          store<T, C>(to_query, io.out<T>(0), query_shape, sample, head);
-        }
-        store<T, C>(to_key, io.out<T>(1), key_shape, sample, key_head);
-        store<T, C>(to_value, io.out<T>(2), value_shape, sample, key_head);
-      }
+class AttentionGradient {
+ public:
+  explicit AttentionGradient(const KernelSpec& spec)
+      : rows_(spec, 5),
+        query_shape_(spec.input(0).shape),
+        key_shape_(spec.input(1).shape),
+        value_shape_(spec.input(2).shape),
+        output_shape_(spec.input(3).shape) {}
+
+  void operator()(const KernelIO& io) const {
+    parallel_for(rows_.batch * rows_.key_heads, 1, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t item = begin; item < end; ++item) run_task(io, item / rows_.key_heads, item % rows_.key_heads);
     });
+  }
+
+ private:
+  using C = ComputeType<T>;
+
+  struct Task {
+    const KernelIO& io;
+    std::int64_t sample;
+    PhiloxStream stream;
+    Head<const C> key, value;
+    Head<C> to_key, to_value;
+    C *weights, *flow, *left, *product;  // working memory: three blocks of scores and one product
   };
-}
+  struct QueryHead {
+    std::int64_t number;
+    Head<const C> query, upstream;
+    Head<C> to_query;
+    const C* max_and_factor;
+  };
+
+  void run_task(const KernelIO& io, std::int64_t sample, std::int64_t key_head) const {
+    const std::int64_t sharing = rows_.heads / rows_.key_heads, block = kBlockSteps * rows_.keys;
+    C* memory = std::is_same_v<T, C>
+                    ? nullptr
+                    : widened_heads.get<C>(2 * rows_.keys * (rows_.size + rows_.value_size) +
+                                           sharing * rows_.steps * (2 * rows_.size + rows_.value_size));
+    C* scores = scores_memory.get<C>(3 * block + rows_.keys * std::max(rows_.size, rows_.value_size));
+    const Task task{io,
+                    sample,
+                    PhiloxStream(*io.random, rows_.seed, static_cast<std::uint64_t>(sample)),
+                    head_of<T, C>(io.in<T>(1), key_shape_, sample, key_head, memory),
+                    head_of<T, C>(io.in<T>(2), value_shape_, sample, key_head, memory),
+                    result_of<T, C>(io.out<T>(1), key_shape_, sample, key_head, memory),
+                    result_of<T, C>(io.out<T>(2), value_shape_, sample, key_head, memory),
+                    scores,
+                    scores + block,
+                    scores + 2 * block,
+                    scores + 3 * block};
+    if (rows_.steps == 0) {
+      fill_zeros(task.to_key);
+      fill_zeros(task.to_value);
+    }
+    for (std::int64_t i = 0; i < sharing; ++i) run_query_head(task, key_head * sharing + i, i == 0, memory);
+    store<T, C>(task.to_key, io.out<T>(1), key_shape_, sample, key_head);
+    store<T, C>(task.to_value, io.out<T>(2), value_shape_, sample, key_head);
+  }
+
+  void run_query_head(const Task& task, std::int64_t head, bool first_of_task, C*& memory) const {
+    const KernelIO& io = task.io;
+    const QueryHead own{head, head_of<T, C>(io.in<T>(0), query_shape_, task.sample, head, memory),
+                        head_of<T, C>(io.in<T>(3), output_shape_, task.sample, head, memory),
+                        result_of<T, C>(io.out<T>(0), query_shape_, task.sample, head, memory),
+                        io.in<C>(4) + (task.sample * rows_.heads + head) * rows_.steps * 2};
+    if (rows_.keys == 0) fill_zeros(own.to_query);
+    for (std::int64_t first = 0; first < rows_.steps && rows_.keys > 0; first += kBlockSteps) {
+      run_block(task, own, first, !first_of_task || first > 0);
+    }
+    store<T, C>(own.to_query, io.out<T>(0), query_shape_, task.sample, head);
+  }
+
+  // The steps from `first` on; `add` to what flows to key and value, or begin it.
+  void run_block(const Task& task, const QueryHead& own, std::int64_t first, bool add) const {
+    const std::int64_t count = std::min(kBlockSteps, rows_.steps - first), keys = rows_.keys_for(first + count - 1);
+    const bool* mask = rows_.has_mask ? task.io.template in<bool>(5) : nullptr;
+    C *weights = task.weights, *flow = task.flow, *left = task.left;
+    compute_scores(rows_, own.query, task.key, first, count, keys, mask, task.sample, own.number, weights);
+    strided_gemm<C>({count, keys, rows_.value_size, false, true}, own.upstream.row(first), own.upstream.stride,
+                    task.value.data, task.value.stride, flow, keys);
+    for (std::int64_t i = 0; i < count; ++i) {
+      rows_.weights_again(weights + i * keys, keys, own.max_and_factor + (first + i) * 2);
+      if (!rows_.drops()) continue;
+      rows_.drop(weights + i * keys, left + i * keys, keys, task.stream, own.number, first + i);
+      rows_.drop(flow + i * keys, flow + i * keys, keys, task.stream, own.number, first + i);
+    }
+    multiply_transposed<C>(task.to_value, keys, count, rows_.drops() ? left : weights, own.upstream, first, add,
+                           task.product);
+    for (std::int64_t i = 0; i < count; ++i) {
+      scores_gradient(rows_, weights + i * keys, flow + i * keys, keys, own.max_and_factor[(first + i) * 2]);
+    }
+    strided_gemm<C>({count, rows_.size, keys, false, false}, flow, keys, task.key.data, task.key.stride,
+                    own.to_query.row(first), own.to_query.stride);
+    multiply_transposed<C>(task.to_key, keys, count, flow, own.query, first, add, task.product);
+  }
+
+  AttentionRows rows_;
+  Shape query_shape_, key_shape_, value_shape_, output_shape_;
+};
 
 KernelFn make_attention(const KernelSpec& spec) {
   return visit_floating(spec.input(0).dtype, [&]<class T>(T) { return attention<T>(spec); });
 }
 KernelFn make_attention_gradient(const KernelSpec& spec) {
-  return visit_floating(spec.input(0).dtype, [&]<class T>(T) { return attention_gradient<T>(spec); });
+  return visit_floating(spec.input(0).dtype, [&]<class T>(T) -> KernelFn { return AttentionGradient<T>(spec); });
 }
 
 COHORT_KERNEL("DotProductAttention", kCPU, make_attention);

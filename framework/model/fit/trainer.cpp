@@ -51,32 +51,64 @@ void check(const FitOptions& options) {
   options.validation_freq.check();
 }
 
-}  // namespace
+// The passes over the validation data of a fit.
+class Validation {
+ public:
+  Validation(Model& model, DataArgument data, const FitOptions& options)
+      : model_(model), data_(std::move(data)), options_(options) {}
 
-History fit(Model& model, DataArgument data, const FitOptions& options) {
-  constexpr const char* kWho = "Model.fit";
-  check(options);
-  const int verbose = checked_verbosity(options.verbose, kWho);
-  DataArgument validation = options.validation_data;
-  if (options.validation_split != 0.0 && validation.empty()) {
-    std::tie(data, validation) = split_for_validation(data, options.validation_split);
+  bool due_after(std::int64_t epoch) const { return !data_.empty() && options_.validation_freq.includes(epoch + 1); }
+
+  // Adds the figures to those of the epoch; false when Ctrl-C ended it early.
+  bool run(CallbackList& callbacks, const InterruptScope& interrupt, Logs& logs) {
+    if (!loop_) begin();
+    const std::optional<Logs> figures = test_pass(*loop_, callbacks, &interrupt);
+    if (!figures) return false;
+    for (const auto& [name, value] : *figures) logs.set("val_" + name, value);
+    logs.sort_by_name();
+    return true;
   }
-  const RunnerData train_data = adapt_data(data, {.who = kWho,
-                                                  .batch_size = options.batch_size,
-                                                  .shuffle = options.shuffle,
-                                                  .class_weight = options.class_weight});
-  StepLoop training(model, model.training().program(Program::Kind::Train), train_data, options.steps_per_epoch, kWho,
-                    model.training().begin_fit());
-  std::unique_ptr<StepLoop> testing;
 
-  History history;
-  std::vector<Ref<Callback>> all = options.callbacks;
-  all.push_back(Ref<Callback>(std::make_shared<HistoryRecorder>(history)));
-  CallbackList callbacks(with_progress(std::move(all), verbose), model,
-                         {.verbose = verbose, .epochs = options.epochs, .steps = training.runner().steps()});
+ private:
+  void begin() {
+    constexpr const char* kWho = "Model.fit (validation)";
+    std::optional<std::int64_t> batch_size = options_.validation_batch_size;
+    if (!batch_size && data_.is_tensors()) batch_size = options_.batch_size;
+    loop_ = std::make_unique<StepLoop>(model_, model_.training().program(Program::Kind::Test),
+                                       adapt_data(data_, {.who = kWho, .batch_size = batch_size}),
+                                       options_.validation_steps, kWho);
+  }
+
+  Model& model_;
+  const DataArgument data_;
+  const FitOptions& options_;
+  std::unique_ptr<StepLoop> loop_;
+};
+
+enum class EpochEnd { Done, Stopped, Interrupted };
+
+// Leaves the figures in `logs` once the training of the epoch is done.
+EpochEnd run_epoch(std::int64_t epoch, StepLoop& training, Validation& validation, CallbackList& callbacks,
+                   const InterruptScope& interrupt, const Model& model, Logs& logs) {
+  training.begin_epoch(epoch);
+  callbacks.epoch_begin(epoch);
+  const Pass pass = training.run(Phase::Train, callbacks, &interrupt);
+  if (pass.stopped || pass.interrupted) training.runner().cancel();
+  if (pass.interrupted) return EpochEnd::Interrupted;
+  logs = training.runner().end_epoch();
+  callbacks.set_steps(pass.steps);
+  if (validation.due_after(epoch) && !validation.run(callbacks, interrupt, logs)) return EpochEnd::Interrupted;
+  training.finish_epoch();
+  callbacks.epoch_end(epoch, logs);
+  if (model.stop_training) return EpochEnd::Stopped;
+  return interrupt.interrupted() ? EpochEnd::Interrupted : EpochEnd::Done;
+}
+
+// All epochs, with what callbacks do before and after them. False when Ctrl-C ended them early.
+bool run_epochs(Model& model, const FitOptions& options, StepLoop& training, Validation& validation,
+                CallbackList& callbacks) {
   FitControl control(training, model, callbacks);
   callbacks.set_run(control);
-
   model.stop_training = false;
   InterruptScope interrupt;
   if (callbacks.needs_built_model()) training.runner().build();
@@ -85,44 +117,43 @@ History fit(Model& model, DataArgument data, const FitOptions& options) {
   const std::int64_t first_epoch = restored ? restored->epoch : options.initial_epoch;
   const std::int64_t end = restored && restored->stopped ? first_epoch : options.epochs;
   Logs logs;
-  bool interrupted = false;
-  for (std::int64_t epoch = first_epoch; epoch < end && !interrupted; ++epoch) {
-    training.begin_epoch(epoch);
-    callbacks.epoch_begin(epoch);
-    const Pass pass = training.run(Phase::Train, callbacks, &interrupt);
-    if (pass.stopped || pass.interrupted) training.runner().cancel();
-    interrupted = pass.interrupted;
-    if (interrupted) break;
-    logs = training.runner().end_epoch();
-    callbacks.set_steps(pass.steps);
-    if (!validation.empty() && options.validation_freq.includes(epoch + 1)) {
-      if (!testing) {
-        const std::optional<std::int64_t> batch_size =
-            options.validation_batch_size ? options.validation_batch_size
-                                          : (validation.is_tensors() ? options.batch_size : std::nullopt);
-        testing = std::make_unique<StepLoop>(
-            model, model.training().program(Program::Kind::Test),
-            adapt_data(validation, {.who = "Model.fit (validation)", .batch_size = batch_size}),
-            options.validation_steps, "Model.fit (validation)");
-      }
-      const std::optional<Logs> figures = test_pass(*testing, callbacks, &interrupt);
-      interrupted = !figures;
-      if (interrupted) break;
-      for (const auto& [name, value] : *figures) logs.set("val_" + name, value);
-      logs.sort_by_name();
-    }
-    training.finish_epoch();
-    callbacks.epoch_end(epoch, logs);
-    if (model.stop_training) break;
-    interrupted = interrupt.interrupted();
+  EpochEnd ended = EpochEnd::Done;
+  for (std::int64_t epoch = first_epoch; epoch < end && ended == EpochEnd::Done; ++epoch) {
+    ended = run_epoch(epoch, training, validation, callbacks, interrupt, model, logs);
   }
   training.runner().synchronize();
   if (model.optimizer()->built() && (restored || first_epoch < options.epochs)) {
     model.optimizer()->finalize_variable_values(model.trainable_variables());
   }
-  if (interrupted) control.set_interrupted();
+  if (ended == EpochEnd::Interrupted) control.set_interrupted();
   callbacks.train_end(logs);
-  if (interrupted) {
+  return ended != EpochEnd::Interrupted;
+}
+
+}  // namespace
+
+History fit(Model& model, DataArgument data, const FitOptions& options) {
+  constexpr const char* kWho = "Model.fit";
+  check(options);
+  const int verbose = checked_verbosity(options.verbose, kWho);
+  DataArgument validation_data = options.validation_data;
+  if (options.validation_split != 0.0 && validation_data.empty()) {
+    std::tie(data, validation_data) = split_for_validation(data, options.validation_split);
+  }
+  const RunnerData train_data = adapt_data(data, {.who = kWho,
+                                                  .batch_size = options.batch_size,
+                                                  .shuffle = options.shuffle,
+                                                  .class_weight = options.class_weight});
+  StepLoop training(model, model.training().program(Program::Kind::Train), train_data, options.steps_per_epoch, kWho,
+                    model.training().begin_fit());
+  Validation validation(model, std::move(validation_data), options);
+
+  History history;
+  std::vector<Ref<Callback>> all = options.callbacks;
+  all.push_back(Ref<Callback>(std::make_shared<HistoryRecorder>(history)));
+  CallbackList callbacks(with_progress(std::move(all), verbose), model,
+                         {.verbose = verbose, .epochs = options.epochs, .steps = training.runner().steps()});
+  if (!run_epochs(model, options, training, validation, callbacks)) {
     throw Error(ErrorCode::Cancelled, kWho, "training was interrupted from the keyboard", {},
                 "The model keeps what it has learnt.");
   }
