@@ -67,8 +67,8 @@ Tensor GroupQueryAttentionLayer::combine(const Tensor& weights, const Projected&
 
 namespace {
 
-[[maybe_unused]] const bool group_query_attention_registered =
-    Layer::registry().add("GroupQueryAttention", [] { return std::make_shared<GroupQueryAttentionLayer>(); });
+[[maybe_unused]] const bool group_query_attention_registered = Layer::registry().add(
+    "GroupQueryAttention", [] { return std::make_shared<GroupQueryAttentionLayer>(); }, {"GroupedQueryAttention"});
 
 }  // namespace
 }  // namespace cohort::layers

@@ -1,4 +1,5 @@
 // What the Python tests ask for: models and logs written by Cohort, and files of Keras read by it.
+#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <exception>
@@ -188,6 +189,24 @@ void predict(const std::string& model_file, const std::string& io_file, const st
   out.close();
 }
 
+// Loads a model file and writes what it computes for the x of another file, with the seconds that both take.
+void infer(const std::string& model_file, const std::string& io_file, const std::string& out_file) {
+  const ch::Tensor x = ch::Hdf5File::open(io_file).read("x/0");
+  ch::Hdf5File out = ch::Hdf5File::create(out_file);
+  auto began = std::chrono::steady_clock::now();
+  const auto write_seconds = [&](const std::string& name) {
+    const auto now = std::chrono::steady_clock::now();
+    out.write("seconds/" + name, ch::Tensor::scalar(std::chrono::duration<double>(now - began).count(), ch::float64));
+    began = now;
+  };
+  const ch::Ref<ch::Model> model = ch::load_model(model_file, {.compile = false});
+  write_seconds("load");
+  const ch::Tensor outputs = model->predict(x, {.verbose = 0});
+  write_seconds("predict");
+  write_all(out, "outputs", {outputs});
+  out.close();
+}
+
 // Loads a model file and writes another.
 void convert(const std::string& from, const std::string& to) {
   const ch::Ref<ch::Model> model = ch::load_model(from);
@@ -301,6 +320,8 @@ int main(int argc, char** argv) {
       branches(arguments[1]);
     } else if (arguments.size() == 4 && arguments[0] == "predict") {
       predict(arguments[1], arguments[2], arguments[3]);
+    } else if (arguments.size() == 4 && arguments[0] == "infer") {
+      infer(arguments[1], arguments[2], arguments[3]);
     } else if (arguments.size() == 3 && arguments[0] == "convert") {
       convert(arguments[1], arguments[2]);
     } else if (arguments.size() == 5 && arguments[0] == "export") {
@@ -314,9 +335,10 @@ int main(int argc, char** argv) {
     } else if (arguments.size() == 2 && arguments[0] == "events") {
       events(arguments[1]);
     } else {
-      std::fprintf(stderr,
-                   "usage: interop save DIR | branches DIR | predict MODEL IO OUT | convert FROM TO | export MODEL IO "
-                   "GRAPH OUT | serve GRAPH IO OUT | curve MODEL IO OUT | board MODEL IO DIR | events DIR\n");
+      std::fprintf(
+          stderr,
+          "usage: interop save DIR | branches DIR | predict MODEL IO OUT | infer MODEL IO OUT | convert FROM TO | "
+          "export MODEL IO GRAPH OUT | serve GRAPH IO OUT | curve MODEL IO OUT | board MODEL IO DIR | events DIR\n");
       return 2;
     }
   } catch (const std::exception& error) {

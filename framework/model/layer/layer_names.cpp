@@ -8,6 +8,7 @@
 
 #include "cohort/core/text.h"
 #include "cohort/model/layer/layer.h"
+#include "cohort/model/layer/layer_names.h"
 
 namespace cohort {
 namespace {
@@ -48,10 +49,12 @@ std::string_view base_name(std::string_view name) {
 
 }  // namespace
 
+std::string_view python_class_name(std::string_view class_name) {
+  return class_name == "GroupQueryAttention" ? "GroupedQueryAttention" : class_name;
+}
+
 std::string snake_case_name(std::string_view class_name) {
-  // Keras offers this class under another name than its own, which it still uses in names and files.
-  if (class_name == "GroupQueryAttention") return "grouped_query_attention";
-  return snake_case(base_name(class_name));
+  return snake_case(base_name(python_class_name(class_name)));
 }
 
 void reset_layer_names() {

@@ -142,6 +142,13 @@ bool register_operation(OperationDef def) {
   return Layer::registry().add(name, [&kept] { return std::make_shared<Operation>(kept); });
 }
 
+std::string operation_module(std::string_view class_name) {
+  for (const auto& [name, def] : definitions()) {
+    if (def.name == class_name) return def.module;
+  }
+  return {};
+}
+
 Symbols call_operation(const std::string& name, const std::vector<OperationArgument>& arguments,
                        const Attributes& config, const Attributes& others) {
   const auto found = definitions().find("keras.src.ops." + name);

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -67,6 +68,8 @@ class Operation : public Layer {
 
 // Makes an operation known to call_operation and to files.
 bool register_operation(OperationDef def);
+// The module of an operation's class, "keras.src.ops.numpy" of "Add"; empty where no operation is called so.
+std::string operation_module(std::string_view class_name);
 
 // What an operation is called with: a symbol, several, a number, or a tensor that becomes part of the model.
 using OperationArgument =

@@ -3,6 +3,8 @@
 #include <utility>
 
 #include "cohort/core/error.h"
+#include "cohort/model/layer/layer_names.h"
+#include "cohort/model/symbols/operation.h"
 #include "cohort/saving/json/compile_json.h"
 #include "cohort/saving/json/layer_json.h"
 
@@ -16,11 +18,11 @@ bool has_layers(const Json& value) {
 
 // {"class_name", "config"} and what places a layer in its model.
 Json without_module(Json object) {
-  // Keras finds a bare class name among its layers, of which some are called like its operations: those keep their
-  // module, which its loader honours.
+  // Keras finds a bare class name among its public layers, of which some are called like its operations: what is not
+  // public keeps its module, which its loader honours.
   const Json module = object.contains("module") ? object["module"] : Json();
-  if (module.is_string() && module.get<std::string>().starts_with("keras.src.ops.")) return object;
-  Json result{{"class_name", registered_name(object)}, {"config", std::move(object["config"])}};
+  if (!has_layers(object) && module.is_string() && module.get<std::string>().starts_with("keras.src.")) return object;
+  Json result{{"class_name", python_class_name(registered_name(object))}, {"config", std::move(object["config"])}};
   for (const char* key : {"name", "inbound_nodes"}) {
     if (object.contains(key)) result[key] = std::move(object[key]);
   }
@@ -44,6 +46,14 @@ Json legacy_objects(Json value) {
   return value;
 }
 
+// Keras writes an operation like a layer, by its bare class name, which layers may have too. Only an operation has no
+// `trainable`.
+void name_operation_module(Json& layer) {
+  if (layer["config"].contains("trainable")) return;
+  const std::string module = operation_module(layer["class_name"].get<std::string>());
+  if (!module.empty()) layer["module"] = module;
+}
+
 // What older versions of Keras called otherwise; Keras 3's loader knows the same.
 void modernise_layers(Json& value) {
   if (!value.is_structured()) return;
@@ -51,6 +61,7 @@ void modernise_layers(Json& value) {
   if (!has_layers(value)) return;
   for (Json& layer : value["config"]["layers"]) {
     if (!is_object_json(layer) || layer.contains("module") || !layer["config"].is_object()) continue;
+    name_operation_module(layer);
     Json& config = layer["config"];
     if (config.contains("batch_input_shape")) {
       Json shape = std::move(config["batch_input_shape"]);
