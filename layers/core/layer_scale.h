@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "cohort/layers/name_option.h"
+#include "cohort/layers/basic_options.h"
 #include "cohort/model/layer/layer.h"
 
 namespace cohort::layers {

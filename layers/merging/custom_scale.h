@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "cohort/layers/name_option.h"
+#include "cohort/layers/basic_options.h"
 #include "cohort/model/layer/layer.h"
 
 namespace cohort::layers {

@@ -71,7 +71,7 @@ PRIVATE_EDGES = [
     # Layer calls and models as their files describe them.
     ("model", r"framework/autodiff/remat\.h|framework/losses/logits\.h"),
     ("layers", r"framework/model/layer/layer_call_scope\.h"),
-    ("saving", r"framework/model/(functional|layer/layer_arguments)\.h"),
+    ("saving", r"framework/model/(functional|layer/layer_(arguments|names))\.h"),
     ("saving|callbacks|distribute", r"framework/model/fit/(program|training)\.h"),
     ("distribute", r"framework/model/fit/runner_base\.h"),
     # Programs that look inside.

@@ -11,6 +11,8 @@ import pytest
 from keras import layers as L
 from keras import losses, metrics, optimizers
 from keras.optimizers import schedules
+from keras.src.applications.convnext import LayerScale
+from keras.src.applications.inception_resnet_v2 import CustomScaleLayer
 from support import close, cohort, items, load, one_or_all
 
 RANDOM = np.random.default_rng(11)
@@ -77,7 +79,17 @@ def scaled():
     return model, [floats(8, 5)], [floats(8, 2)]
 
 
-FAMILIES = [nested, masked, attention, wrappers, images, scaled]
+def unexported():
+    """What Keras saves under other names than its users know: private layers, operations, a class exported as another."""
+    x = keras.Input((4, 6))
+    h = LayerScale(0.5, 6)(L.GroupQueryAttention(3, 4, 2)(x, x))
+    h = CustomScaleLayer(0.17)([keras.ops.relu(x + 3.0) * 0.5, h])
+    model = keras.Model(x, L.Dense(2)(L.Flatten()(L.Add()([h, x]))))
+    model.compile(optimizers.SGD(0.05), losses.MeanSquaredError())
+    return model, [floats(8, 4, 6)], [floats(8, 2)]
+
+
+FAMILIES = [nested, masked, attention, wrappers, images, scaled, unexported]
 
 
 @pytest.fixture(scope="module", params=FAMILIES, ids=lambda make: make.__name__)

@@ -7,7 +7,10 @@
 
 #include "cohort/core/error.h"
 #include "cohort/core/random.h"
+#include "cohort/layers/attention/group_query_attention.h"
 #include "cohort/layers/core/dense.h"
+#include "cohort/layers/core/layer_scale.h"
+#include "cohort/layers/merging/add.h"
 #include "cohort/layers/merging/concatenate.h"
 #include "cohort/layers/preprocessing/string_lookup.h"
 #include "cohort/layers/recurrent/bidirectional.h"
@@ -15,9 +18,11 @@
 #include "cohort/losses/losses.h"
 #include "cohort/model/layer/input_layer.h"
 #include "cohort/model/sequential.h"
+#include "cohort/model/symbols/symbolic_ops.h"
 #include "cohort/optimizers/optimizers.h"
 #include "cohort/saving/hdf5/hdf5_file.h"
 #include "cohort/saving/keras_archive.h"
+#include "cohort/saving/legacy/legacy_json.h"
 #include "cohort/saving/legacy/legacy_weights.h"
 #include "cohort/saving/model_json.h"
 #include "tests/support/error_of.h"
@@ -116,6 +121,28 @@ TEST_F(LegacyH5Test, TheFileIsLaidOutAsKerasDoes) {
   EXPECT_TRUE(file.is_dataset("model_weights/a/m/a/kernel"));
   EXPECT_TRUE(file.strings_attribute("model_weights/top_level_model_weights", "weight_names").empty());
   EXPECT_EQ(file.strings_attribute("optimizer_weights", "weight_names")[2], "adam/m_b_kernel_momentum");
+}
+
+TEST_F(LegacyH5Test, OperationsAreKnownByTheirBareNames) {
+  const SymbolicTensor x = Input({3});
+  const Model model(x, Symbols(layers::Add()({2.0 * x, ops::sin(x + 3.0)})));
+  Json config = legacy_model_config(model);
+  // As Keras writes them, the layer Add beside the operation.
+  for (Json& layer : config["config"]["layers"]) {
+    layer.erase("module");
+    layer.erase("registered_name");
+  }
+  EXPECT_EQ(model_to_json(*model_from_legacy_config(config)), model_to_json(model));
+}
+
+TEST_F(LegacyH5Test, ClassesHaveTheNamesThatKerasLooksFor) {
+  const SymbolicTensor x = Input({3, 4});
+  const Model model(x, layers::LayerScale(0.1, 4)(layers::GroupQueryAttention(2, 4, 2)(x, x)));
+  const Json config = legacy_model_config(model);
+  EXPECT_EQ(config["config"]["layers"][1]["class_name"], "GroupedQueryAttention");
+  EXPECT_FALSE(config["config"]["layers"][1].contains("module"));
+  EXPECT_EQ(config["config"]["layers"][2]["module"], "keras.src.applications.convnext");
+  EXPECT_EQ(model_to_json(*model_from_legacy_config(config)), model_to_json(model));
 }
 
 TEST_F(LegacyH5Test, LongListsOfNamesAreCutIntoPieces) {
