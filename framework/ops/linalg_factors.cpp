@@ -1,9 +1,9 @@
 #include "cohort/core/dispatch.h"
+#include "cohort/ops/gradient_or_zeros.h"
 #include "cohort/ops/indexing.h"
 #include "cohort/ops/joining.h"
 #include "cohort/ops/linalg.h"
 #include "cohort/ops/linalg_parts.h"
-#include "cohort/ops/gradient_or_zeros.h"
 #include "cohort/ops/slicing.h"
 
 // The ops that decompose matrices.

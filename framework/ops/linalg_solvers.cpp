@@ -1,7 +1,7 @@
 #include "cohort/core/dispatch.h"
+#include "cohort/ops/gradient_or_zeros.h"
 #include "cohort/ops/linalg.h"
 #include "cohort/ops/linalg_parts.h"
-#include "cohort/ops/gradient_or_zeros.h"
 
 // The ops that solve equations, invert and take determinants.
 namespace cohort::ops::linalg {

@@ -16,7 +16,7 @@ namespace {
 using namespace ops;
 namespace la = ops::linalg;
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kNotANumber = std::numeric_limits<double>::quiet_NaN();
 
 // Close enough for numbers that a decomposition went through.
 double loose(DType dtype) { return 20 * tolerance(dtype); }
@@ -57,7 +57,7 @@ TEST(Cholesky, reads_the_lower_triangle_of_each_matrix_of_a_batch) {
 TEST(Cholesky, refuses_what_is_not_positive_definite_and_names_the_matrix) {
   const std::vector<std::string> parts = {"Cholesky:", "positive definite", "matrix of the batch=1"};
   expect_error([] { la::cholesky(tensor_of({1, 0, 0, 1, 1, 2, 2, 4}, {2, 2, 2})); }, parts);
-  expect_error([] { la::cholesky(tensor_of({1, 0, 0, 1, kNan, 0, 0, 1}, {2, 2, 2})); }, parts);
+  expect_error([] { la::cholesky(tensor_of({1, 0, 0, 1, kNotANumber, 0, 0, 1}, {2, 2, 2})); }, parts);
   expect_error([] { la::cholesky(tensor_of({1, 0, 0, 1, -1, 0, 0, 1}, {2, 2, 2})); }, parts);
   expect_error([] { la::cholesky(tall()); }, {"Cholesky:", "square", "(3, 2)"});
   expect_error([] { la::cholesky(tensor_of({1, 2}, {2})); }, {"Cholesky:", "two axes or more", "(2,)"});
@@ -80,7 +80,7 @@ COHORT_OP_REFERENCE(Slogdet, sign_and_logarithm, kFloats) {
 }
 TEST(Logdet, is_nan_where_the_matrix_is_not_positive_definite) {
   const Tensor x = tensor_of({4, 2, 2, 10, -1, 0, 0, -1}, {2, 2, 2});
-  expect_near(logdet(x), float64, {2}, {std::log(36.0), kNan});
+  expect_near(logdet(x), float64, {2}, {std::log(36.0), kNotANumber});
   const Tensor large = tensor_of({1e30, 0, 0, 1e30}, {2, 2}, float32);
   expect_near(logdet(large), float32, {}, {138.15510557964274});
   expect_near(slogdet(large).logabsdet, float32, {}, {138.15510557964274});
@@ -97,7 +97,8 @@ TEST(Inv, of_a_large_matrix_gives_the_identity) {
 TEST(Inv, refuses_a_singular_matrix_and_passes_nan_on) {
   expect_error([] { la::inv(singular()); }, {"Inv:", "invertible"});
   expect_error([] { la::inv(tall()); }, {"Inv:", "square", "(3, 2)"});
-  expect_values(la::inv(tensor_of({1, kNan, 2, 4}, {2, 2})), {kNan, kNan, kNan, kNan}, 0);
+  expect_values(la::inv(tensor_of({1, kNotANumber, 2, 4}, {2, 2})),
+                {kNotANumber, kNotANumber, kNotANumber, kNotANumber}, 0);
 }
 TEST(Inv, of_integers_is_float32) {
   expect_near(la::inv(tensor_of({1, 0, 0, 2}, {2, 2}, int32)), float32, {2, 2}, {1, 0, 0, 0.5});
@@ -122,7 +123,7 @@ TEST(Eigh, has_keras_signs) {
   expect_near(found.v, float64, {3, 3}, {-0.5, -root, 0.5, -root, 0, -root, -0.5, root, 0.5});
 }
 TEST(Eigh, refuses_what_has_no_eigenvalues) {
-  expect_error([] { la::eigh(tensor_of({kNan, 0, 0, 1}, {2, 2})); }, {"Eigh:", "finite"});
+  expect_error([] { la::eigh(tensor_of({kNotANumber, 0, 0, 1}, {2, 2})); }, {"Eigh:", "finite"});
   expect_error([] { la::eigh(tall()); }, {"Eigh:", "square"});
 }
 
@@ -183,8 +184,8 @@ TEST(Svd, puts_matrices_of_every_form_together_again) {
   }
 }
 TEST(Svd, of_nan_is_nan) {
-  const la::Svd found = la::svd(tensor_of({1, kNan, 2, 4, 3, 0, 4, 5}, {2, 2, 2}), false, false);
-  expect_values(found.s, {kNan, kNan, std::sqrt(45.0), std::sqrt(5.0)}, 1e-13);
+  const la::Svd found = la::svd(tensor_of({1, kNotANumber, 2, 4, 3, 0, 4, 5}, {2, 2, 2}), false, false);
+  expect_values(found.s, {kNotANumber, kNotANumber, std::sqrt(45.0), std::sqrt(5.0)}, 1e-13);
 }
 
 COHORT_OP_REFERENCE(Solve, matrices_and_vectors, kFloats) {

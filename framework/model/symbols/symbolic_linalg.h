@@ -64,7 +64,9 @@ using linalg::solve;
 using linalg::solve_triangular;
 using linalg::svd;
 
+// What slogdet gives for a symbol.
 struct SymbolicSlogdet {
+  // Of the determinant: its sign, 0 for a singular matrix, and the logarithm of its magnitude.
   SymbolicTensor sign, logabsdet;
 };
 SymbolicSlogdet slogdet(const SymbolicTensor& x);

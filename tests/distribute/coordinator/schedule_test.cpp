@@ -173,7 +173,7 @@ TEST(Schedule, OnePipelineIsWalkedOnceByAllWorkers) {
   EXPECT_THROW(value.fetch(), Error);
 }
 
-Dataset numbers(std::int64_t count, std::int64_t width) {
+Dataset numbered_dataset(std::int64_t count, std::int64_t width) {
   return datasets::from_tensor_slices(Tensor::full(Shape({count, width}), 1.0));
 }
 
@@ -191,7 +191,7 @@ TEST(Pipelines, OneForEachWorkerWithItsContext) {
   const auto pipelines = make_pipelines(DatasetCreator([&](const InputContext& context) {
                                           ids.push_back(context.input_pipeline_id);
                                           EXPECT_EQ(context.num_input_pipelines, 2);
-                                          return numbers(5, 3).shard(2, context.input_pipeline_id);
+                                          return numbered_dataset(5, 3).shard(2, context.input_pipeline_id);
                                         }),
                                         {"worker:0", "worker:1"});
   EXPECT_THAT(ids, testing::ElementsAre(0, 1));
@@ -200,15 +200,16 @@ TEST(Pipelines, OneForEachWorkerWithItsContext) {
 
 TEST(Pipelines, ErrorsNameTheWorker) {
   EXPECT_THAT(error_of_pipelines([](const InputContext& context) {
-                return context.input_pipeline_id == 1 ? Dataset() : numbers(4, 2);
+                return context.input_pipeline_id == 1 ? Dataset() : numbered_dataset(4, 2);
               }),
               AllOf(HasSubstr("worker:1"), HasSubstr("must return a dataset")));
   EXPECT_THAT(error_of_pipelines([](const InputContext& context) {
                 if (context.input_pipeline_id == 1) throw std::runtime_error("no such file");
-                return numbers(4, 2);
+                return numbered_dataset(4, 2);
               }),
               AllOf(HasSubstr("worker:1"), HasSubstr("no such file")));
-  EXPECT_THAT(error_of_pipelines([](const InputContext& context) { return numbers(4, 2 + context.input_pipeline_id); }),
+  EXPECT_THAT(error_of_pipelines(
+                  [](const InputContext& context) { return numbered_dataset(4, 2 + context.input_pipeline_id); }),
               AllOf(HasSubstr("worker:0="), HasSubstr("worker:1="), HasSubstr("same kind")));
 }
 

@@ -182,7 +182,7 @@ std::vector<std::string> layer_classes() {
 
 constexpr std::int64_t kSamples = 8;
 
-Tensor numbers(const Shape& shape, DType dtype, std::uint32_t seed) {
+Tensor layer_inputs(const Shape& shape, DType dtype, std::uint32_t seed) {
   std::vector<float> values(static_cast<std::size_t>(shape.num_elements()));
   std::uint32_t state = seed * 2654435761u + 1;
   for (float& value : values) {
@@ -200,7 +200,7 @@ std::vector<double> losses_of_two_steps(const std::string& class_name, const Row
     symbols.push_back(Input(shape, {.dtype = row.dtype}));
     Shape batch = {kSamples};
     for (const std::int64_t size : shape) batch.push_back(size);
-    data.emplace_back(numbers(batch, row.dtype, static_cast<std::uint32_t>(data.size()) + 1));
+    data.emplace_back(layer_inputs(batch, row.dtype, static_cast<std::uint32_t>(data.size()) + 1));
   }
   Symbols inputs = symbols.size() == 1 ? Symbols(symbols[0]) : Symbols(symbols);
   if (!row.names.empty()) {
@@ -215,7 +215,7 @@ std::vector<double> losses_of_two_steps(const std::string& class_name, const Row
   Model model(symbols.size() == 1 ? Symbols(symbols[0]) : Symbols(symbols), layers::Dense(1)(layers::Flatten()(x)));
   model.compile({.optimizer = "sgd", .loss = "mse"});
   const Element given = data.size() == 1 ? data[0] : Element::tuple(data);
-  const Tensor y = numbers({kSamples, 1}, DType::Float32, 99);
+  const Tensor y = layer_inputs({kSamples, 1}, DType::Float32, 99);
   return model.fit(datasets::from_tensor_slices(Element::tuple({given, y})).batch(kSamples / 2),
                    {.epochs = 1, .verbose = 0})["loss"];
 }

@@ -7,7 +7,7 @@
 namespace cohort::distribute {
 namespace {
 
-Tensor numbers(const Shape& shape) {
+Tensor normalized_inputs(const Shape& shape) {
   std::vector<float> values(static_cast<std::size_t>(shape.num_elements()));
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i * 7 % 11) / 5.0f - 1.0f;
   return Tensor::of(values, shape);
@@ -20,7 +20,7 @@ cohort::test::WeightValues trained_normalization() {
                     layers::SpatialDropout2D(0.2), layers::LayerNormalization(), layers::GlobalAveragePooling2D(),
                     layers::GaussianNoise(0.1), layers::Dense(2)});
   model.compile({.optimizer = "adam", .loss = "mse", .steps_per_execution = 2});
-  model.fit(datasets::from_tensor_slices(numbers({24, 4, 4, 3}), numbers({24, 2})).batch(6),
+  model.fit(datasets::from_tensor_slices(normalized_inputs({24, 4, 4, 3}), normalized_inputs({24, 2})).batch(6),
             {.epochs = 2, .verbose = 0});
   return cohort::test::values_of(model);
 }

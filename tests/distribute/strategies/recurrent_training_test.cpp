@@ -14,7 +14,7 @@ Tensor ids(const Shape& shape, int high) {
 }
 
 // Trains a small classifier of sequences; the layer in the middle differs.
-cohort::test::WeightValues trained(const std::function<Ref<Layer>()>& layer) {
+cohort::test::WeightValues trained_recurrent(const std::function<Ref<Layer>()>& layer) {
   set_random_seed(5);
   Sequential model({layers::Embedding(10, 4, {.mask_zero = true}), layer(), layers::Dense(2)});
   model.compile({.optimizer = "adam",
@@ -35,7 +35,7 @@ TEST(RecurrentOnACluster, OneWorkerHasTheSameWeights) {
   };
   for (const auto& layer : kinds) {
     SCOPED_TRACE(layer()->class_name());
-    cohort::test::expect_same_weights_on_a_cluster([&] { return trained(layer); });
+    cohort::test::expect_same_weights_on_a_cluster([&] { return trained_recurrent(layer); });
   }
 }
 

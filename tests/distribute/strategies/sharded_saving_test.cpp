@@ -35,7 +35,7 @@ class Place {
   std::optional<StrategyScope> scope_;
 };
 
-Dataset examples() {
+Dataset sharded_examples() {
   std::vector<float> x(60 * 7), y(60 * 5);
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i * 31 % 97) / 97.0f - 0.5f;
   for (std::size_t i = 0; i < y.size(); ++i) y[i] = static_cast<float>(i * 17 % 89) / 89.0f;
@@ -65,12 +65,12 @@ WeightValues weights_and_slots(const Model& model) {
 }
 
 // The training that is cut off after some epochs, or ends.
-WeightValues train(int servers, const std::vector<Ref<Callback>>& callbacks) {
+WeightValues train_sharded(int servers, const std::vector<Ref<Callback>>& callbacks) {
   const Place place(servers);
   set_random_seed(5);
   Sequential model = make_model();
   compile(model);
-  model.fit(examples(), {.epochs = kEpochs, .verbose = 0, .callbacks = callbacks});
+  model.fit(sharded_examples(), {.epochs = kEpochs, .verbose = 0, .callbacks = callbacks});
   return weights_and_slots(model);
 }
 
@@ -83,9 +83,10 @@ class ShardedSaving : public testing::TestWithParam<int> {
 TEST_P(ShardedSaving, BackupAndRestoreGoesOnAsIfNothingHadHappened) {
   if (servers() == 0) return;  // where the data stands is said otherwise without a cluster
   const callbacks::BackupAndRestoreOptions options;
-  EXPECT_THROW(train(2, {callbacks::BackupAndRestore(folder_.file("backup"), options), make<CutOff>()}),
+  EXPECT_THROW(train_sharded(2, {callbacks::BackupAndRestore(folder_.file("backup"), options), make<CutOff>()}),
                std::runtime_error);
-  EXPECT_EQ(train(servers(), {callbacks::BackupAndRestore(folder_.file("backup"), options)}), train(0, {}));
+  EXPECT_EQ(train_sharded(servers(), {callbacks::BackupAndRestore(folder_.file("backup"), options)}),
+            train_sharded(0, {}));
 }
 
 // Trains on two servers and saves there; then restores elsewhere and trains on. All of it must be as without a cluster.
@@ -98,7 +99,7 @@ void expect_to_go_on(int servers, const Save& save, const Restore& restore) {
       set_random_seed(5);
       Sequential model = make_model();
       compile(model);
-      model.fit(examples(), {.epochs = kSavedEpochs, .verbose = 0});
+      model.fit(sharded_examples(), {.epochs = kSavedEpochs, .verbose = 0});
       save(model);
       saved = weights_and_slots(model);
     }
@@ -107,7 +108,7 @@ void expect_to_go_on(int servers, const Save& save, const Restore& restore) {
     const Ref<Model> model = restore();
     EXPECT_EQ(weights_and_slots(*model), saved);
     EXPECT_EQ(model->weights()[0].sharded(), then_servers > 1);
-    model->fit(examples(), {.epochs = 1, .verbose = 0});
+    model->fit(sharded_examples(), {.epochs = 1, .verbose = 0});
     return weights_and_slots(*model);
   };
   EXPECT_EQ(run(2, servers), run(0, 0));

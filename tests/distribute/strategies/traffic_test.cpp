@@ -42,7 +42,7 @@ std::vector<Seen> seen_in_training(WatchedCluster& cluster, const Training& trai
   return seen;
 }
 
-std::map<std::pair<std::string, Method>, int> counted(const std::vector<Seen>& seen) {
+std::map<std::pair<std::string, Method>, int> counted_traffic(const std::vector<Seen>& seen) {
   std::map<std::pair<std::string, Method>, int> counts;
   for (const Seen& each : seen) ++counts[{each.task, each.method}];
   return counts;
@@ -64,7 +64,7 @@ class Traffic : public testing::TestWithParam<const char*> {};
 TEST_P(Traffic, ADenseStepIsOneRoundTripForEachParameterServer) {
   const Training training{.units = 10, .steps_per_execution = 10, .executions = 6};
   WatchedCluster cluster({{"worker", 1}, {"ps", 2}}, GetParam());
-  const auto counts = counted(seen_in_training(cluster, training, GetParam()));
+  const auto counts = counted_traffic(seen_in_training(cluster, training, GetParam()));
   const int steps = 60, closures = 6;
   int others = 0;
   for (const auto& [key, count] : counts) {
@@ -87,7 +87,7 @@ TEST_P(Traffic, SmallVariablesShareAServerAndLargeOnesAreSpread) {
   for (const auto& [units, servers] : {std::pair(10, 1), std::pair(4000, 2)}) {
     WatchedCluster cluster({{"worker", 1}, {"ps", 2}}, GetParam());
     const Training training{.units = units, .steps_per_execution = 2, .executions = 2};
-    const auto counts = counted(seen_in_training(cluster, training, GetParam(), "bytes"));
+    const auto counts = counted_traffic(seen_in_training(cluster, training, GetParam(), "bytes"));
     EXPECT_EQ(counts.contains({"ps:0", Method::Exchange}) + counts.contains({"ps:1", Method::Exchange}), servers);
   }
 }
@@ -105,7 +105,7 @@ TEST_P(Traffic, AParameterServerWithoutVariablesIsLeftAlone) {
   cluster.take_seen();
   for (int i = 0; i < 20; ++i) coordinator.schedule(step, {Tensor::scalar(2.0)});
   coordinator.join();
-  const auto counts = counted(cluster.take_seen());
+  const auto counts = counted_traffic(cluster.take_seen());
   EXPECT_FALSE(counts.contains({"ps:1", Method::Exchange}));
   // Only read, never written: each closure asks once whether it is still the same.
   EXPECT_LE(counts.at({"ps:0", Method::Exchange}), 20);

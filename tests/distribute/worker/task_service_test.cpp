@@ -116,7 +116,7 @@ TEST_F(OneTask, DoesNotBelieveHugeShapes) {
 }
 
 // Trains a little on a cluster of these tasks.
-double train(const WatchedCluster& cluster) {
+double train_graph(const WatchedCluster& cluster) {
   set_random_seed(4);
   const ParameterServerStrategy strategy(cluster.resolver());
   auto scope = strategy.scope();
@@ -191,9 +191,9 @@ class Mutator {
 // the next chief as if nothing had been.
 TEST(DamagedMessages, AreAnsweredAndDoNoHarm) {
   WatchedCluster cluster({{"worker", 1}, {"ps", 2}});
-  const double expected = train(cluster);
+  const double expected = train_graph(cluster);
   cluster.keep_requests();
-  train(cluster);
+  train_graph(cluster);
   const std::vector<Seen> recorded = cluster.take_seen();
   std::map<std::string, std::unique_ptr<rpc::Stream>> tasks;
   for (const std::string& job : cluster.spec().jobs()) {
@@ -230,7 +230,7 @@ TEST(DamagedMessages, AreAnsweredAndDoNoHarm) {
   EXPECT_GT(answered, 1000);
   EXPECT_GT(refused, 500);
   cluster.take_seen();
-  EXPECT_EQ(train(cluster), expected);
+  EXPECT_EQ(train_graph(cluster), expected);
 }
 
 }  // namespace
