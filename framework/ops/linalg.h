@@ -57,8 +57,7 @@ struct Svd {
 };
 // Singular value decomposition. x (..., m, n).
 //   full_matrices: u (..., m, m) and vh (..., n, n), else u (..., m, k) and vh (..., k, n) with k = min(m, n).
-//   Gradients
-//     of u and vh need false, unless m = n.
+//     Gradients of u and vh need false, unless m = n.
 //   compute_uv: false computes s alone.
 Svd svd(const Tensor& x, bool full_matrices = true, bool compute_uv = true);
 

@@ -1,9 +1,9 @@
-#include "cohort/model/symbolic_linalg.h"
+#include "cohort/model/symbols/symbolic_linalg.h"
 
 #include <gtest/gtest.h>
 
 #include "cohort/model/functional.h"
-#include "cohort/model/symbolic_ops.h"
+#include "cohort/model/symbols/symbolic_ops.h"
 #include "cohort/ops/ops.h"
 #include "cohort/saving/model_json.h"
 #include "tests/model/small_models.h"

@@ -15,13 +15,13 @@ namespace {
 using namespace ops;
 namespace la = ops::linalg;
 
-Tensor matrix_transposed(const Tensor& x) { return swapaxes(x, -2, -1); }
+Tensor transposed_of(const Tensor& x) { return swapaxes(x, -2, -1); }
 // Matrices far from singular, and symmetric ones that are positive definite, of any matrices.
 Tensor far_from_singular(const Shape& shape, unsigned seed = 1) {
   return spread(shape, seed) + 3.0 * eye(shape.dim(-2), shape.dim(-1), 0, float64);
 }
 Tensor positive(const Tensor& x) { return matmul(x, x, false, true); }
-Tensor symmetric(const Tensor& x) { return x + matrix_transposed(x); }
+Tensor symmetric(const Tensor& x) { return x + transposed_of(x); }
 // Everything that flows out of a decomposition as one tensor; squares hide the signs, which are free.
 Tensor joined(const Tensors& parts) {
   Tensors rows;
@@ -44,7 +44,7 @@ TEST(Cholesky, gradient_is_symmetric) {
   GradientTape tape;
   tape.watch(x);
   const Tensor dx = tape.gradient(la::cholesky(x), x);
-  expect_values(matrix_transposed(dx), dx.to_vector<double>(), 1e-14);
+  expect_values(transposed_of(dx), dx.to_vector<double>(), 1e-14);
 }
 TEST(CholeskyInverse, gradient_of_the_factor) {
   check_gradient([](const Tensors& x) { return la::cholesky_inverse(x[0]); }, {squares()}, {.tolerance = 1e-5});

@@ -34,7 +34,7 @@ void expect_identity(const Tensor& x, double within = 1e-12) {
   }
   expect_values(x, want, within);
 }
-Tensor transposed(const Tensor& x) { return swapaxes(x, -2, -1); }
+Tensor with_axes_swapped(const Tensor& x) { return swapaxes(x, -2, -1); }
 
 const Tensor& tall() {
   static const Tensor x = tensor_of({1, 2, 3, 4, 5, 6}, {3, 2});
@@ -111,7 +111,7 @@ COHORT_OP_REFERENCE(Eigh, smallest_first, kFloats) {
   expect_near(found.v * found.v, dtype, {2, 2}, {0.5, 0.5, 0.5, 0.5});
 }
 TEST(Eigh, puts_the_matrix_together_again) {
-  const Tensor half = spread({4, 9, 9}), x = half + transposed(half);
+  const Tensor half = spread({4, 9, 9}), x = half + with_axes_swapped(half);
   const auto [w, v] = la::eigh(x);
   expect_values(matmul(v * expand_dims(w, -2), v, false, true), x.to_vector<double>(), 1e-12);
   expect_identity(matmul(v, v, true));
@@ -211,7 +211,7 @@ TEST(Solve, says_what_is_wrong) {
 COHORT_OP_REFERENCE(SolveTriangular, reads_one_triangle, kFloats) {
   const Tensor a = tensor_of({2, 1, 99, 4}, {2, 2}, dtype), b = tensor_of({4, 8}, {2}, dtype);
   expect_near(la::solve_triangular(a, b), dtype, {2}, {1, 2});
-  expect_near(la::solve_triangular(transposed(a), b, true), dtype, {2}, {2, 1.5});
+  expect_near(la::solve_triangular(with_axes_swapped(a), b, true), dtype, {2}, {2, 1.5});
   const Tensor zero = tensor_of({1, 2, 0, 0}, {2, 2}, dtype);
   const double inf = std::numeric_limits<double>::infinity();
   expect_values(la::solve_triangular(zero, tensor_of({1, 2}, {2}, dtype)), {-inf, inf}, 0);
@@ -230,7 +230,7 @@ TEST(Lstsq, takes_the_smallest_of_several_solutions) {
 }
 TEST(Lstsq, of_a_batch_and_of_wrong_shapes) {
   const Tensor a = spread({3, 5, 2}), b = spread({3, 5}, 2);
-  const Tensor normal = matmul(la::solve(matmul(a, a, true), transposed(a)), expand_dims(b, -1));
+  const Tensor normal = matmul(la::solve(matmul(a, a, true), with_axes_swapped(a)), expand_dims(b, -1));
   expect_values(la::lstsq(a, b), normal.to_vector<double>(), 1e-11);
   expect_error([&] { la::lstsq(a, spread({3, 4, 1})); }, {"Lstsq:", "same number of rows"});
   expect_error([&] { la::lstsq(a, spread({2, 5, 1})); }, {"Lstsq:", "leading axes", "(3, 5, 2)"});

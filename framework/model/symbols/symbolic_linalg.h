@@ -15,20 +15,24 @@ SymbolicTensor cholesky_inverse(const SymbolicTensor& x, bool upper = false);
 SymbolicTensor det(const SymbolicTensor& x);
 SymbolicTensor inv(const SymbolicTensor& x);
 
+// The fields of Eigh, as symbols.
 struct SymbolicEigh {
   SymbolicTensor w, v;
 };
 SymbolicEigh eigh(const SymbolicTensor& x);
+// The fields of LuFactor, as symbols.
 struct SymbolicLuFactor {
   SymbolicTensor lu, pivots;
 };
 SymbolicLuFactor lu_factor(const SymbolicTensor& x);
+// The fields of Qr, as symbols.
 struct SymbolicQr {
   SymbolicTensor q, r;
 };
 SymbolicQr qr(const SymbolicTensor& x, const std::string& mode = "reduced");
+// The fields of Svd, as symbols; u and vh are undefined unless compute_uv.
 struct SymbolicSvd {
-  SymbolicTensor u, s, vh;  // u and vh are undefined unless compute_uv
+  SymbolicTensor u, s, vh;
 };
 SymbolicSvd svd(const SymbolicTensor& x, bool full_matrices = true, bool compute_uv = true);
 
@@ -64,9 +68,8 @@ using linalg::solve;
 using linalg::solve_triangular;
 using linalg::svd;
 
-// What slogdet gives for a symbol.
+// The fields of Slogdet, as symbols.
 struct SymbolicSlogdet {
-  // Of the determinant: its sign, 0 for a singular matrix, and the logarithm of its magnitude.
   SymbolicTensor sign, logabsdet;
 };
 SymbolicSlogdet slogdet(const SymbolicTensor& x);
