@@ -44,7 +44,7 @@ target_compile_options(cohort_test_support PRIVATE ${test_options})
 set_source_files_properties(${tests}/support/paths.cpp PROPERTIES
     COMPILE_DEFINITIONS COHORT_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
 target_include_directories(cohort_test_support PUBLIC ${PROJECT_SOURCE_DIR})
-target_link_libraries(cohort_test_support PUBLIC cohort GTest::gtest)
+target_link_libraries(cohort_test_support PUBLIC cohort GTest::gtest ZLIB::ZLIB)
 cohort_use_internals(cohort_test_support)
 
 file(GLOB test_rooms CONFIGURE_DEPENDS LIST_DIRECTORIES true RELATIVE ${tests} ${tests}/*)

@@ -16,8 +16,6 @@ namespace {
 constexpr std::uint64_t kMaximumCompression = 100;
 constexpr std::uint64_t kLargestDeflation = 1100;
 constexpr std::uint64_t kSmallMember = std::uint64_t{64} << 20;
-// 1980-01-01, the first date a zip archive knows.
-constexpr zip_uint16_t kNoDate = 33;
 
 Error damaged(const std::string& name, std::string_view expected, std::string_view member = {}) {
   return Error(ErrorCode::DataLoss, titled("zip archive", name), expected, {{"member", member}});
@@ -90,41 +88,9 @@ ZipArchive ZipArchive::parse(const std::string& bytes, const std::string& name) 
     if (member == nullptr) throw damaged(name, "every member must have a name");
     check_member_name(member, name);
     if (result.has(member)) throw damaged(name, "a member may be there once", member);
-    result.add(member, read_member(archive.get(), index, bytes.size(), budget, name));
+    result.members_.emplace_back(member, read_member(archive.get(), index, bytes.size(), budget, name));
   }
   return result;
-}
-
-std::string ZipArchive::serialize() const {
-  zip_error_t error;
-  zip_error_init(&error);
-  zip_source_t* target = zip_source_buffer_create(nullptr, 0, 0, &error);
-  Archive archive(target ? zip_open_from_source(target, ZIP_CREATE | ZIP_TRUNCATE, &error) : nullptr);
-  zip_error_fini(&error);
-  const auto fail = [&] { return internal_error(titled("zip archive", name_), "the archive must be made in memory"); };
-  if (!archive) throw fail();
-  zip_source_keep(target);
-  const std::unique_ptr<zip_source_t, decltype(&zip_source_free)> kept(target, zip_source_free);
-  for (const auto& [member, bytes] : members_) {
-    zip_source_t* source = zip_source_buffer(archive.get(), bytes.data(), bytes.size(), 0);
-    const zip_int64_t index = source ? zip_file_add(archive.get(), member.c_str(), source, ZIP_FL_ENC_UTF_8) : -1;
-    if (index < 0) {
-      if (source) zip_source_free(source);
-      throw fail();
-    }
-    zip_set_file_compression(archive.get(), static_cast<zip_uint64_t>(index), ZIP_CM_STORE, 0);
-    zip_file_set_dostime(archive.get(), static_cast<zip_uint64_t>(index), 0, kNoDate, 0);
-  }
-  if (zip_close(archive.get()) != 0) throw fail();
-  archive.release();
-  zip_stat_t about;
-  zip_stat_init(&about);
-  if (zip_source_open(target) != 0 || zip_source_stat(target, &about) != 0) throw fail();
-  std::string bytes(about.size, '\0');
-  const zip_int64_t got = zip_source_read(target, bytes.data(), bytes.size());
-  zip_source_close(target);
-  if (got != static_cast<zip_int64_t>(bytes.size())) throw fail();
-  return bytes;
 }
 
 bool ZipArchive::has(std::string_view member) const {

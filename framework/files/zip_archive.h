@@ -10,14 +10,10 @@ namespace cohort {
 // Members of a zip archive in memory, in their order: the container of .keras files.
 class ZipArchive {
  public:
-  ZipArchive() = default;
   // Reads an archive's bytes; `name` is what errors call it. Refuses damaged members, ones that claim to be far larger
   // than their bytes can mean, names that occur twice or lead out of the archive.
   static ZipArchive parse(const std::string& bytes, const std::string& name);
-  // The archive's bytes, members stored as they are, without dates: equal members give equal bytes.
-  std::string serialize() const;
 
-  void add(std::string member, std::string bytes) { members_.emplace_back(std::move(member), std::move(bytes)); }
   bool has(std::string_view member) const;
   // Throws DataLoss when there is no such member.
   const std::string& at(std::string_view member) const;

@@ -8,7 +8,6 @@
 #include "cohort/distribute/rpc/wire.h"
 #include "cohort/files/atomic_file.h"
 #include "cohort/files/record.h"
-#include "cohort/files/zip_archive.h"
 #include "cohort/graph/trace.h"
 #include "cohort/layers/convolutional/conv2d.h"
 #include "cohort/layers/core/dense.h"
@@ -21,15 +20,10 @@
 #include "cohort/optimizers/adam.h"
 #include "cohort/saving/checkpoint/checkpoint_index.h"
 #include "cohort/saving/model_json.h"
+#include "tests/support/zip_bytes.h"
 
 namespace cohort::fuzz {
 namespace {
-
-std::string zip_of(std::initializer_list<std::pair<const char*, const char*>> members) {
-  ZipArchive archive;
-  for (const auto& [name, bytes] : members) archive.add(name, bytes);
-  return archive.serialize();
-}
 
 std::string sequential_json() {
   Sequential model({layers::Conv2D(2, 3, {.activation = "relu"}), layers::Flatten(), layers::Dense(1)});
@@ -104,7 +98,7 @@ void write_all(const std::string& folder) {
   const auto write = [&folder](const char* path, const std::string& bytes) {
     write_file_atomically(folder + "/" + path, bytes);
   };
-  write("zip_archive/two", zip_of({{"config.json", "{}"}, {"assets/words.txt", "a b"}}));
+  write("zip_archive/two", test::zip_bytes({{"config.json", "{}"}, {"assets/words.txt", "a b"}}));
   write("model_json/sequential", sequential_json());
   write("model_json/functional", functional_json());
   write("graph/traced", graph_bytes());

@@ -3,7 +3,6 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
 
 #include <csignal>
 #include <filesystem>
@@ -20,12 +19,14 @@
 #include "cohort/saving/model_json.h"
 #include "tests/support/error_of.h"
 #include "tests/support/paths.h"
+#include "tests/support/zip_bytes.h"
 
 // Files that are damaged, hostile or from elsewhere, and places that cannot be written to.
 namespace cohort {
 namespace {
 
 using test::error_of;
+using test::zip_bytes;
 using testing::HasSubstr;
 
 class BadFilesTest : public testing::Test {
@@ -36,10 +37,14 @@ class BadFilesTest : public testing::Test {
   }
   // The archive of the model with one member in another's place.
   std::string with(const std::string& member, const std::string& content) const {
-    const ZipArchive good = ZipArchive::parse(bytes_, "good");
-    ZipArchive archive;
-    for (const auto& [name, bytes] : good.members()) archive.add(name, name == member ? content : bytes);
-    return archive.serialize();
+    return changed(bytes_, member, content);
+  }
+  static std::string changed(const std::string& archive, const std::string& member, const std::string& content) {
+    test::ZipMembers members = ZipArchive::parse(archive, "good").members();
+    for (auto& [name, bytes] : members) {
+      if (name == member) bytes = content;
+    }
+    return zip_bytes(members);
   }
   std::string config() const { return ZipArchive::parse(bytes_, "good").at("config.json"); }
   std::string refusal(const std::string& bytes) const {
@@ -73,64 +78,19 @@ TEST_F(BadFilesTest, ATruncatedArchiveIsRefused) {
 
 TEST_F(BadFilesTest, MembersWithNamesThatLeadOutOrOccurTwiceAreRefused) {
   for (const char* name : {"../x", "a/../../x", "/etc/x", "..", "C:x", "a\\x"}) {
-    ZipArchive archive;
-    archive.add(name, "x");
-    EXPECT_THAT(error_of([&] { ZipArchive::parse(archive.serialize(), "bad.keras"); }),
+    EXPECT_THAT(error_of([&] {
+                  ZipArchive::parse(zip_bytes({{name, "x"}}), "bad.keras");
+                }),
                 HasSubstr("a member must have a name inside the archive"))
         << name;
   }
-  ZipArchive archive;
-  archive.add("config.json", "{}");
-  archive.add("config.jsun", "[]");
-  EXPECT_THAT(refusal(replaced(archive.serialize(), "config.jsun", "config.json")), HasSubstr("DataLoss zip archive"));
-}
-
-void append_number(std::string& bytes, std::uint64_t value, int width) {
-  for (int i = 0; i < width; ++i) bytes += static_cast<char>(value >> (8 * i) & 0xff);
-}
-
-// A zip archive of one deflated member.
-std::string deflated_archive(const std::string& name, const std::string& content) {
-  std::string packed(compressBound(content.size()), '\0');
-  z_stream stream{};
-  deflateInit2(&stream, 9, Z_DEFLATED, -15, 9, Z_DEFAULT_STRATEGY);
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(content.data()));
-  stream.avail_in = static_cast<uInt>(content.size());
-  stream.next_out = reinterpret_cast<Bytef*>(packed.data());
-  stream.avail_out = static_cast<uInt>(packed.size());
-  deflate(&stream, Z_FINISH);
-  packed.resize(stream.total_out);
-  deflateEnd(&stream);
-  const uLong sum = crc32_z(0, reinterpret_cast<const Bytef*>(content.data()), content.size());
-  const auto common = [&](std::string& to) {
-    for (const std::uint64_t field : {20, 0, 8, 0, 33}) append_number(to, field, 2);
-    for (const std::uint64_t field : {sum, packed.size(), content.size()}) append_number(to, field, 4);
-    append_number(to, name.size(), 2);
-    append_number(to, 0, 2);
-  };
-  std::string bytes = "PK\3\4";
-  common(bytes);
-  bytes += name + packed;
-  const std::size_t directory = bytes.size();
-  bytes += "PK\1\2";
-  append_number(bytes, 20, 2);
-  common(bytes);
-  append_number(bytes, 0, 6);
-  append_number(bytes, 0, 8);
-  bytes += name;
-  const std::size_t length = bytes.size() - directory;
-  bytes += "PK\5\6";
-  for (const std::uint64_t field : {0, 0, 1, 1}) append_number(bytes, field, 2);
-  append_number(bytes, length, 4);
-  append_number(bytes, directory, 4);
-  append_number(bytes, 0, 2);
-  return bytes;
+  EXPECT_THAT(refusal(zip_bytes({{"config.json", "{}"}, {"config.json", "[]"}})), HasSubstr("DataLoss zip archive"));
 }
 
 TEST_F(BadFilesTest, AMemberThatUnpacksToFarMoreThanItIsIsRefused) {
   const std::string modest(std::size_t{1} << 20, 'x');
-  EXPECT_EQ(ZipArchive::parse(deflated_archive("config.json", modest), "x").at("config.json"), modest);
-  EXPECT_THAT(refusal(deflated_archive("config.json", std::string(std::size_t{100} << 20, 'x'))),
+  EXPECT_EQ(ZipArchive::parse(zip_bytes({{"config.json", modest}}, true), "x").at("config.json"), modest);
+  EXPECT_THAT(refusal(zip_bytes({{"config.json", std::string(std::size_t{100} << 20, 'x')}}, true)),
               HasSubstr("a member must have a size that its bytes can mean. Received: member=config.json"));
 }
 
@@ -162,10 +122,8 @@ TEST_F(BadFilesTest, AFileOfANewerKerasIsReadWhereItIsUnderstood) {
   EXPECT_EQ(refusal(with("metadata.json", newer)), "");
   const std::string unknown = replaced(config(), "\"units\":", "\"sparkle\":1,\"units\":");
   EXPECT_THAT(refusal(with("config.json", unknown)), HasSubstr("key='sparkle'"));
-  const ZipArchive with_unknown = ZipArchive::parse(with("config.json", unknown), "x");
-  ZipArchive archive;
-  for (const auto& [name, bytes] : with_unknown.members()) archive.add(name, name == "metadata.json" ? newer : bytes);
-  EXPECT_THAT(refusal(archive.serialize()), HasSubstr("The file was written by Keras 4.0.1"));
+  EXPECT_THAT(refusal(changed(with("config.json", unknown), "metadata.json", newer)),
+              HasSubstr("The file was written by Keras 4.0.1"));
 }
 
 TEST_F(BadFilesTest, WeightsThatAreMissingOrOfOtherShapesAreRefused) {
@@ -190,8 +148,8 @@ std::vector<std::size_t> places_of_strings(const std::string& file) {
   std::vector<std::size_t> places;
   for (std::size_t heap = file.find("GCOL"); heap != std::string::npos; heap = file.find("GCOL", heap + 1)) {
     for (std::size_t i = heap; i < std::min(heap + 700, file.size()); ++i) places.push_back(i);
-    std::string address;
-    append_number(address, heap, 8);
+    std::string address;  // little-endian
+    for (int i = 0; i < 8; ++i) address += static_cast<char>(heap >> (8 * i) & 0xff);
     for (std::size_t at = file.find(address); at != std::string::npos; at = file.find(address, at + 1)) {
       for (std::size_t i = at - 4; i < std::min(at + 12, file.size()); ++i) places.push_back(i);
     }

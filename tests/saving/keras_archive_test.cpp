@@ -16,6 +16,7 @@
 #include "cohort/saving/model_json.h"
 #include "tests/support/elsewhere.h"
 #include "tests/support/paths.h"
+#include "tests/support/zip_bytes.h"
 
 namespace cohort {
 namespace {
@@ -154,10 +155,7 @@ TEST_F(KerasArchiveTest, RefusesFilesThatAreNoModels) {
         "{\"class_name\": \"Sequential\", \"config\": {\"layers\": [{\"class_name\": \"Nothing\", \"config\": {}}]}}",
         "{\"class_name\": \"Functional\", \"config\": {\"layers\": [], \"input_layers\": [\"a\", 0, 0], "
         "\"output_layers\": []}}"}) {
-    ZipArchive archive;
-    archive.add("config.json", config);
-    archive.add("model.weights.h5", "");
-    write_file_atomically(path, archive.serialize());
+    write_file_atomically(path, test::zip_bytes({{"config.json", config}, {"model.weights.h5", ""}}));
     EXPECT_THROW(load_model(path), Error) << config;
   }
 }

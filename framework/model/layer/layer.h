@@ -148,8 +148,6 @@ class Layer : public Configurable, public std::enable_shared_from_this<Layer> {
   DType compute_dtype() const { return dtype_policy_.compute_dtype(); }
   // The type its variables hold.
   DType dtype() const { return dtype_policy_.variable_dtype(); }
-  // True when it passes the masks of its inputs on.
-  bool supports_masking() const { return supports_masking_; }
   // When to compute its outputs again in the backward pass rather than keep what lies between (model/remat.h).
   void set_remat(std::shared_ptr<const RematMode> mode) { remat_ = std::move(mode); }
 
