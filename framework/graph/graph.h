@@ -61,8 +61,4 @@ std::string serialize(const Graph& graph, ConstantTable& constants);
 // The reverse; every byte is checked before it is believed (ops, arity, shapes, order).
 std::shared_ptr<Graph> parse_graph(std::string_view bytes, const ConstantTable& constants);
 
-// A graph with its constants in one string, for files and tests.
-std::string serialize_with_constants(const Graph& graph);
-std::shared_ptr<Graph> parse_graph_with_constants(std::string_view bytes);
-
 }  // namespace cohort

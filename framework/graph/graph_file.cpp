@@ -1,9 +1,10 @@
+#include "cohort/graph/graph_file.h"
+
 #include <google/protobuf/stubs/logging.h>
 
 #include <algorithm>
 
 #include "cohort/core/random.h"
-#include "cohort/graph/graph.h"
 #include "cohort/graph/graph.pb.h"
 #include "cohort/graph/graph_proto.h"
 

@@ -4,6 +4,7 @@
 // `batches/b/i` the data of each step. RESULT.h5 gets `variables/i` after all steps.
 #include <cohort/core/dispatch.h>
 #include <cohort/graph/executable.h>
+#include <cohort/graph/graph_file.h>
 #include <cohort/saving/hdf5/hdf5_file.h>
 #include <cohort/variables/variable.h>
 

@@ -1,4 +1,5 @@
 #include "cohort/graph/graph.h"
+#include "cohort/graph/graph_file.h"
 #include "tests/fuzz/fuzz_target.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t count) {

@@ -8,6 +8,7 @@
 #include "cohort/distribute/rpc/wire.h"
 #include "cohort/files/atomic_file.h"
 #include "cohort/files/record.h"
+#include "cohort/graph/graph_file.h"
 #include "cohort/graph/trace.h"
 #include "cohort/layers/convolutional/conv2d.h"
 #include "cohort/layers/core/dense.h"

@@ -2,6 +2,7 @@
 
 #include "cohort/autodiff/control_flow.h"
 #include "cohort/graph/executable.h"
+#include "cohort/graph/graph_file.h"
 #include "cohort/graph/trace.h"
 #include "cohort/ops/math.h"
 #include "cohort/ops/reduce.h"

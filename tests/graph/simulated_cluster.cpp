@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "cohort/graph/executable.h"
+#include "cohort/graph/graph_file.h"
 
 namespace cohort::testing {
 namespace {

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "cohort/graph/graph_file.h"
 #include "cohort/layers/layers.h"
 #include "cohort/losses/losses.h"
 #include "cohort/model/fit/program.h"

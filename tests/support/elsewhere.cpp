@@ -2,6 +2,7 @@
 
 #include "cohort/graph/executable.h"
 #include "cohort/graph/graph.h"
+#include "cohort/graph/graph_file.h"
 #include "cohort/model/fit/local_runner.h"
 #include "cohort/variables/shards.h"
 
