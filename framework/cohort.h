@@ -35,6 +35,7 @@
 #include "cohort/model/layer/layer_activation.h"
 #include "cohort/model/layer/remat_scope.h"
 #include "cohort/model/model.h"
+#include "cohort/model/model_format.h"
 #include "cohort/model/regularizers.h"
 #include "cohort/model/sequential.h"
 #include "cohort/model/symbols/symbolic_ops.h"

@@ -194,18 +194,4 @@ class Model : public Layer {
   bool compiled_ = false;
 };
 
-// Savers register themselves for a file ending (".keras", ".weights.h5", ".h5"), so that models know no file format.
-struct ModelSaver {
-  // Writes the whole model; nullptr: this format holds none.
-  void (*save)(const Model&, const std::string& path, bool overwrite) = nullptr;
-  // Writes the weights alone; nullptr: this format does not.
-  void (*save_weights)(const Model&, const std::string& path, bool overwrite) = nullptr;
-  // Reads weights; nullptr: this format cannot be read.
-  void (*load_weights)(Model&, const std::string& path, const LoadWeightsOptions& options) = nullptr;
-  // Writes the graph of predict_step; nullptr: this format does not.
-  void (*export_graph)(Model&, const std::string& path, const ExportOptions& options) = nullptr;
-};
-// Makes a saver known for a file ending.
-bool register_model_saver(const std::string& ending, ModelSaver saver);
-
 }  // namespace cohort

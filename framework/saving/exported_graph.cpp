@@ -6,6 +6,7 @@
 #include "cohort/core/random.h"
 #include "cohort/core/text.h"
 #include "cohort/model/fit/training.h"
+#include "cohort/model/model_format.h"
 #include "cohort/model/sequential.h"
 #include "cohort/saving/hdf5/hdf5_file.h"
 #include "cohort/saving/json/layer_json.h"
@@ -83,7 +84,8 @@ Variables captured_variables(const TracedGraph& traced) {
   return variables;
 }
 
-[[maybe_unused]] const bool export_registered = register_model_saver(".graph", {.export_graph = export_model});
+[[maybe_unused]] const bool export_registered =
+    register_model_format({.ending = ".graph", .export_graph = export_model});
 
 }  // namespace
 

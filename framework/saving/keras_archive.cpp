@@ -8,6 +8,7 @@
 #include "cohort/files/stored_zip.h"
 #include "cohort/files/zip_archive.h"
 #include "cohort/model/layer/assets.h"
+#include "cohort/model/model_format.h"
 #include "cohort/saving/json/object_json.h"
 #include "cohort/saving/keras_version.h"
 #include "cohort/saving/model_json.h"
@@ -34,20 +35,20 @@ std::string metadata() {
 
 // Files of layers, as "assets/<path of the layer>/<name>".
 void add_assets(const Model& model, std::vector<StoredZip::Member>& members) {
-  for (const WeightGroup& group : weight_groups(model)) {
+  for (const ConstWeightGroup& group : weight_groups(model)) {
     const auto* owner = dynamic_cast<const HasAssets*>(group.layer);
     if (!owner) continue;
     for (const auto& [name, bytes] : owner->assets().files)
-      members.emplace_back(kAssets + below_layer(group, name), bytes);
+      members.emplace_back(kAssets + below_layer(group.path, name), bytes);
   }
 }
 
-void restore_assets(const Model& model, const ZipArchive& archive, const Hdf5File& weights) {
+void restore_assets(Model& model, const ZipArchive& archive, const Hdf5File& weights) {
   for (const WeightGroup& group : weight_groups(model)) {
-    auto* owner = dynamic_cast<HasAssets*>(const_cast<Layer*>(group.layer));
+    auto* owner = dynamic_cast<HasAssets*>(group.layer);
     if (!owner) continue;
     LayerAssets assets;
-    const std::string folder = kAssets + below_layer(group, "");
+    const std::string folder = kAssets + below_layer(group.path, "");
     for (const auto& [name, bytes] : archive.members()) {
       if (name.starts_with(folder)) assets.files[name.substr(folder.size())] = bytes;
     }
@@ -66,8 +67,8 @@ void load_archive_weights(Model& model, const std::string& path, const LoadWeigh
   read_weights(model, Hdf5File::open_image(archive.at(kWeights), path + ":" + kWeights), options.skip_mismatch);
 }
 
-[[maybe_unused]] const bool keras_archive_registered =
-    register_model_saver(".keras", {.save = save_keras_archive, .load_weights = load_archive_weights});
+[[maybe_unused]] const bool keras_archive_registered = register_model_format(
+    {.ending = ".keras", .save = save_keras_archive, .load = load_keras_archive, .load_weights = load_archive_weights});
 
 }  // namespace
 

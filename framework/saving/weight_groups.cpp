@@ -24,8 +24,8 @@ bool visited_before(const std::string& a, const std::string& b) {
 
 // Calls visit(path, layer) for a layer and all below it, each once, under the paths Keras gives them: attribute names,
 // and in a model's list of layers the class names, counted.
-template <class Visit>
-void walk(const Layer& layer, const std::string& path, std::vector<const Layer*>& seen, const Visit& visit) {
+template <class LayerType, class Visit>
+void walk(LayerType& layer, const std::string& path, std::vector<const Layer*>& seen, const Visit& visit) {
   if (std::find(seen.begin(), seen.end(), &layer) != seen.end()) return;
   seen.push_back(&layer);
   visit(path, layer);
@@ -35,7 +35,7 @@ void walk(const Layer& layer, const std::string& path, std::vector<const Layer*>
     for (const Ref<Layer>& each : model->layers()) {
       std::string name = snake_case_name(each->class_name());
       if (const int count = counts[name]++; count > 0) name += "_" + std::to_string(count);
-      walk(*each, path_join(path, "layers/" + name), seen, visit);
+      walk<LayerType>(*each, path_join(path, "layers/" + name), seen, visit);
     }
   };
   // A model that computes in code has its list as one attribute among others: what sorts before "layers" is stored
@@ -51,24 +51,28 @@ void walk(const Layer& layer, const std::string& path, std::vector<const Layer*>
       walk_list();
       list_due = false;
     }
-    walk(*each, path_join(path, name), seen, visit);
+    walk<LayerType>(*each, path_join(path, name), seen, visit);
   }
   if (list_due) walk_list();
 }
 
-}  // namespace
-
-std::vector<WeightGroup> weight_groups(const Model& model) {
-  std::vector<WeightGroup> groups;
+template <class LayerType>
+std::vector<WeightGroupOf<LayerType>> groups_below(LayerType& model) {
+  std::vector<WeightGroupOf<LayerType>> groups;
   std::vector<const Layer*> seen;
-  walk(model, "", seen, [&groups](const std::string& path, const Layer& layer) {
+  walk(model, "", seen, [&groups](const std::string& path, LayerType& layer) {
     groups.push_back({path_join(path, "vars"), &layer, own_variables(layer)});
   });
   return groups;
 }
 
-std::string below_layer(const WeightGroup& group, const std::string& name) {
-  return group.path.substr(0, group.path.size() - std::string_view("vars").size()) + name;
+}  // namespace
+
+std::vector<WeightGroup> weight_groups(Model& model) { return groups_below<Layer>(model); }
+std::vector<ConstWeightGroup> weight_groups(const Model& model) { return groups_below<const Layer>(model); }
+
+std::string below_layer(const std::string& group_path, const std::string& name) {
+  return group_path.substr(0, group_path.size() - std::string_view("vars").size()) + name;
 }
 
 }  // namespace cohort

@@ -9,16 +9,20 @@ namespace cohort {
 
 // Where Keras's files keep one layer's own weights ("layers/dense/vars"), and those weights in the files' order. The
 // places follow from the model's structure, not from names that count up within a process.
-struct WeightGroup {
+template <class LayerType>
+struct WeightGroupOf {
   std::string path;
-  const Layer* layer;
+  LayerType* layer;
   Variables variables;
 };
+using WeightGroup = WeightGroupOf<Layer>;
+using ConstWeightGroup = WeightGroupOf<const Layer>;
 
 // Of a model and every layer below it, each once; layers without weights have a place, too.
-std::vector<WeightGroup> weight_groups(const Model& model);
+std::vector<WeightGroup> weight_groups(Model& model);
+std::vector<ConstWeightGroup> weight_groups(const Model& model);
 
-// The path of something else that the group's layer keeps: beside "vars".
-std::string below_layer(const WeightGroup& group, const std::string& name);
+// The path of something else that a group's layer keeps: beside "vars", where the group's path ends.
+std::string below_layer(const std::string& group_path, const std::string& name);
 
 }  // namespace cohort

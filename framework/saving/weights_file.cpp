@@ -5,8 +5,8 @@
 #include "cohort/core/text.h"
 #include "cohort/files/atomic_file.h"
 #include "cohort/model/layer/assets.h"
+#include "cohort/model/model_format.h"
 #include "cohort/optimizers/loss_scale_optimizer.h"
-#include "cohort/saving/legacy/legacy_h5.h"
 #include "cohort/saving/overwrite.h"
 #include "cohort/saving/weight_groups.h"
 #include "cohort/saving/weight_plan.h"
@@ -65,8 +65,9 @@ void load_weights_file(Model& model, const std::string& path, const LoadWeightsO
   read_weights(model, Hdf5File::open(path), options.skip_mismatch);
 }
 
-[[maybe_unused]] const bool weights_file_registered = register_model_saver(
-    ".weights.h5", {.save = save_legacy_h5, .save_weights = save_weights_file, .load_weights = load_weights_file});
+// No save and load: as in Keras, a whole model that is saved as "x.weights.h5" is a legacy .h5 file.
+[[maybe_unused]] const bool weights_file_registered = register_model_format(
+    {.ending = ".weights.h5", .save_weights = save_weights_file, .load_weights = load_weights_file});
 
 }  // namespace
 
@@ -101,14 +102,14 @@ void write_hdf5_atomically(const std::string& path, std::uint64_t bytes, const s
 }
 
 void write_weights(const Model& model, Hdf5File& file) {
-  for (const WeightGroup& group : weight_groups(model)) {
+  for (const ConstWeightGroup& group : weight_groups(model)) {
     file.create_group(group.path);
     file.set_attribute(group.path, "name", group.layer->name());
     int number = 0;
     for (const Variable& variable : group.variables)
       file.write(group.path + "/" + std::to_string(number++), read_now(variable));
     if (const auto* more = dynamic_cast<const HasAssets*>(group.layer)) {
-      for (const auto& [name, value] : more->assets().values) file.write(below_layer(group, name), value);
+      for (const auto& [name, value] : more->assets().values) file.write(below_layer(group.path, name), value);
     }
   }
   if (model.compiled() && model.optimizer() && model.optimizer()->built()) {

@@ -18,7 +18,7 @@ const std::string kValuesPrefix = "values/";
 using NamedVariables = std::vector<std::pair<std::string, Variable>>;
 
 void add_weights(const Model& model, NamedVariables& named) {
-  for (const WeightGroup& group : weight_groups(model)) {
+  for (const ConstWeightGroup& group : weight_groups(model)) {
     int number = 0;
     for (const Variable& variable : group.variables) {
       named.emplace_back("model/" + group.path + "/" + std::to_string(number++), variable);

@@ -4,6 +4,7 @@
 #include "cohort/core/log.h"
 #include "cohort/core/text.h"
 #include "cohort/model/layer/assets.h"
+#include "cohort/model/model_format.h"
 #include "cohort/saving/hdf5/hdf5_file.h"
 #include "cohort/saving/keras_version.h"
 #include "cohort/saving/legacy/legacy_json.h"
@@ -19,11 +20,11 @@ namespace {
 const std::string kAssetsGroup = "cohort_assets";
 
 void write_assets(const Model& model, Hdf5File& file) {
-  for (const WeightGroup& group : weight_groups(model)) {
+  for (const ConstWeightGroup& group : weight_groups(model)) {
     const auto* owner = dynamic_cast<const HasAssets*>(group.layer);
     if (!owner) continue;
     const LayerAssets assets = owner->assets();
-    const std::string place = kAssetsGroup + "/" + below_layer(group, "");
+    const std::string place = kAssetsGroup + "/" + below_layer(group.path, "");
     for (const auto& [name, bytes] : assets.files) {
       file.write(place + "files/" + name, Tensor::of(std::vector<std::uint8_t>(bytes.begin(), bytes.end()),
                                                      {static_cast<std::int64_t>(bytes.size())}, cpu()));
@@ -44,10 +45,10 @@ void collect_datasets(const Hdf5File& file, const std::string& group, const std:
   }
 }
 
-void restore_assets(const Model& model, const Hdf5File& file) {
+void restore_assets(Model& model, const Hdf5File& file) {
   for (const WeightGroup& group : weight_groups(model)) {
-    auto* owner = dynamic_cast<HasAssets*>(const_cast<Layer*>(group.layer));
-    const std::string place = kAssetsGroup + "/" + below_layer(group, "");
+    auto* owner = dynamic_cast<HasAssets*>(group.layer);
+    const std::string place = kAssetsGroup + "/" + below_layer(group.path, "");
     if (!owner || !file.is_group(place + "files")) continue;
     LayerAssets assets;
     std::map<std::string, Tensor> files;
@@ -72,10 +73,14 @@ void load_legacy_weights(Model& model, const std::string& path, const LoadWeight
   read_legacy_weights(model, file, whole ? "model_weights" : "", options);
 }
 
-constexpr ModelSaver kLegacySaver{
-    .save = save_legacy_h5, .save_weights = save_legacy_weights, .load_weights = load_legacy_weights};
-[[maybe_unused]] const bool legacy_registered =
-    register_model_saver(".h5", kLegacySaver) && register_model_saver(".hdf5", kLegacySaver);
+bool register_legacy_format(const char* ending) {
+  return register_model_format({.ending = ending,
+                                .save = save_legacy_h5,
+                                .load = load_legacy_h5,
+                                .save_weights = save_legacy_weights,
+                                .load_weights = load_legacy_weights});
+}
+[[maybe_unused]] const bool legacy_registered = register_legacy_format(".h5") && register_legacy_format(".hdf5");
 
 }  // namespace
 
