@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -47,6 +48,8 @@ class RefField {
   virtual void reset() = 0;
   // An object with default arguments, whose fields are then visited.
   virtual Configurable* make(std::string_view class_name_or_alias) = 0;
+  // Takes over an object that exists; false, and nothing changes, for one of another family.
+  virtual bool set(const std::shared_ptr<Configurable>& object) = 0;
 };
 
 // A std::vector<Ref<T>> seen the same way.
@@ -122,6 +125,12 @@ class RefFieldOf : public RefField {
   Configurable* make(std::string_view name) override {
     *ref_ = Ref<T>(name);
     return ref_->get();
+  }
+  bool set(const std::shared_ptr<Configurable>& object) override {
+    std::shared_ptr<T> body = std::dynamic_pointer_cast<T>(object);
+    if (!body) return false;
+    *ref_ = Ref<T>(std::move(body));
+    return true;
   }
 
  private:

@@ -90,39 +90,18 @@ Json layer_to_json(const Layer& layer) {
   return result;
 }
 
-namespace {
-
-// A field makes its object by a name and has it read a config; a model is made whole, and waits here until its field
-// asks for it.
-thread_local std::shared_ptr<Layer> waiting_model;
-constexpr const char* kWaitingModel = "keras>WaitingModel";
-
-[[maybe_unused]] const bool model_json_registered = Layer::registry().add(kWaitingModel, [] {
-  if (!waiting_model) throw failed_precondition(kWaitingModel, "no model waits for its field");
-  return std::exchange(waiting_model, nullptr);
-});
-
-}  // namespace
-
-bool read_model(RefField& field, const Json& value, int depth) {
-  const Json& class_name = value["class_name"];
-  if (!is_model_class(class_name)) return false;
+Ref<Model> model_in_config(const Json& value, int depth) {
+  const std::string class_name = value["class_name"];
+  if (!is_model_class(class_name)) return nullptr;
   if (depth > kMaximumDepth) throw invalid_argument("model", "at most 32 models inside one another are read");
-  waiting_model = model_from_config(class_name, value["config"], depth + 1).shared();
-  field.make(kWaitingModel);
-  return true;
+  return model_from_config(class_name, value["config"], depth + 1);
 }
 
 Ref<Layer> layer_from_json(const Json& value, int depth) {
-  if (depth > kMaximumDepth) throw invalid_argument("model", "at most 32 models inside one another are read");
-  const Json& class_name = member(value, "class_name", "layer");
-  if (class_name.is_string() && is_model_class(class_name)) {
-    return model_from_config(class_name, member(value, "config", "layer"), depth + 1);
-  }
+  for (const char* key : {"class_name", "config"}) member(value, key, "layer");
   Ref<Layer> layer;
   detail::RefFieldOf<Layer> field(layer);
   read_ref(field, value, "model", "layers", depth);
-  if (!layer) throw invalid_argument("model", "a layer is expected", {{"layer", shown(value)}});
   return layer;
 }
 

@@ -117,6 +117,13 @@ TEST_F(BadFilesTest, ALambdaIsRefused) {
   }
 }
 
+TEST_F(BadFilesTest, AModelInTheFieldOfAnotherFamilyIsRefused) {
+  const std::string initializer = R"("kernel_initializer":{"module":"keras","class_name":"Sequential",)"
+                                  R"("config":{"name":"s","layers":[]}},"units")";
+  EXPECT_THAT(refusal(with("config.json", replaced(config(), "\"units\"", initializer))),
+              HasSubstr("Dense: 'kernel_initializer' cannot be a model"));
+}
+
 TEST_F(BadFilesTest, AFileOfANewerKerasIsReadWhereItIsUnderstood) {
   const std::string newer = R"({"keras_version": "4.0.1", "date_saved": "2030-01-01@00:00:00"})";
   EXPECT_EQ(refusal(with("metadata.json", newer)), "");

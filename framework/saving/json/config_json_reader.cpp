@@ -293,7 +293,11 @@ void read_ref(RefField& field, const Json& value, std::string_view who, std::str
                           {{name, "__lambda__"}},
                           "Python code in a file is never run, whatever safe_mode is. Register the function with "
                           "COHORT_REGISTER_FUNCTION, and save the model with a function of that name.");
-    } else if (!read_model(field, value, depth)) {
+    } else if (const Ref<Model> model = model_in_config(value, depth)) {
+      if (!field.set(model.shared())) {
+        throw invalid_argument(who, "'" + std::string(name) + "' cannot be a model", {{name, shown(value)}});
+      }
+    } else {
       read_config(make_registered(field, registered_name(value), who), config, depth);
     }
   } else {

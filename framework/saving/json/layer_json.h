@@ -8,8 +8,8 @@ namespace cohort {
 // The whole object {"module", "class_name", "config", ...} of a layer, models among them.
 Json layer_to_json(const Layer& layer);
 Ref<Layer> layer_from_json(const Json& value, int depth = 0);
-// Puts the model that `value` describes into a layer's field; false where it describes something else.
-bool read_model(RefField& field, const Json& value, int depth);
+// The model that an object {"class_name", "config"} describes; None where it describes something else.
+Ref<Model> model_in_config(const Json& value, int depth);
 
 // Keras's config of a model alone, and a model made from it.
 Json model_config_to_json(const Model& model);
