@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cohort/config/ref.h"
+#include "cohort/config/registration.h"
 #include "cohort/core/dtype.h"
 #include "cohort/core/error.h"
 #include "cohort/core/shape.h"
@@ -23,10 +24,11 @@ class FieldVisitor;
 class Configurable {
  public:
   virtual ~Configurable() = default;
-  // Keras's class name, "Dense"; a user's class says "package>Name".
-  virtual std::string class_name() const = 0;
+  // Keras's class name, "Dense", or a user's "package>Name": what COHORT_REGISTER says; C++'s name of a class that is
+  // not registered.
+  virtual std::string class_name() const;
   // Keras's module, "keras.layers"; empty for a user's class.
-  virtual std::string module_name() const { return {}; }
+  virtual std::string module_name() const;
   // Shows every field of the config once: the same list writes and reads JSON.
   virtual void visit_fields(FieldVisitor&) {}
   // Called after fields were read, to derive what depends on them and to check them.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cohort/core/attributes.h"
+#include "cohort/core/concat.h"
 #include "cohort/core/tensor.h"
 
 namespace cohort {
@@ -236,8 +237,6 @@ std::vector<const OpDef*> all_ops();
 // A shape rule: one output like this.
 inline Specs same_as(const TensorSpec& spec) { return {spec}; }
 
-#define COHORT_CONCAT_INNER(a, b) a##b
-#define COHORT_CONCAT(a, b) COHORT_CONCAT_INNER(a, b)
 #define COHORT_OP(name) static ::cohort::OpDef& COHORT_CONCAT(cohort_op_, __COUNTER__) = ::cohort::register_op(name)
 
 }  // namespace cohort

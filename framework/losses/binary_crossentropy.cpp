@@ -34,11 +34,6 @@ Tensor BinaryCrossentropyLoss::call(const Tensor& y_true, const Tensor& y_pred) 
   return binary_crossentropy(labels, predictions, options_.from_logits, options_.label_smoothing, options_.axis);
 }
 
-namespace {
+COHORT_REGISTER(Loss, BinaryCrossentropyLoss, "BinaryCrossentropy", "binary_crossentropy", "bce", "BCE");
 
-[[maybe_unused]] const bool binary_crossentropy_registered =
-    Loss::registry().add("BinaryCrossentropy", [] { return std::make_shared<BinaryCrossentropyLoss>(); },
-                         {"binary_crossentropy", "bce", "BCE"});
-
-}  // namespace
 }  // namespace cohort::losses

@@ -24,7 +24,6 @@ Tensor binary_crossentropy(const Tensor& y_true, const Tensor& y_pred, bool from
 class BinaryCrossentropyLoss : public Loss {
  public:
   explicit BinaryCrossentropyLoss(BinaryCrossentropyOptions options = {});
-  std::string class_name() const override { return "BinaryCrossentropy"; }
   void visit_fields(FieldVisitor& visitor) override;
   Tensor call(const Tensor& y_true, const Tensor& y_pred) override;
 

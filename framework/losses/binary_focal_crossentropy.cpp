@@ -49,11 +49,6 @@ Tensor BinaryFocalCrossentropyLoss::call(const Tensor& y_true, const Tensor& y_p
                                    options_.from_logits, options_.label_smoothing, options_.axis);
 }
 
-namespace {
+COHORT_REGISTER(Loss, BinaryFocalCrossentropyLoss, "BinaryFocalCrossentropy", "binary_focal_crossentropy");
 
-[[maybe_unused]] const bool binary_focal_crossentropy_registered =
-    Loss::registry().add("BinaryFocalCrossentropy", [] { return std::make_shared<BinaryFocalCrossentropyLoss>(); },
-                         {"binary_focal_crossentropy"});
-
-}  // namespace
 }  // namespace cohort::losses

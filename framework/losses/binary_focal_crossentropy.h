@@ -34,7 +34,6 @@ Tensor binary_focal_crossentropy(const Tensor& y_true, const Tensor& y_pred, boo
 class BinaryFocalCrossentropyLoss : public Loss {
  public:
   explicit BinaryFocalCrossentropyLoss(BinaryFocalCrossentropyOptions options = {});
-  std::string class_name() const override { return "BinaryFocalCrossentropy"; }
   void visit_fields(FieldVisitor& visitor) override;
   Tensor call(const Tensor& y_true, const Tensor& y_pred) override;
 

@@ -44,11 +44,6 @@ Tensor CategoricalCrossentropyLoss::call(const Tensor& y_true, const Tensor& y_p
   return categorical_crossentropy(labels, predictions, options_.from_logits, options_.label_smoothing, options_.axis);
 }
 
-namespace {
+COHORT_REGISTER(Loss, CategoricalCrossentropyLoss, "CategoricalCrossentropy", "categorical_crossentropy");
 
-[[maybe_unused]] const bool categorical_crossentropy_registered =
-    Loss::registry().add("CategoricalCrossentropy", [] { return std::make_shared<CategoricalCrossentropyLoss>(); },
-                         {"categorical_crossentropy"});
-
-}  // namespace
 }  // namespace cohort::losses

@@ -23,7 +23,6 @@ Tensor categorical_crossentropy(const Tensor& y_true, const Tensor& y_pred, bool
 class CategoricalCrossentropyLoss : public Loss {
  public:
   explicit CategoricalCrossentropyLoss(CategoricalCrossentropyOptions options = {});
-  std::string class_name() const override { return "CategoricalCrossentropy"; }
   void visit_fields(FieldVisitor& visitor) override;
   Tensor call(const Tensor& y_true, const Tensor& y_pred) override;
 

@@ -60,11 +60,7 @@ Tensor CategoricalFocalCrossentropyLoss::call(const Tensor& y_true, const Tensor
                                         options_.label_smoothing, options_.axis);
 }
 
-namespace {
+COHORT_REGISTER(Loss, CategoricalFocalCrossentropyLoss, "CategoricalFocalCrossentropy",
+                "categorical_focal_crossentropy");
 
-[[maybe_unused]] const bool categorical_focal_crossentropy_registered = Loss::registry().add(
-    "CategoricalFocalCrossentropy", [] { return std::make_shared<CategoricalFocalCrossentropyLoss>(); },
-    {"categorical_focal_crossentropy"});
-
-}  // namespace
 }  // namespace cohort::losses

@@ -42,7 +42,6 @@ Tensor categorical_focal_crossentropy(const Tensor& y_true, const Tensor& y_pred
 class CategoricalFocalCrossentropyLoss : public Loss {
  public:
   explicit CategoricalFocalCrossentropyLoss(CategoricalFocalCrossentropyOptions options = {});
-  std::string class_name() const override { return "CategoricalFocalCrossentropy"; }
   void visit_fields(FieldVisitor& visitor) override;
   Tensor call(const Tensor& y_true, const Tensor& y_pred) override;
 

@@ -39,11 +39,7 @@ Tensor CategoricalGeneralizedCrossEntropyLoss::call(const Tensor& y_true, const 
   return categorical_generalized_cross_entropy(y_true, y_pred, q_);
 }
 
-namespace {
+COHORT_REGISTER(Loss, CategoricalGeneralizedCrossEntropyLoss, "CategoricalGeneralizedCrossEntropy",
+                "categorical_generalized_cross_entropy");
 
-[[maybe_unused]] const bool categorical_generalized_cross_entropy_registered = Loss::registry().add(
-    "CategoricalGeneralizedCrossEntropy", [] { return std::make_shared<CategoricalGeneralizedCrossEntropyLoss>(); },
-    {"categorical_generalized_cross_entropy"});
-
-}  // namespace
 }  // namespace cohort::losses

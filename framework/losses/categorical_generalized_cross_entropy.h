@@ -19,7 +19,6 @@ Tensor categorical_generalized_cross_entropy(const Tensor& y_true, const Tensor&
 class CategoricalGeneralizedCrossEntropyLoss : public Loss {
  public:
   explicit CategoricalGeneralizedCrossEntropyLoss(CategoricalGeneralizedCrossEntropyOptions options = {});
-  std::string class_name() const override { return "CategoricalGeneralizedCrossEntropy"; }
   void visit_fields(FieldVisitor& visitor) override;
   void fields_changed() override;
   Tensor call(const Tensor& y_true, const Tensor& y_pred) override;

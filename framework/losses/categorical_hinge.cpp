@@ -19,10 +19,6 @@ Tensor CategoricalHingeLoss::call(const Tensor& y_true, const Tensor& y_pred) {
   return categorical_hinge(labels, predictions);
 }
 
-namespace {
+COHORT_REGISTER(Loss, CategoricalHingeLoss, "CategoricalHinge", "categorical_hinge");
 
-[[maybe_unused]] const bool categorical_hinge_registered = Loss::registry().add(
-    "CategoricalHinge", [] { return std::make_shared<CategoricalHingeLoss>(); }, {"categorical_hinge"});
-
-}  // namespace
 }  // namespace cohort::losses

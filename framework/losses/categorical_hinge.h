@@ -11,7 +11,6 @@ Tensor categorical_hinge(const Tensor& y_true, const Tensor& y_pred);
 class CategoricalHingeLoss : public Loss {
  public:
   explicit CategoricalHingeLoss(LossOptions options = {});
-  std::string class_name() const override { return "CategoricalHinge"; }
   Tensor call(const Tensor& y_true, const Tensor& y_pred) override;
 };
 

@@ -68,10 +68,6 @@ std::pair<Tensor, Tensor> CircleLoss::call_masked(const Tensor& y_true, const Te
   return {values, values > 0.0};
 }
 
-namespace {
+COHORT_REGISTER(Loss, CircleLoss, "Circle", "circle");
 
-[[maybe_unused]] const bool circle_registered =
-    Loss::registry().add("Circle", [] { return std::make_shared<CircleLoss>(); }, {"circle"});
-
-}  // namespace
 }  // namespace cohort::losses

@@ -28,7 +28,6 @@ Tensor circle(const Tensor& y_true, const Tensor& y_pred, const Tensor& ref_labe
 class CircleLoss : public Loss {
  public:
   explicit CircleLoss(CircleOptions options = {});
-  std::string class_name() const override { return "Circle"; }
   void visit_fields(FieldVisitor& visitor) override;
   Tensor call(const Tensor& y_true, const Tensor& y_pred) override;
   // Samples without a loss do not count in a mean.

@@ -32,10 +32,6 @@ Tensor CosineSimilarityLoss::call(const Tensor& y_true, const Tensor& y_pred) {
   return cosine_similarity(y_true, y_pred, axis_);
 }
 
-namespace {
+COHORT_REGISTER(Loss, CosineSimilarityLoss, "CosineSimilarity", "cosine_similarity");
 
-[[maybe_unused]] const bool cosine_similarity_registered = Loss::registry().add(
-    "CosineSimilarity", [] { return std::make_shared<CosineSimilarityLoss>(); }, {"cosine_similarity"});
-
-}  // namespace
 }  // namespace cohort::losses

@@ -20,7 +20,6 @@ Tensor cosine_similarity(const Tensor& y_true, const Tensor& y_pred, const ops::
 class CosineSimilarityLoss : public Loss {
  public:
   explicit CosineSimilarityLoss(CosineSimilarityOptions options = {});
-  std::string class_name() const override { return "CosineSimilarity"; }
   void visit_fields(FieldVisitor& visitor) override;
   Tensor call(const Tensor& y_true, const Tensor& y_pred) override;
 

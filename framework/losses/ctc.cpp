@@ -23,10 +23,6 @@ CTCLoss::CTCLoss(CTCOptions options) : Loss(options.name, options.reduction) {}
 
 Tensor CTCLoss::call(const Tensor& y_true, const Tensor& y_pred) { return ctc(y_true, y_pred); }
 
-namespace {
+COHORT_REGISTER(Loss, CTCLoss, "CTC", "ctc");
 
-[[maybe_unused]] const bool ctc_registered =
-    Loss::registry().add("CTC", [] { return std::make_shared<CTCLoss>(); }, {"ctc"});
-
-}  // namespace
 }  // namespace cohort::losses

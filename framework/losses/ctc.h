@@ -16,7 +16,6 @@ Tensor ctc(const Tensor& y_true, const Tensor& y_pred);
 class CTCLoss : public Loss {
  public:
   explicit CTCLoss(CTCOptions options = {});
-  std::string class_name() const override { return "CTC"; }
   Tensor call(const Tensor& y_true, const Tensor& y_pred) override;
 
  protected:

@@ -24,10 +24,6 @@ Tensor DiceLoss::call(const Tensor& y_true, const Tensor& y_pred) {
   return dice(labels, predictions, options_.axis ? ops::Axes(*options_.axis) : ops::Axes());
 }
 
-namespace {
+COHORT_REGISTER(Loss, DiceLoss, "Dice", "dice");
 
-[[maybe_unused]] const bool dice_registered =
-    Loss::registry().add("Dice", [] { return std::make_shared<DiceLoss>(); }, {"dice"});
-
-}  // namespace
 }  // namespace cohort::losses

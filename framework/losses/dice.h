@@ -24,7 +24,6 @@ Tensor dice(const Tensor& y_true, const Tensor& y_pred, const ops::Axes& axis = 
 class DiceLoss : public Loss {
  public:
   explicit DiceLoss(DiceOptions options = {});
-  std::string class_name() const override { return "Dice"; }
   void visit_fields(FieldVisitor& visitor) override;
   Tensor call(const Tensor& y_true, const Tensor& y_pred) override;
 

@@ -13,6 +13,7 @@ class LossFunctionWrapperLoss : public Loss {
  public:
   LossFunctionWrapperLoss(LossFunction function, LossOptions options = {});
   std::string class_name() const override { return "LossFunctionWrapper"; }
+  std::string module_name() const override { return kModule; }
   Tensor call(const Tensor& y_true, const Tensor& y_pred) override;
 
  private:

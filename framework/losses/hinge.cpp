@@ -21,10 +21,6 @@ Tensor HingeLoss::call(const Tensor& y_true, const Tensor& y_pred) {
   return hinge(labels, predictions);
 }
 
-namespace {
+COHORT_REGISTER(Loss, HingeLoss, "Hinge", "hinge");
 
-[[maybe_unused]] const bool hinge_registered =
-    Loss::registry().add("Hinge", [] { return std::make_shared<HingeLoss>(); }, {"hinge"});
-
-}  // namespace
 }  // namespace cohort::losses

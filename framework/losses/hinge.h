@@ -14,7 +14,6 @@ Tensor signed_labels(const Tensor& y_true);
 class HingeLoss : public Loss {
  public:
   explicit HingeLoss(LossOptions options = {});
-  std::string class_name() const override { return "Hinge"; }
   Tensor call(const Tensor& y_true, const Tensor& y_pred) override;
 };
 

@@ -22,10 +22,6 @@ void HuberLoss::visit_fields(FieldVisitor& visitor) {
 
 Tensor HuberLoss::call(const Tensor& y_true, const Tensor& y_pred) { return huber(y_true, y_pred, delta_); }
 
-namespace {
+COHORT_REGISTER(Loss, HuberLoss, "Huber", "huber");
 
-[[maybe_unused]] const bool huber_registered =
-    Loss::registry().add("Huber", [] { return std::make_shared<HuberLoss>(); }, {"huber"});
-
-}  // namespace
 }  // namespace cohort::losses

@@ -18,7 +18,6 @@ Tensor huber(const Tensor& y_true, const Tensor& y_pred, double delta = 1.0);
 class HuberLoss : public Loss {
  public:
   explicit HuberLoss(HuberOptions options = {});
-  std::string class_name() const override { return "Huber"; }
   void visit_fields(FieldVisitor& visitor) override;
   Tensor call(const Tensor& y_true, const Tensor& y_pred) override;
 

@@ -18,10 +18,6 @@ Tensor KLDivergenceLoss::call(const Tensor& y_true, const Tensor& y_pred) {
   return kl_divergence(labels, predictions);
 }
 
-namespace {
+COHORT_REGISTER(Loss, KLDivergenceLoss, "KLDivergence", "kl_divergence", "kld", "KLD");
 
-[[maybe_unused]] const bool kl_divergence_registered = Loss::registry().add(
-    "KLDivergence", [] { return std::make_shared<KLDivergenceLoss>(); }, {"kl_divergence", "kld", "KLD"});
-
-}  // namespace
 }  // namespace cohort::losses

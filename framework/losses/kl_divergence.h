@@ -11,7 +11,6 @@ Tensor kl_divergence(const Tensor& y_true, const Tensor& y_pred);
 class KLDivergenceLoss : public Loss {
  public:
   explicit KLDivergenceLoss(LossOptions options = {});
-  std::string class_name() const override { return "KLDivergence"; }
   Tensor call(const Tensor& y_true, const Tensor& y_pred) override;
 };
 

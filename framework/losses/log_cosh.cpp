@@ -19,10 +19,6 @@ LogCoshLoss::LogCoshLoss(LossOptions options)
 
 Tensor LogCoshLoss::call(const Tensor& y_true, const Tensor& y_pred) { return log_cosh(y_true, y_pred); }
 
-namespace {
+COHORT_REGISTER(Loss, LogCoshLoss, "LogCosh", "log_cosh", "logcosh");
 
-[[maybe_unused]] const bool log_cosh_registered =
-    Loss::registry().add("LogCosh", [] { return std::make_shared<LogCoshLoss>(); }, {"log_cosh", "logcosh"});
-
-}  // namespace
 }  // namespace cohort::losses

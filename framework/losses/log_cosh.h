@@ -10,7 +10,6 @@ Tensor log_cosh(const Tensor& y_true, const Tensor& y_pred);
 class LogCoshLoss : public Loss {
  public:
   explicit LogCoshLoss(LossOptions options = {});
-  std::string class_name() const override { return "LogCosh"; }
   Tensor call(const Tensor& y_true, const Tensor& y_pred) override;
 };
 

@@ -13,9 +13,9 @@ namespace cohort {
 // What training minimises: a value per sample, reduced to one. A user derives and overrides call().
 class Loss : public Configurable {
  public:
+  // Keras's module of this family.
+  static constexpr const char* kModule = "keras.losses";
   explicit Loss(std::string name = "loss", std::string reduction = "sum_over_batch_size");
-  std::string class_name() const override { return "Loss"; }
-  std::string module_name() const override { return "keras.losses"; }
   void visit_fields(FieldVisitor& visitor) override;
   void fields_changed() override;
 

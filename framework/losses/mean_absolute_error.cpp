@@ -17,11 +17,6 @@ Tensor MeanAbsoluteErrorLoss::call(const Tensor& y_true, const Tensor& y_pred) {
   return mean_absolute_error(y_true, y_pred);
 }
 
-namespace {
+COHORT_REGISTER(Loss, MeanAbsoluteErrorLoss, "MeanAbsoluteError", "mean_absolute_error", "mae", "MAE");
 
-[[maybe_unused]] const bool mean_absolute_error_registered =
-    Loss::registry().add("MeanAbsoluteError", [] { return std::make_shared<MeanAbsoluteErrorLoss>(); },
-                         {"mean_absolute_error", "mae", "MAE"});
-
-}  // namespace
 }  // namespace cohort::losses

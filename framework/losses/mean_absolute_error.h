@@ -11,7 +11,6 @@ Tensor mean_absolute_error(const Tensor& y_true, const Tensor& y_pred);
 class MeanAbsoluteErrorLoss : public Loss {
  public:
   explicit MeanAbsoluteErrorLoss(LossOptions options = {});
-  std::string class_name() const override { return "MeanAbsoluteError"; }
   Tensor call(const Tensor& y_true, const Tensor& y_pred) override;
 };
 

@@ -18,11 +18,7 @@ Tensor MeanAbsolutePercentageErrorLoss::call(const Tensor& y_true, const Tensor&
   return mean_absolute_percentage_error(y_true, y_pred);
 }
 
-namespace {
+COHORT_REGISTER(Loss, MeanAbsolutePercentageErrorLoss, "MeanAbsolutePercentageError", "mean_absolute_percentage_error",
+                "mape", "MAPE");
 
-[[maybe_unused]] const bool mean_absolute_percentage_error_registered = Loss::registry().add(
-    "MeanAbsolutePercentageError", [] { return std::make_shared<MeanAbsolutePercentageErrorLoss>(); },
-    {"mean_absolute_percentage_error", "mape", "MAPE"});
-
-}  // namespace
 }  // namespace cohort::losses

@@ -11,7 +11,6 @@ Tensor mean_absolute_percentage_error(const Tensor& y_true, const Tensor& y_pred
 class MeanAbsolutePercentageErrorLoss : public Loss {
  public:
   explicit MeanAbsolutePercentageErrorLoss(LossOptions options = {});
-  std::string class_name() const override { return "MeanAbsolutePercentageError"; }
   Tensor call(const Tensor& y_true, const Tensor& y_pred) override;
 };
 

@@ -17,10 +17,6 @@ Tensor MeanSquaredErrorLoss::call(const Tensor& y_true, const Tensor& y_pred) {
   return mean_squared_error(y_true, y_pred);
 }
 
-namespace {
+COHORT_REGISTER(Loss, MeanSquaredErrorLoss, "MeanSquaredError", "mean_squared_error", "mse", "MSE");
 
-[[maybe_unused]] const bool mean_squared_error_registered = Loss::registry().add(
-    "MeanSquaredError", [] { return std::make_shared<MeanSquaredErrorLoss>(); }, {"mean_squared_error", "mse", "MSE"});
-
-}  // namespace
 }  // namespace cohort::losses

@@ -11,7 +11,6 @@ Tensor mean_squared_error(const Tensor& y_true, const Tensor& y_pred);
 class MeanSquaredErrorLoss : public Loss {
  public:
   explicit MeanSquaredErrorLoss(LossOptions options = {});
-  std::string class_name() const override { return "MeanSquaredError"; }
   Tensor call(const Tensor& y_true, const Tensor& y_pred) override;
 };
 

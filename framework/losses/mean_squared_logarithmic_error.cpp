@@ -19,11 +19,7 @@ Tensor MeanSquaredLogarithmicErrorLoss::call(const Tensor& y_true, const Tensor&
   return mean_squared_logarithmic_error(y_true, y_pred);
 }
 
-namespace {
+COHORT_REGISTER(Loss, MeanSquaredLogarithmicErrorLoss, "MeanSquaredLogarithmicError", "mean_squared_logarithmic_error",
+                "msle", "MSLE");
 
-[[maybe_unused]] const bool mean_squared_logarithmic_error_registered = Loss::registry().add(
-    "MeanSquaredLogarithmicError", [] { return std::make_shared<MeanSquaredLogarithmicErrorLoss>(); },
-    {"mean_squared_logarithmic_error", "msle", "MSLE"});
-
-}  // namespace
 }  // namespace cohort::losses

@@ -11,7 +11,6 @@ Tensor mean_squared_logarithmic_error(const Tensor& y_true, const Tensor& y_pred
 class MeanSquaredLogarithmicErrorLoss : public Loss {
  public:
   explicit MeanSquaredLogarithmicErrorLoss(LossOptions options = {});
-  std::string class_name() const override { return "MeanSquaredLogarithmicError"; }
   Tensor call(const Tensor& y_true, const Tensor& y_pred) override;
 };
 

@@ -17,10 +17,6 @@ Tensor PoissonLoss::call(const Tensor& y_true, const Tensor& y_pred) {
   return poisson(labels, predictions);
 }
 
-namespace {
+COHORT_REGISTER(Loss, PoissonLoss, "Poisson", "poisson");
 
-[[maybe_unused]] const bool poisson_registered =
-    Loss::registry().add("Poisson", [] { return std::make_shared<PoissonLoss>(); }, {"poisson"});
-
-}  // namespace
 }  // namespace cohort::losses

@@ -10,7 +10,6 @@ Tensor poisson(const Tensor& y_true, const Tensor& y_pred);
 class PoissonLoss : public Loss {
  public:
   explicit PoissonLoss(LossOptions options = {});
-  std::string class_name() const override { return "Poisson"; }
   Tensor call(const Tensor& y_true, const Tensor& y_pred) override;
 };
 

@@ -71,11 +71,7 @@ std::pair<Tensor, Tensor> SparseCategoricalCrossentropyLoss::call_masked(const T
   return crossentropy(y_true, y_pred, options_.from_logits, options_.ignore_class, options_.axis);
 }
 
-namespace {
+COHORT_REGISTER(Loss, SparseCategoricalCrossentropyLoss, "SparseCategoricalCrossentropy",
+                "sparse_categorical_crossentropy");
 
-[[maybe_unused]] const bool sparse_categorical_crossentropy_registered = Loss::registry().add(
-    "SparseCategoricalCrossentropy", [] { return std::make_shared<SparseCategoricalCrossentropyLoss>(); },
-    {"sparse_categorical_crossentropy"});
-
-}  // namespace
 }  // namespace cohort::losses

@@ -27,7 +27,6 @@ Tensor sparse_categorical_crossentropy(const Tensor& y_true, const Tensor& y_pre
 class SparseCategoricalCrossentropyLoss : public Loss {
  public:
   explicit SparseCategoricalCrossentropyLoss(SparseCategoricalCrossentropyOptions options = {});
-  std::string class_name() const override { return "SparseCategoricalCrossentropy"; }
   void visit_fields(FieldVisitor& visitor) override;
   Tensor call(const Tensor& y_true, const Tensor& y_pred) override;
   std::pair<Tensor, Tensor> call_masked(const Tensor& y_true, const Tensor& y_pred) override;

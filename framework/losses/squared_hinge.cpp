@@ -18,10 +18,6 @@ Tensor SquaredHingeLoss::call(const Tensor& y_true, const Tensor& y_pred) {
   return squared_hinge(labels, predictions);
 }
 
-namespace {
+COHORT_REGISTER(Loss, SquaredHingeLoss, "SquaredHinge", "squared_hinge");
 
-[[maybe_unused]] const bool squared_hinge_registered =
-    Loss::registry().add("SquaredHinge", [] { return std::make_shared<SquaredHingeLoss>(); }, {"squared_hinge"});
-
-}  // namespace
 }  // namespace cohort::losses

@@ -11,7 +11,6 @@ Tensor squared_hinge(const Tensor& y_true, const Tensor& y_pred);
 class SquaredHingeLoss : public Loss {
  public:
   explicit SquaredHingeLoss(LossOptions options = {});
-  std::string class_name() const override { return "SquaredHinge"; }
   Tensor call(const Tensor& y_true, const Tensor& y_pred) override;
 };
 

@@ -29,10 +29,6 @@ Tensor TverskyLoss::call(const Tensor& y_true, const Tensor& y_pred) {
                  options_.axis ? ops::Axes(*options_.axis) : ops::Axes());
 }
 
-namespace {
+COHORT_REGISTER(Loss, TverskyLoss, "Tversky", "tversky");
 
-[[maybe_unused]] const bool tversky_registered =
-    Loss::registry().add("Tversky", [] { return std::make_shared<TverskyLoss>(); }, {"tversky"});
-
-}  // namespace
 }  // namespace cohort::losses

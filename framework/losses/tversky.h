@@ -31,7 +31,6 @@ Tensor tversky(const Tensor& y_true, const Tensor& y_pred, double alpha = 0.5, d
 class TverskyLoss : public Loss {
  public:
   explicit TverskyLoss(TverskyOptions options = {});
-  std::string class_name() const override { return "Tversky"; }
   void visit_fields(FieldVisitor& visitor) override;
   Tensor call(const Tensor& y_true, const Tensor& y_pred) override;
 

@@ -12,10 +12,6 @@ Tensor AccuracyMetric::values(const Tensor& y_true, const Tensor& y_pred) {
   return ops::cast(ops::equal(labels, predictions), dtype());
 }
 
-namespace {
+COHORT_REGISTER(Metric, AccuracyMetric, "Accuracy", "accuracy", "acc");
 
-[[maybe_unused]] const bool accuracy_registered =
-    Metric::registry().add("Accuracy", [] { return std::make_shared<AccuracyMetric>(); }, {"accuracy", "acc"});
-
-}  // namespace
 }  // namespace cohort::metrics

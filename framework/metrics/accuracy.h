@@ -7,7 +7,6 @@ namespace cohort::metrics {
 class AccuracyMetric : public MeanMetricWrapper {
  public:
   explicit AccuracyMetric(MetricOptions options = {});
-  std::string class_name() const override { return "Accuracy"; }
   Tensor values(const Tensor& y_true, const Tensor& y_pred) override;
 };
 

@@ -155,10 +155,6 @@ Tensor AUCMetric::result() {
   return total((without_last(x) - without_first(x)) * heights);
 }
 
-namespace {
+COHORT_REGISTER(Metric, AUCMetric, "AUC", "auc");
 
-[[maybe_unused]] const bool auc_registered =
-    Metric::registry().add("AUC", [] { return std::make_shared<AUCMetric>(); }, {"auc"});
-
-}  // namespace
 }  // namespace cohort::metrics

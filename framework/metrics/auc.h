@@ -34,7 +34,6 @@ struct AUCOptions {
 class AUCMetric : public Metric {
  public:
   explicit AUCMetric(AUCOptions options = {});
-  std::string class_name() const override { return "AUC"; }
   void visit_fields(FieldVisitor& visitor) override;
   void fields_changed() override;
   void update_state(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight = {}) override;

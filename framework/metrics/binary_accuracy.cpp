@@ -19,10 +19,6 @@ Tensor BinaryAccuracyMetric::values(const Tensor& y_true, const Tensor& y_pred) 
   return ops::cast(ops::equal(labels, ops::cast(predictions > options_.threshold, dtype())), dtype());
 }
 
-namespace {
+COHORT_REGISTER(Metric, BinaryAccuracyMetric, "BinaryAccuracy", "binary_accuracy");
 
-[[maybe_unused]] const bool binary_accuracy_registered = Metric::registry().add(
-    "BinaryAccuracy", [] { return std::make_shared<BinaryAccuracyMetric>(); }, {"binary_accuracy"});
-
-}  // namespace
 }  // namespace cohort::metrics

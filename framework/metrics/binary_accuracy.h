@@ -13,7 +13,6 @@ struct BinaryAccuracyMetricOptions {
 class BinaryAccuracyMetric : public MeanMetricWrapper {
  public:
   explicit BinaryAccuracyMetric(BinaryAccuracyMetricOptions options = {});
-  std::string class_name() const override { return "BinaryAccuracy"; }
   void visit_fields(FieldVisitor& visitor) override;
   Tensor values(const Tensor& y_true, const Tensor& y_pred) override;
 

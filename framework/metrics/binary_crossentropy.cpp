@@ -19,11 +19,6 @@ Tensor BinaryCrossentropyMetric::values(const Tensor& y_true, const Tensor& y_pr
                                      options_.label_smoothing);
 }
 
-namespace {
+COHORT_REGISTER(Metric, BinaryCrossentropyMetric, "BinaryCrossentropy", "binary_crossentropy", "bce", "BCE");
 
-[[maybe_unused]] const bool binary_crossentropy_registered =
-    Metric::registry().add("BinaryCrossentropy", [] { return std::make_shared<BinaryCrossentropyMetric>(); },
-                           {"binary_crossentropy", "bce", "BCE"});
-
-}  // namespace
 }  // namespace cohort::metrics

@@ -14,7 +14,6 @@ struct BinaryCrossentropyMetricOptions {
 class BinaryCrossentropyMetric : public MeanMetricWrapper {
  public:
   explicit BinaryCrossentropyMetric(BinaryCrossentropyMetricOptions options = {});
-  std::string class_name() const override { return "BinaryCrossentropy"; }
   void visit_fields(FieldVisitor& visitor) override;
   Tensor values(const Tensor& y_true, const Tensor& y_pred) override;
 

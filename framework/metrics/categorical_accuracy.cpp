@@ -12,10 +12,6 @@ Tensor CategoricalAccuracyMetric::values(const Tensor& y_true, const Tensor& y_p
   return ops::cast(ops::equal(ops::argmax(y_true, -1), ops::argmax(y_pred, -1)), dtype());
 }
 
-namespace {
+COHORT_REGISTER(Metric, CategoricalAccuracyMetric, "CategoricalAccuracy", "categorical_accuracy");
 
-[[maybe_unused]] const bool categorical_accuracy_registered = Metric::registry().add(
-    "CategoricalAccuracy", [] { return std::make_shared<CategoricalAccuracyMetric>(); }, {"categorical_accuracy"});
-
-}  // namespace
 }  // namespace cohort::metrics

@@ -7,7 +7,6 @@ namespace cohort::metrics {
 class CategoricalAccuracyMetric : public MeanMetricWrapper {
  public:
   explicit CategoricalAccuracyMetric(MetricOptions options = {});
-  std::string class_name() const override { return "CategoricalAccuracy"; }
   Tensor values(const Tensor& y_true, const Tensor& y_pred) override;
 };
 

@@ -21,11 +21,6 @@ Tensor CategoricalCrossentropyMetric::values(const Tensor& y_true, const Tensor&
                                           options_.label_smoothing, options_.axis);
 }
 
-namespace {
+COHORT_REGISTER(Metric, CategoricalCrossentropyMetric, "CategoricalCrossentropy", "categorical_crossentropy");
 
-[[maybe_unused]] const bool categorical_crossentropy_registered =
-    Metric::registry().add("CategoricalCrossentropy", [] { return std::make_shared<CategoricalCrossentropyMetric>(); },
-                           {"categorical_crossentropy"});
-
-}  // namespace
 }  // namespace cohort::metrics

@@ -16,7 +16,6 @@ struct CategoricalCrossentropyMetricOptions {
 class CategoricalCrossentropyMetric : public MeanMetricWrapper {
  public:
   explicit CategoricalCrossentropyMetric(CategoricalCrossentropyMetricOptions options = {});
-  std::string class_name() const override { return "CategoricalCrossentropy"; }
   void visit_fields(FieldVisitor& visitor) override;
   Tensor values(const Tensor& y_true, const Tensor& y_pred) override;
 

@@ -12,10 +12,6 @@ Tensor CategoricalHingeMetric::values(const Tensor& y_true, const Tensor& y_pred
   return losses::categorical_hinge(ops::cast(y_true, dtype()), ops::cast(y_pred, dtype()));
 }
 
-namespace {
+COHORT_REGISTER(Metric, CategoricalHingeMetric, "CategoricalHinge", "categorical_hinge");
 
-[[maybe_unused]] const bool categorical_hinge_registered = Metric::registry().add(
-    "CategoricalHinge", [] { return std::make_shared<CategoricalHingeMetric>(); }, {"categorical_hinge"});
-
-}  // namespace
 }  // namespace cohort::metrics

@@ -7,7 +7,6 @@ namespace cohort::metrics {
 class CategoricalHingeMetric : public MeanMetricWrapper {
  public:
   explicit CategoricalHingeMetric(MetricOptions options = {});
-  std::string class_name() const override { return "CategoricalHinge"; }
   Tensor values(const Tensor& y_true, const Tensor& y_pred) override;
 };
 

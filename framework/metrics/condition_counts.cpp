@@ -36,16 +36,9 @@ Tensor ConditionCountMetric::result() {
   return single_or_all(accumulator_, rule_.thresholds.size());
 }
 
-namespace {
+COHORT_REGISTER(Metric, TruePositivesMetric, "TruePositives", "true_positives");
+COHORT_REGISTER(Metric, FalsePositivesMetric, "FalsePositives", "false_positives");
+COHORT_REGISTER(Metric, TrueNegativesMetric, "TrueNegatives", "true_negatives");
+COHORT_REGISTER(Metric, FalseNegativesMetric, "FalseNegatives", "false_negatives");
 
-[[maybe_unused]] const bool condition_counts_registered[] = {
-    Metric::registry().add("TruePositives", [] { return std::make_shared<TruePositivesMetric>(); }, {"true_positives"}),
-    Metric::registry().add("FalsePositives", [] { return std::make_shared<FalsePositivesMetric>(); },
-                           {"false_positives"}),
-    Metric::registry().add("TrueNegatives", [] { return std::make_shared<TrueNegativesMetric>(); }, {"true_negatives"}),
-    Metric::registry().add("FalseNegatives", [] { return std::make_shared<FalseNegativesMetric>(); },
-                           {"false_negatives"}),
-};
-
-}  // namespace
 }  // namespace cohort::metrics

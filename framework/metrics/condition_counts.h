@@ -41,7 +41,6 @@ class ConditionCountMetric : public Metric {
    public:                                                                                    \
     explicit Class##Metric(ConditionCountOptions options = {})                                \
         : ConditionCountMetric(std::move(options), keras_name) {}                             \
-    std::string class_name() const override { return #Class; }                                \
                                                                                               \
    protected:                                                                                 \
     const Tensor& pick(const ConfusionCounts& counts) const override { return counts.count; } \

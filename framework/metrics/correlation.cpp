@@ -58,14 +58,7 @@ Tensor ConcordanceCorrelationMetric::values(const Tensor& y_true, const Tensor& 
   return concordance_correlation(y_true, ops::to_floating(y_pred), axis_);
 }
 
-namespace {
+COHORT_REGISTER(Metric, PearsonCorrelationMetric, "PearsonCorrelation", "pearson_correlation");
+COHORT_REGISTER(Metric, ConcordanceCorrelationMetric, "ConcordanceCorrelation", "concordance_correlation");
 
-[[maybe_unused]] const bool correlation_registered[] = {
-    Metric::registry().add("PearsonCorrelation", [] { return std::make_shared<PearsonCorrelationMetric>(); },
-                           {"pearson_correlation"}),
-    Metric::registry().add("ConcordanceCorrelation", [] { return std::make_shared<ConcordanceCorrelationMetric>(); },
-                           {"concordance_correlation"}),
-};
-
-}  // namespace
 }  // namespace cohort::metrics

@@ -21,7 +21,6 @@ Tensor concordance_correlation(const Tensor& y_true, const Tensor& y_pred, const
 class PearsonCorrelationMetric : public MeanMetricWrapper {
  public:
   explicit PearsonCorrelationMetric(CorrelationOptions options = {});
-  std::string class_name() const override { return "PearsonCorrelation"; }
   void visit_fields(FieldVisitor& visitor) override;
   Tensor values(const Tensor& y_true, const Tensor& y_pred) override;
 
@@ -32,7 +31,6 @@ class PearsonCorrelationMetric : public MeanMetricWrapper {
 class ConcordanceCorrelationMetric : public MeanMetricWrapper {
  public:
   explicit ConcordanceCorrelationMetric(CorrelationOptions options = {});
-  std::string class_name() const override { return "ConcordanceCorrelation"; }
   void visit_fields(FieldVisitor& visitor) override;
   Tensor values(const Tensor& y_true, const Tensor& y_pred) override;
 

@@ -18,10 +18,6 @@ Tensor CosineSimilarityMetric::values(const Tensor& y_true, const Tensor& y_pred
   return -losses::cosine_similarity(ops::cast(y_true, dtype()), ops::cast(y_pred, dtype()), options_.axis);
 }
 
-namespace {
+COHORT_REGISTER(Metric, CosineSimilarityMetric, "CosineSimilarity", "cosine_similarity");
 
-[[maybe_unused]] const bool cosine_similarity_registered = Metric::registry().add(
-    "CosineSimilarity", [] { return std::make_shared<CosineSimilarityMetric>(); }, {"cosine_similarity"});
-
-}  // namespace
 }  // namespace cohort::metrics

@@ -15,7 +15,6 @@ struct CosineSimilarityMetricOptions {
 class CosineSimilarityMetric : public MeanMetricWrapper {
  public:
   explicit CosineSimilarityMetric(CosineSimilarityMetricOptions options = {});
-  std::string class_name() const override { return "CosineSimilarity"; }
   void visit_fields(FieldVisitor& visitor) override;
   Tensor values(const Tensor& y_true, const Tensor& y_pred) override;
 

@@ -90,13 +90,7 @@ void F1ScoreMetric::visit_fields(FieldVisitor& visitor) {
   visitor.field("threshold", options_.threshold);
 }
 
-namespace {
+COHORT_REGISTER(Metric, FBetaScoreMetric, "FBetaScore", "f_beta_score", "fbeta_score");
+COHORT_REGISTER(Metric, F1ScoreMetric, "F1Score", "f1_score");
 
-[[maybe_unused]] const bool f_score_registered[] = {
-    Metric::registry().add("FBetaScore", [] { return std::make_shared<FBetaScoreMetric>(); },
-                           {"f_beta_score", "fbeta_score"}),
-    Metric::registry().add("F1Score", [] { return std::make_shared<F1ScoreMetric>(); }, {"f1_score"}),
-};
-
-}  // namespace
 }  // namespace cohort::metrics

@@ -21,7 +21,6 @@ struct FBetaScoreOptions {
 class FBetaScoreMetric : public Metric {
  public:
   explicit FBetaScoreMetric(FBetaScoreOptions options = {}, const char* default_name = "fbeta_score");
-  std::string class_name() const override { return "FBetaScore"; }
   void visit_fields(FieldVisitor& visitor) override;
   void fields_changed() override;
   void update_state(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight = {}) override;
@@ -48,7 +47,6 @@ struct F1ScoreOptions {
 class F1ScoreMetric : public FBetaScoreMetric {
  public:
   explicit F1ScoreMetric(F1ScoreOptions options = {});
-  std::string class_name() const override { return "F1Score"; }
   void visit_fields(FieldVisitor& visitor) override;
 };
 

@@ -13,6 +13,7 @@ class FunctionMetric : public MeanMetricWrapper {
  public:
   explicit FunctionMetric(MetricFunction function, MetricOptions options = {});
   std::string class_name() const override { return "MeanMetricWrapper"; }
+  std::string module_name() const override { return kModule; }
   Tensor values(const Tensor& y_true, const Tensor& y_pred) override;
 
  private:

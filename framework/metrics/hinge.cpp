@@ -11,10 +11,6 @@ Tensor HingeMetric::values(const Tensor& y_true, const Tensor& y_pred) {
   return losses::hinge(ops::cast(y_true, dtype()), ops::cast(y_pred, dtype()));
 }
 
-namespace {
+COHORT_REGISTER(Metric, HingeMetric, "Hinge", "hinge");
 
-[[maybe_unused]] const bool hinge_registered =
-    Metric::registry().add("Hinge", [] { return std::make_shared<HingeMetric>(); }, {"hinge"});
-
-}  // namespace
 }  // namespace cohort::metrics

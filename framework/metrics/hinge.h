@@ -7,7 +7,6 @@ namespace cohort::metrics {
 class HingeMetric : public MeanMetricWrapper {
  public:
   explicit HingeMetric(MetricOptions options = {});
-  std::string class_name() const override { return "Hinge"; }
   Tensor values(const Tensor& y_true, const Tensor& y_pred) override;
 };
 

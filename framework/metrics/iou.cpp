@@ -163,15 +163,10 @@ void OneHotMeanIoUMetric::visit_fields(FieldVisitor& visitor) {
   visitor.field("axis", options_.axis);
 }
 
-namespace {
+COHORT_REGISTER(Metric, IoUMetric, "IoU");
+COHORT_REGISTER(Metric, BinaryIoUMetric, "BinaryIoU", "binary_io_u");
+COHORT_REGISTER(Metric, MeanIoUMetric, "MeanIoU");
+COHORT_REGISTER(Metric, OneHotIoUMetric, "OneHotIoU");
+COHORT_REGISTER(Metric, OneHotMeanIoUMetric, "OneHotMeanIoU");
 
-[[maybe_unused]] const bool iou_registered[] = {
-    Metric::registry().add("IoU", [] { return std::make_shared<IoUMetric>(); }),
-    Metric::registry().add("BinaryIoU", [] { return std::make_shared<BinaryIoUMetric>(); }, {"binary_io_u"}),
-    Metric::registry().add("MeanIoU", [] { return std::make_shared<MeanIoUMetric>(); }),
-    Metric::registry().add("OneHotIoU", [] { return std::make_shared<OneHotIoUMetric>(); }),
-    Metric::registry().add("OneHotMeanIoU", [] { return std::make_shared<OneHotMeanIoUMetric>(); }),
-};
-
-}  // namespace
 }  // namespace cohort::metrics

@@ -27,7 +27,6 @@ class IoUMetric : public Metric {
   IoUMetric() : IoUMetric(1, {0}) {}
   IoUMetric(std::int64_t num_classes, std::vector<std::int64_t> target_class_ids, IoUOptions options = {},
             const char* default_name = "io_u");
-  std::string class_name() const override { return "IoU"; }
   void visit_fields(FieldVisitor& visitor) override;
   void fields_changed() override;
   void update_state(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight = {}) override;
@@ -56,7 +55,6 @@ struct BinaryIoUOptions {
 class BinaryIoUMetric : public IoUMetric {
  public:
   explicit BinaryIoUMetric(BinaryIoUOptions options = {});
-  std::string class_name() const override { return "BinaryIoU"; }
   void visit_fields(FieldVisitor& visitor) override;
   void update_state(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight = {}) override;
 
@@ -68,7 +66,6 @@ class MeanIoUMetric : public IoUMetric {
  public:
   MeanIoUMetric() : MeanIoUMetric(1) {}
   explicit MeanIoUMetric(std::int64_t num_classes, IoUOptions options = {}, const char* default_name = "mean_io_u");
-  std::string class_name() const override { return "MeanIoU"; }
   void visit_fields(FieldVisitor& visitor) override;
   void fields_changed() override;
 };
@@ -89,7 +86,6 @@ class OneHotIoUMetric : public IoUMetric {
  public:
   OneHotIoUMetric() : OneHotIoUMetric(1, {0}) {}
   OneHotIoUMetric(std::int64_t num_classes, std::vector<std::int64_t> target_class_ids, OneHotIoUOptions options = {});
-  std::string class_name() const override { return "OneHotIoU"; }
   void visit_fields(FieldVisitor& visitor) override;
 };
 
@@ -97,7 +93,6 @@ class OneHotMeanIoUMetric : public MeanIoUMetric {
  public:
   OneHotMeanIoUMetric() : OneHotMeanIoUMetric(1) {}
   explicit OneHotMeanIoUMetric(std::int64_t num_classes, OneHotIoUOptions options = {});
-  std::string class_name() const override { return "OneHotMeanIoU"; }
   void visit_fields(FieldVisitor& visitor) override;
 };
 

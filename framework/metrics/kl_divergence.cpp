@@ -12,10 +12,6 @@ Tensor KLDivergenceMetric::values(const Tensor& y_true, const Tensor& y_pred) {
   return losses::kl_divergence(ops::cast(y_true, dtype()), ops::cast(y_pred, dtype()));
 }
 
-namespace {
+COHORT_REGISTER(Metric, KLDivergenceMetric, "KLDivergence", "kl_divergence", "kld", "KLD");
 
-[[maybe_unused]] const bool kl_divergence_registered = Metric::registry().add(
-    "KLDivergence", [] { return std::make_shared<KLDivergenceMetric>(); }, {"kl_divergence", "kld", "KLD"});
-
-}  // namespace
 }  // namespace cohort::metrics

@@ -7,7 +7,6 @@ namespace cohort::metrics {
 class KLDivergenceMetric : public MeanMetricWrapper {
  public:
   explicit KLDivergenceMetric(MetricOptions options = {});
-  std::string class_name() const override { return "KLDivergence"; }
   Tensor values(const Tensor& y_true, const Tensor& y_pred) override;
 };
 

@@ -12,10 +12,6 @@ Tensor LogCoshErrorMetric::values(const Tensor& y_true, const Tensor& y_pred) {
   return losses::log_cosh(ops::cast(y_true, dtype()), ops::cast(y_pred, dtype()));
 }
 
-namespace {
+COHORT_REGISTER(Metric, LogCoshErrorMetric, "LogCoshError", "log_cosh_error", "logcosh", "log_cosh");
 
-[[maybe_unused]] const bool log_cosh_error_registered = Metric::registry().add(
-    "LogCoshError", [] { return std::make_shared<LogCoshErrorMetric>(); }, {"log_cosh_error", "logcosh", "log_cosh"});
-
-}  // namespace
 }  // namespace cohort::metrics

@@ -7,7 +7,6 @@ namespace cohort::metrics {
 class LogCoshErrorMetric : public MeanMetricWrapper {
  public:
   explicit LogCoshErrorMetric(MetricOptions options = {});
-  std::string class_name() const override { return "LogCoshError"; }
   Tensor values(const Tensor& y_true, const Tensor& y_pred) override;
 };
 

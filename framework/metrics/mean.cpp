@@ -34,10 +34,6 @@ void MeanMetricWrapper::update_state(const Tensor& y_true, const Tensor& y_pred,
   update_values(values(y_true, y_pred), weights);
 }
 
-namespace {
+COHORT_REGISTER(Metric, MeanMetric, "Mean", "mean");
 
-[[maybe_unused]] const bool mean_registered =
-    Metric::registry().add("Mean", [] { return std::make_shared<MeanMetric>(); }, {"mean"});
-
-}  // namespace
 }  // namespace cohort::metrics

@@ -7,7 +7,6 @@ namespace cohort::metrics {
 class MeanMetric : public Metric {
  public:
   explicit MeanMetric(MetricOptions options = {});
-  std::string class_name() const override { return "Mean"; }
 
   // Adds values of any shape (batch, ...), weighted per sample, or per value of the leading axes.
   void update_values(const Tensor& values, const Tensor& sample_weight = {});

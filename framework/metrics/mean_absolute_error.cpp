@@ -12,11 +12,6 @@ Tensor MeanAbsoluteErrorMetric::values(const Tensor& y_true, const Tensor& y_pre
   return losses::mean_absolute_error(ops::cast(y_true, dtype()), ops::cast(y_pred, dtype()));
 }
 
-namespace {
+COHORT_REGISTER(Metric, MeanAbsoluteErrorMetric, "MeanAbsoluteError", "mean_absolute_error", "mae", "MAE");
 
-[[maybe_unused]] const bool mean_absolute_error_registered =
-    Metric::registry().add("MeanAbsoluteError", [] { return std::make_shared<MeanAbsoluteErrorMetric>(); },
-                           {"mean_absolute_error", "mae", "MAE"});
-
-}  // namespace
 }  // namespace cohort::metrics

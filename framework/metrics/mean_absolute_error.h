@@ -7,7 +7,6 @@ namespace cohort::metrics {
 class MeanAbsoluteErrorMetric : public MeanMetricWrapper {
  public:
   explicit MeanAbsoluteErrorMetric(MetricOptions options = {});
-  std::string class_name() const override { return "MeanAbsoluteError"; }
   Tensor values(const Tensor& y_true, const Tensor& y_pred) override;
 };
 

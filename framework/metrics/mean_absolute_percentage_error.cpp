@@ -12,11 +12,7 @@ Tensor MeanAbsolutePercentageErrorMetric::values(const Tensor& y_true, const Ten
   return losses::mean_absolute_percentage_error(ops::cast(y_true, dtype()), ops::cast(y_pred, dtype()));
 }
 
-namespace {
+COHORT_REGISTER(Metric, MeanAbsolutePercentageErrorMetric, "MeanAbsolutePercentageError",
+                "mean_absolute_percentage_error", "mape", "MAPE");
 
-[[maybe_unused]] const bool mean_absolute_percentage_error_registered = Metric::registry().add(
-    "MeanAbsolutePercentageError", [] { return std::make_shared<MeanAbsolutePercentageErrorMetric>(); },
-    {"mean_absolute_percentage_error", "mape", "MAPE"});
-
-}  // namespace
 }  // namespace cohort::metrics

@@ -7,7 +7,6 @@ namespace cohort::metrics {
 class MeanAbsolutePercentageErrorMetric : public MeanMetricWrapper {
  public:
   explicit MeanAbsolutePercentageErrorMetric(MetricOptions options = {});
-  std::string class_name() const override { return "MeanAbsolutePercentageError"; }
   Tensor values(const Tensor& y_true, const Tensor& y_pred) override;
 };
 

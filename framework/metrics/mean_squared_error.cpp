@@ -12,11 +12,6 @@ Tensor MeanSquaredErrorMetric::values(const Tensor& y_true, const Tensor& y_pred
   return losses::mean_squared_error(ops::cast(y_true, dtype()), ops::cast(y_pred, dtype()));
 }
 
-namespace {
+COHORT_REGISTER(Metric, MeanSquaredErrorMetric, "MeanSquaredError", "mean_squared_error", "mse", "MSE");
 
-[[maybe_unused]] const bool mean_squared_error_registered =
-    Metric::registry().add("MeanSquaredError", [] { return std::make_shared<MeanSquaredErrorMetric>(); },
-                           {"mean_squared_error", "mse", "MSE"});
-
-}  // namespace
 }  // namespace cohort::metrics

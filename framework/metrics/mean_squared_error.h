@@ -7,7 +7,6 @@ namespace cohort::metrics {
 class MeanSquaredErrorMetric : public MeanMetricWrapper {
  public:
   explicit MeanSquaredErrorMetric(MetricOptions options = {});
-  std::string class_name() const override { return "MeanSquaredError"; }
   Tensor values(const Tensor& y_true, const Tensor& y_pred) override;
 };
 

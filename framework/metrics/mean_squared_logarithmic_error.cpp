@@ -12,11 +12,7 @@ Tensor MeanSquaredLogarithmicErrorMetric::values(const Tensor& y_true, const Ten
   return losses::mean_squared_logarithmic_error(ops::cast(y_true, dtype()), ops::cast(y_pred, dtype()));
 }
 
-namespace {
+COHORT_REGISTER(Metric, MeanSquaredLogarithmicErrorMetric, "MeanSquaredLogarithmicError",
+                "mean_squared_logarithmic_error", "msle", "MSLE");
 
-[[maybe_unused]] const bool mean_squared_logarithmic_error_registered = Metric::registry().add(
-    "MeanSquaredLogarithmicError", [] { return std::make_shared<MeanSquaredLogarithmicErrorMetric>(); },
-    {"mean_squared_logarithmic_error", "msle", "MSLE"});
-
-}  // namespace
 }  // namespace cohort::metrics

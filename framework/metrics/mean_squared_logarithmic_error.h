@@ -7,7 +7,6 @@ namespace cohort::metrics {
 class MeanSquaredLogarithmicErrorMetric : public MeanMetricWrapper {
  public:
   explicit MeanSquaredLogarithmicErrorMetric(MetricOptions options = {});
-  std::string class_name() const override { return "MeanSquaredLogarithmicError"; }
   Tensor values(const Tensor& y_true, const Tensor& y_pred) override;
 };
 

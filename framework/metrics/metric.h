@@ -24,9 +24,9 @@ struct MetricOptions {
 // update_state() and result().
 class Metric : public Configurable {
  public:
+  // Keras's module of this family.
+  static constexpr const char* kModule = "keras.metrics";
   explicit Metric(std::string name, DType dtype = DType::Float32);
-  std::string class_name() const override { return "Metric"; }
-  std::string module_name() const override { return "keras.metrics"; }
   void visit_fields(FieldVisitor& visitor) override;
 
   // Adds a batch to the state; sample_weight is (batch), or has a weight for each value.

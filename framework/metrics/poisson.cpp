@@ -11,10 +11,6 @@ Tensor PoissonMetric::values(const Tensor& y_true, const Tensor& y_pred) {
   return losses::poisson(ops::cast(y_true, dtype()), ops::cast(y_pred, dtype()));
 }
 
-namespace {
+COHORT_REGISTER(Metric, PoissonMetric, "Poisson", "poisson");
 
-[[maybe_unused]] const bool poisson_registered =
-    Metric::registry().add("Poisson", [] { return std::make_shared<PoissonMetric>(); }, {"poisson"});
-
-}  // namespace
 }  // namespace cohort::metrics

@@ -7,7 +7,6 @@ namespace cohort::metrics {
 class PoissonMetric : public MeanMetricWrapper {
  public:
   explicit PoissonMetric(MetricOptions options = {});
-  std::string class_name() const override { return "Poisson"; }
   Tensor values(const Tensor& y_true, const Tensor& y_pred) override;
 };
 

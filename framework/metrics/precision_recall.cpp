@@ -58,12 +58,7 @@ Tensor PrecisionRecallMetric::result() {
   return single_or_all(divide_no_nan(right, right + errors_.value()), rule_.thresholds.size());
 }
 
-namespace {
+COHORT_REGISTER(Metric, PrecisionMetric, "Precision", "precision");
+COHORT_REGISTER(Metric, RecallMetric, "Recall", "recall");
 
-[[maybe_unused]] const bool precision_recall_registered[] = {
-    Metric::registry().add("Precision", [] { return std::make_shared<PrecisionMetric>(); }, {"precision"}),
-    Metric::registry().add("Recall", [] { return std::make_shared<RecallMetric>(); }, {"recall"}),
-};
-
-}  // namespace
 }  // namespace cohort::metrics

@@ -46,7 +46,6 @@ class PrecisionMetric : public PrecisionRecallMetric {
  public:
   explicit PrecisionMetric(PrecisionRecallOptions options = {})
       : PrecisionRecallMetric(std::move(options), "precision", "false_positives") {}
-  std::string class_name() const override { return "Precision"; }
 
  protected:
   const Tensor& errors(const ConfusionCounts& counts) const override { return counts.false_positives; }
@@ -56,7 +55,6 @@ class RecallMetric : public PrecisionRecallMetric {
  public:
   explicit RecallMetric(PrecisionRecallOptions options = {})
       : PrecisionRecallMetric(std::move(options), "recall", "false_negatives") {}
-  std::string class_name() const override { return "Recall"; }
 
  protected:
   const Tensor& errors(const ConfusionCounts& counts) const override { return counts.false_negatives; }

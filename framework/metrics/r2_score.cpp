@@ -85,10 +85,6 @@ Tensor R2ScoreMetric::result() {
   return ops::where(enough, adjusted, score);
 }
 
-namespace {
+COHORT_REGISTER(Metric, R2ScoreMetric, "R2Score", "r2_score");
 
-[[maybe_unused]] const bool r2_score_registered =
-    Metric::registry().add("R2Score", [] { return std::make_shared<R2ScoreMetric>(); }, {"r2_score"});
-
-}  // namespace
 }  // namespace cohort::metrics

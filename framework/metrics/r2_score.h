@@ -20,7 +20,6 @@ struct R2ScoreOptions {
 class R2ScoreMetric : public Metric {
  public:
   explicit R2ScoreMetric(R2ScoreOptions options = {});
-  std::string class_name() const override { return "R2Score"; }
   void visit_fields(FieldVisitor& visitor) override;
   void fields_changed() override;
   void update_state(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight = {}) override;

@@ -87,16 +87,9 @@ AtConstraintMetric::Rates RecallAtPrecisionMetric::rates(const ConfusionCounts& 
   return {precision(counts), sensitivity(counts)};
 }
 
-namespace {
+COHORT_REGISTER(Metric, SensitivityAtSpecificityMetric, "SensitivityAtSpecificity");
+COHORT_REGISTER(Metric, SpecificityAtSensitivityMetric, "SpecificityAtSensitivity");
+COHORT_REGISTER(Metric, PrecisionAtRecallMetric, "PrecisionAtRecall");
+COHORT_REGISTER(Metric, RecallAtPrecisionMetric, "RecallAtPrecision");
 
-[[maybe_unused]] const bool at_constraint_registered[] = {
-    Metric::registry().add("SensitivityAtSpecificity",
-                           [] { return std::make_shared<SensitivityAtSpecificityMetric>(); }),
-    Metric::registry().add("SpecificityAtSensitivity",
-                           [] { return std::make_shared<SpecificityAtSensitivityMetric>(); }),
-    Metric::registry().add("PrecisionAtRecall", [] { return std::make_shared<PrecisionAtRecallMetric>(); }),
-    Metric::registry().add("RecallAtPrecision", [] { return std::make_shared<RecallAtPrecisionMetric>(); }),
-};
-
-}  // namespace
 }  // namespace cohort::metrics

@@ -45,7 +45,6 @@ class AtConstraintMetric : public Metric {
    public:                                                                       \
     explicit Class##Metric(double value = 0.5, AtConstraintOptions options = {}) \
         : AtConstraintMetric(value, std::move(options), keras_name, #value) {}   \
-    std::string class_name() const override { return #Class; }                   \
                                                                                  \
    protected:                                                                    \
     Rates rates(const ConfusionCounts& counts) const override;                   \

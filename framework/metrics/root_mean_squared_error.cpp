@@ -20,10 +20,6 @@ void RootMeanSquaredErrorMetric::update_state(const Tensor& y_true, const Tensor
 
 Tensor RootMeanSquaredErrorMetric::result() { return ops::sqrt(MeanMetric::result()); }
 
-namespace {
+COHORT_REGISTER(Metric, RootMeanSquaredErrorMetric, "RootMeanSquaredError", "root_mean_squared_error");
 
-[[maybe_unused]] const bool root_mean_squared_error_registered = Metric::registry().add(
-    "RootMeanSquaredError", [] { return std::make_shared<RootMeanSquaredErrorMetric>(); }, {"root_mean_squared_error"});
-
-}  // namespace
 }  // namespace cohort::metrics

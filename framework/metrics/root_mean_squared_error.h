@@ -7,7 +7,6 @@ namespace cohort::metrics {
 class RootMeanSquaredErrorMetric : public MeanMetricWrapper {
  public:
   explicit RootMeanSquaredErrorMetric(MetricOptions options = {});
-  std::string class_name() const override { return "RootMeanSquaredError"; }
   Tensor values(const Tensor& y_true, const Tensor& y_pred) override;
   // As in Keras, the mask of y_pred is of no account here.
   void update_state(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight = {}) override;

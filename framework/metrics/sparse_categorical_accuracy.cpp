@@ -18,11 +18,6 @@ Tensor SparseCategoricalAccuracyMetric::values(const Tensor& y_true, const Tenso
   return matches;
 }
 
-namespace {
+COHORT_REGISTER(Metric, SparseCategoricalAccuracyMetric, "SparseCategoricalAccuracy", "sparse_categorical_accuracy");
 
-[[maybe_unused]] const bool sparse_categorical_accuracy_registered = Metric::registry().add(
-    "SparseCategoricalAccuracy", [] { return std::make_shared<SparseCategoricalAccuracyMetric>(); },
-    {"sparse_categorical_accuracy"});
-
-}  // namespace
 }  // namespace cohort::metrics

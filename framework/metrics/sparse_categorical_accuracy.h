@@ -7,7 +7,6 @@ namespace cohort::metrics {
 class SparseCategoricalAccuracyMetric : public MeanMetricWrapper {
  public:
   explicit SparseCategoricalAccuracyMetric(MetricOptions options = {});
-  std::string class_name() const override { return "SparseCategoricalAccuracy"; }
   Tensor values(const Tensor& y_true, const Tensor& y_pred) override;
 };
 

@@ -22,11 +22,7 @@ Tensor SparseCategoricalCrossentropyMetric::values(const Tensor& y_true, const T
                                                  options_.ignore_class, options_.axis);
 }
 
-namespace {
+COHORT_REGISTER(Metric, SparseCategoricalCrossentropyMetric, "SparseCategoricalCrossentropy",
+                "sparse_categorical_crossentropy");
 
-[[maybe_unused]] const bool sparse_categorical_crossentropy_registered = Metric::registry().add(
-    "SparseCategoricalCrossentropy", [] { return std::make_shared<SparseCategoricalCrossentropyMetric>(); },
-    {"sparse_categorical_crossentropy"});
-
-}  // namespace
 }  // namespace cohort::metrics

@@ -19,7 +19,6 @@ struct SparseCategoricalCrossentropyMetricOptions {
 class SparseCategoricalCrossentropyMetric : public MeanMetricWrapper {
  public:
   explicit SparseCategoricalCrossentropyMetric(SparseCategoricalCrossentropyMetricOptions options = {});
-  std::string class_name() const override { return "SparseCategoricalCrossentropy"; }
   void visit_fields(FieldVisitor& visitor) override;
   Tensor values(const Tensor& y_true, const Tensor& y_pred) override;
 

@@ -28,11 +28,7 @@ Tensor SparseTopKCategoricalAccuracyMetric::values(const Tensor& y_true, const T
   return ops::cast(in_top_k(y_true, y_pred, options_.k), dtype());
 }
 
-namespace {
+COHORT_REGISTER(Metric, SparseTopKCategoricalAccuracyMetric, "SparseTopKCategoricalAccuracy",
+                "sparse_top_k_categorical_accuracy");
 
-[[maybe_unused]] const bool sparse_top_k_categorical_accuracy_registered = Metric::registry().add(
-    "SparseTopKCategoricalAccuracy", [] { return std::make_shared<SparseTopKCategoricalAccuracyMetric>(); },
-    {"sparse_top_k_categorical_accuracy"});
-
-}  // namespace
 }  // namespace cohort::metrics

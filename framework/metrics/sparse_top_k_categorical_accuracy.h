@@ -18,7 +18,6 @@ struct SparseTopKCategoricalAccuracyMetricOptions {
 class SparseTopKCategoricalAccuracyMetric : public MeanMetricWrapper {
  public:
   explicit SparseTopKCategoricalAccuracyMetric(SparseTopKCategoricalAccuracyMetricOptions options = {});
-  std::string class_name() const override { return "SparseTopKCategoricalAccuracy"; }
   void visit_fields(FieldVisitor& visitor) override;
   Tensor values(const Tensor& y_true, const Tensor& y_pred) override;
 

@@ -12,10 +12,6 @@ Tensor SquaredHingeMetric::values(const Tensor& y_true, const Tensor& y_pred) {
   return losses::squared_hinge(ops::cast(y_true, dtype()), ops::cast(y_pred, dtype()));
 }
 
-namespace {
+COHORT_REGISTER(Metric, SquaredHingeMetric, "SquaredHinge", "squared_hinge");
 
-[[maybe_unused]] const bool squared_hinge_registered =
-    Metric::registry().add("SquaredHinge", [] { return std::make_shared<SquaredHingeMetric>(); }, {"squared_hinge"});
-
-}  // namespace
 }  // namespace cohort::metrics

@@ -7,7 +7,6 @@ namespace cohort::metrics {
 class SquaredHingeMetric : public MeanMetricWrapper {
  public:
   explicit SquaredHingeMetric(MetricOptions options = {});
-  std::string class_name() const override { return "SquaredHinge"; }
   Tensor values(const Tensor& y_true, const Tensor& y_pred) override;
 };
 

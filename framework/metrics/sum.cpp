@@ -15,10 +15,6 @@ void SumMetric::update_state(const Tensor& values, const Tensor& weight_if_secon
   update_values(values, sample_weight.defined() ? sample_weight : weight_if_second);
 }
 
-namespace {
+COHORT_REGISTER(Metric, SumMetric, "Sum", "sum");
 
-[[maybe_unused]] const bool sum_registered =
-    Metric::registry().add("Sum", [] { return std::make_shared<SumMetric>(); }, {"sum"});
-
-}  // namespace
 }  // namespace cohort::metrics

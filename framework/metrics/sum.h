@@ -7,7 +7,6 @@ namespace cohort::metrics {
 class SumMetric : public Metric {
  public:
   explicit SumMetric(MetricOptions options = {});
-  std::string class_name() const override { return "Sum"; }
 
   // Adds values of any shape (batch, ...), weighted per sample, or per value of the leading axes.
   void update_values(const Tensor& values, const Tensor& sample_weight = {});

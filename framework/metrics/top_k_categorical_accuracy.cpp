@@ -19,11 +19,6 @@ Tensor TopKCategoricalAccuracyMetric::values(const Tensor& y_true, const Tensor&
   return ops::cast(in_top_k(ops::argmax(y_true, -1), y_pred, options_.k), dtype());
 }
 
-namespace {
+COHORT_REGISTER(Metric, TopKCategoricalAccuracyMetric, "TopKCategoricalAccuracy", "top_k_categorical_accuracy");
 
-[[maybe_unused]] const bool top_k_categorical_accuracy_registered =
-    Metric::registry().add("TopKCategoricalAccuracy", [] { return std::make_shared<TopKCategoricalAccuracyMetric>(); },
-                           {"top_k_categorical_accuracy"});
-
-}  // namespace
 }  // namespace cohort::metrics

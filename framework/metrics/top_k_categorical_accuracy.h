@@ -16,7 +16,6 @@ struct TopKCategoricalAccuracyMetricOptions {
 class TopKCategoricalAccuracyMetric : public MeanMetricWrapper {
  public:
   explicit TopKCategoricalAccuracyMetric(TopKCategoricalAccuracyMetricOptions options = {});
-  std::string class_name() const override { return "TopKCategoricalAccuracy"; }
   void visit_fields(FieldVisitor& visitor) override;
   Tensor values(const Tensor& y_true, const Tensor& y_pred) override;
 

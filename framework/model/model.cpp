@@ -46,7 +46,7 @@ std::string Model::class_name() const {
   return functional_ ? "Functional" : "Model";
 }
 std::string Model::module_name() const {
-  if (typeid(*this) != typeid(Model)) return {};
+  if (typeid(*this) != typeid(Model)) return Layer::module_name();
   return functional_ ? "keras.src.models.functional" : "keras";
 }
 

@@ -21,7 +21,9 @@ Sequential::Sequential(const std::vector<Ref<Layer>>& layers, ModelOptions optio
 std::string Sequential::class_name() const {
   return typeid(*this) == typeid(Sequential) ? "Sequential" : Layer::class_name();
 }
-std::string Sequential::module_name() const { return typeid(*this) == typeid(Sequential) ? "keras" : ""; }
+std::string Sequential::module_name() const {
+  return typeid(*this) == typeid(Sequential) ? "keras" : Layer::module_name();
+}
 
 void Sequential::add(Ref<Layer> layer) {
   add_without_building(std::move(layer));

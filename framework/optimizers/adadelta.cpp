@@ -28,10 +28,6 @@ UpdateOp AdadeltaOptimizer::update_op() const {
   return {"AdadeltaUpdate", {{"rho", options_.rho}, {"epsilon", options_.epsilon}}};
 }
 
-namespace {
+COHORT_REGISTER(Optimizer, AdadeltaOptimizer, "Adadelta", "adadelta");
 
-[[maybe_unused]] const bool adadelta_registered =
-    Optimizer::registry().add("Adadelta", [] { return std::make_shared<AdadeltaOptimizer>(); }, {"adadelta"});
-
-}  // namespace
 }  // namespace cohort::optimizers

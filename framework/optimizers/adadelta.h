@@ -27,7 +27,6 @@ struct AdadeltaOptions {
 class AdadeltaOptimizer : public SingleOpOptimizer {
  public:
   explicit AdadeltaOptimizer(LearningRate learning_rate = 0.001, AdadeltaOptions options = {});
-  std::string class_name() const override { return "Adadelta"; }
   void visit_fields(FieldVisitor& visitor) override;
 
  protected:

@@ -90,10 +90,6 @@ void AdafactorOptimizer::update_step(const Gradient& gradient, const Variable& v
              weight_decay_of(variable));
 }
 
-namespace {
+COHORT_REGISTER(Optimizer, AdafactorOptimizer, "Adafactor", "adafactor");
 
-[[maybe_unused]] const bool adafactor_registered =
-    Optimizer::registry().add("Adafactor", [] { return std::make_shared<AdafactorOptimizer>(); }, {"adafactor"});
-
-}  // namespace
 }  // namespace cohort::optimizers

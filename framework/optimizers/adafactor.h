@@ -35,7 +35,6 @@ struct AdafactorOptions {
 class AdafactorOptimizer : public Optimizer {
  public:
   explicit AdafactorOptimizer(LearningRate learning_rate = 0.001, AdafactorOptions options = {});
-  std::string class_name() const override { return "Adafactor"; }
   void visit_fields(FieldVisitor& visitor) override;
   void build(const Variables& variables) override;
   void update_step(const Gradient& gradient, const Variable& variable, const Tensor& learning_rate) override;

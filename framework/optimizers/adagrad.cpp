@@ -26,10 +26,6 @@ void AdagradOptimizer::make_slots(const Variables& variables) {
 
 UpdateOp AdagradOptimizer::update_op() const { return {"AdagradUpdate", {{"epsilon", options_.epsilon}}}; }
 
-namespace {
+COHORT_REGISTER(Optimizer, AdagradOptimizer, "Adagrad", "adagrad");
 
-[[maybe_unused]] const bool adagrad_registered =
-    Optimizer::registry().add("Adagrad", [] { return std::make_shared<AdagradOptimizer>(); }, {"adagrad"});
-
-}  // namespace
 }  // namespace cohort::optimizers

@@ -27,7 +27,6 @@ struct AdagradOptions {
 class AdagradOptimizer : public SingleOpOptimizer {
  public:
   explicit AdagradOptimizer(LearningRate learning_rate = 0.001, AdagradOptions options = {});
-  std::string class_name() const override { return "Adagrad"; }
   void visit_fields(FieldVisitor& visitor) override;
 
  protected:

@@ -41,10 +41,6 @@ UpdateOp AdamOptimizer::update_op() const {
           {updates_done()}};
 }
 
-namespace {
+COHORT_REGISTER(Optimizer, AdamOptimizer, "Adam", "adam");
 
-[[maybe_unused]] const bool adam_registered =
-    Optimizer::registry().add("Adam", [] { return std::make_shared<AdamOptimizer>(); }, {"adam"});
-
-}  // namespace
 }  // namespace cohort::optimizers

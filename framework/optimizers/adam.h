@@ -29,7 +29,6 @@ struct AdamOptions {
 class AdamOptimizer : public SingleOpOptimizer {
  public:
   explicit AdamOptimizer(LearningRate learning_rate = 0.001, AdamOptions options = {});
-  std::string class_name() const override { return "Adam"; }
   void visit_fields(FieldVisitor& visitor) override;
 
  protected:

@@ -35,10 +35,6 @@ UpdateOp AdamaxOptimizer::update_op() const {
           {updates_done()}};
 }
 
-namespace {
+COHORT_REGISTER(Optimizer, AdamaxOptimizer, "Adamax", "adamax");
 
-[[maybe_unused]] const bool adamax_registered =
-    Optimizer::registry().add("Adamax", [] { return std::make_shared<AdamaxOptimizer>(); }, {"adamax"});
-
-}  // namespace
 }  // namespace cohort::optimizers

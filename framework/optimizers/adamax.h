@@ -27,7 +27,6 @@ struct AdamaxOptions {
 class AdamaxOptimizer : public SingleOpOptimizer {
  public:
   explicit AdamaxOptimizer(LearningRate learning_rate = 0.001, AdamaxOptions options = {});
-  std::string class_name() const override { return "Adamax"; }
   void visit_fields(FieldVisitor& visitor) override;
 
  protected:

@@ -26,6 +26,8 @@ void check_decay(const std::optional<double>& weight_decay) {
 
 }  // namespace
 
+AdamWOptimizer::AdamWOptimizer() : AdamWOptimizer(0.001, as_adam(AdamWOptions())) {}
+
 AdamWOptimizer::AdamWOptimizer(LearningRate learning_rate, AdamOptions options)
     : AdamOptimizer(std::move(learning_rate), std::move(options)) {
   check_decay(settings_.weight_decay);
@@ -39,10 +41,6 @@ void AdamWOptimizer::fields_changed() {
 AdamW::AdamW(LearningRate learning_rate, AdamWOptions options)
     : Handle(std::make_shared<AdamWOptimizer>(std::move(learning_rate), as_adam(options))) {}
 
-namespace {
+COHORT_REGISTER(Optimizer, AdamWOptimizer, "AdamW", "adamw");
 
-[[maybe_unused]] const bool adamw_registered = Optimizer::registry().add(
-    "AdamW", [] { return std::make_shared<AdamWOptimizer>(0.001, as_adam(AdamWOptions())); }, {"adamw"});
-
-}  // namespace
 }  // namespace cohort::optimizers

@@ -6,8 +6,8 @@ namespace cohort::optimizers {
 
 class AdamWOptimizer : public AdamOptimizer {
  public:
-  explicit AdamWOptimizer(LearningRate learning_rate = 0.001, AdamOptions options = {.weight_decay = 0.004});
-  std::string class_name() const override { return "AdamW"; }
+  AdamWOptimizer();
+  AdamWOptimizer(LearningRate learning_rate, AdamOptions options);
   void fields_changed() override;
 };
 

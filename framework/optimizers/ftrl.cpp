@@ -66,10 +66,6 @@ UpdateOp FtrlOptimizer::update_op() const {
            {"beta", options_.beta}}};
 }
 
-namespace {
+COHORT_REGISTER(Optimizer, FtrlOptimizer, "Ftrl", "ftrl");
 
-[[maybe_unused]] const bool ftrl_registered =
-    Optimizer::registry().add("Ftrl", [] { return std::make_shared<FtrlOptimizer>(); }, {"ftrl"});
-
-}  // namespace
 }  // namespace cohort::optimizers

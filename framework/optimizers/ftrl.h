@@ -37,7 +37,6 @@ struct FtrlOptions {
 class FtrlOptimizer : public SingleOpOptimizer {
  public:
   explicit FtrlOptimizer(LearningRate learning_rate = 0.001, FtrlOptions options = {});
-  std::string class_name() const override { return "Ftrl"; }
   void visit_fields(FieldVisitor& visitor) override;
   void fields_changed() override;
 

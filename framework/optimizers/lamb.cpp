@@ -31,10 +31,6 @@ UpdateOp LambOptimizer::update_op() const {
           {updates_done()}};
 }
 
-namespace {
+COHORT_REGISTER(Optimizer, LambOptimizer, "Lamb", "lamb");
 
-[[maybe_unused]] const bool lamb_registered =
-    Optimizer::registry().add("Lamb", [] { return std::make_shared<LambOptimizer>(); }, {"lamb"});
-
-}  // namespace
 }  // namespace cohort::optimizers

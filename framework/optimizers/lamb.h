@@ -28,7 +28,6 @@ struct LambOptions {
 class LambOptimizer : public SingleOpOptimizer {
  public:
   explicit LambOptimizer(LearningRate learning_rate = 0.001, LambOptions options = {});
-  std::string class_name() const override { return "Lamb"; }
   void visit_fields(FieldVisitor& visitor) override;
   bool needs_whole_variable() const override { return true; }
 

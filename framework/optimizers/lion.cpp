@@ -26,10 +26,6 @@ UpdateOp LionOptimizer::update_op() const {
   return {"LionUpdate", {{"beta_1", options_.beta_1}, {"beta_2", options_.beta_2}}};
 }
 
-namespace {
+COHORT_REGISTER(Optimizer, LionOptimizer, "Lion", "lion");
 
-[[maybe_unused]] const bool lion_registered =
-    Optimizer::registry().add("Lion", [] { return std::make_shared<LionOptimizer>(); }, {"lion"});
-
-}  // namespace
 }  // namespace cohort::optimizers

@@ -26,7 +26,6 @@ struct LionOptions {
 class LionOptimizer : public SingleOpOptimizer {
  public:
   explicit LionOptimizer(LearningRate learning_rate = 0.001, LionOptions options = {});
-  std::string class_name() const override { return "Lion"; }
   void visit_fields(FieldVisitor& visitor) override;
 
  protected:

@@ -107,10 +107,6 @@ void LossScalingOptimizer::finalize_variable_values(const Variables& variables) 
   inner_->finalize_variable_values(variables);
 }
 
-namespace {
+COHORT_REGISTER(Optimizer, LossScalingOptimizer, "LossScaleOptimizer", "lossscaleoptimizer");
 
-[[maybe_unused]] const bool loss_scale_optimizer_registered = Optimizer::registry().add(
-    "LossScaleOptimizer", [] { return std::make_shared<LossScalingOptimizer>(); }, {"lossscaleoptimizer"});
-
-}  // namespace
 }  // namespace cohort::optimizers

@@ -19,7 +19,6 @@ class LossScalingOptimizer : public Optimizer {
  public:
   LossScalingOptimizer() : LossScalingOptimizer("sgd") {}
   explicit LossScalingOptimizer(Ref<Optimizer> inner_optimizer, LossScaleOptimizerOptions options = {});
-  std::string class_name() const override { return "LossScaleOptimizer"; }
   void visit_fields(FieldVisitor& visitor) override;
   void fields_changed() override;
 

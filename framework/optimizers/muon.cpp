@@ -120,10 +120,6 @@ void MuonOptimizer::update_step(const Gradient& gradient, const Variable& variab
   run_update(muon, variable, {momentums_[i]}, gradient, {}, learning_rate, weight_decay_of(variable));
 }
 
-namespace {
+COHORT_REGISTER(Optimizer, MuonOptimizer, "Muon", "muon");
 
-[[maybe_unused]] const bool muon_registered =
-    Optimizer::registry().add("Muon", [] { return std::make_shared<MuonOptimizer>(); }, {"muon"});
-
-}  // namespace
 }  // namespace cohort::optimizers

@@ -53,7 +53,6 @@ struct MuonOptions {
 class MuonOptimizer : public Optimizer {
  public:
   explicit MuonOptimizer(LearningRate learning_rate = 0.001, MuonOptions options = {});
-  std::string class_name() const override { return "Muon"; }
   void visit_fields(FieldVisitor& visitor) override;
   void fields_changed() override;
   void build(const Variables& variables) override;

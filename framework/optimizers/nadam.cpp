@@ -42,10 +42,6 @@ UpdateOp NadamOptimizer::update_op() const {
           {updates_done(), product_}};
 }
 
-namespace {
+COHORT_REGISTER(Optimizer, NadamOptimizer, "Nadam", "nadam");
 
-[[maybe_unused]] const bool nadam_registered =
-    Optimizer::registry().add("Nadam", [] { return std::make_shared<NadamOptimizer>(); }, {"nadam"});
-
-}  // namespace
 }  // namespace cohort::optimizers

@@ -27,7 +27,6 @@ struct NadamOptions {
 class NadamOptimizer : public SingleOpOptimizer {
  public:
   explicit NadamOptimizer(LearningRate learning_rate = 0.001, NadamOptions options = {});
-  std::string class_name() const override { return "Nadam"; }
   void visit_fields(FieldVisitor& visitor) override;
 
  protected:

@@ -18,7 +18,8 @@ namespace cohort {
 // A learning rate that follows the step count. A user derives and overrides operator().
 class LearningRateSchedule : public Configurable {
  public:
-  std::string module_name() const override { return "keras.optimizers.schedules"; }
+  // Keras's module of this family.
+  static constexpr const char* kModule = "keras.optimizers.schedules";
   // Rate at a step (an int64 scalar), as ops.
   virtual Tensor operator()(const Tensor& step) const = 0;
 
@@ -81,8 +82,9 @@ OptimizerSettings settings_of(const Options& options) {
 // build() and update_step().
 class Optimizer : public Configurable {
  public:
+  // Keras's module of this family.
+  static constexpr const char* kModule = "keras.optimizers";
   Optimizer(LearningRate learning_rate, OptimizerSettings settings, std::string name);
-  std::string module_name() const override { return "keras.optimizers"; }
   void visit_fields(FieldVisitor& visitor) override;
   void fields_changed() override;
 

@@ -42,10 +42,6 @@ UpdateOp RMSpropOptimizer::update_op() const {
            {"centered", options_.centered}}};
 }
 
-namespace {
+COHORT_REGISTER(Optimizer, RMSpropOptimizer, "RMSprop", "rmsprop");
 
-[[maybe_unused]] const bool rmsprop_registered =
-    Optimizer::registry().add("RMSprop", [] { return std::make_shared<RMSpropOptimizer>(); }, {"rmsprop"});
-
-}  // namespace
 }  // namespace cohort::optimizers

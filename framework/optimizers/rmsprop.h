@@ -31,7 +31,6 @@ struct RMSpropOptions {
 class RMSpropOptimizer : public SingleOpOptimizer {
  public:
   explicit RMSpropOptimizer(LearningRate learning_rate = 0.001, RMSpropOptions options = {});
-  std::string class_name() const override { return "RMSprop"; }
   void visit_fields(FieldVisitor& visitor) override;
 
  protected:

@@ -47,11 +47,7 @@ UpdateOp ScheduleFreeAdamWOptimizer::update_op() const {
           {updates_done()}};
 }
 
-namespace {
+COHORT_REGISTER(Optimizer, ScheduleFreeAdamWOptimizer, "ScheduleFreeAdamW", "schedulefreeadamw",
+                "schedule_free_adam_w");
 
-[[maybe_unused]] const bool schedule_free_adamw_registered =
-    Optimizer::registry().add("ScheduleFreeAdamW", [] { return std::make_shared<ScheduleFreeAdamWOptimizer>(); },
-                              {"schedulefreeadamw", "schedule_free_adam_w"});
-
-}  // namespace
 }  // namespace cohort::optimizers

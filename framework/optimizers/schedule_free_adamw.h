@@ -30,7 +30,6 @@ struct ScheduleFreeAdamWOptions {
 class ScheduleFreeAdamWOptimizer : public SingleOpOptimizer {
  public:
   explicit ScheduleFreeAdamWOptimizer(LearningRate learning_rate = 0.0025, ScheduleFreeAdamWOptions options = {});
-  std::string class_name() const override { return "ScheduleFreeAdamW"; }
   void visit_fields(FieldVisitor& visitor) override;
   void build(const Variables& variables) override;
 

@@ -55,10 +55,6 @@ UpdateOp SGDOptimizer::update_op() const {
   return {"MomentumUpdate", {{"momentum", options_.momentum}, {"nesterov", options_.nesterov}}};
 }
 
-namespace {
+COHORT_REGISTER(Optimizer, SGDOptimizer, "SGD", "sgd");
 
-[[maybe_unused]] const bool sgd_registered =
-    Optimizer::registry().add("SGD", [] { return std::make_shared<SGDOptimizer>(); }, {"sgd"});
-
-}  // namespace
 }  // namespace cohort::optimizers

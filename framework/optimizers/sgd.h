@@ -28,7 +28,6 @@ struct SGDOptions {
 class SGDOptimizer : public SingleOpOptimizer {
  public:
   explicit SGDOptimizer(LearningRate learning_rate = 0.01, SGDOptions options = {});
-  std::string class_name() const override { return "SGD"; }
   void visit_fields(FieldVisitor& visitor) override;
   void fields_changed() override;
   void update_step(const Gradient& gradient, const Variable& variable, const Tensor& learning_rate) override;

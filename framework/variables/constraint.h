@@ -11,7 +11,8 @@ namespace cohort {
 // Projects a weight back into the set it must stay in, after each update.
 class Constraint : public Configurable {
  public:
-  std::string module_name() const override { return "keras.constraints"; }
+  // Keras's module of this family.
+  static constexpr const char* kModule = "keras.constraints";
   // The weight, projected.
   virtual Tensor operator()(const Tensor& weight) const = 0;
 

@@ -11,7 +11,8 @@ namespace cohort {
 // Makes a variable's initial value. A user derives and overrides operator().
 class Initializer : public Configurable {
  public:
-  std::string module_name() const override { return "keras.initializers"; }
+  // Keras's module of this family.
+  static constexpr const char* kModule = "keras.initializers";
   // A tensor of this shape and type. Runs eagerly; called outside every trace.
   virtual Tensor operator()(const Shape& shape, DType dtype) const = 0;
 

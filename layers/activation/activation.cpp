@@ -17,10 +17,6 @@ Tensor ActivationLayer::call(const Tensor& input, const CallContext&) {
   return activation_ ? (*activation_)(input) : input;
 }
 
-namespace {
+COHORT_REGISTER(Layer, ActivationLayer, "Activation");
 
-[[maybe_unused]] const bool activation_registered =
-    Layer::registry().add("Activation", [] { return std::make_shared<ActivationLayer>(); });
-
-}  // namespace
 }  // namespace cohort::layers

@@ -12,7 +12,6 @@ class ActivationLayer : public Layer {
  public:
   ActivationLayer() : ActivationLayer("linear") {}
   explicit ActivationLayer(Ref<cohort::Activation> activation, NameOption options = {});
-  std::string class_name() const override { return "Activation"; }
   void visit_fields(FieldVisitor& visitor) override;
   Tensor call(const Tensor& input, const CallContext& context) override;
 

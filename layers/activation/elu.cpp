@@ -16,9 +16,6 @@ void ELULayer::visit_fields(FieldVisitor& visitor) {
 
 Tensor ELULayer::call(const Tensor& input, const CallContext&) { return activations::elu(input, options_.alpha); }
 
-namespace {
+COHORT_REGISTER(Layer, ELULayer, "ELU");
 
-[[maybe_unused]] const bool elu_registered = Layer::registry().add("ELU", [] { return std::make_shared<ELULayer>(); });
-
-}  // namespace
 }  // namespace cohort::layers

@@ -15,7 +15,6 @@ struct ELUOptions {
 class ELULayer : public Layer {
  public:
   explicit ELULayer(ELUOptions options = {});
-  std::string class_name() const override { return "ELU"; }
   void visit_fields(FieldVisitor& visitor) override;
   Tensor call(const Tensor& input, const CallContext& context) override;
 

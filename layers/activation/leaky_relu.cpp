@@ -18,10 +18,6 @@ Tensor LeakyReLULayer::call(const Tensor& input, const CallContext&) {
   return activations::leaky_relu(input, options_.negative_slope);
 }
 
-namespace {
+COHORT_REGISTER(Layer, LeakyReLULayer, "LeakyReLU");
 
-[[maybe_unused]] const bool leaky_relu_registered =
-    Layer::registry().add("LeakyReLU", [] { return std::make_shared<LeakyReLULayer>(); });
-
-}  // namespace
 }  // namespace cohort::layers

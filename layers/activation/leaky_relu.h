@@ -15,7 +15,6 @@ struct LeakyReLUOptions {
 class LeakyReLULayer : public Layer {
  public:
   explicit LeakyReLULayer(LeakyReLUOptions options = {});
-  std::string class_name() const override { return "LeakyReLU"; }
   void visit_fields(FieldVisitor& visitor) override;
   Tensor call(const Tensor& input, const CallContext& context) override;
 

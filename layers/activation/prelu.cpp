@@ -37,10 +37,6 @@ Tensor PReLULayer::call(const Tensor& input, const CallContext&) {
   return ops::relu(input) - alpha_ * ops::relu(-input);
 }
 
-namespace {
+COHORT_REGISTER(Layer, PReLULayer, "PReLU");
 
-[[maybe_unused]] const bool prelu_registered =
-    Layer::registry().add("PReLU", [] { return std::make_shared<PReLULayer>(); });
-
-}  // namespace
 }  // namespace cohort::layers

@@ -23,7 +23,6 @@ struct PReLUOptions {
 class PReLULayer : public Layer {
  public:
   explicit PReLULayer(PReLUOptions options = {});
-  std::string class_name() const override { return "PReLU"; }
   void visit_fields(FieldVisitor& visitor) override;
   void build(const Shape& input) override;
   Tensor call(const Tensor& input, const CallContext& context) override;

@@ -34,10 +34,6 @@ Tensor ReLULayer::call(const Tensor& input, const CallContext&) {
   return activations::relu(input, options_.negative_slope, options_.max_value, options_.threshold);
 }
 
-namespace {
+COHORT_REGISTER(Layer, ReLULayer, "ReLU");
 
-[[maybe_unused]] const bool relu_registered =
-    Layer::registry().add("ReLU", [] { return std::make_shared<ReLULayer>(); });
-
-}  // namespace
 }  // namespace cohort::layers

@@ -18,7 +18,6 @@ struct ReLUOptions {
 class ReLULayer : public Layer {
  public:
   explicit ReLULayer(ReLUOptions options = {});
-  std::string class_name() const override { return "ReLU"; }
   void visit_fields(FieldVisitor& visitor) override;
   void fields_changed() override;
   Tensor call(const Tensor& input, const CallContext& context) override;

@@ -28,10 +28,6 @@ Tensor SoftmaxLayer::call(const Tensor& input, const CallContext& context) {
   return mask.defined() ? ops::where(mask, output, 0.0) : output;
 }
 
-namespace {
+COHORT_REGISTER(Layer, SoftmaxLayer, "Softmax");
 
-[[maybe_unused]] const bool softmax_registered =
-    Layer::registry().add("Softmax", [] { return std::make_shared<SoftmaxLayer>(); });
-
-}  // namespace
 }  // namespace cohort::layers

@@ -18,7 +18,6 @@ struct SoftmaxOptions {
 class SoftmaxLayer : public Layer {
  public:
   explicit SoftmaxLayer(SoftmaxOptions options = {});
-  std::string class_name() const override { return "Softmax"; }
   std::vector<std::string> argument_names() const override { return {"inputs", "mask"}; }
   void visit_fields(FieldVisitor& visitor) override;
   Tensor call(const Tensor& input, const CallContext& context) override;

@@ -29,10 +29,6 @@ Tensor AdditiveAttentionLayer::scores(const Tensor& query, const Tensor& key) co
   return ops::sum(scale_.defined() ? shared * scale_ : shared, -1);
 }
 
-namespace {
+COHORT_REGISTER(Layer, AdditiveAttentionLayer, "AdditiveAttention");
 
-[[maybe_unused]] const bool additive_attention_registered =
-    Layer::registry().add("AdditiveAttention", [] { return std::make_shared<AdditiveAttentionLayer>(); });
-
-}  // namespace
 }  // namespace cohort::layers

@@ -21,7 +21,6 @@ struct AdditiveAttentionOptions {
 class AdditiveAttentionLayer : public AttentionLayer {
  public:
   explicit AdditiveAttentionLayer(AdditiveAttentionOptions options = {});
-  std::string class_name() const override { return "AdditiveAttention"; }
   void visit_fields(FieldVisitor& visitor) override;
 
  protected:

@@ -107,10 +107,6 @@ Element AttentionLayer::call_element(const Element& inputs, const CallContext& c
 
 Element AttentionLayer::compute_mask(const Element&, const Element& mask) { return Element(mask_at(mask, 0)); }
 
-namespace {
+COHORT_REGISTER(Layer, AttentionLayer, "Attention");
 
-[[maybe_unused]] const bool attention_registered =
-    Layer::registry().add("Attention", [] { return std::make_shared<AttentionLayer>(); });
-
-}  // namespace
 }  // namespace cohort::layers

@@ -27,7 +27,6 @@ struct AttentionOptions {
 class AttentionLayer : public SeededLayer {
  public:
   explicit AttentionLayer(AttentionOptions options = {});
-  std::string class_name() const override { return "Attention"; }
   void visit_fields(FieldVisitor& visitor) override;
   void fields_changed() override;
   void build_many(const std::vector<Shape>& inputs) override;

@@ -65,10 +65,6 @@ Tensor GroupQueryAttentionLayer::combine(const Tensor& weights, const Projected&
   return ops::merge_axes(ops::einsum("bkgts,bskh->btkgh", {split, projected.value}), 2, 2);
 }
 
-namespace {
+COHORT_REGISTER(Layer, GroupQueryAttentionLayer, "GroupQueryAttention", "GroupedQueryAttention");
 
-[[maybe_unused]] const bool group_query_attention_registered = Layer::registry().add(
-    "GroupQueryAttention", [] { return std::make_shared<GroupQueryAttentionLayer>(); }, {"GroupedQueryAttention"});
-
-}  // namespace
 }  // namespace cohort::layers

@@ -36,7 +36,6 @@ class GroupQueryAttentionLayer : public ProjectedAttentionLayer {
   GroupQueryAttentionLayer() : GroupQueryAttentionLayer(1, 1, 1) {}
   explicit GroupQueryAttentionLayer(std::int64_t head_dim, std::int64_t num_query_heads,
                                     std::int64_t num_key_value_heads, GroupQueryAttentionOptions options = {});
-  std::string class_name() const override { return "GroupQueryAttention"; }
   void visit_fields(FieldVisitor& visitor) override;
   void fields_changed() override;
 

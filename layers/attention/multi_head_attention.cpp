@@ -129,10 +129,6 @@ Tensor MultiHeadAttentionLayer::combine(const Tensor& weights, const Projected& 
   return ops::einsum(combine_equation_, {weights, projected.value});
 }
 
-namespace {
+COHORT_REGISTER(Layer, MultiHeadAttentionLayer, "MultiHeadAttention");
 
-[[maybe_unused]] const bool multi_head_attention_registered =
-    Layer::registry().add("MultiHeadAttention", [] { return std::make_shared<MultiHeadAttentionLayer>(); });
-
-}  // namespace
 }  // namespace cohort::layers

@@ -43,7 +43,6 @@ class MultiHeadAttentionLayer : public ProjectedAttentionLayer {
   MultiHeadAttentionLayer() : MultiHeadAttentionLayer(1, 1) {}
   explicit MultiHeadAttentionLayer(std::int64_t num_heads, std::int64_t key_dim,
                                    MultiHeadAttentionOptions options = {});
-  std::string class_name() const override { return "MultiHeadAttention"; }
   void visit_fields(FieldVisitor& visitor) override;
   void fields_changed() override;
 

@@ -1,10 +1,6 @@
 #include "cohort/layers/convolutional/conv2d.h"
 
 namespace cohort::layers {
-namespace {
+COHORT_REGISTER(Layer, Conv2DLayer, "Conv2D");
 
-[[maybe_unused]] const bool conv2d_registered =
-    Layer::registry().add("Conv2D", [] { return std::make_shared<Conv2DLayer>(); });
-
-}  // namespace
 }  // namespace cohort::layers

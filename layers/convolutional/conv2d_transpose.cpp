@@ -1,10 +1,6 @@
 #include "cohort/layers/convolutional/conv2d_transpose.h"
 
 namespace cohort::layers {
-namespace {
+COHORT_REGISTER(Layer, Conv2DTransposeLayer, "Conv2DTranspose");
 
-[[maybe_unused]] const bool conv2d_transpose_registered =
-    Layer::registry().add("Conv2DTranspose", [] { return std::make_shared<Conv2DTransposeLayer>(); });
-
-}  // namespace
 }  // namespace cohort::layers

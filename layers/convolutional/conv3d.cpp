@@ -1,10 +1,6 @@
 #include "cohort/layers/convolutional/conv3d.h"
 
 namespace cohort::layers {
-namespace {
+COHORT_REGISTER(Layer, Conv3DLayer, "Conv3D");
 
-[[maybe_unused]] const bool conv3d_registered =
-    Layer::registry().add("Conv3D", [] { return std::make_shared<Conv3DLayer>(); });
-
-}  // namespace
 }  // namespace cohort::layers

@@ -1,10 +1,6 @@
 #include "cohort/layers/convolutional/depthwise_conv1d.h"
 
 namespace cohort::layers {
-namespace {
+COHORT_REGISTER(Layer, DepthwiseConv1DLayer, "DepthwiseConv1D");
 
-[[maybe_unused]] const bool depthwise_conv1d_registered =
-    Layer::registry().add("DepthwiseConv1D", [] { return std::make_shared<DepthwiseConv1DLayer>(); });
-
-}  // namespace
 }  // namespace cohort::layers

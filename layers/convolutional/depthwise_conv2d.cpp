@@ -1,10 +1,6 @@
 #include "cohort/layers/convolutional/depthwise_conv2d.h"
 
 namespace cohort::layers {
-namespace {
+COHORT_REGISTER(Layer, DepthwiseConv2DLayer, "DepthwiseConv2D");
 
-[[maybe_unused]] const bool depthwise_conv2d_registered =
-    Layer::registry().add("DepthwiseConv2D", [] { return std::make_shared<DepthwiseConv2DLayer>(); });
-
-}  // namespace
 }  // namespace cohort::layers

@@ -1,10 +1,6 @@
 #include "cohort/layers/convolutional/separable_conv2d.h"
 
 namespace cohort::layers {
-namespace {
+COHORT_REGISTER(Layer, SeparableConv2DLayer, "SeparableConv2D");
 
-[[maybe_unused]] const bool separable_conv2d_registered =
-    Layer::registry().add("SeparableConv2D", [] { return std::make_shared<SeparableConv2DLayer>(); });
-
-}  // namespace
 }  // namespace cohort::layers

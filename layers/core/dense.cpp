@@ -67,10 +67,6 @@ Tensor DenseLayer::call(const Tensor& input, const CallContext&) {
   return options_.activation ? (*options_.activation)(output) : output;
 }
 
-namespace {
+COHORT_REGISTER(Layer, DenseLayer, "Dense");
 
-[[maybe_unused]] const bool dense_registered =
-    Layer::registry().add("Dense", [] { return std::make_shared<DenseLayer>(); });
-
-}  // namespace
 }  // namespace cohort::layers

@@ -28,7 +28,6 @@ class DenseLayer : public Layer {
  public:
   DenseLayer() : DenseLayer(1) {}
   explicit DenseLayer(std::int64_t units, DenseOptions options = {});
-  std::string class_name() const override { return "Dense"; }
   void visit_fields(FieldVisitor& visitor) override;
   void fields_changed() override;
   void build(const Shape& input) override;

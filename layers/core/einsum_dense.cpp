@@ -201,10 +201,6 @@ Tensor EinsumDenseLayer::call(const Tensor& input, const CallContext&) {
   return options_.activation ? (*options_.activation)(output) : output;
 }
 
-namespace {
+COHORT_REGISTER(Layer, EinsumDenseLayer, "EinsumDense");
 
-[[maybe_unused]] const bool einsum_dense_registered =
-    Layer::registry().add("EinsumDense", [] { return std::make_shared<EinsumDenseLayer>(); });
-
-}  // namespace
 }  // namespace cohort::layers

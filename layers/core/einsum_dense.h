@@ -28,7 +28,6 @@ class EinsumDenseLayer : public Layer {
  public:
   EinsumDenseLayer() : EinsumDenseLayer("ab,bc->ac", {1}) {}
   explicit EinsumDenseLayer(std::string equation, Shape output_shape, EinsumDenseOptions options = {});
-  std::string class_name() const override { return "EinsumDense"; }
   void visit_fields(FieldVisitor& visitor) override;
   void fields_changed() override;
   void build(const Shape& input) override;

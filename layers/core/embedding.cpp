@@ -62,10 +62,6 @@ Element EmbeddingLayer::compute_mask(const Element& inputs, const Element&) {
   return options_.mask_zero ? Element(ops::not_equal(inputs.leaf(), 0.0)) : Element();
 }
 
-namespace {
+COHORT_REGISTER(Layer, EmbeddingLayer, "Embedding");
 
-[[maybe_unused]] const bool embedding_registered =
-    Layer::registry().add("Embedding", [] { return std::make_shared<EmbeddingLayer>(); });
-
-}  // namespace
 }  // namespace cohort::layers

@@ -24,7 +24,6 @@ class EmbeddingLayer : public Layer {
  public:
   EmbeddingLayer() : EmbeddingLayer(1, 1) {}
   explicit EmbeddingLayer(std::int64_t input_dim, std::int64_t output_dim, EmbeddingOptions options = {});
-  std::string class_name() const override { return "Embedding"; }
   void visit_fields(FieldVisitor& visitor) override;
   void fields_changed() override;
   void build(const Shape& input) override;

@@ -9,10 +9,6 @@ IdentityLayer::IdentityLayer(NameOption options) {
 
 Tensor IdentityLayer::call(const Tensor& input, const CallContext&) { return input; }
 
-namespace {
+COHORT_REGISTER(Layer, IdentityLayer, "Identity");
 
-[[maybe_unused]] const bool identity_registered =
-    Layer::registry().add("Identity", [] { return std::make_shared<IdentityLayer>(); });
-
-}  // namespace
 }  // namespace cohort::layers

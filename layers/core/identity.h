@@ -10,7 +10,6 @@ namespace cohort::layers {
 class IdentityLayer : public Layer {
  public:
   explicit IdentityLayer(NameOption options = {});
-  std::string class_name() const override { return "Identity"; }
   Tensor call(const Tensor& input, const CallContext& context) override;
 };
 

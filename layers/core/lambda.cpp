@@ -26,10 +26,6 @@ Element LambdaLayer::call_element(const Element& inputs, const CallContext&) {
   return (*function_)(inputs.flatten());
 }
 
-namespace {
+COHORT_REGISTER(Layer, LambdaLayer, "Lambda");
 
-[[maybe_unused]] const bool lambda_registered =
-    Layer::registry().add("Lambda", [] { return std::make_shared<LambdaLayer>(); });
-
-}  // namespace
 }  // namespace cohort::layers

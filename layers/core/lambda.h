@@ -15,7 +15,6 @@ class LambdaLayer : public Layer {
  public:
   LambdaLayer() = default;
   explicit LambdaLayer(Ref<TensorFunction> function, NameOption options = {});
-  std::string class_name() const override { return "Lambda"; }
   void visit_fields(FieldVisitor& visitor) override;
   void build_many(const std::vector<Shape>&) override {}
   Element call_element(const Element& inputs, const CallContext& context) override;

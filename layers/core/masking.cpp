@@ -28,10 +28,6 @@ Element MaskingLayer::compute_mask(const Element& inputs, const Element&) {
   return ops::any(ops::not_equal(inputs.leaf(), options_.mask_value), -1);
 }
 
-namespace {
+COHORT_REGISTER(Layer, MaskingLayer, "Masking");
 
-[[maybe_unused]] const bool masking_registered =
-    Layer::registry().add("Masking", [] { return std::make_shared<MaskingLayer>(); });
-
-}  // namespace
 }  // namespace cohort::layers

@@ -15,7 +15,6 @@ struct MaskingOptions {
 class MaskingLayer : public Layer {
  public:
   explicit MaskingLayer(MaskingOptions options = {});
-  std::string class_name() const override { return "Masking"; }
   void visit_fields(FieldVisitor& visitor) override;
   Tensor call(const Tensor& input, const CallContext& context) override;
   Element compute_mask(const Element& inputs, const Element& mask) override;

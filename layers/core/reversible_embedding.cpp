@@ -73,10 +73,6 @@ Tensor ReversibleEmbeddingLayer::call(const Tensor& input, const CallContext& co
 
 Element ReversibleEmbeddingLayer::compute_mask(const Element&, const Element&) { return {}; }
 
-namespace {
+COHORT_REGISTER(Layer, ReversibleEmbeddingLayer, "ReversibleEmbedding");
 
-[[maybe_unused]] const bool reversible_embedding_registered =
-    Layer::registry().add("ReversibleEmbedding", [] { return std::make_shared<ReversibleEmbeddingLayer>(); });
-
-}  // namespace
 }  // namespace cohort::layers

@@ -31,7 +31,6 @@ class ReversibleEmbeddingLayer : public EmbeddingLayer {
   ReversibleEmbeddingLayer() : ReversibleEmbeddingLayer(1, 1) {}
   explicit ReversibleEmbeddingLayer(std::int64_t input_dim, std::int64_t output_dim,
                                     ReversibleEmbeddingOptions options = {});
-  std::string class_name() const override { return "ReversibleEmbedding"; }
   void visit_fields(FieldVisitor& visitor) override;
   void fields_changed() override;
   void build(const Shape& input) override;

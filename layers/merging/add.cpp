@@ -10,9 +10,6 @@ Tensor AddLayer::merge(const Tensors& inputs, const Tensors&) const {
   return sum;
 }
 
-namespace {
+COHORT_REGISTER(Layer, AddLayer, "Add");
 
-[[maybe_unused]] const bool add_registered = Layer::registry().add("Add", [] { return std::make_shared<AddLayer>(); });
-
-}  // namespace
 }  // namespace cohort::layers

@@ -10,7 +10,6 @@ namespace cohort::layers {
 class AddLayer : public MergeLayer {
  public:
   explicit AddLayer(NameOption options = {}) : MergeLayer(options) {}
-  std::string class_name() const override { return "Add"; }
 
  protected:
   Tensor merge(const Tensors& inputs, const Tensors& masks) const override;

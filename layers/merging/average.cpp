@@ -10,10 +10,6 @@ Tensor AverageLayer::merge(const Tensors& inputs, const Tensors&) const {
   return sum / static_cast<double>(inputs.size());
 }
 
-namespace {
+COHORT_REGISTER(Layer, AverageLayer, "Average");
 
-[[maybe_unused]] const bool average_registered =
-    Layer::registry().add("Average", [] { return std::make_shared<AverageLayer>(); });
-
-}  // namespace
 }  // namespace cohort::layers

@@ -10,7 +10,6 @@ namespace cohort::layers {
 class AverageLayer : public MergeLayer {
  public:
   explicit AverageLayer(NameOption options = {}) : MergeLayer(options) {}
-  std::string class_name() const override { return "Average"; }
 
  protected:
   Tensor merge(const Tensors& inputs, const Tensors& masks) const override;

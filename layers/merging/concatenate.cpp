@@ -52,10 +52,6 @@ Element ConcatenateLayer::compute_mask(const Element& inputs, const Element& mas
   return ops::any(ops::concatenate(masks, options_.axis), -1);
 }
 
-namespace {
+COHORT_REGISTER(Layer, ConcatenateLayer, "Concatenate");
 
-[[maybe_unused]] const bool concatenate_registered =
-    Layer::registry().add("Concatenate", [] { return std::make_shared<ConcatenateLayer>(); });
-
-}  // namespace
 }  // namespace cohort::layers

@@ -16,7 +16,6 @@ struct ConcatenateOptions {
 class ConcatenateLayer : public Layer {
  public:
   explicit ConcatenateLayer(ConcatenateOptions options = {});
-  std::string class_name() const override { return "Concatenate"; }
   void visit_fields(FieldVisitor& visitor) override;
   void build_many(const std::vector<Shape>&) override {}
   Tensor call_many(const Tensors& inputs, const CallContext& context) override;

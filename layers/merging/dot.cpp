@@ -93,9 +93,6 @@ Tensor DotLayer::call_many(const Tensors& inputs, const CallContext&) {
 
 Element DotLayer::compute_mask(const Element&, const Element&) { return {}; }
 
-namespace {
+COHORT_REGISTER(Layer, DotLayer, "Dot");
 
-[[maybe_unused]] const bool dot_registered = Layer::registry().add("Dot", [] { return std::make_shared<DotLayer>(); });
-
-}  // namespace
 }  // namespace cohort::layers

@@ -19,7 +19,6 @@ class DotLayer : public Layer {
  public:
   DotLayer() : DotLayer(-1) {}
   explicit DotLayer(ops::Axes axes, DotOptions options = {});
-  std::string class_name() const override { return "Dot"; }
   void visit_fields(FieldVisitor& visitor) override;
   void fields_changed() override;
   void build_many(const std::vector<Shape>& inputs) override;

@@ -8,10 +8,6 @@ Tensor MaximumLayer::merge(const Tensors& inputs, const Tensors& masks) const {
   return merge_pairwise(inputs, masks, ops::maximum);
 }
 
-namespace {
+COHORT_REGISTER(Layer, MaximumLayer, "Maximum");
 
-[[maybe_unused]] const bool maximum_registered =
-    Layer::registry().add("Maximum", [] { return std::make_shared<MaximumLayer>(); });
-
-}  // namespace
 }  // namespace cohort::layers

@@ -10,7 +10,6 @@ namespace cohort::layers {
 class MaximumLayer : public MergeLayer {
  public:
   explicit MaximumLayer(NameOption options = {}) : MergeLayer(options) {}
-  std::string class_name() const override { return "Maximum"; }
 
  protected:
   Tensor merge(const Tensors& inputs, const Tensors& masks) const override;

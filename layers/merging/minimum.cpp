@@ -8,10 +8,6 @@ Tensor MinimumLayer::merge(const Tensors& inputs, const Tensors& masks) const {
   return merge_pairwise(inputs, masks, ops::minimum);
 }
 
-namespace {
+COHORT_REGISTER(Layer, MinimumLayer, "Minimum");
 
-[[maybe_unused]] const bool minimum_registered =
-    Layer::registry().add("Minimum", [] { return std::make_shared<MinimumLayer>(); });
-
-}  // namespace
 }  // namespace cohort::layers

@@ -10,7 +10,6 @@ namespace cohort::layers {
 class MinimumLayer : public MergeLayer {
  public:
   explicit MinimumLayer(NameOption options = {}) : MergeLayer(options) {}
-  std::string class_name() const override { return "Minimum"; }
 
  protected:
   Tensor merge(const Tensors& inputs, const Tensors& masks) const override;

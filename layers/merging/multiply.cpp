@@ -17,10 +17,6 @@ Tensor MultiplyLayer::merge(const Tensors& inputs, const Tensors& masks) const {
   return all_masked ? ops::where(any, product, 0.0) : product;
 }
 
-namespace {
+COHORT_REGISTER(Layer, MultiplyLayer, "Multiply");
 
-[[maybe_unused]] const bool multiply_registered =
-    Layer::registry().add("Multiply", [] { return std::make_shared<MultiplyLayer>(); });
-
-}  // namespace
 }  // namespace cohort::layers

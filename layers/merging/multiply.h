@@ -10,7 +10,6 @@ namespace cohort::layers {
 class MultiplyLayer : public MergeLayer {
  public:
   explicit MultiplyLayer(NameOption options = {}) : MergeLayer(options) {}
-  std::string class_name() const override { return "Multiply"; }
 
  protected:
   Tensor merge(const Tensors& inputs, const Tensors& masks) const override;

@@ -18,10 +18,6 @@ Tensor SubtractLayer::merge(const Tensors& inputs, const Tensors&) const {
   return inputs[0] - inputs[1];
 }
 
-namespace {
+COHORT_REGISTER(Layer, SubtractLayer, "Subtract");
 
-[[maybe_unused]] const bool subtract_registered =
-    Layer::registry().add("Subtract", [] { return std::make_shared<SubtractLayer>(); });
-
-}  // namespace
 }  // namespace cohort::layers

@@ -10,7 +10,6 @@ namespace cohort::layers {
 class SubtractLayer : public MergeLayer {
  public:
   explicit SubtractLayer(NameOption options = {}) : MergeLayer(options) {}
-  std::string class_name() const override { return "Subtract"; }
   void build_many(const std::vector<Shape>& inputs) override;
 
  protected:

@@ -204,10 +204,6 @@ Tensor BatchNormalizationLayer::call(const Tensor& input, const CallContext& con
   return ops::cast(normalize(x, batch), result);
 }
 
-namespace {
+COHORT_REGISTER(Layer, BatchNormalizationLayer, "BatchNormalization");
 
-[[maybe_unused]] const bool batch_normalization_registered =
-    Layer::registry().add("BatchNormalization", [] { return std::make_shared<BatchNormalizationLayer>(); });
-
-}  // namespace
 }  // namespace cohort::layers

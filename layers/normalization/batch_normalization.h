@@ -40,7 +40,6 @@ struct BatchNormalizationOptions {
 class BatchNormalizationLayer : public Layer {
  public:
   explicit BatchNormalizationLayer(BatchNormalizationOptions options = {});
-  std::string class_name() const override { return "BatchNormalization"; }
   std::vector<std::string> argument_names() const override { return {"inputs", "mask"}; }
   void visit_fields(FieldVisitor& visitor) override;
   void fields_changed() override;

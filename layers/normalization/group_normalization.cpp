@@ -91,10 +91,6 @@ Tensor GroupNormalizationLayer::call(const Tensor& input, const CallContext&) {
   return ops::cast(ops::reshape_like(y, x), result);
 }
 
-namespace {
+COHORT_REGISTER(Layer, GroupNormalizationLayer, "GroupNormalization");
 
-[[maybe_unused]] const bool group_normalization_registered =
-    Layer::registry().add("GroupNormalization", [] { return std::make_shared<GroupNormalizationLayer>(); });
-
-}  // namespace
 }  // namespace cohort::layers

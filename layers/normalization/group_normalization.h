@@ -25,7 +25,6 @@ struct GroupNormalizationOptions {
 class GroupNormalizationLayer : public Layer {
  public:
   explicit GroupNormalizationLayer(std::int64_t groups = 32, GroupNormalizationOptions options = {});
-  std::string class_name() const override { return "GroupNormalization"; }
   void visit_fields(FieldVisitor& visitor) override;
   void fields_changed() override;
   void build(const Shape& input) override;

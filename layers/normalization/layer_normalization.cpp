@@ -67,10 +67,6 @@ Tensor LayerNormalizationLayer::call(const Tensor& input, const CallContext&) {
   return ops::cast(y, result);
 }
 
-namespace {
+COHORT_REGISTER(Layer, LayerNormalizationLayer, "LayerNormalization");
 
-[[maybe_unused]] const bool layer_normalization_registered =
-    Layer::registry().add("LayerNormalization", [] { return std::make_shared<LayerNormalizationLayer>(); });
-
-}  // namespace
 }  // namespace cohort::layers

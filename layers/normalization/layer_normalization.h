@@ -28,7 +28,6 @@ struct LayerNormalizationOptions {
 class LayerNormalizationLayer : public Layer {
  public:
   explicit LayerNormalizationLayer(LayerNormalizationOptions options = {});
-  std::string class_name() const override { return "LayerNormalization"; }
   void visit_fields(FieldVisitor& visitor) override;
   void build(const Shape& input) override;
   Tensor call(const Tensor& input, const CallContext& context) override;

@@ -41,10 +41,6 @@ Tensor RMSNormalizationLayer::call(const Tensor& input, const CallContext&) {
   return ops::cast(x * r * (lines_up(scale.shape(), x.shape()) ? scale : spread_over(scale, axes, x.rank())), result);
 }
 
-namespace {
+COHORT_REGISTER(Layer, RMSNormalizationLayer, "RMSNormalization");
 
-[[maybe_unused]] const bool rms_normalization_registered =
-    Layer::registry().add("RMSNormalization", [] { return std::make_shared<RMSNormalizationLayer>(); });
-
-}  // namespace
 }  // namespace cohort::layers

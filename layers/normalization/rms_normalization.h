@@ -17,7 +17,6 @@ struct RMSNormalizationOptions {
 class RMSNormalizationLayer : public Layer {
  public:
   explicit RMSNormalizationLayer(RMSNormalizationOptions options = {});
-  std::string class_name() const override { return "RMSNormalization"; }
   void visit_fields(FieldVisitor& visitor) override;
   void build(const Shape& input) override;
   Tensor call(const Tensor& input, const CallContext& context) override;

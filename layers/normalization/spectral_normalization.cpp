@@ -86,10 +86,6 @@ Tensor SpectralNormalizationLayer::call(const Tensor& input, const CallContext& 
   return is_floating(input.dtype()) ? ops::cast(output, input.dtype()) : output;
 }
 
-namespace {
+COHORT_REGISTER(Layer, SpectralNormalizationLayer, "SpectralNormalization");
 
-[[maybe_unused]] const bool spectral_normalization_registered =
-    Layer::registry().add("SpectralNormalization", [] { return std::make_shared<SpectralNormalizationLayer>(); });
-
-}  // namespace
 }  // namespace cohort::layers

@@ -12,7 +12,6 @@ class SpectralNormalizationLayer : public Layer {
  public:
   SpectralNormalizationLayer() = default;
   explicit SpectralNormalizationLayer(Ref<Layer> layer, std::int64_t power_iterations = 1, NameOption options = {});
-  std::string class_name() const override { return "SpectralNormalization"; }
   void visit_fields(FieldVisitor& visitor) override;
   void fields_changed() override;
   void build(const Shape& input) override;

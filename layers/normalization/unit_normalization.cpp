@@ -23,10 +23,6 @@ Tensor UnitNormalizationLayer::call(const Tensor& input, const CallContext&) {
   return x * ops::rsqrt(ops::maximum(ops::sum(ops::square(x), axes, ops::keep_dims), kEpsilon * kEpsilon));
 }
 
-namespace {
+COHORT_REGISTER(Layer, UnitNormalizationLayer, "UnitNormalization");
 
-[[maybe_unused]] const bool unit_normalization_registered =
-    Layer::registry().add("UnitNormalization", [] { return std::make_shared<UnitNormalizationLayer>(); });
-
-}  // namespace
 }  // namespace cohort::layers

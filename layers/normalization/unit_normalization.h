@@ -16,7 +16,6 @@ struct UnitNormalizationOptions {
 class UnitNormalizationLayer : public Layer {
  public:
   explicit UnitNormalizationLayer(UnitNormalizationOptions options = {});
-  std::string class_name() const override { return "UnitNormalization"; }
   void visit_fields(FieldVisitor& visitor) override;
   Tensor call(const Tensor& input, const CallContext& context) override;
 

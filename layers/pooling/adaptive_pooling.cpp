@@ -29,16 +29,11 @@ Tensor AdaptivePoolingLayer::call(const Tensor& input, const CallContext&) {
   return from_channels_last(pooled, options_.data_format);
 }
 
-namespace {
+COHORT_REGISTER(Layer, AdaptiveAveragePooling1DLayer, "AdaptiveAveragePooling1D");
+COHORT_REGISTER(Layer, AdaptiveAveragePooling2DLayer, "AdaptiveAveragePooling2D");
+COHORT_REGISTER(Layer, AdaptiveAveragePooling3DLayer, "AdaptiveAveragePooling3D");
+COHORT_REGISTER(Layer, AdaptiveMaxPooling1DLayer, "AdaptiveMaxPooling1D");
+COHORT_REGISTER(Layer, AdaptiveMaxPooling2DLayer, "AdaptiveMaxPooling2D");
+COHORT_REGISTER(Layer, AdaptiveMaxPooling3DLayer, "AdaptiveMaxPooling3D");
 
-[[maybe_unused]] const bool adaptive_pooling_registered[] = {
-    Layer::registry().add("AdaptiveAveragePooling1D", [] { return std::make_shared<AdaptiveAveragePooling1DLayer>(); }),
-    Layer::registry().add("AdaptiveAveragePooling2D", [] { return std::make_shared<AdaptiveAveragePooling2DLayer>(); }),
-    Layer::registry().add("AdaptiveAveragePooling3D", [] { return std::make_shared<AdaptiveAveragePooling3DLayer>(); }),
-    Layer::registry().add("AdaptiveMaxPooling1D", [] { return std::make_shared<AdaptiveMaxPooling1DLayer>(); }),
-    Layer::registry().add("AdaptiveMaxPooling2D", [] { return std::make_shared<AdaptiveMaxPooling2DLayer>(); }),
-    Layer::registry().add("AdaptiveMaxPooling3D", [] { return std::make_shared<AdaptiveMaxPooling3DLayer>(); }),
-};
-
-}  // namespace
 }  // namespace cohort::layers

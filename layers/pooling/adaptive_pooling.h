@@ -35,7 +35,6 @@ class AdaptiveAveragePooling1DLayer : public AdaptivePoolingLayer {
       : AdaptivePoolingLayer(1, false, std::move(output_size), std::move(options)) {
     AdaptiveAveragePooling1DLayer::fields_changed();
   }
-  std::string class_name() const override { return "AdaptiveAveragePooling1D"; }
 };
 
 // The mean of each of a fixed number of windows, spread evenly along the steps whatever the size of the input.
@@ -53,7 +52,6 @@ class AdaptiveAveragePooling2DLayer : public AdaptivePoolingLayer {
       : AdaptivePoolingLayer(2, false, std::move(output_size), std::move(options)) {
     AdaptiveAveragePooling2DLayer::fields_changed();
   }
-  std::string class_name() const override { return "AdaptiveAveragePooling2D"; }
 };
 
 // The mean of each of a fixed number of windows, spread evenly along height and width whatever the size of the input.
@@ -71,7 +69,6 @@ class AdaptiveAveragePooling3DLayer : public AdaptivePoolingLayer {
       : AdaptivePoolingLayer(3, false, std::move(output_size), std::move(options)) {
     AdaptiveAveragePooling3DLayer::fields_changed();
   }
-  std::string class_name() const override { return "AdaptiveAveragePooling3D"; }
 };
 
 // The mean of each of a fixed number of windows, spread evenly along depth, height and width whatever the size of the
@@ -91,7 +88,6 @@ class AdaptiveMaxPooling1DLayer : public AdaptivePoolingLayer {
       : AdaptivePoolingLayer(1, true, std::move(output_size), std::move(options)) {
     AdaptiveMaxPooling1DLayer::fields_changed();
   }
-  std::string class_name() const override { return "AdaptiveMaxPooling1D"; }
 };
 
 // The maximum of each of a fixed number of windows, spread evenly along the steps whatever the size of the input.
@@ -109,7 +105,6 @@ class AdaptiveMaxPooling2DLayer : public AdaptivePoolingLayer {
       : AdaptivePoolingLayer(2, true, std::move(output_size), std::move(options)) {
     AdaptiveMaxPooling2DLayer::fields_changed();
   }
-  std::string class_name() const override { return "AdaptiveMaxPooling2D"; }
 };
 
 // The maximum of each of a fixed number of windows, spread evenly along height and width whatever the size of the
@@ -128,7 +123,6 @@ class AdaptiveMaxPooling3DLayer : public AdaptivePoolingLayer {
       : AdaptivePoolingLayer(3, true, std::move(output_size), std::move(options)) {
     AdaptiveMaxPooling3DLayer::fields_changed();
   }
-  std::string class_name() const override { return "AdaptiveMaxPooling3D"; }
 };
 
 // The maximum of each of a fixed number of windows, spread evenly along depth, height and width whatever the size of

@@ -7,13 +7,8 @@ Tensor AveragePoolingLayer::pool(const Tensor& input, const std::vector<std::int
   return ops::average_pool(input, pool_size, options);
 }
 
-namespace {
+COHORT_REGISTER(Layer, AveragePooling1DLayer, "AveragePooling1D");
+COHORT_REGISTER(Layer, AveragePooling2DLayer, "AveragePooling2D");
+COHORT_REGISTER(Layer, AveragePooling3DLayer, "AveragePooling3D");
 
-[[maybe_unused]] const bool average_pooling_registered[] = {
-    Layer::registry().add("AveragePooling1D", [] { return std::make_shared<AveragePooling1DLayer>(); }),
-    Layer::registry().add("AveragePooling2D", [] { return std::make_shared<AveragePooling2DLayer>(); }),
-    Layer::registry().add("AveragePooling3D", [] { return std::make_shared<AveragePooling3DLayer>(); }),
-};
-
-}  // namespace
 }  // namespace cohort::layers

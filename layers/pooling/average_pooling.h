@@ -20,7 +20,6 @@ class AveragePooling1DLayer : public AveragePoolingLayer {
       : AveragePoolingLayer(1, std::move(pool_size), std::move(options)) {
     AveragePooling1DLayer::fields_changed();
   }
-  std::string class_name() const override { return "AveragePooling1D"; }
 };
 
 // The mean of each window along the steps; padding does not count.
@@ -38,7 +37,6 @@ class AveragePooling2DLayer : public AveragePoolingLayer {
       : AveragePoolingLayer(2, std::move(pool_size), std::move(options)) {
     AveragePooling2DLayer::fields_changed();
   }
-  std::string class_name() const override { return "AveragePooling2D"; }
 };
 
 // The mean of each window along height and width; padding does not count.
@@ -56,7 +54,6 @@ class AveragePooling3DLayer : public AveragePoolingLayer {
       : AveragePoolingLayer(3, std::move(pool_size), std::move(options)) {
     AveragePooling3DLayer::fields_changed();
   }
-  std::string class_name() const override { return "AveragePooling3D"; }
 };
 
 // The mean of each window along depth, height and width; padding does not count.

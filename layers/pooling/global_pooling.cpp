@@ -35,16 +35,11 @@ Tensor GlobalPoolingLayer::call(const Tensor& input, const CallContext& context)
 
 Element GlobalPoolingLayer::compute_mask(const Element&, const Element&) { return {}; }
 
-namespace {
+COHORT_REGISTER(Layer, GlobalAveragePooling1DLayer, "GlobalAveragePooling1D");
+COHORT_REGISTER(Layer, GlobalAveragePooling2DLayer, "GlobalAveragePooling2D");
+COHORT_REGISTER(Layer, GlobalAveragePooling3DLayer, "GlobalAveragePooling3D");
+COHORT_REGISTER(Layer, GlobalMaxPooling1DLayer, "GlobalMaxPooling1D");
+COHORT_REGISTER(Layer, GlobalMaxPooling2DLayer, "GlobalMaxPooling2D");
+COHORT_REGISTER(Layer, GlobalMaxPooling3DLayer, "GlobalMaxPooling3D");
 
-[[maybe_unused]] const bool global_pooling_registered[] = {
-    Layer::registry().add("GlobalAveragePooling1D", [] { return std::make_shared<GlobalAveragePooling1DLayer>(); }),
-    Layer::registry().add("GlobalAveragePooling2D", [] { return std::make_shared<GlobalAveragePooling2DLayer>(); }),
-    Layer::registry().add("GlobalAveragePooling3D", [] { return std::make_shared<GlobalAveragePooling3DLayer>(); }),
-    Layer::registry().add("GlobalMaxPooling1D", [] { return std::make_shared<GlobalMaxPooling1DLayer>(); }),
-    Layer::registry().add("GlobalMaxPooling2D", [] { return std::make_shared<GlobalMaxPooling2DLayer>(); }),
-    Layer::registry().add("GlobalMaxPooling3D", [] { return std::make_shared<GlobalMaxPooling3DLayer>(); }),
-};
-
-}  // namespace
 }  // namespace cohort::layers

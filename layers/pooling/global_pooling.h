@@ -35,7 +35,6 @@ class GlobalAveragePooling1DLayer : public GlobalPoolingLayer {
       : GlobalPoolingLayer(1, false, std::move(options)) {
     GlobalAveragePooling1DLayer::fields_changed();
   }
-  std::string class_name() const override { return "GlobalAveragePooling1D"; }
   std::vector<std::string> argument_names() const override { return {"inputs", "mask"}; }
 };
 
@@ -52,7 +51,6 @@ class GlobalAveragePooling2DLayer : public GlobalPoolingLayer {
       : GlobalPoolingLayer(2, false, std::move(options)) {
     GlobalAveragePooling2DLayer::fields_changed();
   }
-  std::string class_name() const override { return "GlobalAveragePooling2D"; }
 };
 
 // The mean over height and width.
@@ -68,7 +66,6 @@ class GlobalAveragePooling3DLayer : public GlobalPoolingLayer {
       : GlobalPoolingLayer(3, false, std::move(options)) {
     GlobalAveragePooling3DLayer::fields_changed();
   }
-  std::string class_name() const override { return "GlobalAveragePooling3D"; }
 };
 
 // The mean over depth, height and width.
@@ -84,7 +81,6 @@ class GlobalMaxPooling1DLayer : public GlobalPoolingLayer {
       : GlobalPoolingLayer(1, true, std::move(options)) {
     GlobalMaxPooling1DLayer::fields_changed();
   }
-  std::string class_name() const override { return "GlobalMaxPooling1D"; }
 };
 
 // The maximum over the steps.
@@ -100,7 +96,6 @@ class GlobalMaxPooling2DLayer : public GlobalPoolingLayer {
       : GlobalPoolingLayer(2, true, std::move(options)) {
     GlobalMaxPooling2DLayer::fields_changed();
   }
-  std::string class_name() const override { return "GlobalMaxPooling2D"; }
 };
 
 // The maximum over height and width.
@@ -116,7 +111,6 @@ class GlobalMaxPooling3DLayer : public GlobalPoolingLayer {
       : GlobalPoolingLayer(3, true, std::move(options)) {
     GlobalMaxPooling3DLayer::fields_changed();
   }
-  std::string class_name() const override { return "GlobalMaxPooling3D"; }
 };
 
 // The maximum over depth, height and width.

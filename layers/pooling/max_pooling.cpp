@@ -7,13 +7,8 @@ Tensor MaxPoolingLayer::pool(const Tensor& input, const std::vector<std::int64_t
   return ops::max_pool(input, pool_size, options);
 }
 
-namespace {
+COHORT_REGISTER(Layer, MaxPooling1DLayer, "MaxPooling1D");
+COHORT_REGISTER(Layer, MaxPooling2DLayer, "MaxPooling2D");
+COHORT_REGISTER(Layer, MaxPooling3DLayer, "MaxPooling3D");
 
-[[maybe_unused]] const bool max_pooling_registered[] = {
-    Layer::registry().add("MaxPooling1D", [] { return std::make_shared<MaxPooling1DLayer>(); }),
-    Layer::registry().add("MaxPooling2D", [] { return std::make_shared<MaxPooling2DLayer>(); }),
-    Layer::registry().add("MaxPooling3D", [] { return std::make_shared<MaxPooling3DLayer>(); }),
-};
-
-}  // namespace
 }  // namespace cohort::layers

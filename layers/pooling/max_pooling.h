@@ -20,7 +20,6 @@ class MaxPooling1DLayer : public MaxPoolingLayer {
       : MaxPoolingLayer(1, std::move(pool_size), std::move(options)) {
     MaxPooling1DLayer::fields_changed();
   }
-  std::string class_name() const override { return "MaxPooling1D"; }
 };
 
 // The maximum of each window along the steps.
@@ -37,7 +36,6 @@ class MaxPooling2DLayer : public MaxPoolingLayer {
       : MaxPoolingLayer(2, std::move(pool_size), std::move(options)) {
     MaxPooling2DLayer::fields_changed();
   }
-  std::string class_name() const override { return "MaxPooling2D"; }
 };
 
 // The maximum of each window along height and width.
@@ -54,7 +52,6 @@ class MaxPooling3DLayer : public MaxPoolingLayer {
       : MaxPoolingLayer(3, std::move(pool_size), std::move(options)) {
     MaxPooling3DLayer::fields_changed();
   }
-  std::string class_name() const override { return "MaxPooling3D"; }
 };
 
 // The maximum of each window along depth, height and width.

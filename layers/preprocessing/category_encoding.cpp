@@ -41,10 +41,6 @@ Element CategoryEncodingLayer::call_element(const Element& inputs, const CallCon
   return encode_categories(categories, options_.output_mode, num_tokens_, compute_dtype(), weights);
 }
 
-namespace {
+COHORT_REGISTER(Layer, CategoryEncodingLayer, "CategoryEncoding");
 
-[[maybe_unused]] const bool category_encoding_registered =
-    Layer::registry().add("CategoryEncoding", [] { return std::make_shared<CategoryEncodingLayer>(); });
-
-}  // namespace
 }  // namespace cohort::layers

@@ -20,7 +20,6 @@ class CategoryEncodingLayer : public Layer {
  public:
   CategoryEncodingLayer() : CategoryEncodingLayer(1) {}
   explicit CategoryEncodingLayer(std::int64_t num_tokens, CategoryEncodingOptions options = {});
-  std::string class_name() const override { return "CategoryEncoding"; }
   void visit_fields(FieldVisitor& visitor) override;
   void fields_changed() override;
   std::vector<std::string> argument_names() const override { return {"inputs", "count_weights"}; }

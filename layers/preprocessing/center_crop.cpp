@@ -48,10 +48,6 @@ Tensor CenterCropLayer::transform(const Tensor& images, bool) {
   return ops::resize(crop_to_ratio(images, height_, width_), height_, width_);
 }
 
-namespace {
+COHORT_REGISTER(Layer, CenterCropLayer, "CenterCrop");
 
-[[maybe_unused]] const bool center_crop_registered =
-    Layer::registry().add("CenterCrop", [] { return std::make_shared<CenterCropLayer>(); });
-
-}  // namespace
 }  // namespace cohort::layers

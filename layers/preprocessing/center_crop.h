@@ -18,7 +18,6 @@ class CenterCropLayer : public ImageLayer {
  public:
   CenterCropLayer() : CenterCropLayer(1, 1) {}
   CenterCropLayer(std::int64_t height, std::int64_t width, CenterCropOptions options = {});
-  std::string class_name() const override { return "CenterCrop"; }
   void visit_fields(FieldVisitor& visitor) override;
   void fields_changed() override;
 

@@ -74,10 +74,6 @@ void DiscretizationLayer::adapt(const Dataset& data) {
   options_.bin_boundaries = summary.boundaries(*options_.num_bins);
 }
 
-namespace {
+COHORT_REGISTER(Layer, DiscretizationLayer, "Discretization");
 
-[[maybe_unused]] const bool discretization_registered = Layer::registry().add(
-    "Discretization", [] { return std::make_shared<DiscretizationLayer>(DiscretizationOptions{.num_bins = 1}); });
-
-}  // namespace
 }  // namespace cohort::layers

@@ -28,8 +28,8 @@ struct DiscretizationOptions {
 
 class DiscretizationLayer : public Layer, public Adaptable {
  public:
+  DiscretizationLayer() : DiscretizationLayer(DiscretizationOptions{.num_bins = 1}) {}
   explicit DiscretizationLayer(DiscretizationOptions options);
-  std::string class_name() const override { return "Discretization"; }
   bool writes_dtype_policy() const override { return false; }
   void visit_fields(FieldVisitor& visitor) override;
   void fields_changed() override;

@@ -58,10 +58,6 @@ Tensor HashingLayer::call(const Tensor& input, const CallContext&) {
   return encode_categories(bins, options_.output_mode, num_bins_, dtype());
 }
 
-namespace {
+COHORT_REGISTER(Layer, HashingLayer, "Hashing");
 
-[[maybe_unused]] const bool hashing_registered =
-    Layer::registry().add("Hashing", [] { return std::make_shared<HashingLayer>(); });
-
-}  // namespace
 }  // namespace cohort::layers

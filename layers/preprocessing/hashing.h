@@ -28,7 +28,6 @@ class HashingLayer : public Layer {
  public:
   HashingLayer() : HashingLayer(1) {}
   explicit HashingLayer(std::int64_t num_bins, HashingOptions options = {});
-  std::string class_name() const override { return "Hashing"; }
   void visit_fields(FieldVisitor& visitor) override;
   void fields_changed() override;
   Tensor call(const Tensor& input, const CallContext& context) override;

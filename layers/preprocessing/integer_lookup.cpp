@@ -32,10 +32,6 @@ void IntegerLookupLayer::fields_changed() {
   IndexLookupLayer::fields_changed();
 }
 
-namespace {
+COHORT_REGISTER(Layer, IntegerLookupLayer, "IntegerLookup");
 
-[[maybe_unused]] const bool integer_lookup_registered =
-    Layer::registry().add("IntegerLookup", [] { return std::make_shared<IntegerLookupLayer>(); });
-
-}  // namespace
 }  // namespace cohort::layers

@@ -44,7 +44,6 @@ struct IntegerLookupOptions {
 class IntegerLookupLayer : public IndexLookupLayer<std::int64_t> {
  public:
   explicit IntegerLookupLayer(IntegerLookupOptions options = {});
-  std::string class_name() const override { return "IntegerLookup"; }
   void visit_fields(FieldVisitor& visitor) override;
   void fields_changed() override;
 

@@ -151,10 +151,6 @@ void NormalizationLayer::adapt(const Dataset& data) {
   if (built()) set_moments(moments);
 }
 
-namespace {
+COHORT_REGISTER(Layer, NormalizationLayer, "Normalization");
 
-[[maybe_unused]] const bool normalization_registered =
-    Layer::registry().add("Normalization", [] { return std::make_shared<NormalizationLayer>(); });
-
-}  // namespace
 }  // namespace cohort::layers

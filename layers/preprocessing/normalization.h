@@ -27,7 +27,6 @@ struct NormalizationOptions {
 class NormalizationLayer : public Layer, public Adaptable {
  public:
   explicit NormalizationLayer(NormalizationOptions options = {});
-  std::string class_name() const override { return "Normalization"; }
   void visit_fields(FieldVisitor& visitor) override;
   void fields_changed() override;
   void build(const Shape& input) override;

@@ -68,12 +68,7 @@ Tensor RandomContrastLayer::change(const Tensor& images) {
   return (images - mean) * ops::cast(strength, images.dtype()) + mean;
 }
 
-namespace {
+COHORT_REGISTER(Layer, RandomBrightnessLayer, "RandomBrightness");
+COHORT_REGISTER(Layer, RandomContrastLayer, "RandomContrast");
 
-[[maybe_unused]] const bool random_color_registered[] = {
-    Layer::registry().add("RandomBrightness", [] { return std::make_shared<RandomBrightnessLayer>(); }),
-    Layer::registry().add("RandomContrast", [] { return std::make_shared<RandomContrastLayer>(); }),
-};
-
-}  // namespace
 }  // namespace cohort::layers

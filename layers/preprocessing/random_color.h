@@ -38,7 +38,6 @@ class RandomBrightnessLayer : public RandomColorLayer {
  public:
   RandomBrightnessLayer() : RandomBrightnessLayer(0.0) {}
   explicit RandomBrightnessLayer(Factor factor, RandomColorOptions options = {});
-  std::string class_name() const override { return "RandomBrightness"; }
   void fields_changed() override;
 
  protected:
@@ -58,7 +57,6 @@ class RandomContrastLayer : public RandomColorLayer {
  public:
   RandomContrastLayer() : RandomContrastLayer(0.0) {}
   explicit RandomContrastLayer(Factor factor, RandomColorOptions options = {});
-  std::string class_name() const override { return "RandomContrast"; }
   void fields_changed() override;
 
  protected:

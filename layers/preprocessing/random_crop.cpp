@@ -48,10 +48,6 @@ Tensor RandomCropLayer::transform(const Tensor& images, bool training) {
   return ops::resize(middle, height_, width_);
 }
 
-namespace {
+COHORT_REGISTER(Layer, RandomCropLayer, "RandomCrop");
 
-[[maybe_unused]] const bool random_crop_registered =
-    Layer::registry().add("RandomCrop", [] { return std::make_shared<RandomCropLayer>(); });
-
-}  // namespace
 }  // namespace cohort::layers

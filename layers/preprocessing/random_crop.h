@@ -19,7 +19,6 @@ class RandomCropLayer : public ImageLayer {
  public:
   RandomCropLayer() : RandomCropLayer(1, 1) {}
   RandomCropLayer(std::int64_t height, std::int64_t width, RandomCropOptions options = {});
-  std::string class_name() const override { return "RandomCrop"; }
   void visit_fields(FieldVisitor& visitor) override;
   void fields_changed() override;
 

@@ -33,10 +33,6 @@ Tensor RandomFlipLayer::transform(const Tensor& images, bool training) {
   return ops::where(draw_wide(images, 0.0, 1.0) <= 0.5, ops::flip(images, axes), images);
 }
 
-namespace {
+COHORT_REGISTER(Layer, RandomFlipLayer, "RandomFlip");
 
-[[maybe_unused]] const bool random_flip_registered =
-    Layer::registry().add("RandomFlip", [] { return std::make_shared<RandomFlipLayer>(); });
-
-}  // namespace
 }  // namespace cohort::layers

@@ -18,7 +18,6 @@ struct RandomFlipOptions {
 class RandomFlipLayer : public ImageLayer {
  public:
   explicit RandomFlipLayer(std::string mode = "horizontal_and_vertical", RandomFlipOptions options = {});
-  std::string class_name() const override { return "RandomFlip"; }
   void visit_fields(FieldVisitor& visitor) override;
   void fields_changed() override;
 

@@ -31,10 +31,6 @@ RandomAffineLayer::Maps RandomRotationLayer::draw_maps(const Tensor& images, dou
   return {cos, -sin, x - x * cos + y * sin, sin, cos, y - x * sin - y * cos};
 }
 
-namespace {
+COHORT_REGISTER(Layer, RandomRotationLayer, "RandomRotation");
 
-[[maybe_unused]] const bool random_rotation_registered =
-    Layer::registry().add("RandomRotation", [] { return std::make_shared<RandomRotationLayer>(); });
-
-}  // namespace
 }  // namespace cohort::layers

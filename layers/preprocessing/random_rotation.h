@@ -12,7 +12,6 @@ class RandomRotationLayer : public RandomAffineLayer {
  public:
   RandomRotationLayer() : RandomRotationLayer(0.0) {}
   explicit RandomRotationLayer(Factor factor, RandomAffineOptions options = {});
-  std::string class_name() const override { return "RandomRotation"; }
   void visit_fields(FieldVisitor& visitor) override;
   void fields_changed() override;
 

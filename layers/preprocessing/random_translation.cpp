@@ -32,10 +32,6 @@ RandomAffineLayer::Maps RandomTranslationLayer::draw_maps(const Tensor& images, 
   return {one, zero, -x, zero, one, -y};
 }
 
-namespace {
+COHORT_REGISTER(Layer, RandomTranslationLayer, "RandomTranslation");
 
-[[maybe_unused]] const bool random_translation_registered =
-    Layer::registry().add("RandomTranslation", [] { return std::make_shared<RandomTranslationLayer>(); });
-
-}  // namespace
 }  // namespace cohort::layers

@@ -12,7 +12,6 @@ class RandomTranslationLayer : public RandomAffineLayer {
  public:
   RandomTranslationLayer() : RandomTranslationLayer(0.0, 0.0) {}
   RandomTranslationLayer(Factor height_factor, Factor width_factor, RandomAffineOptions options = {});
-  std::string class_name() const override { return "RandomTranslation"; }
   void visit_fields(FieldVisitor& visitor) override;
   void fields_changed() override;
 

@@ -53,10 +53,6 @@ RandomAffineLayer::Maps RandomZoomLayer::draw_maps(const Tensor& images, double 
   return {x, zero, (width - 1.0) / 2.0 * (1.0 - x), zero, y, (height - 1.0) / 2.0 * (1.0 - y)};
 }
 
-namespace {
+COHORT_REGISTER(Layer, RandomZoomLayer, "RandomZoom");
 
-[[maybe_unused]] const bool random_zoom_registered =
-    Layer::registry().add("RandomZoom", [] { return std::make_shared<RandomZoomLayer>(); });
-
-}  // namespace
 }  // namespace cohort::layers

@@ -30,7 +30,6 @@ class RandomZoomLayer : public RandomAffineLayer {
  public:
   RandomZoomLayer() : RandomZoomLayer(0.0) {}
   explicit RandomZoomLayer(Factor height_factor, RandomZoomOptions options = {});
-  std::string class_name() const override { return "RandomZoom"; }
   void visit_fields(FieldVisitor& visitor) override;
   void fields_changed() override;
 

@@ -57,10 +57,6 @@ Tensor RescalingLayer::call(const Tensor& input, const CallContext&) {
   return offset.listed ? scaled + list_of(offset, dtype) : scaled + offset.numbers[0];
 }
 
-namespace {
+COHORT_REGISTER(Layer, RescalingLayer, "Rescaling");
 
-[[maybe_unused]] const bool rescaling_registered =
-    Layer::registry().add("Rescaling", [] { return std::make_shared<RescalingLayer>(); });
-
-}  // namespace
 }  // namespace cohort::layers

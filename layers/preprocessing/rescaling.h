@@ -29,7 +29,6 @@ class RescalingLayer : public Layer {
  public:
   RescalingLayer() : RescalingLayer(1.0) {}
   explicit RescalingLayer(RescalingFactors scale, RescalingOptions options = {});
-  std::string class_name() const override { return "Rescaling"; }
   void visit_fields(FieldVisitor& visitor) override;
   void fields_changed() override;
   Tensor call(const Tensor& input, const CallContext& context) override;

@@ -65,10 +65,6 @@ Tensor ResizingLayer::transform(const Tensor& images, bool) {
   return to_type(resized, images.dtype());
 }
 
-namespace {
+COHORT_REGISTER(Layer, ResizingLayer, "Resizing");
 
-[[maybe_unused]] const bool resizing_registered =
-    Layer::registry().add("Resizing", [] { return std::make_shared<ResizingLayer>(); });
-
-}  // namespace
 }  // namespace cohort::layers

@@ -30,7 +30,6 @@ class ResizingLayer : public ImageLayer {
  public:
   ResizingLayer() : ResizingLayer(1, 1) {}
   ResizingLayer(std::int64_t height, std::int64_t width, ResizingOptions options = {});
-  std::string class_name() const override { return "Resizing"; }
   void visit_fields(FieldVisitor& visitor) override;
   void fields_changed() override;
 

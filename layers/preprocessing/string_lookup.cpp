@@ -24,10 +24,6 @@ void StringLookupLayer::visit_fields(FieldVisitor& visitor) {
   visitor.field("encoding", encoding_);
 }
 
-namespace {
+COHORT_REGISTER(Layer, StringLookupLayer, "StringLookup");
 
-[[maybe_unused]] const bool string_lookup_registered =
-    Layer::registry().add("StringLookup", [] { return std::make_shared<StringLookupLayer>(); });
-
-}  // namespace
 }  // namespace cohort::layers

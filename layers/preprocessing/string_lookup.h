@@ -41,7 +41,6 @@ struct StringLookupOptions {
 class StringLookupLayer : public IndexLookupLayer<std::string> {
  public:
   explicit StringLookupLayer(StringLookupOptions options = {});
-  std::string class_name() const override { return "StringLookup"; }
   void visit_fields(FieldVisitor& visitor) override;
 
  private:

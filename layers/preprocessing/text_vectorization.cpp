@@ -143,10 +143,6 @@ std::vector<std::string> TextVectorizationLayer::get_vocabulary(bool include_spe
   return lookup_->get_vocabulary(include_special_tokens);
 }
 
-namespace {
+COHORT_REGISTER(Layer, TextVectorizationLayer, "TextVectorization");
 
-[[maybe_unused]] const bool text_vectorization_registered =
-    Layer::registry().add("TextVectorization", [] { return std::make_shared<TextVectorizationLayer>(); });
-
-}  // namespace
 }  // namespace cohort::layers

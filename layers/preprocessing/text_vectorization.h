@@ -48,7 +48,6 @@ struct TextVectorizationOptions {
 class TextVectorizationLayer : public Layer, public Adaptable, public HasAssets {
  public:
   explicit TextVectorizationLayer(TextVectorizationOptions options = {});
-  std::string class_name() const override { return "TextVectorization"; }
   void visit_fields(FieldVisitor& visitor) override;
   void fields_changed() override;
   Tensor call(const Tensor& input, const CallContext& context) override;

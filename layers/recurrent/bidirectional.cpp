@@ -143,10 +143,6 @@ Element BidirectionalLayer::compute_mask(const Element& inputs, const Element& m
   return merge_mode_ ? Element(own) : Element::tuple({own, own});
 }
 
-namespace {
+COHORT_REGISTER(Layer, BidirectionalLayer, "Bidirectional");
 
-[[maybe_unused]] const bool bidirectional_registered =
-    Layer::registry().add("Bidirectional", [] { return std::make_shared<BidirectionalLayer>(); });
-
-}  // namespace
 }  // namespace cohort::layers

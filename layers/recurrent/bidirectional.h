@@ -22,7 +22,6 @@ class BidirectionalLayer : public Layer {
  public:
   BidirectionalLayer() { supports_masking_ = true; }
   explicit BidirectionalLayer(const Ref<RnnLayer>& layer, const BidirectionalOptions& options = {});
-  std::string class_name() const override { return "Bidirectional"; }
   void visit_fields(FieldVisitor& visitor) override;
   void fields_changed() override;
   void build(const Shape& sequences) override;

@@ -22,18 +22,8 @@ void ConvLSTMLayer::fields_changed() {
   activity_regularizer_ = own_cell().options().activity_regularizer;
 }
 
-namespace {
+COHORT_REGISTER(Layer, RankedConvLSTMLayer<1>, "ConvLSTM1D");
+COHORT_REGISTER(Layer, RankedConvLSTMLayer<2>, "ConvLSTM2D");
+COHORT_REGISTER(Layer, RankedConvLSTMLayer<3>, "ConvLSTM3D");
 
-template <int kRank>
-std::shared_ptr<Layer> make_default() {
-  return std::make_shared<ConvLSTMLayer>(kRank, 1, 1, ConvLSTMOptions());
-}
-[[maybe_unused]] const bool conv_lstm_registered = [] {
-  Layer::registry().add("ConvLSTM1D", make_default<1>);
-  Layer::registry().add("ConvLSTM2D", make_default<2>);
-  Layer::registry().add("ConvLSTM3D", make_default<3>);
-  return true;
-}();
-
-}  // namespace
 }  // namespace cohort::layers

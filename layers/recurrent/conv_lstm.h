@@ -23,6 +23,14 @@ class ConvLSTMLayer : public RnnLayer {
   int rank_;
 };
 
+template <int kRank>
+class RankedConvLSTMLayer : public ConvLSTMLayer {
+ public:
+  RankedConvLSTMLayer() : RankedConvLSTMLayer(1, 1, {}) {}
+  RankedConvLSTMLayer(std::int64_t filters, Window kernel_size, const ConvLSTMOptions& options)
+      : ConvLSTMLayer(kRank, filters, std::move(kernel_size), options) {}
+};
+
 // LSTM with convolutions over kRank spatial axes in place of products: the common form of ConvLSTM1D, ConvLSTM2D and
 // ConvLSTM3D.
 // Input (batch, steps, spatial axes, channels), output (batch, new spatial axes, filters), or with the steps after the
@@ -30,10 +38,10 @@ class ConvLSTMLayer : public RnnLayer {
 //   filters: number of the output's channels.
 //   kernel_size: size of the convolution's window: one number for all spatial axes, or one for each.
 template <int kRank>
-struct ConvLSTM : RnnHandle<ConvLSTMLayer> {
+struct ConvLSTM : RnnHandle<RankedConvLSTMLayer<kRank>> {
   ConvLSTM(std::int64_t filters, Window kernel_size, ConvLSTMOptions options = {})
-      : RnnHandle<ConvLSTMLayer>(
-            std::make_shared<ConvLSTMLayer>(kRank, filters, std::move(kernel_size), std::move(options))) {}
+      : RnnHandle<RankedConvLSTMLayer<kRank>>(
+            std::make_shared<RankedConvLSTMLayer<kRank>>(filters, std::move(kernel_size), options)) {}
 };
 
 // The options of the three are the same.

@@ -31,9 +31,6 @@ Tensors GRULayer::run_op_over(const Tensor& inputs, const Tensors& initial, cons
   return {states.h, states.last};
 }
 
-namespace {
+COHORT_REGISTER(Layer, GRULayer, "GRU");
 
-[[maybe_unused]] const bool gru_registered = Layer::registry().add("GRU", [] { return std::make_shared<GRULayer>(); });
-
-}  // namespace
 }  // namespace cohort::layers

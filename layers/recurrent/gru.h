@@ -43,7 +43,6 @@ struct GRUOptions {
 class GRULayer : public UnitsRnn {
  public:
   explicit GRULayer(std::int64_t units = 1, const GRUOptions& options = {});
-  std::string class_name() const override { return "GRU"; }
 
  protected:
   bool suits_op() const override;

@@ -64,10 +64,6 @@ RnnCell::Step GRUCellLayer::prepare(const Tensor& input, const CallContext& cont
   };
 }
 
-namespace {
+COHORT_REGISTER(Layer, GRUCellLayer, "GRUCell");
 
-[[maybe_unused]] const bool gru_cell_registered =
-    Layer::registry().add("GRUCell", [] { return std::make_shared<GRUCellLayer>(); });
-
-}  // namespace
 }  // namespace cohort::layers

@@ -34,7 +34,6 @@ class GRUCellLayer : public UnitsCell {
   GRUCellLayer(std::int64_t units, const GRUCellOptions& options)
       : GRUCellLayer(units, units_cell_options(options, options.name), options.reset_after) {}
   GRUCellLayer(std::int64_t units, UnitsCellOptions options, bool reset_after);
-  std::string class_name() const override { return "GRUCell"; }
   void visit_shared_fields(FieldVisitor& visitor) override;
   std::vector<Shape> state_shapes() const override { return {{units()}}; }
   Step prepare(const Tensor& input, const CallContext& context) override;

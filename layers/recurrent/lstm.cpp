@@ -21,10 +21,6 @@ Tensors LSTMLayer::run_op_over(const Tensor& inputs, const Tensors& initial, con
   return {states.h, states.last_h, states.last_c};
 }
 
-namespace {
+COHORT_REGISTER(Layer, LSTMLayer, "LSTM");
 
-[[maybe_unused]] const bool lstm_registered =
-    Layer::registry().add("LSTM", [] { return std::make_shared<LSTMLayer>(); });
-
-}  // namespace
 }  // namespace cohort::layers

@@ -43,7 +43,6 @@ struct LSTMOptions {
 class LSTMLayer : public UnitsRnn {
  public:
   explicit LSTMLayer(std::int64_t units = 1, const LSTMOptions& options = {});
-  std::string class_name() const override { return "LSTM"; }
 
  protected:
   bool suits_op() const override;

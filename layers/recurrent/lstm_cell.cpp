@@ -68,10 +68,6 @@ RnnCell::Step LSTMCellLayer::prepare(const Tensor& input, const CallContext& con
   };
 }
 
-namespace {
+COHORT_REGISTER(Layer, LSTMCellLayer, "LSTMCell");
 
-[[maybe_unused]] const bool lstm_cell_registered =
-    Layer::registry().add("LSTMCell", [] { return std::make_shared<LSTMCellLayer>(); });
-
-}  // namespace
 }  // namespace cohort::layers

@@ -34,7 +34,6 @@ class LSTMCellLayer : public UnitsCell {
   LSTMCellLayer(std::int64_t units, const LSTMCellOptions& options)
       : LSTMCellLayer(units, units_cell_options(options, options.name), options.unit_forget_bias) {}
   LSTMCellLayer(std::int64_t units, UnitsCellOptions options, bool unit_forget_bias);
-  std::string class_name() const override { return "LSTMCell"; }
   void visit_shared_fields(FieldVisitor& visitor) override;
   std::vector<Shape> state_shapes() const override { return {{units()}, {units()}}; }
   Step prepare(const Tensor& input, const CallContext& context) override;

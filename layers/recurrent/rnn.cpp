@@ -19,9 +19,6 @@ void RNNLayer::visit_fields(FieldVisitor& visitor) {
 
 RNN::RNN(std::vector<Ref<RnnCell>> cells, RNNOptions options) : RNN(StackedRNNCells(std::move(cells)), options) {}
 
-namespace {
+COHORT_REGISTER(Layer, RNNLayer, "RNN");
 
-[[maybe_unused]] const bool rnn_registered = Layer::registry().add("RNN", [] { return std::make_shared<RNNLayer>(); });
-
-}  // namespace
 }  // namespace cohort::layers

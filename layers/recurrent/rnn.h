@@ -24,7 +24,6 @@ class RNNLayer : public RnnLayer {
  public:
   RNNLayer() : RnnLayer({}, {}) {}
   explicit RNNLayer(Ref<RnnCell> cell, const RNNOptions& options = {});
-  std::string class_name() const override { return "RNN"; }
   void visit_fields(FieldVisitor& visitor) override;
 
  protected:

@@ -19,10 +19,6 @@ Tensors SimpleRNNLayer::run_op_over(const Tensor& inputs, const Tensors& initial
   return {states.h, states.last};
 }
 
-namespace {
+COHORT_REGISTER(Layer, SimpleRNNLayer, "SimpleRNN");
 
-[[maybe_unused]] const bool simple_rnn_registered =
-    Layer::registry().add("SimpleRNN", [] { return std::make_shared<SimpleRNNLayer>(); });
-
-}  // namespace
 }  // namespace cohort::layers

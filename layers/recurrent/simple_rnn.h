@@ -37,7 +37,6 @@ struct SimpleRNNOptions {
 class SimpleRNNLayer : public UnitsRnn {
  public:
   explicit SimpleRNNLayer(std::int64_t units = 1, const SimpleRNNOptions& options = {});
-  std::string class_name() const override { return "SimpleRNN"; }
 
  protected:
   bool writes_seed() const override { return false; }

@@ -17,10 +17,6 @@ RnnCell::Step SimpleRNNCellLayer::prepare(const Tensor& input, const CallContext
   };
 }
 
-namespace {
+COHORT_REGISTER(Layer, SimpleRNNCellLayer, "SimpleRNNCell");
 
-[[maybe_unused]] const bool simple_rnn_cell_registered =
-    Layer::registry().add("SimpleRNNCell", [] { return std::make_shared<SimpleRNNCellLayer>(); });
-
-}  // namespace
 }  // namespace cohort::layers

@@ -34,7 +34,6 @@ class SimpleRNNCellLayer : public UnitsCell {
   SimpleRNNCellLayer(std::int64_t units, UnitsCellOptions options) : UnitsCell(units, 1, std::move(options)) {
     SimpleRNNCellLayer::fields_changed();
   }
-  std::string class_name() const override { return "SimpleRNNCell"; }
   std::vector<Shape> state_shapes() const override { return {{units()}}; }
   Step prepare(const Tensor& input, const CallContext& context) override;
 

@@ -71,10 +71,6 @@ RnnCell::Step StackedRNNCellsLayer::prepare(const Tensor& input, const CallConte
   };
 }
 
-namespace {
+COHORT_REGISTER(Layer, StackedRNNCellsLayer, "StackedRNNCells");
 
-[[maybe_unused]] const bool stacked_rnn_cells_registered =
-    Layer::registry().add("StackedRNNCells", [] { return std::make_shared<StackedRNNCellsLayer>(); });
-
-}  // namespace
 }  // namespace cohort::layers

@@ -12,7 +12,6 @@ class StackedRNNCellsLayer : public RnnCell {
  public:
   StackedRNNCellsLayer() = default;
   explicit StackedRNNCellsLayer(std::vector<Ref<RnnCell>> cells, const NameOption& options = {});
-  std::string class_name() const override { return "StackedRNNCells"; }
   void visit_fields(FieldVisitor& visitor) override;
   void fields_changed() override;
   void build(const Shape& input) override;

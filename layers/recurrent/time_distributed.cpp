@@ -89,10 +89,6 @@ Tensor TimeDistributedLayer::call(const Tensor& input, const CallContext& contex
   return ops::unmerge_axis(output, input, 0, 0, 2);
 }
 
-namespace {
+COHORT_REGISTER(Layer, TimeDistributedLayer, "TimeDistributed");
 
-[[maybe_unused]] const bool time_distributed_registered =
-    Layer::registry().add("TimeDistributed", [] { return std::make_shared<TimeDistributedLayer>(); });
-
-}  // namespace
 }  // namespace cohort::layers

@@ -11,7 +11,6 @@ class TimeDistributedLayer : public Layer {
  public:
   TimeDistributedLayer() { supports_masking_ = true; }
   explicit TimeDistributedLayer(Ref<Layer> layer, const NameOption& options = {});
-  std::string class_name() const override { return "TimeDistributed"; }
   std::vector<std::string> argument_names() const override { return {"inputs", "mask"}; }
   void visit_fields(FieldVisitor& visitor) override;
   void fields_changed() override;

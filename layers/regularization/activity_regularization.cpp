@@ -23,10 +23,6 @@ void ActivityRegularizationLayer::fields_changed() {
 
 Tensor ActivityRegularizationLayer::call(const Tensor& input, const CallContext&) { return input; }
 
-namespace {
+COHORT_REGISTER(Layer, ActivityRegularizationLayer, "ActivityRegularization");
 
-[[maybe_unused]] const bool activity_regularization_registered =
-    Layer::registry().add("ActivityRegularization", [] { return std::make_shared<ActivityRegularizationLayer>(); });
-
-}  // namespace
 }  // namespace cohort::layers

@@ -16,7 +16,6 @@ struct ActivityRegularizationOptions {
 class ActivityRegularizationLayer : public Layer {
  public:
   explicit ActivityRegularizationLayer(ActivityRegularizationOptions options = {});
-  std::string class_name() const override { return "ActivityRegularization"; }
   void visit_fields(FieldVisitor& visitor) override;
   void fields_changed() override;
   Tensor call(const Tensor& input, const CallContext& context) override;

@@ -36,10 +36,6 @@ Tensor AlphaDropoutLayer::call(const Tensor& input, const CallContext& context) 
   return (input * kept + kFloor * (1.0 - kept)) * a - a * kFloor * rate_;
 }
 
-namespace {
+COHORT_REGISTER(Layer, AlphaDropoutLayer, "AlphaDropout");
 
-[[maybe_unused]] const bool alpha_dropout_registered =
-    Layer::registry().add("AlphaDropout", [] { return std::make_shared<AlphaDropoutLayer>(); });
-
-}  // namespace
 }  // namespace cohort::layers

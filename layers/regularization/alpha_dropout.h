@@ -21,7 +21,6 @@ class AlphaDropoutLayer : public SeededLayer {
  public:
   AlphaDropoutLayer() : AlphaDropoutLayer(0.5) {}
   explicit AlphaDropoutLayer(double rate, AlphaDropoutOptions options = {});
-  std::string class_name() const override { return "AlphaDropout"; }
   void visit_fields(FieldVisitor& visitor) override;
   void fields_changed() override;
   Tensor call(const Tensor& input, const CallContext& context) override;

@@ -30,10 +30,6 @@ Tensor DropoutLayer::call(const Tensor& input, const CallContext& context) {
   return input * ops::dropout(noise_shape_of(*this, input, *noise_shape_), rate_, next_seed());
 }
 
-namespace {
+COHORT_REGISTER(Layer, DropoutLayer, "Dropout");
 
-[[maybe_unused]] const bool dropout_registered =
-    Layer::registry().add("Dropout", [] { return std::make_shared<DropoutLayer>(); });
-
-}  // namespace
 }  // namespace cohort::layers

@@ -21,7 +21,6 @@ class DropoutLayer : public SeededLayer {
  public:
   DropoutLayer() : DropoutLayer(0.5) {}
   explicit DropoutLayer(double rate, DropoutOptions options = {});
-  std::string class_name() const override { return "Dropout"; }
   void visit_fields(FieldVisitor& visitor) override;
   void fields_changed() override;
   Tensor call(const Tensor& input, const CallContext& context) override;

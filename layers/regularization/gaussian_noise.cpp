@@ -57,12 +57,7 @@ Tensor GaussianDropoutLayer::call(const Tensor& input, const CallContext& contex
   return input * ops::random_normal_like(input, 1.0, std::sqrt(rate_ / (1.0 - rate_)), next_seed());
 }
 
-namespace {
+COHORT_REGISTER(Layer, GaussianDropoutLayer, "GaussianDropout");
+COHORT_REGISTER(Layer, GaussianNoiseLayer, "GaussianNoise");
 
-[[maybe_unused]] const bool gaussian_noise_registered[] = {
-    Layer::registry().add("GaussianDropout", [] { return std::make_shared<GaussianDropoutLayer>(); }),
-    Layer::registry().add("GaussianNoise", [] { return std::make_shared<GaussianNoiseLayer>(); }),
-};
-
-}  // namespace
 }  // namespace cohort::layers

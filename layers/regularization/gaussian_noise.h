@@ -18,7 +18,6 @@ class GaussianNoiseLayer : public SeededLayer {
  public:
   GaussianNoiseLayer() : GaussianNoiseLayer(0.0) {}
   explicit GaussianNoiseLayer(double stddev, GaussianOptions options = {});
-  std::string class_name() const override { return "GaussianNoise"; }
   void visit_fields(FieldVisitor& visitor) override;
   void fields_changed() override;
   Tensor call(const Tensor& input, const CallContext& context) override;
@@ -39,7 +38,6 @@ class GaussianDropoutLayer : public SeededLayer {
  public:
   GaussianDropoutLayer() : GaussianDropoutLayer(0.5) {}
   explicit GaussianDropoutLayer(double rate, GaussianOptions options = {});
-  std::string class_name() const override { return "GaussianDropout"; }
   void visit_fields(FieldVisitor& visitor) override;
   void fields_changed() override;
   Tensor call(const Tensor& input, const CallContext& context) override;

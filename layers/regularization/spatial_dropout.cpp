@@ -39,13 +39,8 @@ Tensor SpatialDropoutLayer::call(const Tensor& input, const CallContext& context
   return input * ops::dropout(noise_shape_of(*this, input, noise), rate_, next_seed());
 }
 
-namespace {
+COHORT_REGISTER(Layer, SpatialDropout1DLayer, "SpatialDropout1D");
+COHORT_REGISTER(Layer, SpatialDropout2DLayer, "SpatialDropout2D");
+COHORT_REGISTER(Layer, SpatialDropout3DLayer, "SpatialDropout3D");
 
-[[maybe_unused]] const bool spatial_dropout_registered[] = {
-    Layer::registry().add("SpatialDropout1D", [] { return std::make_shared<SpatialDropout1DLayer>(); }),
-    Layer::registry().add("SpatialDropout2D", [] { return std::make_shared<SpatialDropout2DLayer>(); }),
-    Layer::registry().add("SpatialDropout3D", [] { return std::make_shared<SpatialDropout3DLayer>(); }),
-};
-
-}  // namespace
 }  // namespace cohort::layers

@@ -39,7 +39,6 @@ class SpatialDropout1DLayer : public SpatialDropoutLayer {
       : SpatialDropoutLayer(1, rate, std::move(options)) {
     SpatialDropout1DLayer::fields_changed();
   }
-  std::string class_name() const override { return "SpatialDropout1D"; }
 };
 
 // In training, sets whole channels, over all of the steps, to 0 and multiplies the others by 1 / (1 - rate). Otherwise
@@ -58,7 +57,6 @@ class SpatialDropout2DLayer : public SpatialDropoutLayer {
       : SpatialDropoutLayer(2, rate, std::move(options)) {
     SpatialDropout2DLayer::fields_changed();
   }
-  std::string class_name() const override { return "SpatialDropout2D"; }
 };
 
 // In training, sets whole channels, over all of height and width, to 0 and multiplies the others by 1 / (1 - rate).
@@ -77,7 +75,6 @@ class SpatialDropout3DLayer : public SpatialDropoutLayer {
       : SpatialDropoutLayer(3, rate, std::move(options)) {
     SpatialDropout3DLayer::fields_changed();
   }
-  std::string class_name() const override { return "SpatialDropout3D"; }
 };
 
 // In training, sets whole channels, over all of depth, height and width, to 0 and multiplies the others by

@@ -45,13 +45,8 @@ Tensor CroppingLayer::call(const Tensor& input, const CallContext&) {
   return ops::strided_slice(input, slices);
 }
 
-namespace {
+COHORT_REGISTER(Layer, Cropping1DLayer, "Cropping1D");
+COHORT_REGISTER(Layer, Cropping2DLayer, "Cropping2D");
+COHORT_REGISTER(Layer, Cropping3DLayer, "Cropping3D");
 
-[[maybe_unused]] const bool cropping_registered[] = {
-    Layer::registry().add("Cropping1D", [] { return std::make_shared<Cropping1DLayer>(); }),
-    Layer::registry().add("Cropping2D", [] { return std::make_shared<Cropping2DLayer>(); }),
-    Layer::registry().add("Cropping3D", [] { return std::make_shared<Cropping3DLayer>(); }),
-};
-
-}  // namespace
 }  // namespace cohort::layers

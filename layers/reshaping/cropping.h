@@ -34,7 +34,6 @@ class Cropping1DLayer : public CroppingLayer {
       : CroppingLayer(1, Margins{cropping}, std::move(options)) {
     Cropping1DLayer::fields_changed();
   }
-  std::string class_name() const override { return "Cropping1D"; }
 };
 
 // Cuts elements off both ends of the steps.
@@ -51,7 +50,6 @@ class Cropping2DLayer : public CroppingLayer {
       : CroppingLayer(2, std::move(cropping), std::move(options)) {
     Cropping2DLayer::fields_changed();
   }
-  std::string class_name() const override { return "Cropping2D"; }
 };
 
 // Cuts elements off both ends of height and width.
@@ -69,7 +67,6 @@ class Cropping3DLayer : public CroppingLayer {
       : CroppingLayer(3, std::move(cropping), std::move(options)) {
     Cropping3DLayer::fields_changed();
   }
-  std::string class_name() const override { return "Cropping3D"; }
 };
 
 // Cuts elements off both ends of depth, height and width.

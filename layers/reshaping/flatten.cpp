@@ -24,10 +24,6 @@ Tensor FlattenLayer::call(const Tensor& input, const CallContext&) {
   return ops::reshape(x, {-2, x.shape().slice(1).num_elements()});
 }
 
-namespace {
+COHORT_REGISTER(Layer, FlattenLayer, "Flatten");
 
-[[maybe_unused]] const bool flatten_registered =
-    Layer::registry().add("Flatten", [] { return std::make_shared<FlattenLayer>(); });
-
-}  // namespace
 }  // namespace cohort::layers

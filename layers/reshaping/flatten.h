@@ -16,7 +16,6 @@ struct FlattenOptions {
 class FlattenLayer : public Layer {
  public:
   explicit FlattenLayer(FlattenOptions options = {});
-  std::string class_name() const override { return "Flatten"; }
   void visit_fields(FieldVisitor& visitor) override;
   void fields_changed() override;
   Tensor call(const Tensor& input, const CallContext& context) override;

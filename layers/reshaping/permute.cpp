@@ -35,10 +35,6 @@ Tensor PermuteLayer::call(const Tensor& input, const CallContext&) {
   return ops::transpose(input, axes);
 }
 
-namespace {
+COHORT_REGISTER(Layer, PermuteLayer, "Permute");
 
-[[maybe_unused]] const bool permute_registered =
-    Layer::registry().add("Permute", [] { return std::make_shared<PermuteLayer>(); });
-
-}  // namespace
 }  // namespace cohort::layers

@@ -13,7 +13,6 @@ class PermuteLayer : public Layer {
  public:
   PermuteLayer() : PermuteLayer(std::vector<std::int64_t>{1}) {}
   explicit PermuteLayer(std::vector<std::int64_t> dims, NameOption options = {});
-  std::string class_name() const override { return "Permute"; }
   void visit_fields(FieldVisitor& visitor) override;
   void fields_changed() override;
   Tensor call(const Tensor& input, const CallContext& context) override;

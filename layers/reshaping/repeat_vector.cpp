@@ -18,10 +18,6 @@ Tensor RepeatVectorLayer::call(const Tensor& input, const CallContext&) {
   return ops::tile(ops::expand_dims(input, 1), {1, n_, 1});
 }
 
-namespace {
+COHORT_REGISTER(Layer, RepeatVectorLayer, "RepeatVector");
 
-[[maybe_unused]] const bool repeat_vector_registered =
-    Layer::registry().add("RepeatVector", [] { return std::make_shared<RepeatVectorLayer>(); });
-
-}  // namespace
 }  // namespace cohort::layers

@@ -12,7 +12,6 @@ class RepeatVectorLayer : public Layer {
  public:
   RepeatVectorLayer() : RepeatVectorLayer(1) {}
   explicit RepeatVectorLayer(std::int64_t n, NameOption options = {});
-  std::string class_name() const override { return "RepeatVector"; }
   void visit_fields(FieldVisitor& visitor) override;
   Tensor call(const Tensor& input, const CallContext& context) override;
 

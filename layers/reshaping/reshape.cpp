@@ -33,10 +33,6 @@ Tensor ReshapeLayer::call(const Tensor& input, const CallContext&) {
   return ops::reshape(input, shape);
 }
 
-namespace {
+COHORT_REGISTER(Layer, ReshapeLayer, "Reshape");
 
-[[maybe_unused]] const bool reshape_registered =
-    Layer::registry().add("Reshape", [] { return std::make_shared<ReshapeLayer>(); });
-
-}  // namespace
 }  // namespace cohort::layers

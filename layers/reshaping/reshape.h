@@ -13,7 +13,6 @@ class ReshapeLayer : public Layer {
  public:
   ReshapeLayer() : ReshapeLayer(std::vector<std::int64_t>{-1}) {}
   explicit ReshapeLayer(std::vector<std::int64_t> target_shape, NameOption options = {});
-  std::string class_name() const override { return "Reshape"; }
   void visit_fields(FieldVisitor& visitor) override;
   Tensor call(const Tensor& input, const CallContext& context) override;
 

@@ -92,13 +92,8 @@ Tensor UpSampling3DLayer::call(const Tensor& input, const CallContext&) {
   return repeat_each(input, size_.sizes, options_.data_format);
 }
 
-namespace {
+COHORT_REGISTER(Layer, UpSampling1DLayer, "UpSampling1D");
+COHORT_REGISTER(Layer, UpSampling2DLayer, "UpSampling2D");
+COHORT_REGISTER(Layer, UpSampling3DLayer, "UpSampling3D");
 
-[[maybe_unused]] const bool up_sampling_registered[] = {
-    Layer::registry().add("UpSampling1D", [] { return std::make_shared<UpSampling1DLayer>(); }),
-    Layer::registry().add("UpSampling2D", [] { return std::make_shared<UpSampling2DLayer>(); }),
-    Layer::registry().add("UpSampling3D", [] { return std::make_shared<UpSampling3DLayer>(); }),
-};
-
-}  // namespace
 }  // namespace cohort::layers

@@ -12,7 +12,6 @@ namespace cohort::layers {
 class UpSampling1DLayer : public Layer {
  public:
   explicit UpSampling1DLayer(std::int64_t size = 2, NameOption options = {});
-  std::string class_name() const override { return "UpSampling1D"; }
   void visit_fields(FieldVisitor& visitor) override;
   void fields_changed() override;
   Tensor call(const Tensor& input, const CallContext& context) override;
@@ -40,7 +39,6 @@ struct UpSampling2DOptions {
 class UpSampling2DLayer : public Layer {
  public:
   explicit UpSampling2DLayer(Window size = 2, UpSampling2DOptions options = {});
-  std::string class_name() const override { return "UpSampling2D"; }
   void visit_fields(FieldVisitor& visitor) override;
   void fields_changed() override;
   Tensor call(const Tensor& input, const CallContext& context) override;
@@ -67,7 +65,6 @@ struct UpSampling3DOptions {
 class UpSampling3DLayer : public Layer {
  public:
   explicit UpSampling3DLayer(Window size = 2, UpSampling3DOptions options = {});
-  std::string class_name() const override { return "UpSampling3D"; }
   void visit_fields(FieldVisitor& visitor) override;
   void fields_changed() override;
   Tensor call(const Tensor& input, const CallContext& context) override;

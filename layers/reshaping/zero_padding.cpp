@@ -37,13 +37,8 @@ Tensor ZeroPaddingLayer::call(const Tensor& input, const CallContext&) {
   return ops::pad(input, paddings);
 }
 
-namespace {
+COHORT_REGISTER(Layer, ZeroPadding1DLayer, "ZeroPadding1D");
+COHORT_REGISTER(Layer, ZeroPadding2DLayer, "ZeroPadding2D");
+COHORT_REGISTER(Layer, ZeroPadding3DLayer, "ZeroPadding3D");
 
-[[maybe_unused]] const bool zero_padding_registered[] = {
-    Layer::registry().add("ZeroPadding1D", [] { return std::make_shared<ZeroPadding1DLayer>(); }),
-    Layer::registry().add("ZeroPadding2D", [] { return std::make_shared<ZeroPadding2DLayer>(); }),
-    Layer::registry().add("ZeroPadding3D", [] { return std::make_shared<ZeroPadding3DLayer>(); }),
-};
-
-}  // namespace
 }  // namespace cohort::layers

@@ -33,7 +33,6 @@ class ZeroPadding1DLayer : public ZeroPaddingLayer {
       : ZeroPaddingLayer(1, Margins{padding}, std::move(options)) {
     ZeroPadding1DLayer::fields_changed();
   }
-  std::string class_name() const override { return "ZeroPadding1D"; }
 };
 
 // Adds zeros at both ends of the steps.
@@ -50,7 +49,6 @@ class ZeroPadding2DLayer : public ZeroPaddingLayer {
       : ZeroPaddingLayer(2, std::move(padding), std::move(options)) {
     ZeroPadding2DLayer::fields_changed();
   }
-  std::string class_name() const override { return "ZeroPadding2D"; }
 };
 
 // Adds zeros at both ends of height and width.
@@ -68,7 +66,6 @@ class ZeroPadding3DLayer : public ZeroPaddingLayer {
       : ZeroPaddingLayer(3, std::move(padding), std::move(options)) {
     ZeroPadding3DLayer::fields_changed();
   }
-  std::string class_name() const override { return "ZeroPadding3D"; }
 };
 
 // Adds zeros at both ends of depth, height and width.

@@ -39,13 +39,11 @@ class Gated : public ch::Layer {
   GatedOptions options_;
   ch::Variable kernel_, bias_;
 };
-COHORT_REGISTER_LAYER("mine", Gated);
+COHORT_REGISTER(ch::Layer, Gated, "mine>Gated");
 
 class PinballLoss : public ch::Loss {
  public:
   explicit PinballLoss(double quantile = 0.5) : Loss("pinball"), quantile_(quantile) {}
-  std::string class_name() const override { return "mine>PinballLoss"; }
-  std::string module_name() const override { return ""; }
   void visit_fields(ch::FieldVisitor& visitor) override {
     Loss::visit_fields(visitor);
     visitor.field("quantile", quantile_);
@@ -58,14 +56,17 @@ class PinballLoss : public ch::Loss {
  private:
   double quantile_;
 };
-const bool pinball_registered =
-    ch::Loss::registry().add("mine>PinballLoss", [] { return std::make_shared<PinballLoss>(); });
+COHORT_REGISTER(ch::Loss, PinballLoss, "mine>PinballLoss", "pinball");
 
 class WithinTolerance : public ch::Metric {
  public:
   explicit WithinTolerance(double tolerance = 0.1)
       : Metric("within_tolerance"), tolerance_(tolerance),
         hits_(add_variable("hits", {})), count_(add_variable("count", {})) {}
+  void visit_fields(ch::FieldVisitor& visitor) override {
+    Metric::visit_fields(visitor);
+    visitor.field("tolerance", tolerance_);
+  }
   void update_state(const ch::Tensor& y_true, const ch::Tensor& y_pred, const ch::Tensor&) override {
     const ch::Tensor close = ops::abs(y_true - y_pred) < tolerance_;
     hits_.assign_add(ops::sum(ops::cast(close, ch::DType::Float32)));
@@ -77,11 +78,11 @@ class WithinTolerance : public ch::Metric {
   double tolerance_;
   ch::Variable hits_, count_;
 };
+COHORT_REGISTER(ch::Metric, WithinTolerance, "mine>WithinTolerance");
 
 class SignSgd : public ch::Optimizer {
  public:
   explicit SignSgd(double learning_rate = 0.01) : Optimizer(learning_rate, {}, "sign_sgd") {}
-  std::string class_name() const override { return "mine>SignSgd"; }
   void build(const ch::Variables& variables) override {
     Optimizer::build(variables);
     for (const ch::Variable& variable : variables) momenta_.push_back(add_slot(variable, "momentum"));
@@ -96,6 +97,33 @@ class SignSgd : public ch::Optimizer {
 
  private:
   ch::Variables momenta_;
+};
+COHORT_REGISTER(ch::Optimizer, SignSgd, "mine>SignSgd");
+
+class Ramp : public ch::Initializer {
+ public:
+  explicit Ramp(double step = 0.01) : step_(step) {}
+  void visit_fields(ch::FieldVisitor& visitor) override { visitor.field("step", step_); }
+  ch::Tensor operator()(const ch::Shape& shape, ch::DType dtype) const override {
+    std::vector<float> values(static_cast<std::size_t>(shape.num_elements()));
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(step_ * static_cast<double>(i));
+    return ops::cast(ch::Tensor::of(values, shape), dtype);
+  }
+
+ private:
+  double step_;
+};
+COHORT_REGISTER(ch::Initializer, Ramp, "mine>Ramp", "ramp");
+
+class StopAt : public ch::Callback {
+ public:
+  explicit StopAt(double loss) : loss_(loss) {}
+  void on_epoch_end(std::int64_t, ch::Logs& logs) override {
+    if (logs.at("loss") < loss_) model().stop_training = true;
+  }
+
+ private:
+  double loss_;
 };
 
 COHORT_OP("mine>Bump")
@@ -134,16 +162,18 @@ COHORT_REGISTER_FUNCTION("mine", soft_bump);
 int main() {
   ch::set_random_seed(1);
   ch::Sequential model({ch::make<Gated>(GatedOptions{.units = 16}), ch::layers::Lambda("mine>soft_bump"),
-                        ch::layers::Dense(1)});
+                        ch::layers::Dense(1, {.kernel_initializer = "ramp"})});
   model.compile({.optimizer = ch::make<SignSgd>(0.01), .loss = ch::make<PinballLoss>(0.5),
                  .metrics = {ch::make<WithinTolerance>(0.2)}});
   const ch::Tensor x = ops::random_uniform({64, 3}, -1, 1), y = ops::sum(x, -1, ops::keep_dims);
-  const ch::History history = model.fit(x, y, {.batch_size = 16, .epochs = 40, .verbose = 0});
+  const ch::History history = model.fit(x, y, {.batch_size = 16, .epochs = 40, .verbose = 0, .callbacks = {ch::make<StopAt>(0.0)}});
   std::cout << history["loss"].front() << " " << history["loss"].back() << " "
             << history["within_tolerance"].back() << "\n";
   // Saved and loaded by the names they are registered under.
   model.save("extended.keras");
-  const auto read = ch::load_model("extended.keras", {.compile = false});
+  const auto read = ch::load_model("extended.keras");
   const bool same = read->predict(x, {.verbose = 0}).to_vector<float>() == model.predict(x, {.verbose = 0}).to_vector<float>();
-  return history["loss"].back() < 0.5 * history["loss"].front() && same ? 0 : 1;
+  const bool compiled = read->optimizer()->class_name() == "mine>SignSgd" &&
+                        read->compile_options().loss.items.at(0).second.object()->class_name() == "mine>PinballLoss";
+  return history["loss"].back() < 0.5 * history["loss"].front() && same && compiled ? 0 : 1;
 }

@@ -102,7 +102,7 @@ TEST_F(BadFilesTest, JsonOfAbsurdDepthIsRefused) {
 
 TEST_F(BadFilesTest, AnUnknownClassSaysHowToRegisterIt) {
   const std::string mine = replaced(config(), "\"class_name\":\"Dense\"", "\"class_name\":\"Sparkle\"");
-  EXPECT_THAT(refusal(with("config.json", mine)), HasSubstr("COHORT_REGISTER_LAYER"));
+  EXPECT_THAT(refusal(with("config.json", mine)), HasSubstr("COHORT_REGISTER(Family, Class, \"package>Name\")"));
   EXPECT_THAT(refusal(with("config.json", mine)), HasSubstr("Sparkle"));
 }
 

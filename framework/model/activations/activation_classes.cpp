@@ -38,7 +38,6 @@ class WithArgument : public Activation {
 
 class Relu : public Activation {
  public:
-  std::string class_name() const override { return "relu"; }
   void visit_fields(FieldVisitor& visitor) override {
     visitor.field("negative_slope", negative_slope_);
     visitor.field("max_value", max_value_);
@@ -54,7 +53,6 @@ class Relu : public Activation {
 
 class Threshold : public Activation {
  public:
-  std::string class_name() const override { return "threshold"; }
   void visit_fields(FieldVisitor& visitor) override {
     visitor.field("threshold", threshold_);
     visitor.field("default_value", default_value_);
@@ -64,6 +62,9 @@ class Threshold : public Activation {
  private:
   double threshold_ = 0.0, default_value_ = 0.0;
 };
+
+COHORT_REGISTER(Activation, Relu, "relu");
+COHORT_REGISTER(Activation, Threshold, "threshold");
 
 void add_activation(const char* name, Tensor (*function)(const Tensor&),
                     std::initializer_list<const char*> aliases = {}) {
@@ -79,8 +80,6 @@ void add_activation(const char* name, const char* argument, Argument value,
 }
 
 [[maybe_unused]] const bool activations_registered = [] {
-  Activation::registry().add("relu", [] { return std::make_shared<Relu>(); });
-  Activation::registry().add("threshold", [] { return std::make_shared<Threshold>(); });
   add_activation("linear", linear);
   add_activation("relu6", relu6);
   add_activation("leaky_relu", "negative_slope", 0.2, leaky_relu);

@@ -12,7 +12,8 @@ namespace cohort {
 // A function a layer applies to its output, found by Keras's name ("relu"). Keras writes it as that name alone.
 class Activation : public Configurable {
  public:
-  std::string module_name() const override { return "keras.activations"; }
+  // Keras's module of this family.
+  static constexpr const char* kModule = "keras.activations";
   std::string short_name() const override { return class_name(); }
   // The function's value at x; shape and dtype are x's.
   virtual Tensor operator()(const Tensor& x) const = 0;

@@ -14,8 +14,6 @@ class InputLayer : public Layer {
  public:
   InputLayer() : InputLayer(Shape()) {}
   explicit InputLayer(const Shape& shape, InputOptions options = {});
-  std::string class_name() const override { return "InputLayer"; }
-  std::string module_name() const override { return "keras.layers"; }
   Tensor call(const Tensor& input, const CallContext& context) override;
   void visit_fields(FieldVisitor& visitor) override;
   std::vector<std::string> ignored_fields() const override { return {"sparse", "ragged", "optional"}; }

@@ -69,13 +69,12 @@ struct WeightOptions {
 // call(). Shapes have the batch as axis 0, unknown while tracing.
 class Layer : public Configurable, public std::enable_shared_from_this<Layer> {
  public:
+  // Keras's module of this family.
+  static constexpr const char* kModule = "keras.layers";
   Layer();
   ~Layer() override;
   Layer(const Layer&) = delete;
   Layer& operator=(const Layer&) = delete;
-  // The name it is registered under; a user's class says "package>Name", one that is not registered its C++ name.
-  std::string class_name() const override;
-  std::string module_name() const override;
   // How messages name it: "Dense 'dense_1'".
   std::string title() const;
   // What every layer's config holds: name, trainable, dtype. An override calls this first.
@@ -278,23 +277,7 @@ std::string snake_case_name(std::string_view class_name);
 // The next automatic name of a class: "dense", "dense_1", ...
 std::string unique_layer_name(const std::string& class_name);
 
-// Makes a layer class known by name; COHORT_REGISTER_LAYER calls it.
-bool register_layer_class(const std::string& registered_name, const std::type_info& type, Registry<Layer>::Maker maker);
-template <class T>
-bool register_layer_class(const std::string& package, const std::string& name) {
-  return register_layer_class(package + ">" + name, typeid(T), [package, name]() -> std::shared_ptr<Layer> {
-    if constexpr (std::is_default_constructible_v<T>) {
-      return std::make_shared<T>();
-    } else {
-      throw unimplemented(titled("Layer", package + ">" + name),
-                          "a layer made by its name needs a constructor without arguments");
-    }
-  });
-}
-
 // Makes a user's layer known by name: it is saved and loaded as "package>Class".
-#define COHORT_REGISTER_LAYER(package, Class)                                    \
-  [[maybe_unused]] static const bool COHORT_CONCAT(cohort_layer_, __COUNTER__) = \
-      ::cohort::register_layer_class<Class>(package, #Class)
+#define COHORT_REGISTER_LAYER(package, Class) COHORT_REGISTER(::cohort::Layer, Class, package ">" #Class)
 
 }  // namespace cohort

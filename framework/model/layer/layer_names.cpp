@@ -1,10 +1,6 @@
-#include <cxxabi.h>
-
 #include <cctype>
-#include <cstdlib>
 #include <map>
 #include <mutex>
-#include <typeindex>
 
 #include "cohort/core/text.h"
 #include "cohort/model/layer/layer.h"
@@ -16,7 +12,6 @@ namespace {
 struct Names {
   std::mutex mutex;
   std::map<std::string, int> counts;
-  std::map<std::type_index, std::string> registered;
 };
 // Never destroyed: layers in static storage may ask for a name at exit.
 Names& names() {
@@ -69,34 +64,7 @@ std::string unique_layer_name(const std::string& class_name) {
   return count == 0 ? base : base + "_" + std::to_string(count);
 }
 
-bool register_layer_class(const std::string& registered_name, const std::type_info& type,
-                          Registry<Layer>::Maker maker) {
-  Layer::registry().add(registered_name, std::move(maker));
-  std::lock_guard lock(names().mutex);
-  names().registered.emplace(type, registered_name);
-  return true;
-}
-
-std::string Layer::class_name() const {
-  {
-    std::lock_guard lock(names().mutex);
-    const auto found = names().registered.find(typeid(*this));
-    if (found != names().registered.end()) return found->second;
-  }
-  int status = 0;
-  char* plain = abi::__cxa_demangle(typeid(*this).name(), nullptr, nullptr, &status);
-  std::string name(base_name(status == 0 ? plain : typeid(*this).name()));
-  std::free(plain);
-  return name;
-}
-
 std::string Layer::title() const { return titled(class_name(), name()); }
-
-// Keras's own classes override this or are named by Keras's module; a user's class has none.
-std::string Layer::module_name() const {
-  std::lock_guard lock(names().mutex);
-  return names().registered.count(typeid(*this)) ? std::string() : std::string("keras.layers");
-}
 
 const std::string& Layer::name() const {
   {

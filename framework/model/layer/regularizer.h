@@ -11,7 +11,8 @@ namespace cohort {
 // A penalty on a weight or an output: a scalar added to the loss. A user derives and overrides operator().
 class Regularizer : public Configurable {
  public:
-  std::string module_name() const override { return "keras.regularizers"; }
+  // Keras's module of this family.
+  static constexpr const char* kModule = "keras.regularizers";
   // The penalty, a scalar.
   virtual Tensor operator()(const Tensor& weight) const = 0;
 

@@ -26,16 +26,16 @@ Tensor L1L2Regularizer::operator()(const Tensor& weight) const {
 Tensor L1Regularizer::operator()(const Tensor& weight) const { return l1_penalty(weight, l1_); }
 Tensor L2Regularizer::operator()(const Tensor& weight) const { return l2_penalty(weight, l2_); }
 
+COHORT_REGISTER(Regularizer, L1L2Regularizer, "L1L2");
+COHORT_REGISTER(Regularizer, L1Regularizer, "L1", "l1");
+COHORT_REGISTER(Regularizer, L2Regularizer, "L2", "l2");
+
 namespace {
 
-[[maybe_unused]] const bool l1_l2_registered = [] {
-  Registry<Regularizer>& all = Regularizer::registry();
-  all.add("L1L2", [] { return std::make_shared<L1L2Regularizer>(); });
-  all.add("l1_l2", [] { return std::make_shared<L1L2Regularizer>(L1L2Options{0.01, 0.01}); });
-  all.add("L1", [] { return std::make_shared<L1Regularizer>(); }, {"l1"});
-  all.add("L2", [] { return std::make_shared<L2Regularizer>(); }, {"l2"});
-  return true;
-}();
+// Keras's function of this name has other defaults than its class.
+[[maybe_unused]] const bool l1_l2_function_registered = Regularizer::registry().add("l1_l2", [] {
+  return std::make_shared<L1L2Regularizer>(L1L2Options{0.01, 0.01});
+});
 
 }  // namespace
 }  // namespace cohort::regularizers

@@ -14,7 +14,6 @@ struct L1L2Options {
 class L1L2Regularizer : public Regularizer {
  public:
   explicit L1L2Regularizer(L1L2Options options = {}) : l1_(options.l1), l2_(options.l2) {}
-  std::string class_name() const override { return "L1L2"; }
   void visit_fields(FieldVisitor& visitor) override;
   Tensor operator()(const Tensor& weight) const override;
 
@@ -25,7 +24,6 @@ class L1L2Regularizer : public Regularizer {
 class L1Regularizer : public Regularizer {
  public:
   explicit L1Regularizer(double l1 = 0.01) : l1_(l1) {}
-  std::string class_name() const override { return "L1"; }
   void visit_fields(FieldVisitor& visitor) override { visitor.field("l1", l1_); }
   Tensor operator()(const Tensor& weight) const override;
 
@@ -36,7 +34,6 @@ class L1Regularizer : public Regularizer {
 class L2Regularizer : public Regularizer {
  public:
   explicit L2Regularizer(double l2 = 0.01) : l2_(l2) {}
-  std::string class_name() const override { return "L2"; }
   void visit_fields(FieldVisitor& visitor) override { visitor.field("l2", l2_); }
   Tensor operator()(const Tensor& weight) const override;
 

@@ -37,11 +37,7 @@ Tensor OrthogonalRegularizerBody::operator()(const Tensor& weight) const {
   return ops::sum(ops::abs(others)) * (options_.factor * 0.5) / pairs;
 }
 
-namespace {
+COHORT_REGISTER(Regularizer, OrthogonalRegularizerBody, "OrthogonalRegularizer", "orthogonal_regularizer",
+                "orthogonal");
 
-[[maybe_unused]] const bool orthogonal_registered =
-    Regularizer::registry().add("OrthogonalRegularizer", [] { return std::make_shared<OrthogonalRegularizerBody>(); },
-                                {"orthogonal_regularizer", "orthogonal"});
-
-}  // namespace
 }  // namespace cohort::regularizers

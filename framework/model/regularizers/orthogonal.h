@@ -16,7 +16,6 @@ struct OrthogonalOptions {
 class OrthogonalRegularizerBody : public Regularizer {
  public:
   explicit OrthogonalRegularizerBody(OrthogonalOptions options = {});
-  std::string class_name() const override { return "OrthogonalRegularizer"; }
   void visit_fields(FieldVisitor& visitor) override;
   void fields_changed() override;
   Tensor operator()(const Tensor& weight) const override;

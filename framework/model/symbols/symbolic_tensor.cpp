@@ -28,10 +28,7 @@ void InputLayer::fields_changed() {
   mark_built();
 }
 
-namespace {
-[[maybe_unused]] const bool symbolic_tensor_registered =
-    Layer::registry().add("InputLayer", [] { return std::make_shared<InputLayer>(); });
-}  // namespace
+COHORT_REGISTER(Layer, InputLayer, "InputLayer");
 
 SymbolicTensor Input(const Shape& shape, InputOptions options) {
   auto layer = std::make_shared<InputLayer>(shape, std::move(options));

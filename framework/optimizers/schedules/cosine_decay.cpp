@@ -42,10 +42,6 @@ Tensor CosineDecaySchedule::operator()(const Tensor& step) const {
   return ops::where(held < warmup, rising, decayed(held - warmup, target));
 }
 
-namespace {
+COHORT_REGISTER(LearningRateSchedule, CosineDecaySchedule, "CosineDecay");
 
-[[maybe_unused]] const bool cosine_decay_registered =
-    LearningRateSchedule::registry().add("CosineDecay", [] { return std::make_shared<CosineDecaySchedule>(0.1, 1); });
-
-}  // namespace
 }  // namespace cohort::optimizers::schedules

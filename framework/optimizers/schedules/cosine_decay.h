@@ -21,8 +21,8 @@ struct CosineDecayOptions {
 
 class CosineDecaySchedule : public LearningRateSchedule {
  public:
+  CosineDecaySchedule() : CosineDecaySchedule(0.1, 1) {}
   CosineDecaySchedule(double initial_learning_rate, std::int64_t decay_steps, CosineDecayOptions options = {});
-  std::string class_name() const override { return "CosineDecay"; }
   void visit_fields(FieldVisitor& visitor) override;
   void fields_changed() override;
   Tensor operator()(const Tensor& step) const override;

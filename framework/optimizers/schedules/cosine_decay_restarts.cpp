@@ -46,10 +46,6 @@ Tensor CosineDecayRestartsSchedule::operator()(const Tensor& step) const {
   return (cosine * (1.0 - options_.alpha) + options_.alpha) * initial_learning_rate_;
 }
 
-namespace {
+COHORT_REGISTER(LearningRateSchedule, CosineDecayRestartsSchedule, "CosineDecayRestarts");
 
-[[maybe_unused]] const bool cosine_decay_restarts_registered = LearningRateSchedule::registry().add(
-    "CosineDecayRestarts", [] { return std::make_shared<CosineDecayRestartsSchedule>(0.1, 1); });
-
-}  // namespace
 }  // namespace cohort::optimizers::schedules

@@ -21,9 +21,9 @@ struct CosineDecayRestartsOptions {
 
 class CosineDecayRestartsSchedule : public LearningRateSchedule {
  public:
+  CosineDecayRestartsSchedule() : CosineDecayRestartsSchedule(0.1, 1) {}
   CosineDecayRestartsSchedule(double initial_learning_rate, std::int64_t first_decay_steps,
                               CosineDecayRestartsOptions options = {});
-  std::string class_name() const override { return "CosineDecayRestarts"; }
   void visit_fields(FieldVisitor& visitor) override;
   void fields_changed() override;
   Tensor operator()(const Tensor& step) const override;

@@ -33,10 +33,6 @@ Tensor ExponentialDecaySchedule::operator()(const Tensor& step) const {
   return ops::pow(decay_rate_, share) * initial_learning_rate_;
 }
 
-namespace {
+COHORT_REGISTER(LearningRateSchedule, ExponentialDecaySchedule, "ExponentialDecay");
 
-[[maybe_unused]] const bool exponential_decay_registered = LearningRateSchedule::registry().add(
-    "ExponentialDecay", [] { return std::make_shared<ExponentialDecaySchedule>(0.1, 1, 0.9); });
-
-}  // namespace
 }  // namespace cohort::optimizers::schedules

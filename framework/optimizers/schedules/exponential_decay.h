@@ -17,9 +17,9 @@ struct ExponentialDecayOptions {
 
 class ExponentialDecaySchedule : public LearningRateSchedule {
  public:
+  ExponentialDecaySchedule() : ExponentialDecaySchedule(0.1, 1, 0.9) {}
   ExponentialDecaySchedule(double initial_learning_rate, std::int64_t decay_steps, double decay_rate,
                            ExponentialDecayOptions options = {});
-  std::string class_name() const override { return "ExponentialDecay"; }
   void visit_fields(FieldVisitor& visitor) override;
   void fields_changed() override;
   Tensor operator()(const Tensor& step) const override;

@@ -33,10 +33,6 @@ Tensor InverseTimeDecaySchedule::operator()(const Tensor& step) const {
   return initial_learning_rate_ / (share * decay_rate_ + 1.0);
 }
 
-namespace {
+COHORT_REGISTER(LearningRateSchedule, InverseTimeDecaySchedule, "InverseTimeDecay");
 
-[[maybe_unused]] const bool inverse_time_decay_registered = LearningRateSchedule::registry().add(
-    "InverseTimeDecay", [] { return std::make_shared<InverseTimeDecaySchedule>(0.1, 1, 0.5); });
-
-}  // namespace
 }  // namespace cohort::optimizers::schedules

@@ -17,9 +17,9 @@ struct InverseTimeDecayOptions {
 
 class InverseTimeDecaySchedule : public LearningRateSchedule {
  public:
+  InverseTimeDecaySchedule() : InverseTimeDecaySchedule(0.1, 1, 0.5) {}
   InverseTimeDecaySchedule(double initial_learning_rate, std::int64_t decay_steps, double decay_rate,
                            InverseTimeDecayOptions options = {});
-  std::string class_name() const override { return "InverseTimeDecay"; }
   void visit_fields(FieldVisitor& visitor) override;
   void fields_changed() override;
   Tensor operator()(const Tensor& step) const override;

@@ -32,11 +32,6 @@ Tensor PiecewiseConstantDecaySchedule::operator()(const Tensor& step) const {
   return rate;
 }
 
-namespace {
+COHORT_REGISTER(LearningRateSchedule, PiecewiseConstantDecaySchedule, "PiecewiseConstantDecay");
 
-[[maybe_unused]] const bool piecewise_constant_decay_registered = LearningRateSchedule::registry().add(
-    "PiecewiseConstantDecay",
-    [] { return std::make_shared<PiecewiseConstantDecaySchedule>(std::vector<double>{}, std::vector<double>{0.1}); });
-
-}  // namespace
 }  // namespace cohort::optimizers::schedules

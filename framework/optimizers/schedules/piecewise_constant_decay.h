@@ -14,9 +14,9 @@ struct PiecewiseConstantDecayOptions {
 
 class PiecewiseConstantDecaySchedule : public LearningRateSchedule {
  public:
+  PiecewiseConstantDecaySchedule() : PiecewiseConstantDecaySchedule({}, {0.1}) {}
   PiecewiseConstantDecaySchedule(std::vector<double> boundaries, std::vector<double> values,
                                  PiecewiseConstantDecayOptions options = {});
-  std::string class_name() const override { return "PiecewiseConstantDecay"; }
   void visit_fields(FieldVisitor& visitor) override;
   void fields_changed() override;
   Tensor operator()(const Tensor& step) const override;

@@ -38,10 +38,6 @@ Tensor PolynomialDecaySchedule::operator()(const Tensor& step) const {
          options_.end_learning_rate;
 }
 
-namespace {
+COHORT_REGISTER(LearningRateSchedule, PolynomialDecaySchedule, "PolynomialDecay");
 
-[[maybe_unused]] const bool polynomial_decay_registered = LearningRateSchedule::registry().add(
-    "PolynomialDecay", [] { return std::make_shared<PolynomialDecaySchedule>(0.1, 1); });
-
-}  // namespace
 }  // namespace cohort::optimizers::schedules

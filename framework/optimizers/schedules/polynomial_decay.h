@@ -21,8 +21,8 @@ struct PolynomialDecayOptions {
 
 class PolynomialDecaySchedule : public LearningRateSchedule {
  public:
+  PolynomialDecaySchedule() : PolynomialDecaySchedule(0.1, 1) {}
   PolynomialDecaySchedule(double initial_learning_rate, std::int64_t decay_steps, PolynomialDecayOptions options = {});
-  std::string class_name() const override { return "PolynomialDecay"; }
   void visit_fields(FieldVisitor& visitor) override;
   void fields_changed() override;
   Tensor operator()(const Tensor& step) const override;

@@ -272,8 +272,7 @@ Configurable& make_registered(RefField& field, const std::string& class_name, st
   } catch (const Error& error) {
     if (error.code() != ErrorCode::NotFound) throw;
     throw not_found(who, "a registered class is expected", {{"class_name", class_name}},
-                    "A layer of one's own is registered by COHORT_REGISTER_LAYER(\"package\", Class), which files call "
-                    "package>Class; losses, metrics and the like by registry().add(\"package>Class\", ...).");
+                    "A class of one's own is registered by COHORT_REGISTER(Family, Class, \"package>Name\").");
   }
 }
 

@@ -6,10 +6,6 @@ namespace cohort::constraints {
 
 Tensor NonNegConstraint::operator()(const Tensor& weight) const { return ops::maximum(weight, 0.0); }
 
-namespace {
+COHORT_REGISTER(Constraint, NonNegConstraint, "NonNeg", "non_neg");
 
-[[maybe_unused]] const bool non_neg_registered =
-    Constraint::registry().add("NonNeg", [] { return std::make_shared<NonNegConstraint>(); }, {"non_neg"});
-
-}  // namespace
 }  // namespace cohort::constraints

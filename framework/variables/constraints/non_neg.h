@@ -6,7 +6,6 @@ namespace cohort::constraints {
 
 class NonNegConstraint : public Constraint {
  public:
-  std::string class_name() const override { return "NonNeg"; }
   Tensor operator()(const Tensor& weight) const override;
 };
 

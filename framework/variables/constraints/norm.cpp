@@ -48,15 +48,8 @@ Tensor MinMaxNormConstraint::operator()(const Tensor& weight) const {
   return weight * (desired / (length + kEpsilon));
 }
 
-namespace {
+COHORT_REGISTER(Constraint, MaxNormConstraint, "MaxNorm", "max_norm");
+COHORT_REGISTER(Constraint, UnitNormConstraint, "UnitNorm", "unit_norm");
+COHORT_REGISTER(Constraint, MinMaxNormConstraint, "MinMaxNorm", "min_max_norm");
 
-[[maybe_unused]] const bool norm_registered = [] {
-  Registry<Constraint>& all = Constraint::registry();
-  all.add("MaxNorm", [] { return std::make_shared<MaxNormConstraint>(); }, {"max_norm"});
-  all.add("UnitNorm", [] { return std::make_shared<UnitNormConstraint>(); }, {"unit_norm"});
-  all.add("MinMaxNorm", [] { return std::make_shared<MinMaxNormConstraint>(); }, {"min_max_norm"});
-  return true;
-}();
-
-}  // namespace
 }  // namespace cohort::constraints

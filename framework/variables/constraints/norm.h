@@ -13,7 +13,6 @@ using NormAxes = std::vector<std::int64_t>;
 class MaxNormConstraint : public Constraint {
  public:
   explicit MaxNormConstraint(double max_value = 2.0, NormAxes axis = {0});
-  std::string class_name() const override { return "MaxNorm"; }
   void visit_fields(FieldVisitor& visitor) override;
   Tensor operator()(const Tensor& weight) const override;
 
@@ -25,7 +24,6 @@ class MaxNormConstraint : public Constraint {
 class UnitNormConstraint : public Constraint {
  public:
   explicit UnitNormConstraint(NormAxes axis = {0});
-  std::string class_name() const override { return "UnitNorm"; }
   void visit_fields(FieldVisitor& visitor) override;
   Tensor operator()(const Tensor& weight) const override;
 
@@ -47,7 +45,6 @@ struct MinMaxNormOptions {
 class MinMaxNormConstraint : public Constraint {
  public:
   explicit MinMaxNormConstraint(MinMaxNormOptions options = {});
-  std::string class_name() const override { return "MinMaxNorm"; }
   void visit_fields(FieldVisitor& visitor) override;
   Tensor operator()(const Tensor& weight) const override;
 

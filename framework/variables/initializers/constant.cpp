@@ -58,21 +58,9 @@ Tensor IdentityInitializer::operator()(const Shape& shape, DType dtype) const {
   return from_floats(values, shape, dtype);
 }
 
-namespace {
+COHORT_REGISTER(Initializer, ConstantInitializer, "Constant", "constant");
+COHORT_REGISTER(Initializer, ZerosInitializer, "Zeros", "zeros");
+COHORT_REGISTER(Initializer, OnesInitializer, "Ones", "ones");
+COHORT_REGISTER(Initializer, IdentityInitializer, "Identity", "identity", "IdentityInitializer");
 
-template <class T>
-std::shared_ptr<Initializer> make_default() {
-  return std::make_shared<T>();
-}
-
-[[maybe_unused]] const bool constant_registered = [] {
-  Registry<Initializer>& all = Initializer::registry();
-  all.add("Constant", make_default<ConstantInitializer>, {"constant"});
-  all.add("Zeros", make_default<ZerosInitializer>, {"zeros"});
-  all.add("Ones", make_default<OnesInitializer>, {"ones"});
-  all.add("Identity", make_default<IdentityInitializer>, {"identity", "IdentityInitializer"});
-  return true;
-}();
-
-}  // namespace
 }  // namespace cohort::initializers

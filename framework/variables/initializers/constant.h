@@ -8,7 +8,6 @@ namespace cohort::initializers {
 class ConstantInitializer : public Initializer {
  public:
   explicit ConstantInitializer(NestedNumbers value = 0.0) : value_(std::move(value)) {}
-  std::string class_name() const override { return "Constant"; }
   void visit_fields(FieldVisitor& visitor) override;
   Tensor operator()(const Shape& shape, DType dtype) const override;
 
@@ -18,20 +17,17 @@ class ConstantInitializer : public Initializer {
 
 class ZerosInitializer : public Initializer {
  public:
-  std::string class_name() const override { return "Zeros"; }
   Tensor operator()(const Shape& shape, DType dtype) const override;
 };
 
 class OnesInitializer : public Initializer {
  public:
-  std::string class_name() const override { return "Ones"; }
   Tensor operator()(const Shape& shape, DType dtype) const override;
 };
 
 class IdentityInitializer : public Initializer {
  public:
   explicit IdentityInitializer(double gain = 1.0) : gain_(gain) {}
-  std::string class_name() const override { return "Identity"; }
   // Keras leaves the gain out of the config; it is written where leaving it out would change the values.
   void visit_fields(FieldVisitor& visitor) override {
     if (visitor.reads_config() || gain_ != 1.0) visitor.field("gain", gain_);

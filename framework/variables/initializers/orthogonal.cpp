@@ -52,10 +52,6 @@ Tensor OrthogonalInitializer::operator()(const Shape& shape, DType dtype) const 
   return from_floats(values, shape, dtype);
 }
 
-namespace {
+COHORT_REGISTER(Initializer, OrthogonalInitializer, "Orthogonal", "orthogonal", "OrthogonalInitializer");
 
-[[maybe_unused]] const bool orthogonal_registered = Initializer::registry().add(
-    "Orthogonal", [] { return std::make_shared<OrthogonalInitializer>(); }, {"orthogonal", "OrthogonalInitializer"});
-
-}  // namespace
 }  // namespace cohort::initializers

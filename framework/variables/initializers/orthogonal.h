@@ -14,7 +14,6 @@ class OrthogonalInitializer : public RandomInitializer {
  public:
   explicit OrthogonalInitializer(OrthogonalOptions options = {})
       : RandomInitializer(options.seed), gain_(options.gain) {}
-  std::string class_name() const override { return "Orthogonal"; }
   void visit_fields(FieldVisitor& visitor) override;
   Tensor operator()(const Shape& shape, DType dtype) const override;
 

@@ -34,15 +34,8 @@ Tensor RandomUniformInitializer::operator()(const Shape& shape, DType dtype) con
   return from_floats(random_values(shape, seed_, &NumberStream::uniform, maxval_ - minval_, minval_), shape, dtype);
 }
 
-namespace {
+COHORT_REGISTER(Initializer, RandomNormalInitializer, "RandomNormal", "random_normal", "normal");
+COHORT_REGISTER(Initializer, TruncatedNormalInitializer, "TruncatedNormal", "truncated_normal");
+COHORT_REGISTER(Initializer, RandomUniformInitializer, "RandomUniform", "random_uniform", "uniform");
 
-[[maybe_unused]] const bool random_registered = [] {
-  Registry<Initializer>& all = Initializer::registry();
-  all.add("RandomNormal", [] { return std::make_shared<RandomNormalInitializer>(); }, {"random_normal", "normal"});
-  all.add("TruncatedNormal", [] { return std::make_shared<TruncatedNormalInitializer>(); }, {"truncated_normal"});
-  all.add("RandomUniform", [] { return std::make_shared<RandomUniformInitializer>(); }, {"random_uniform", "uniform"});
-  return true;
-}();
-
-}  // namespace
 }  // namespace cohort::initializers

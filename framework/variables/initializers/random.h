@@ -29,7 +29,6 @@ struct NormalOptions {
 class RandomNormalInitializer : public RandomInitializer {
  public:
   explicit RandomNormalInitializer(NormalOptions options = {});
-  std::string class_name() const override { return "RandomNormal"; }
   void visit_fields(FieldVisitor& visitor) override;
   Tensor operator()(const Shape& shape, DType dtype) const override;
 
@@ -40,7 +39,6 @@ class RandomNormalInitializer : public RandomInitializer {
 class TruncatedNormalInitializer : public RandomNormalInitializer {
  public:
   using RandomNormalInitializer::RandomNormalInitializer;
-  std::string class_name() const override { return "TruncatedNormal"; }
   Tensor operator()(const Shape& shape, DType dtype) const override;
 };
 
@@ -56,7 +54,6 @@ struct UniformOptions {
 class RandomUniformInitializer : public RandomInitializer {
  public:
   explicit RandomUniformInitializer(UniformOptions options = {});
-  std::string class_name() const override { return "RandomUniform"; }
   void visit_fields(FieldVisitor& visitor) override;
   Tensor operator()(const Shape& shape, DType dtype) const override;
 

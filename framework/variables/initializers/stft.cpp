@@ -113,10 +113,6 @@ Tensor STFTInitializer::operator()(const Shape& shape, DType dtype) const {
   return from_floats(values, shape, dtype);
 }
 
-namespace {
+COHORT_REGISTER(Initializer, STFTInitializer, "STFT", "stft", "STFTInitializer");
 
-[[maybe_unused]] const bool stft_registered = Initializer::registry().add(
-    "STFT", [] { return std::make_shared<STFTInitializer>(); }, {"stft", "STFTInitializer"});
-
-}  // namespace
 }  // namespace cohort::initializers

@@ -22,7 +22,6 @@ struct STFTOptions {
 class STFTInitializer : public Initializer {
  public:
   explicit STFTInitializer(STFTOptions options = {});
-  std::string class_name() const override { return "STFT"; }
   void visit_fields(FieldVisitor& visitor) override;
   void fields_changed() override;
   Tensor operator()(const Shape& shape, DType dtype) const override;

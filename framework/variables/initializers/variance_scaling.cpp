@@ -80,10 +80,9 @@ Tensor VarianceScalingInitializer::operator()(const Shape& shape, DType dtype) c
   return from_floats(values, shape, dtype);
 }
 
-NamedScalingInitializer::NamedScalingInitializer(const char* class_name, double scale, const char* mode,
-                                                 const char* distribution, FanOptions options)
-    : VarianceScalingInitializer({scale, mode, distribution, options.seed, options.input_axes, options.output_axes}),
-      class_name_(class_name) {}
+NamedScalingInitializer::NamedScalingInitializer(double scale, const char* mode, const char* distribution,
+                                                 FanOptions options)
+    : VarianceScalingInitializer({scale, mode, distribution, options.seed, options.input_axes, options.output_axes}) {}
 
 void NamedScalingInitializer::visit_fields(FieldVisitor& visitor) {
   RandomInitializer::visit_fields(visitor);
@@ -92,46 +91,49 @@ void NamedScalingInitializer::visit_fields(FieldVisitor& visitor) {
 
 namespace {
 
-std::shared_ptr<NamedScalingInitializer> glorot_uniform(FanOptions options = {}) {
-  return std::make_shared<NamedScalingInitializer>("GlorotUniform", 1.0, "fan_avg", "uniform", options);
-}
-std::shared_ptr<NamedScalingInitializer> glorot_normal(FanOptions options = {}) {
-  return std::make_shared<NamedScalingInitializer>("GlorotNormal", 1.0, "fan_avg", "truncated_normal", options);
-}
-std::shared_ptr<NamedScalingInitializer> he_uniform(FanOptions options = {}) {
-  return std::make_shared<NamedScalingInitializer>("HeUniform", 2.0, "fan_in", "uniform", options);
-}
-std::shared_ptr<NamedScalingInitializer> he_normal(FanOptions options = {}) {
-  return std::make_shared<NamedScalingInitializer>("HeNormal", 2.0, "fan_in", "truncated_normal", options);
-}
-std::shared_ptr<NamedScalingInitializer> lecun_uniform(FanOptions options = {}) {
-  return std::make_shared<NamedScalingInitializer>("LecunUniform", 1.0, "fan_in", "uniform", options);
-}
-std::shared_ptr<NamedScalingInitializer> lecun_normal(FanOptions options = {}) {
-  return std::make_shared<NamedScalingInitializer>("LecunNormal", 1.0, "fan_in", "truncated_normal", options);
-}
+struct GlorotUniformInitializer : NamedScalingInitializer {
+  explicit GlorotUniformInitializer(FanOptions options = {})
+      : NamedScalingInitializer(1.0, "fan_avg", "uniform", std::move(options)) {}
+};
+struct GlorotNormalInitializer : NamedScalingInitializer {
+  explicit GlorotNormalInitializer(FanOptions options = {})
+      : NamedScalingInitializer(1.0, "fan_avg", "truncated_normal", std::move(options)) {}
+};
+struct HeUniformInitializer : NamedScalingInitializer {
+  explicit HeUniformInitializer(FanOptions options = {})
+      : NamedScalingInitializer(2.0, "fan_in", "uniform", std::move(options)) {}
+};
+struct HeNormalInitializer : NamedScalingInitializer {
+  explicit HeNormalInitializer(FanOptions options = {})
+      : NamedScalingInitializer(2.0, "fan_in", "truncated_normal", std::move(options)) {}
+};
+struct LecunUniformInitializer : NamedScalingInitializer {
+  explicit LecunUniformInitializer(FanOptions options = {})
+      : NamedScalingInitializer(1.0, "fan_in", "uniform", std::move(options)) {}
+};
+struct LecunNormalInitializer : NamedScalingInitializer {
+  explicit LecunNormalInitializer(FanOptions options = {})
+      : NamedScalingInitializer(1.0, "fan_in", "truncated_normal", std::move(options)) {}
+};
 
-[[maybe_unused]] const bool variance_scaling_registered = [] {
-  Registry<Initializer>& all = Initializer::registry();
-  all.add("VarianceScaling", [] { return std::make_shared<VarianceScalingInitializer>(); }, {"variance_scaling"});
-  all.add("GlorotUniform", [] { return glorot_uniform(); }, {"glorot_uniform"});
-  all.add("GlorotNormal", [] { return glorot_normal(); }, {"glorot_normal"});
-  all.add("HeUniform", [] { return he_uniform(); }, {"he_uniform"});
-  all.add("HeNormal", [] { return he_normal(); }, {"he_normal"});
-  all.add("LecunUniform", [] { return lecun_uniform(); }, {"lecun_uniform"});
-  all.add("LecunNormal", [] { return lecun_normal(); }, {"lecun_normal"});
-  return true;
-}();
+COHORT_REGISTER(Initializer, VarianceScalingInitializer, "VarianceScaling", "variance_scaling");
+COHORT_REGISTER(Initializer, GlorotUniformInitializer, "GlorotUniform", "glorot_uniform");
+COHORT_REGISTER(Initializer, GlorotNormalInitializer, "GlorotNormal", "glorot_normal");
+COHORT_REGISTER(Initializer, HeUniformInitializer, "HeUniform", "he_uniform");
+COHORT_REGISTER(Initializer, HeNormalInitializer, "HeNormal", "he_normal");
+COHORT_REGISTER(Initializer, LecunUniformInitializer, "LecunUniform", "lecun_uniform");
+COHORT_REGISTER(Initializer, LecunNormalInitializer, "LecunNormal", "lecun_normal");
 
 }  // namespace
 
 VarianceScaling::VarianceScaling(VarianceScalingOptions options)
     : Ref(std::make_shared<VarianceScalingInitializer>(std::move(options))) {}
-GlorotUniform::GlorotUniform(FanOptions options) : Ref(glorot_uniform(std::move(options))) {}
-GlorotNormal::GlorotNormal(FanOptions options) : Ref(glorot_normal(std::move(options))) {}
-HeUniform::HeUniform(FanOptions options) : Ref(he_uniform(std::move(options))) {}
-HeNormal::HeNormal(FanOptions options) : Ref(he_normal(std::move(options))) {}
-LecunUniform::LecunUniform(FanOptions options) : Ref(lecun_uniform(std::move(options))) {}
-LecunNormal::LecunNormal(FanOptions options) : Ref(lecun_normal(std::move(options))) {}
+GlorotUniform::GlorotUniform(FanOptions options)
+    : Ref(std::make_shared<GlorotUniformInitializer>(std::move(options))) {}
+GlorotNormal::GlorotNormal(FanOptions options) : Ref(std::make_shared<GlorotNormalInitializer>(std::move(options))) {}
+HeUniform::HeUniform(FanOptions options) : Ref(std::make_shared<HeUniformInitializer>(std::move(options))) {}
+HeNormal::HeNormal(FanOptions options) : Ref(std::make_shared<HeNormalInitializer>(std::move(options))) {}
+LecunUniform::LecunUniform(FanOptions options) : Ref(std::make_shared<LecunUniformInitializer>(std::move(options))) {}
+LecunNormal::LecunNormal(FanOptions options) : Ref(std::make_shared<LecunNormalInitializer>(std::move(options))) {}
 
 }  // namespace cohort::initializers

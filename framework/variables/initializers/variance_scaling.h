@@ -39,7 +39,6 @@ struct VarianceScalingOptions {
 class VarianceScalingInitializer : public RandomInitializer {
  public:
   explicit VarianceScalingInitializer(VarianceScalingOptions options = {});
-  std::string class_name() const override { return "VarianceScaling"; }
   void visit_fields(FieldVisitor& visitor) override;
   void fields_changed() override;
   Tensor operator()(const Shape& shape, DType dtype) const override;
@@ -52,13 +51,8 @@ class VarianceScalingInitializer : public RandomInitializer {
 // A member of the family with a name of its own: Glorot, He and Lecun fix scale, mode and distribution.
 class NamedScalingInitializer : public VarianceScalingInitializer {
  public:
-  NamedScalingInitializer(const char* class_name, double scale, const char* mode, const char* distribution,
-                          FanOptions options);
-  std::string class_name() const override { return class_name_; }
+  NamedScalingInitializer(double scale, const char* mode, const char* distribution, FanOptions options);
   void visit_fields(FieldVisitor& visitor) override;
-
- private:
-  const char* class_name_;
 };
 
 // Random numbers whose variance is scale / fan: it falls with the number of units that meet in a weight.
