@@ -62,4 +62,12 @@ std::string Configurable::module_name() const {
   return registered ? registered->module : std::string();
 }
 
+void FieldVisitor::field(const char* name, std::optional<AttributeValue>& value) {
+  if (!reads_config()) return write(name, value ? ConfigValue(*value) : ConfigValue());
+  const std::optional<ConfigValue> given = read_attribute(name);
+  if (!given) return;
+  value.reset();
+  if (const auto* attribute = given->get<AttributeValue>()) value = *attribute;
+}
+
 }  // namespace cohort

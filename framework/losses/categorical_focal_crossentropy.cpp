@@ -45,12 +45,7 @@ void CategoricalFocalCrossentropyLoss::visit_fields(FieldVisitor& visitor) {
   visitor.field("from_logits", options_.from_logits);
   visitor.field("label_smoothing", options_.label_smoothing);
   visitor.field("axis", options_.axis);
-  std::vector<double>& alpha = options_.alpha.values;
-  if (alpha.size() == 1 && !visitor.reads_config()) {
-    visitor.field("alpha", alpha[0]);
-  } else {
-    visitor.field("alpha", alpha);
-  }
+  visitor.field("alpha", options_.alpha);
   visitor.field("gamma", options_.gamma);
 }
 

@@ -16,6 +16,16 @@ struct ClassFactors {
   std::vector<double> values;
 };
 
+}  // namespace cohort::losses
+
+template <>
+struct cohort::FieldCodec<cohort::losses::ClassFactors> {
+  static ConfigValue to(const losses::ClassFactors& factors) { return one_or_list(factors.values); }
+  static losses::ClassFactors from(const GivenField& given) { return FieldCodec<std::vector<double>>::from(given); }
+};
+
+namespace cohort::losses {
+
 struct CategoricalFocalCrossentropyOptions {
   // Weight of all classes, or a list of one for each.
   ClassFactors alpha = 0.25;

@@ -1,6 +1,6 @@
 #include "cohort/losses/cosine_similarity.h"
 
-#include "cohort/losses/axes_field.h"
+#include "cohort/losses/axes_codec.h"
 #include "cohort/ops/epsilon.h"
 #include "cohort/ops/math.h"
 #include "cohort/ops/reduce.h"
@@ -25,7 +25,7 @@ CosineSimilarityLoss::CosineSimilarityLoss(CosineSimilarityOptions options)
 
 void CosineSimilarityLoss::visit_fields(FieldVisitor& visitor) {
   Loss::visit_fields(visitor);
-  visit_axes(visitor, axis_);
+  visitor.field("axis", axis_);
 }
 
 Tensor CosineSimilarityLoss::call(const Tensor& y_true, const Tensor& y_pred) {

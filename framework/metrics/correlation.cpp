@@ -1,6 +1,6 @@
 #include "cohort/metrics/correlation.h"
 
-#include "cohort/losses/axes_field.h"
+#include "cohort/losses/axes_codec.h"
 #include "cohort/losses/loss.h"
 #include "cohort/ops/epsilon.h"
 #include "cohort/ops/math.h"
@@ -38,7 +38,7 @@ PearsonCorrelationMetric::PearsonCorrelationMetric(CorrelationOptions options)
 
 void PearsonCorrelationMetric::visit_fields(FieldVisitor& visitor) {
   MeanMetricWrapper::visit_fields(visitor);
-  visit_axes(visitor, axis_);
+  visitor.field("axis", axis_);
 }
 
 Tensor PearsonCorrelationMetric::values(const Tensor& y_true, const Tensor& y_pred) {
@@ -51,7 +51,7 @@ ConcordanceCorrelationMetric::ConcordanceCorrelationMetric(CorrelationOptions op
 
 void ConcordanceCorrelationMetric::visit_fields(FieldVisitor& visitor) {
   MeanMetricWrapper::visit_fields(visitor);
-  visit_axes(visitor, axis_);
+  visitor.field("axis", axis_);
 }
 
 Tensor ConcordanceCorrelationMetric::values(const Tensor& y_true, const Tensor& y_pred) {

@@ -1,6 +1,6 @@
 #include "cohort/metrics/cosine_similarity.h"
 
-#include "cohort/losses/axes_field.h"
+#include "cohort/losses/axes_codec.h"
 #include "cohort/losses/cosine_similarity.h"
 #include "cohort/ops/math.h"
 
@@ -11,7 +11,7 @@ CosineSimilarityMetric::CosineSimilarityMetric(CosineSimilarityMetricOptions opt
 
 void CosineSimilarityMetric::visit_fields(FieldVisitor& visitor) {
   MeanMetricWrapper::visit_fields(visitor);
-  visit_axes(visitor, options_.axis);
+  visitor.field("axis", options_.axis);
 }
 
 Tensor CosineSimilarityMetric::values(const Tensor& y_true, const Tensor& y_pred) {

@@ -81,10 +81,20 @@ void Optimizer::make_state() {
   }
 }
 
+ConfigValue FieldCodec<LearningRate>::to(const LearningRate& rate) {
+  return rate.schedule() ? FieldCodec<Ref<LearningRateSchedule>>::to(rate.schedule()) : ConfigValue(rate.value());
+}
+
+LearningRate FieldCodec<LearningRate>::from(const GivenField& given) {
+  if (const std::optional<double> number = given.value.number()) return *number;
+  if (given.value.is_null()) given.refuse("a number or an object");
+  return FieldCodec<Ref<LearningRateSchedule>>::from(given);
+}
+
 void Optimizer::visit_fields(FieldVisitor& visitor) {
   if (learning_rate_.defined()) rate_.set_value(learning_rate());
   visitor.field("name", name_);
-  rate_.visit(visitor);
+  visitor.field("learning_rate", rate_);
   visitor.field("weight_decay", settings_.weight_decay);
   visitor.field("clipnorm", settings_.clipnorm);
   visitor.field("global_clipnorm", settings_.global_clipnorm);

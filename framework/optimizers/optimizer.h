@@ -42,12 +42,17 @@ class LearningRate {
   const Ref<LearningRateSchedule>& schedule() const { return schedule_; }
   // Replaces the number.
   void set_value(double value) { value_ = value; }
-  // Reads or writes it as the field "learning_rate" of a config.
-  void visit(FieldVisitor& visitor) { visitor.field("learning_rate", value_, schedule_); }
 
  private:
   double value_ = 0.0;
   Ref<LearningRateSchedule> schedule_;
+};
+
+// In a config the number, or the schedule in its place.
+template <>
+struct FieldCodec<LearningRate> {
+  static ConfigValue to(const LearningRate& rate);
+  static LearningRate from(const GivenField& given);
 };
 
 // The options every optimizer has, in Keras's order after its own.

@@ -1,6 +1,5 @@
 #include "cohort/variables/initializer_attributes.h"
 
-#include "cohort/config/rare_fields.h"
 #include "cohort/core/random.h"
 
 namespace cohort {
@@ -8,96 +7,82 @@ namespace {
 
 std::string key_of(const char* name) { return std::string("field.") + name; }
 
-class Writer : public FieldVisitor, public RareFieldVisitor {
+// The values as a list of one type; none when they are of several.
+template <class T>
+std::optional<AttributeValue> attribute_list(const ConfigValue::List& values) {
+  std::vector<T> list;
+  for (const ConfigValue& each : values) {
+    if (const T* value = each.get<T>()) list.push_back(*value);
+  }
+  if (list.size() != values.size()) return std::nullopt;
+  return list;
+}
+
+// None for what cannot be an attribute: an object, an array, lists of lists.
+std::optional<AttributeValue> attribute_of(const ConfigValue& value) {
+  if (const auto* truth = value.get<bool>()) return *truth;
+  if (const auto* integer = value.get<std::int64_t>()) return *integer;
+  if (const auto* number = value.get<double>()) return *number;
+  if (const auto* text = value.get<std::string>()) return *text;
+  const auto* list = value.get<ConfigValue::List>();
+  if (!list) return std::nullopt;
+  if (auto integers = attribute_list<std::int64_t>(*list)) return integers;
+  if (auto numbers = attribute_list<double>(*list)) return numbers;
+  return attribute_list<std::string>(*list);
+}
+
+class AttributeWriter : public FieldVisitor {
  public:
-  explicit Writer(Attributes& attributes) : attributes_(attributes) {}
+  AttributeWriter(std::string who, Attributes& attributes) : FieldVisitor(std::move(who)), attributes_(attributes) {}
   bool complete() const { return complete_; }
 
-  void field(const char* name, bool& value) override { set(name, value); }
-  void field(const char* name, std::int64_t& value) override { set(name, value); }
-  void field(const char* name, double& value) override { set(name, value); }
-  void field(const char* name, std::string& value) override { set(name, value); }
-  void field(const char* name, DType& value) override { set(name, value); }
-  void field(const char* name, Shape& value) override { set(name, value); }
-  void field(const char* name, std::vector<std::int64_t>& value) override { set(name, value); }
-  void field(const char* name, std::vector<double>& value) override { set(name, value); }
-  void field(const char* name, std::vector<std::string>& value) override { set(name, value); }
-  void field(const char* name, std::optional<bool>& value) override { set_given(name, value); }
-  void field(const char* name, std::optional<std::int64_t>& value) override {
-    if (!value && std::string_view(name) == "seed") {
-      set(name, static_cast<std::int64_t>(next_op_seed()));
-    } else {
-      set_given(name, value);
+ protected:
+  void write(const char* name, const ConfigValue& value) override {
+    if (value.is_null()) {
+      if (std::string_view(name) == "seed") {
+        attributes_.set(key_of(name), AttributeValue(static_cast<std::int64_t>(next_op_seed())));
+      }
+      return;
     }
+    const std::optional<AttributeValue> attribute = attribute_of(value);
+    if (attribute) attributes_.set(key_of(name), *attribute);
+    complete_ = complete_ && attribute.has_value();
   }
-  void field(const char* name, std::optional<double>& value) override { set_given(name, value); }
-  void field(const char* name, std::optional<std::string>& value) override { set_given(name, value); }
-  void field(const char* name, std::optional<Shape>& value) override { set_given(name, value); }
-  void field(const char* name, std::optional<std::vector<std::int64_t>>& value) override { set_given(name, value); }
-  void field(const char* name, std::optional<std::vector<double>>& value) override { set_given(name, value); }
-  void field(const char*, RefField&) override { complete_ = false; }
-  void field(const char*, RefListField&) override { complete_ = false; }
-  void field(const char*, double&, RefField&) override { complete_ = false; }
-  void rare_field(const char*, NestedLists&) override { complete_ = false; }
-  void rare_field(const char*, NestedNumbers&) override { complete_ = false; }
-  void rare_field(const char*, std::optional<NestedNumbers>&) override { complete_ = false; }
-  void rare_field(const char*, std::optional<NumberDict>&) override { complete_ = false; }
-  void rare_field(const char*, std::optional<AttributeValue>&) override { complete_ = false; }
 
  private:
-  template <class T>
-  void set(const char* name, const T& value) {
-    attributes_.set(key_of(name), AttributeValue(value));
-  }
-  template <class T>
-  void set_given(const char* name, const std::optional<T>& value) {
-    if (value) set(name, *value);
-  }
-
   Attributes& attributes_;
   bool complete_ = true;
 };
 
-class Reader : public FieldVisitor {
+struct ConfigValueOf {
+  template <class T>
+  ConfigValue operator()(const T& value) const {
+    return value;
+  }
+  template <class T>
+  ConfigValue operator()(const std::vector<T>& values) const {
+    return ConfigValue::List(values.begin(), values.end());
+  }
+  ConfigValue operator()(const DType& dtype) const { return std::string(to_string(dtype)); }
+  ConfigValue operator()(const Shape& shape) const { return FieldCodec<Shape>::to(shape); }
+  ConfigValue operator()(const Tensor& tensor) const { return AttributeValue(tensor); }
+  ConfigValue operator()(const std::shared_ptr<const Graph>& graph) const { return AttributeValue(graph); }
+};
+
+class AttributeReader : public FieldVisitor {
  public:
-  explicit Reader(const Attributes& attributes) : attributes_(attributes) {}
+  explicit AttributeReader(const Attributes& attributes) : FieldVisitor("InitialValue"), attributes_(attributes) {}
   bool reads_config() const override { return true; }
 
-  void field(const char* name, bool& value) override { get(name, value); }
-  void field(const char* name, std::int64_t& value) override { get(name, value); }
-  void field(const char* name, double& value) override { get(name, value); }
-  void field(const char* name, std::string& value) override { get(name, value); }
-  void field(const char* name, DType& value) override { get(name, value); }
-  void field(const char* name, Shape& value) override { get(name, value); }
-  void field(const char* name, std::vector<std::int64_t>& value) override { get(name, value); }
-  void field(const char* name, std::vector<double>& value) override { get(name, value); }
-  void field(const char* name, std::vector<std::string>& value) override { get(name, value); }
-  void field(const char* name, std::optional<bool>& value) override { get_given(name, value); }
-  void field(const char* name, std::optional<std::int64_t>& value) override { get_given(name, value); }
-  void field(const char* name, std::optional<double>& value) override { get_given(name, value); }
-  void field(const char* name, std::optional<std::string>& value) override { get_given(name, value); }
-  void field(const char* name, std::optional<Shape>& value) override { get_given(name, value); }
-  void field(const char* name, std::optional<std::vector<std::int64_t>>& value) override { get_given(name, value); }
-  void field(const char* name, std::optional<std::vector<double>>& value) override { get_given(name, value); }
-  void field(const char* name, RefField&) override { refuse(name); }
-  void field(const char* name, RefListField&) override { refuse(name); }
-  void field(const char* name, double&, RefField&) override { refuse(name); }
+ protected:
+  // A field that was not written has what the class gives it.
+  std::optional<ConfigValue> read(const char* name) override {
+    const AttributeValue* value = attributes_.find(key_of(name));
+    if (!value) return std::nullopt;
+    return std::visit(ConfigValueOf(), *value);
+  }
 
  private:
-  // A field that was not written has what the class gives it.
-  template <class T>
-  void get(const char* name, T& value) {
-    if (attributes_.has(key_of(name))) value = attributes_.get<T>(key_of(name));
-  }
-  template <class T>
-  void get_given(const char* name, std::optional<T>& value) {
-    value.reset();
-    if (attributes_.has(key_of(name))) value = attributes_.get<T>(key_of(name));
-  }
-  [[noreturn]] static void refuse(const char* name) {
-    throw invalid_argument("InitialValue", "an initializer made of plain fields is expected", {{"field", name}});
-  }
-
   const Attributes& attributes_;
 };
 
@@ -105,7 +90,7 @@ class Reader : public FieldVisitor {
 
 std::optional<Attributes> write_initializer(const Initializer& initializer) {
   Attributes attributes{{"class", initializer.class_name()}};
-  Writer writer(attributes);
+  AttributeWriter writer(initializer.class_name(), attributes);
   const_cast<Initializer&>(initializer).visit_fields(writer);  // a writer only reads what it is shown
   if (!writer.complete()) return std::nullopt;
   return attributes;
@@ -113,7 +98,7 @@ std::optional<Attributes> write_initializer(const Initializer& initializer) {
 
 std::shared_ptr<Initializer> read_initializer(const Attributes& attributes) {
   std::shared_ptr<Initializer> initializer = Initializer::from_name(attributes.get<std::string>("class"));
-  Reader reader(attributes);
+  AttributeReader reader(attributes);
   initializer->visit_fields(reader);
   initializer->fields_changed();
   return initializer;

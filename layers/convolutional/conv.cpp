@@ -15,11 +15,11 @@ ConvLayer::ConvLayer(int rank, std::int64_t filters, Window kernel_size, ConvOpt
 void ConvLayer::visit_fields(FieldVisitor& visitor) {
   Layer::visit_fields(visitor);
   visitor.field("filters", filters_);
-  visitor.field("kernel_size", kernel_size_.sizes);
-  visitor.field("strides", options_.strides.sizes);
+  visitor.field("kernel_size", kernel_size_);
+  visitor.field("strides", options_.strides);
   visitor.field("padding", options_.padding);
   visitor.field("data_format", options_.data_format);
-  visitor.field("dilation_rate", options_.dilation_rate.sizes);
+  visitor.field("dilation_rate", options_.dilation_rate);
   visitor.field("groups", options_.groups);
   visitor.field("activation", options_.activation);
   visitor.field("use_bias", options_.use_bias);

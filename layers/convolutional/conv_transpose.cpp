@@ -15,18 +15,12 @@ ConvTransposeLayer::ConvTransposeLayer(int rank, std::int64_t filters, Window ke
 void ConvTransposeLayer::visit_fields(FieldVisitor& visitor) {
   Layer::visit_fields(visitor);
   visitor.field("filters", filters_);
-  visitor.field("kernel_size", kernel_size_.sizes);
-  visitor.field("strides", options_.strides.sizes);
+  visitor.field("kernel_size", kernel_size_);
+  visitor.field("strides", options_.strides);
   visitor.field("padding", options_.padding);
-  std::optional<std::vector<std::int64_t>> output_padding;
-  if (options_.output_padding) output_padding = options_.output_padding->sizes;
-  visitor.field("output_padding", output_padding);
-  if (visitor.reads_config()) {
-    options_.output_padding.reset();
-    if (output_padding) options_.output_padding.emplace(0).sizes = *output_padding;
-  }
+  visitor.field("output_padding", options_.output_padding);
   visitor.field("data_format", options_.data_format);
-  visitor.field("dilation_rate", options_.dilation_rate.sizes);
+  visitor.field("dilation_rate", options_.dilation_rate);
   visitor.field("activation", options_.activation);
   visitor.field("use_bias", options_.use_bias);
   visitor.field("kernel_initializer", options_.kernel_initializer);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cohort/config/field_codec.h"
 #include "cohort/core/error.h"
 #include "cohort/core/text.h"
 
@@ -32,3 +33,20 @@ struct Window {
 };
 
 }  // namespace cohort::layers
+
+namespace cohort {
+
+// A list of sizes; empty for null.
+template <>
+struct FieldCodec<layers::Window> {
+  static ConfigValue to(const layers::Window& window) {
+    return FieldCodec<std::vector<std::int64_t>>::to(window.sizes);
+  }
+  static layers::Window from(const GivenField& given) {
+    layers::Window window = {};
+    if (!given.value.is_null()) window.sizes = FieldCodec<std::vector<std::int64_t>>::from(given);
+    return window;
+  }
+};
+
+}  // namespace cohort

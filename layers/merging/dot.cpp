@@ -1,5 +1,6 @@
 #include "cohort/layers/merging/dot.h"
 
+#include "cohort/losses/axes_codec.h"
 #include "cohort/ops/array.h"
 #include "cohort/ops/einsum.h"
 #include "cohort/ops/math.h"
@@ -23,12 +24,7 @@ DotLayer::DotLayer(ops::Axes axes, DotOptions options) : axes_(std::move(axes)),
 
 void DotLayer::visit_fields(FieldVisitor& visitor) {
   Layer::visit_fields(visitor);
-  // Keras takes a list of two or a number, not a list of one.
-  if (!visitor.reads_config() && axes_.values.size() == 1) {
-    visitor.field("axes", axes_.values[0]);
-  } else {
-    visitor.field("axes", axes_.values);
-  }
+  visitor.field("axes", axes_);
   visitor.field("normalize", options_.normalize);
 }
 

@@ -54,7 +54,7 @@ void BatchNormalizationLayer::visit_fields(FieldVisitor& visitor) {
   visitor.field("gamma_constraint", options_.gamma_constraint);
   visitor.field("synchronized", options_.synchronized);
   visitor.field("renorm", options_.renorm);
-  visit_rare(visitor, "renorm_clipping", options_.renorm_clipping);
+  visitor.field("renorm_clipping", options_.renorm_clipping);
   visitor.field("renorm_momentum", options_.renorm_momentum);
 }
 

@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "cohort/config/rare_fields.h"
+#include "cohort/config/config_value.h"
 #include "cohort/model/layer/layer.h"
 
 namespace cohort::layers {

@@ -12,7 +12,7 @@ AdaptivePoolingLayer::AdaptivePoolingLayer(int axes, bool maximum, Window output
 
 void AdaptivePoolingLayer::visit_fields(FieldVisitor& visitor) {
   Layer::visit_fields(visitor);
-  visitor.field("output_size", output_size_.sizes);
+  visitor.field("output_size", output_size_);
   visitor.field("data_format", options_.data_format);
 }
 

@@ -1,7 +1,5 @@
 #include "cohort/layers/pooling/pooling.h"
 
-#include <optional>
-
 #include "cohort/core/text.h"
 #include "cohort/layers/spatial_axes.h"
 
@@ -14,11 +12,9 @@ PoolingLayer::PoolingLayer(int axes, Window pool_size, PoolingOptions options)
 
 void PoolingLayer::visit_fields(FieldVisitor& visitor) {
   Layer::visit_fields(visitor);
-  visitor.field("pool_size", pool_size_.sizes);
+  visitor.field("pool_size", pool_size_);
   visitor.field("padding", options_.padding);
-  std::optional<std::vector<std::int64_t>> strides = options_.strides.sizes;
-  visitor.field("strides", strides);
-  options_.strides.sizes = strides.value_or(std::vector<std::int64_t>{});
+  visitor.field("strides", options_.strides);
   visitor.field("data_format", options_.data_format);
 }
 

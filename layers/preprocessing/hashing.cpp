@@ -1,6 +1,5 @@
 #include "cohort/layers/preprocessing/hashing.h"
 
-#include "cohort/layers/preprocessing/either_field.h"
 #include "cohort/layers/preprocessing/encode_categories.h"
 #include "cohort/ops/math.h"
 #include "cohort/ops/text.h"
@@ -18,7 +17,7 @@ void HashingLayer::visit_fields(FieldVisitor& visitor) {
   Layer::visit_fields(visitor);
   visitor.field("num_bins", num_bins_);
   visitor.field("salt", options_.salt);
-  visit_number_or_text(visitor, "mask_value", options_.mask_value);
+  visitor.field("mask_value", options_.mask_value);
   visitor.field("output_mode", options_.output_mode);
   visitor.field("sparse", options_.sparse);
 }

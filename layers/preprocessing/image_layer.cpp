@@ -50,14 +50,6 @@ Tensor ImageLayer::draw(const Tensor& images, double low, double high) {
   return ops::squeeze(draw_wide(images, low, high), {2, 3});
 }
 
-void Factor::visit(FieldVisitor& visitor, const char* name) {
-  if (!visitor.reads_config() && values.size() == 1) {
-    visitor.field(name, values[0]);
-  } else {
-    visitor.field(name, values);
-  }
-}
-
 Factor::Ends Factor::ends(const Layer& layer, const char* name, double lowest) const {
   bool fits = values.size() == 1 || values.size() == 2;
   for (double value : values) fits = fits && value >= lowest && value <= 1.0;

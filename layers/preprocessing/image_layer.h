@@ -40,8 +40,6 @@ struct Factor {
   Factor(double reach) : values{reach} {}
   Factor(std::initializer_list<double> ends) : values(ends) {}
 
-  // A number stays a number in configs.
-  void visit(FieldVisitor& visitor, const char* name);
   struct Ends {
     double low, high;
   };
@@ -50,6 +48,20 @@ struct Factor {
 
   std::vector<double> values;
 };
+
+}  // namespace cohort::layers
+
+template <>
+struct cohort::FieldCodec<cohort::layers::Factor> {
+  static ConfigValue to(const layers::Factor& factor) { return one_or_list(factor.values); }
+  static layers::Factor from(const GivenField& given) {
+    layers::Factor factor = 0.0;
+    factor.values = FieldCodec<std::vector<double>>::from(given);
+    return factor;
+  }
+};
+
+namespace cohort::layers {
 
 // Throws unless they are what affine transforms know.
 void check_affine_options(const Layer& layer, const std::string& fill_mode, const std::string& interpolation);

@@ -9,7 +9,6 @@
 #include <sstream>
 
 #include "cohort/core/text.h"
-#include "cohort/layers/preprocessing/either_field.h"
 #include "cohort/layers/preprocessing/encode_categories.h"
 #include "cohort/ops/array.h"
 #include "cohort/ops/cast.h"
@@ -62,13 +61,6 @@ std::vector<Token> tokens_in_lines(std::istream& lines, const std::string& who) 
   return tokens;
 }
 
-void visit_vocabulary(FieldVisitor& visitor, std::optional<std::vector<std::string>>& vocabulary) {
-  visit_texts(visitor, "vocabulary", vocabulary);
-}
-void visit_vocabulary(FieldVisitor& visitor, std::optional<std::vector<std::int64_t>>& vocabulary) {
-  visitor.field("vocabulary", vocabulary);
-}
-
 }  // namespace
 
 template <class Token>
@@ -86,7 +78,8 @@ void IndexLookupLayer<Token>::visit_fields(FieldVisitor& visitor) {
   visitor.field("sparse", options_.sparse);
   visitor.field("pad_to_max_tokens", options_.pad_to_max_tokens);
   visitor.field("idf_weights", options_.idf_weights);
-  visit_vocabulary(visitor, options_.vocabulary);
+  visitor.field("vocabulary", options_.vocabulary);
+  if (visitor.reads_config() && options_.vocabulary && options_.vocabulary->empty()) options_.vocabulary.reset();
   if (!tokens_.empty()) saved_size_ = vocabulary_size();
   visitor.field("vocabulary_size", saved_size_);
   visitor.field("oov_method", options_.oov_method);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "cohort/config/rare_fields.h"
 #include "cohort/core/dispatch.h"
 #include "cohort/graph/trace.h"
 #include "cohort/ops/array.h"
@@ -47,8 +46,8 @@ void NormalizationLayer::visit_fields(FieldVisitor& visitor) {
   Layer::visit_fields(visitor);
   visitor.field("axis", options_.axis);
   visitor.field("invert", options_.invert);
-  visit_rare(visitor, "mean", options_.mean);
-  visit_rare(visitor, "variance", options_.variance);
+  visitor.field("mean", options_.mean);
+  visitor.field("variance", options_.variance);
 }
 
 void NormalizationLayer::fields_changed() {

@@ -14,7 +14,7 @@ RandomColorLayer::RandomColorLayer(Factor factor, RandomColorOptions options)
 
 void RandomColorLayer::visit_fields(FieldVisitor& visitor) {
   ImageLayer::visit_fields(visitor);
-  factor_.visit(visitor, "factor");
+  visitor.field("factor", factor_);
   visitor.field("value_range", options_.value_range);
   visit_seed(visitor);
 }

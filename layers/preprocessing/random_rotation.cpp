@@ -13,7 +13,7 @@ RandomRotationLayer::RandomRotationLayer(Factor factor, RandomAffineOptions opti
 
 void RandomRotationLayer::visit_fields(FieldVisitor& visitor) {
   RandomAffineLayer::visit_fields(visitor);
-  factor_.visit(visitor, "factor");
+  visitor.field("factor", factor_);
 }
 
 // Keras keeps both ends.

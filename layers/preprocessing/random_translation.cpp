@@ -14,8 +14,8 @@ RandomTranslationLayer::RandomTranslationLayer(Factor height_factor, Factor widt
 
 void RandomTranslationLayer::visit_fields(FieldVisitor& visitor) {
   RandomAffineLayer::visit_fields(visitor);
-  height_factor_.visit(visitor, "height_factor");
-  width_factor_.visit(visitor, "width_factor");
+  visitor.field("height_factor", height_factor_);
+  visitor.field("width_factor", width_factor_);
 }
 
 void RandomTranslationLayer::fields_changed() {

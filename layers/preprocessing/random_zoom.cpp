@@ -21,16 +21,8 @@ RandomZoomLayer::RandomZoomLayer(Factor height_factor, RandomZoomOptions options
 
 void RandomZoomLayer::visit_fields(FieldVisitor& visitor) {
   RandomAffineLayer::visit_fields(visitor);
-  height_factor_.visit(visitor, "height_factor");
-  if (!visitor.reads_config() && width_factor_) return width_factor_->visit(visitor, "width_factor");
-  std::optional<std::vector<double>> given;
-  if (width_factor_) given = width_factor_->values;
-  visitor.field("width_factor", given);
-  width_factor_.reset();
-  if (given) {
-    width_factor_ = Factor(0.0);
-    width_factor_->values = *given;
-  }
+  visitor.field("height_factor", height_factor_);
+  visitor.field("width_factor", width_factor_);
 }
 
 void RandomZoomLayer::fields_changed() {

@@ -2,23 +2,23 @@
 
 #include "cohort/ops/math.h"
 
+namespace cohort {
+
+ConfigValue FieldCodec<layers::RescalingFactors>::to(const layers::RescalingFactors& factors) {
+  return factors.listed ? FieldCodec<std::vector<double>>::to(factors.numbers) : ConfigValue(factors.numbers[0]);
+}
+
+layers::RescalingFactors FieldCodec<layers::RescalingFactors>::from(const GivenField& given) {
+  layers::RescalingFactors factors = 0.0;
+  factors.numbers = FieldCodec<std::vector<double>>::from(given);
+  factors.listed = !given.value.number();
+  return factors;
+}
+
+}  // namespace cohort
+
 namespace cohort::layers {
 namespace {
-
-// A reader tries the number, then the list.
-void visit(FieldVisitor& visitor, const char* name, RescalingFactors& factors) {
-  if (!visitor.reads_config()) {
-    return factors.listed ? visitor.field(name, factors.numbers) : visitor.field(name, factors.numbers[0]);
-  }
-  try {
-    double number = 0.0;
-    visitor.field(name, number);
-    factors = number;
-  } catch (const Error&) {
-    visitor.field(name, factors.numbers);
-    factors.listed = true;
-  }
-}
 
 Tensor list_of(const RescalingFactors& factors, DType dtype) {
   const std::vector<float> numbers(factors.numbers.begin(), factors.numbers.end());
@@ -36,8 +36,8 @@ RescalingLayer::RescalingLayer(RescalingFactors scale, RescalingOptions options)
 
 void RescalingLayer::visit_fields(FieldVisitor& visitor) {
   Layer::visit_fields(visitor);
-  visit(visitor, "scale", scale_);
-  visit(visitor, "offset", options_.offset);
+  visitor.field("scale", scale_);
+  visitor.field("offset", options_.offset);
 }
 
 void RescalingLayer::fields_changed() {

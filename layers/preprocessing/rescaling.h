@@ -18,6 +18,16 @@ struct RescalingFactors {
   bool listed = false;
 };
 
+}  // namespace cohort::layers
+
+template <>
+struct cohort::FieldCodec<cohort::layers::RescalingFactors> {
+  static ConfigValue to(const layers::RescalingFactors& factors);
+  static layers::RescalingFactors from(const GivenField& given);
+};
+
+namespace cohort::layers {
+
 struct RescalingOptions {
   // Number added after scaling, or a list of one for each index of the last axis.
   RescalingFactors offset = 0.0;

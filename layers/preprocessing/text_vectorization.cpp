@@ -6,6 +6,25 @@
 #include "cohort/ops/array.h"
 #include "cohort/ops/text.h"
 
+namespace cohort {
+
+ConfigValue FieldCodec<layers::NumberOrList>::to(const layers::NumberOrList& value) {
+  return value.list ? FieldCodec<std::vector<std::int64_t>>::to(*value.list)
+                    : FieldCodec<std::optional<std::int64_t>>::to(value.number);
+}
+
+layers::NumberOrList FieldCodec<layers::NumberOrList>::from(const GivenField& given) {
+  layers::NumberOrList value;
+  if (given.value.get<ConfigValue::List>()) {
+    value.list = FieldCodec<std::vector<std::int64_t>>::from(given);
+  } else {
+    value.number = FieldCodec<std::optional<std::int64_t>>::from(given);
+  }
+  return value;
+}
+
+}  // namespace cohort
+
 namespace cohort::layers {
 
 TextVectorizationLayer::TextVectorizationLayer(TextVectorizationOptions options) : options_(std::move(options)) {
@@ -18,13 +37,14 @@ void TextVectorizationLayer::visit_fields(FieldVisitor& visitor) {
   visitor.field("max_tokens", options_.max_tokens);
   visitor.field("standardize", options_.standardize);
   visitor.field("split", options_.split);
-  visit_number_or_list(visitor, "ngrams", options_.ngrams);
+  visitor.field("ngrams", options_.ngrams);
   visitor.field("output_mode", options_.output_mode);
   visitor.field("output_sequence_length", options_.output_sequence_length);
   visitor.field("pad_to_max_tokens", options_.pad_to_max_tokens);
   visitor.field("sparse", options_.sparse);
   visitor.field("ragged", options_.ragged);
-  visit_texts(visitor, "vocabulary", options_.vocabulary);
+  visitor.field("vocabulary", options_.vocabulary);
+  if (visitor.reads_config() && options_.vocabulary && options_.vocabulary->empty()) options_.vocabulary.reset();
   visitor.field("idf_weights", options_.idf_weights);
   visitor.field("encoding", options_.encoding);
   const bool known = !lookup_->get_vocabulary(/*include_special_tokens=*/false).empty();

@@ -7,8 +7,26 @@
 #include <vector>
 
 #include "cohort/layers/preprocessing/adaptable.h"
-#include "cohort/layers/preprocessing/either_field.h"
 #include "cohort/layers/preprocessing/string_lookup.h"
+
+namespace cohort::layers {
+
+// A list, or a number that stands for something else than the list of it.
+struct NumberOrList {
+  NumberOrList() = default;
+  NumberOrList(int number) : number(number) {}
+  NumberOrList(std::initializer_list<std::int64_t> list) : list(list) {}
+  std::optional<std::int64_t> number = std::nullopt;
+  std::optional<std::vector<std::int64_t>> list = std::nullopt;
+};
+
+}  // namespace cohort::layers
+
+template <>
+struct cohort::FieldCodec<cohort::layers::NumberOrList> {
+  static ConfigValue to(const layers::NumberOrList& value);
+  static layers::NumberOrList from(const GivenField& given);
+};
 
 namespace cohort::layers {
 

@@ -21,11 +21,11 @@ ConvLSTMCellLayer::ConvLSTMCellLayer(int rank, std::int64_t filters, Window kern
 
 void ConvLSTMCellLayer::visit_shared_fields(FieldVisitor& visitor) {
   visitor.field("filters", filters_);
-  visitor.field("kernel_size", kernel_size_.sizes);
-  visitor.field("strides", options_.strides.sizes);
+  visitor.field("kernel_size", kernel_size_);
+  visitor.field("strides", options_.strides);
   visitor.field("padding", options_.padding);
   visitor.field("data_format", options_.data_format);
-  visitor.field("dilation_rate", options_.dilation_rate.sizes);
+  visitor.field("dilation_rate", options_.dilation_rate);
   visitor.field("activation", options_.activation);
   visitor.field("recurrent_activation", options_.recurrent_activation);
   visitor.field("use_bias", options_.use_bias);

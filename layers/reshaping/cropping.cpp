@@ -1,6 +1,5 @@
 #include "cohort/layers/reshaping/cropping.h"
 
-#include "cohort/config/rare_fields.h"
 #include "cohort/layers/spatial_axes.h"
 #include "cohort/ops/slicing.h"
 
@@ -17,7 +16,7 @@ void CroppingLayer::visit_fields(FieldVisitor& visitor) {
   if (axes_ == 1) {
     visitor.field("cropping", cropping_.sizes[0]);
   } else {
-    visit_rare(visitor, "cropping", cropping_.sizes);
+    visitor.field("cropping", cropping_.sizes);
   }
   if (axes_ > 1) visitor.field("data_format", options_.data_format);
 }

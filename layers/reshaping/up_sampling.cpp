@@ -45,7 +45,7 @@ UpSampling2DLayer::UpSampling2DLayer(Window size, UpSampling2DOptions options)
 
 void UpSampling2DLayer::visit_fields(FieldVisitor& visitor) {
   Layer::visit_fields(visitor);
-  visitor.field("size", size_.sizes);
+  visitor.field("size", size_);
   visitor.field("data_format", options_.data_format);
   visitor.field("interpolation", options_.interpolation);
 }
@@ -78,7 +78,7 @@ UpSampling3DLayer::UpSampling3DLayer(Window size, UpSampling3DOptions options)
 
 void UpSampling3DLayer::visit_fields(FieldVisitor& visitor) {
   Layer::visit_fields(visitor);
-  visitor.field("size", size_.sizes);
+  visitor.field("size", size_);
   visitor.field("data_format", options_.data_format);
 }
 

@@ -1,6 +1,5 @@
 #include "cohort/layers/reshaping/zero_padding.h"
 
-#include "cohort/config/rare_fields.h"
 #include "cohort/layers/spatial_axes.h"
 #include "cohort/ops/slicing.h"
 
@@ -17,7 +16,7 @@ void ZeroPaddingLayer::visit_fields(FieldVisitor& visitor) {
   if (axes_ == 1) {
     visitor.field("padding", padding_.sizes[0]);
   } else {
-    visit_rare(visitor, "padding", padding_.sizes);
+    visitor.field("padding", padding_.sizes);
   }
   visitor.field("data_format", options_.data_format);
 }

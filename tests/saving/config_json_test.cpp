@@ -84,7 +84,9 @@ class Everything : public Thing {
     visitor.field("maybe_numbers", maybe_numbers);
     visitor.field("inner", inner);
     visitor.field("list", list);
-    visitor.field("learning_rate", learning_rate, schedule);
+    visitor.field("number", number);
+    visitor.field("maybe_array", maybe_array);
+    visitor.field("dict", dict);
   }
   bool flag = false;
   std::int64_t count = 0;
@@ -104,8 +106,9 @@ class Everything : public Thing {
   std::optional<std::vector<double>> maybe_numbers;
   Ref<Thing> inner;
   std::vector<Ref<Thing>> list;
-  double learning_rate = 0.1;
-  Ref<Thing> schedule;
+  std::variant<std::int64_t, std::string> number = std::int64_t{0};
+  std::optional<NestedNumbers> maybe_array;
+  std::optional<NumberDict> dict;
 };
 
 template <class T>
@@ -190,7 +193,9 @@ TEST(ConfigJson, EveryKindOfFieldGoesRound) {
   full.maybe_numbers = std::vector<double>{1.5};
   full.inner = "random_uniform";
   full.list = {"relu", nullptr, "random_uniform"};
-  full.schedule = "relu";
+  full.number = "one";
+  full.maybe_array = NestedNumbers({{1.0, 2.0}, {3.0, 4.5}});
+  full.dict = NumberDict{{"rmax", 3.0}, {"dmax", 0.5}};
   const std::string json = to_json(full);
   EXPECT_TRUE(json.starts_with(R"({"module":null,"class_name":"Everything","config":{"flag":true,)")) << json;
   EXPECT_TRUE(json.ends_with(R"("registered_name":"mine>Everything"})")) << json;
@@ -201,13 +206,13 @@ TEST(ConfigJson, EveryKindOfFieldGoesRound) {
   EXPECT_EQ(to_json(read), json);
   EXPECT_EQ(read.text, full.text);
   EXPECT_EQ(read.list.size(), 3u);
-  EXPECT_TRUE(read.schedule);
+  EXPECT_EQ(read.maybe_array->shape(), (Shape{2, 2}));
+  EXPECT_EQ(read.dict, full.dict);
 
   Everything empty;
   from_json(read, to_json(empty));  // null takes values away again
   EXPECT_EQ(to_json(read), to_json(empty));
-  EXPECT_FALSE(read.schedule);
-  EXPECT_EQ(read.learning_rate, 0.1);
+  EXPECT_FALSE(read.maybe_array);
 }
 
 TEST(ConfigJson, PlainNumbersStandForListsOfOne) {
@@ -278,8 +283,12 @@ TEST(ConfigJson, RefusesValuesOfAnotherType) {
                           R"({"inner": {"class_name": "Dense", "config": []}})",
                           R"({"list": "relu"})",
                           R"({"list": [3]})",
-                          R"({"learning_rate": null})",
-                          R"({"learning_rate": true})",
+                          R"({"number": null})",
+                          R"({"number": 1.5})",
+                          R"({"maybe_array": [[1], [2, 3]]})",
+                          R"({"maybe_array": {"class_name": "__numpy__", "config": {"value": [1]}}})",
+                          R"({"dict": [1]})",
+                          R"({"dict": {"a": "b"}})",
                           R"([])",
                           R"(3)",
                           R"("text")",

@@ -3,7 +3,6 @@
 #include <map>
 #include <optional>
 
-#include "cohort/config/rare_fields.h"
 #include "cohort/core/text.h"
 #include "cohort/ops/broadcast.h"
 
@@ -38,7 +37,7 @@ void visit_pairs(FieldVisitor& visitor, const char* name, Attributes& config) {
   const auto flat = config.get<std::vector<std::int64_t>>(name, {});
   NestedLists pairs;
   for (std::size_t i = 0; i + 1 < flat.size(); i += 2) pairs.push_back({flat[i], flat[i + 1]});
-  visit_rare(visitor, name, pairs);
+  visitor.field(name, pairs);
   std::vector<std::int64_t> read;
   for (const std::vector<std::int64_t>& pair : pairs) {
     if (pair.size() != 2) throw invalid_argument("operation", "lists of two integers are expected", {{"field", name}});
@@ -50,7 +49,7 @@ void visit_pairs(FieldVisitor& visitor, const char* name, Attributes& config) {
 void visit_anything(FieldVisitor& visitor, const char* name, Attributes& config) {
   const AttributeValue* held = config.find(name);
   std::optional<AttributeValue> value = held ? std::optional(*held) : std::nullopt;
-  visit_rare(visitor, name, value);
+  visitor.field(name, value);
   if (value) {
     config.set(name, std::move(*value));
   } else {

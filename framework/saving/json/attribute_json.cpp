@@ -31,37 +31,12 @@ Json tensor_to_json(const Tensor& tensor) {
                 {"dtype", std::string(to_string(tensor.dtype()))}}}};
 }
 
-void flatten(const Json& value, int axis, const Shape& shape, std::vector<double>& values, std::string_view who) {
-  const bool inner = axis < shape.rank();
-  if (inner ? !value.is_array() || static_cast<std::int64_t>(value.size()) != shape[axis]
-            : !value.is_number() && !value.is_boolean()) {
-    throw invalid_argument(who, "a tensor is written as lists of numbers of equal lengths", {{"value", shown(value)}});
-  }
-  if (!inner) return values.push_back(value.is_boolean() ? value.get<bool>() : value.get<double>());
-  for (const Json& each : value) flatten(each, axis + 1, shape, values, who);
-}
-
-NestedNumbers lists_from_json(const Json& lists, std::string_view who, std::string numpy_dtype = {}) {
-  Shape shape;
-  for (const Json* value = &lists; value->is_array() && shape.rank() < Shape::kMaxRank;) {
-    shape.push_back(static_cast<std::int64_t>(value->size()));
-    if (value->empty()) break;
-    value = &(*value)[0];
-  }
-  std::vector<double> values;
-  flatten(lists, 0, shape, values, who);
-  return NestedNumbers(shape, std::move(values), std::move(numpy_dtype));
-}
-
-bool is_tensor_json(const Json& value) {
-  return is_object_json(value) && (value["class_name"] == "__numpy__" || value["class_name"] == "__tensor__");
-}
-
 NestedNumbers tensor_numbers(const Json& config, std::string_view who) {
   if (!config.is_object() || !config.contains("value") || !config.contains("dtype") || !config["dtype"].is_string()) {
     throw invalid_argument(who, "a tensor is written with its value and dtype", {{"tensor", shown(config)}});
   }
-  return lists_from_json(config["value"], who, config["dtype"].get<std::string>());
+  const NestedNumbers numbers = nested_numbers(value_from_json(config["value"]), who);
+  return NestedNumbers(numbers.shape(), numbers.values(), config["dtype"].get<std::string>());
 }
 
 Tensor tensor_from_json(const Json& config, std::string_view who) {
@@ -72,6 +47,10 @@ Tensor tensor_from_json(const Json& config, std::string_view who) {
 
 }  // namespace
 
+bool is_tensor_json(const Json& value) {
+  return is_object_json(value) && (value["class_name"] == "__numpy__" || value["class_name"] == "__tensor__");
+}
+
 Json nested_to_json(const NestedNumbers& numbers) {
   std::size_t next = 0;
   const std::string& dtype = numbers.numpy_dtype();
@@ -81,7 +60,7 @@ Json nested_to_json(const NestedNumbers& numbers) {
 }
 
 NestedNumbers nested_from_json(const Json& value, std::string_view who) {
-  return is_tensor_json(value) ? tensor_numbers(value["config"], who) : lists_from_json(value, who);
+  return is_tensor_json(value) ? tensor_numbers(value["config"], who) : nested_numbers(value_from_json(value), who);
 }
 
 Json attribute_to_json(const AttributeValue& value) {

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "cohort/config/rare_fields.h"
 #include "cohort/core/error.h"
 #include "cohort/core/text.h"
 #include "cohort/saving/config_json.h"
@@ -17,64 +16,26 @@ constexpr int kMaxDepth = 100;
 constexpr int kMaxTextDepth = 250;
 constexpr std::size_t kShownLength = 100;
 
-class Reader : public FieldVisitor, public RareFieldVisitor {
+// An object that stands in a config, as its JSON, which outlives it.
+class JsonObject : public ConfigObject {
  public:
-  Reader(const Configurable& object, const Json& config, int depth)
-      : who_(object.class_name()), config_(config), depth_(depth) {}
+  JsonObject(const Json& json, std::string who, std::string name, int depth)
+      : json_(json), who_(std::move(who)), name_(std::move(name)), depth_(depth) {}
+  void make(RefField& field) const override { read_ref(field, json_, who_, name_, depth_); }
+  std::string to_string() const override { return shown(json_); }
+
+ private:
+  const Json& json_;
+  std::string who_, name_;
+  int depth_;
+};
+
+class ConfigReader : public FieldVisitor {
+ public:
+  ConfigReader(const Configurable& object, const Json& config, int depth)
+      : FieldVisitor(object.class_name()), config_(config), depth_(depth) {}
 
   bool reads_config() const override { return true; }
-  void field(const char* name, bool& value) override { read(name, value, &Reader::boolean); }
-  void field(const char* name, std::int64_t& value) override { read(name, value, &Reader::integer); }
-  void field(const char* name, double& value) override { read(name, value, &Reader::number); }
-  void field(const char* name, std::string& value) override { read(name, value, &Reader::text); }
-  void field(const char* name, DType& value) override { read(name, value, &Reader::dtype); }
-  void field(const char* name, Shape& value) override { read(name, value, &Reader::shape); }
-  void field(const char* name, std::vector<std::int64_t>& value) override { read(name, value, &Reader::integers); }
-  void field(const char* name, std::vector<double>& value) override { read(name, value, &Reader::numbers); }
-  void field(const char* name, std::vector<std::string>& value) override { read(name, value, &Reader::texts); }
-  void rare_field(const char* name, NestedLists& value) override { read(name, value, &Reader::lists_of_integers); }
-  void rare_field(const char* name, NestedNumbers& value) override { read(name, value, &Reader::array); }
-  void rare_field(const char* name, std::optional<NestedNumbers>& value) override { read(name, value, &Reader::array); }
-  void rare_field(const char* name, std::optional<NumberDict>& value) override { read(name, value, &Reader::dict); }
-  void rare_field(const char* name, std::optional<AttributeValue>& value) override {
-    read(name, value, &Reader::anything);
-  }
-  void field(const char* name, std::optional<bool>& value) override { read(name, value, &Reader::boolean); }
-  void field(const char* name, std::optional<std::int64_t>& value) override { read(name, value, &Reader::integer); }
-  void field(const char* name, std::optional<double>& value) override { read(name, value, &Reader::number); }
-  void field(const char* name, std::optional<std::string>& value) override { read(name, value, &Reader::text); }
-  void field(const char* name, std::optional<Shape>& value) override { read(name, value, &Reader::shape); }
-  void field(const char* name, std::optional<std::vector<std::int64_t>>& value) override {
-    read(name, value, &Reader::integers);
-  }
-  void field(const char* name, std::optional<std::vector<double>>& value) override {
-    read(name, value, &Reader::numbers);
-  }
-  void field(const char* name, RefField& value) override {
-    if (const Json* json = take(name)) read_ref(value, *json, who_, name, depth_ + 1);
-  }
-  void field(const char* name, RefListField& values) override {
-    const Json* json = take(name);
-    if (!json) return;
-    if (!json->is_array()) refuse(name, "a list of objects", *json);
-    values.clear();
-    for (const Json& each : *json) {
-      values.append();
-      read_ref(values.back(), each, who_, name, depth_ + 1);
-    }
-  }
-  void field(const char* name, double& number, RefField& object) override {
-    const Json* json = take(name);
-    if (!json) return;
-    if (json->is_number()) {
-      number = this->number(name, *json);
-      object.reset();
-    } else if (json->is_object() || json->is_string()) {
-      read_ref(object, *json, who_, name, depth_ + 1);
-    } else {
-      refuse(name, "a number or an object", *json);
-    }
-  }
 
   void refuse_unknown(const std::vector<std::string>& ignored) const {
     for (const auto& [key, value] : config_.items()) {
@@ -87,47 +48,26 @@ class Reader : public FieldVisitor, public RareFieldVisitor {
     }
   }
 
+ protected:
+  std::optional<ConfigValue> read(const char* name) override {
+    const Json* json = take(name);
+    if (!json) return std::nullopt;
+    const bool is_policy = is_object_json(*json) && (*json)["class_name"] == "DTypePolicy";
+    if (is_policy || (json->is_object() && std::string_view(name) == "dtype")) return policy_name(name, *json);
+    return to_value(name, *json);
+  }
+  std::optional<ConfigValue> read_attribute(const char* name) override {
+    const Json* json = take(name);
+    if (!json) return std::nullopt;
+    return json->is_null() ? ConfigValue() : ConfigValue(attribute_from_json(*json, who_));
+  }
+
  private:
   // The field's value, or nullptr when the config does not mention it.
   const Json* take(const char* name) {
     known_.push_back(name);
     const auto found = config_.find(name);
     return found == config_.end() ? nullptr : &*found;
-  }
-  template <class T>
-  void read(const char* name, T& value, T (Reader::*convert)(const char*, const Json&) const) {
-    if (const Json* json = take(name)) value = (this->*convert)(name, *json);
-  }
-  template <class T>
-  void read(const char* name, std::optional<T>& value, T (Reader::*convert)(const char*, const Json&) const) {
-    const Json* json = take(name);
-    if (!json) return;
-    if (json->is_null()) {
-      value.reset();
-    } else {
-      value = (this->*convert)(name, *json);
-    }
-  }
-
-  bool boolean(const char* name, const Json& json) const {
-    if (!json.is_boolean()) refuse(name, "true or false", json);
-    return json.get<bool>();
-  }
-  std::int64_t integer(const char* name, const Json& json) const {
-    constexpr auto kLargest = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
-    if (!json.is_number_integer() || (json.is_number_unsigned() && json.get<std::uint64_t>() > kLargest)) {
-      refuse(name, "an integer of 64 bits", json);
-    }
-    return json.get<std::int64_t>();
-  }
-  double number(const char* name, const Json& json) const {
-    if (!json.is_number()) refuse(name, "a number", json);
-    return json.get<double>();
-  }
-  std::string text(const char* name, const Json& json) const {
-    if (std::string_view(name) == "dtype" && json.is_object()) return policy_name(name, json);
-    if (!json.is_string()) refuse(name, "a string", json);
-    return json.get<std::string>();
   }
   std::string policy_name(const char* name, const Json& json) const {
     if (is_object_json(json) && json["class_name"] == "DTypePolicy") {
@@ -136,72 +76,16 @@ class Reader : public FieldVisitor, public RareFieldVisitor {
         return config["name"].get<std::string>();
       }
     }
-    refuse(name, "the name of an element type or a DTypePolicy", json);
+    throw invalid_argument(who_, std::string("'") + name + "' must be the name of an element type or a DTypePolicy",
+                           {{name, shown(json)}});
   }
-  // A name, or a DTypePolicy object around it.
-  DType dtype(const char* name, const Json& json) const {
-    return dtype_from_string(json.is_string() ? json.get<std::string>() : policy_name(name, json));
-  }
-  Shape shape(const char* name, const Json& json) const {
-    constexpr const char* kExpected = "a list of at most 8 sizes of 0 or more, null where unknown";
-    if (!json.is_array() || json.size() > Shape::kMaxRank) refuse(name, kExpected, json);
-    Shape shape;
-    for (const Json& size : json) {
-      const std::int64_t value = size.is_null() ? kUnknown : integer(name, size);
-      if (!size.is_null() && value < 0) refuse(name, kExpected, json);
-      shape.push_back(value);
-    }
-    return shape;
-  }
-  // Keras writes one axis or one threshold as a plain number.
-  std::vector<std::int64_t> integers(const char* name, const Json& json) const {
-    if (json.is_number_integer()) return {integer(name, json)};
-    if (!json.is_array()) refuse(name, "a list of integers", json);
-    std::vector<std::int64_t> values;
-    for (const Json& each : json) values.push_back(integer(name, each));
-    return values;
-  }
-  NumberDict dict(const char* name, const Json& json) const {
-    if (!json.is_object()) refuse(name, "a dict of numbers", json);
-    NumberDict values;
-    for (const auto& [key, value] : json.items()) {
-      if (!value.is_null()) values[key] = number(name, value);
-    }
-    return values;
-  }
-  NestedNumbers array(const char*, const Json& json) const { return nested_from_json(json, who_); }
-  AttributeValue anything(const char*, const Json& json) const { return attribute_from_json(json, who_); }
-  NestedLists lists_of_integers(const char* name, const Json& json) const {
-    if (json.is_number_integer()) return {{integer(name, json)}};
-    if (!json.is_array()) refuse(name, "a list of lists of integers", json);
-    NestedLists values;
-    for (const Json& each : json) values.push_back(integers(name, each));
-    return values;
-  }
-  std::vector<double> numbers(const char* name, const Json& json) const {
-    if (json.is_number()) return {number(name, json)};
-    // A list that Keras keeps as a tensor.
-    if (json.is_object() && json.value("class_name", Json()) == "__tensor__" && json.contains("config")) {
-      return numbers(name, json["config"].value("value", Json()));
-    }
-    if (!json.is_array()) refuse(name, "a list of numbers", json);
-    std::vector<double> values;
-    for (const Json& each : json) values.push_back(number(name, each));
-    return values;
-  }
-  std::vector<std::string> texts(const char* name, const Json& json) const {
-    if (json.is_object() && json.empty()) return {};
-    if (!json.is_array()) refuse(name, "a list of strings", json);
-    std::vector<std::string> values;
-    for (const Json& each : json) values.push_back(text(name, each));
-    return values;
+  ConfigValue to_value(const char* name, const Json& json) const {
+    return value_from_json(json, [&](const Json& object) -> ConfigValue {
+      if (is_tensor_json(object)) return nested_from_json(object, who_);
+      return ConfigValue(std::make_shared<const JsonObject>(object, who_, name, depth_ + 1));
+    });
   }
 
-  [[noreturn]] void refuse(const char* name, const std::string& expected, const Json& json) const {
-    throw invalid_argument(who_, std::string("'") + name + "' must be " + expected, {{name, shown(json)}});
-  }
-
-  std::string who_;
   const Json& config_;
   int depth_;
   std::vector<std::string> known_;
@@ -250,6 +134,25 @@ std::string registered_name(const Json& object) {
   return registered.find('>') != std::string::npos ? registered : name;
 }
 
+ConfigValue value_from_json(const Json& json, const std::function<ConfigValue(const Json&)>& object) {
+  constexpr auto kLargest = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+  if (json.is_null()) return {};
+  if (json.is_boolean()) return json.get<bool>();
+  if (json.is_number_unsigned() && json.get<std::uint64_t>() > kLargest) return json.get<double>();
+  if (json.is_number_integer()) return json.get<std::int64_t>();
+  if (json.is_number()) return json.get<double>();
+  if (json.is_string()) return json.get<std::string>();
+  if (json.is_array()) {
+    ConfigValue::List list;
+    for (const Json& each : json) list.push_back(value_from_json(each, object));
+    return list;
+  }
+  if (object && is_object_json(json)) return object(json);
+  ConfigValue::Dict dict;
+  for (const auto& [key, value] : json.items()) dict.emplace_back(key, value_from_json(value, object));
+  return dict;
+}
+
 void read_config(Configurable& object, const Json& config, int depth) {
   if (depth > kMaxDepth) {
     throw invalid_argument(object.class_name(), "objects may be nested 100 deep", {{"depth", depth}});
@@ -257,7 +160,7 @@ void read_config(Configurable& object, const Json& config, int depth) {
   if (!config.is_object()) {
     throw invalid_argument(object.class_name(), "the config must be a JSON object", {{"config", shown(config)}});
   }
-  Reader reader(object, config, depth);
+  ConfigReader reader(object, config, depth);
   object.visit_fields(reader);
   reader.refuse_unknown(object.ignored_fields());
   object.fields_changed();

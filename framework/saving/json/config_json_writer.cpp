@@ -1,6 +1,5 @@
 #include <cmath>
 
-#include "cohort/config/rare_fields.h"
 #include "cohort/core/error.h"
 #include "cohort/saving/config_json.h"
 #include "cohort/saving/json/layer_json.h"
@@ -9,82 +8,48 @@
 namespace cohort {
 namespace {
 
-template <class T>
-Json or_null(const std::optional<T>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
-
-Json to_list(const Shape& shape) {
-  Json list = Json::array();
-  for (std::int64_t size : shape) list.push_back(size == kUnknown ? Json(nullptr) : Json(size));
-  return list;
-}
-
-class Writer : public FieldVisitor, public RareFieldVisitor {
+class ConfigWriter : public FieldVisitor {
  public:
-  explicit Writer(const Configurable& object) : object_(object) {}
+  explicit ConfigWriter(const Configurable& object) : FieldVisitor(object.class_name()), object_(object) {}
   Json take() { return std::move(config_); }
 
-  void field(const char* name, bool& value) override { config_[name] = value; }
-  void field(const char* name, std::int64_t& value) override { config_[name] = value; }
-  void field(const char* name, double& value) override { config_[name] = finite(name, value); }
-  void field(const char* name, std::string& value) override {
-    const bool policy = object_.writes_dtype_policy() && std::string_view(name) == "dtype";
-    config_[name] = policy ? policy_to_json(value) : Json(value);
-  }
-  void field(const char* name, DType& value) override {
-    std::string text(to_string(value));
-    field(name, text);
-  }
-  void field(const char* name, Shape& value) override { config_[name] = to_list(value); }
-  void field(const char* name, std::vector<std::int64_t>& value) override { config_[name] = value; }
-  void field(const char* name, std::vector<double>& value) override { config_[name] = finite(name, value); }
-  void field(const char* name, std::vector<std::string>& value) override { config_[name] = value; }
-  void rare_field(const char* name, NestedLists& value) override { config_[name] = value; }
-  void rare_field(const char* name, NestedNumbers& value) override { config_[name] = nested_to_json(value); }
-  void rare_field(const char* name, std::optional<NestedNumbers>& value) override {
-    config_[name] = value ? nested_to_json(*value) : Json(nullptr);
-  }
-  void rare_field(const char* name, std::optional<NumberDict>& value) override { config_[name] = or_null(value); }
-  void rare_field(const char* name, std::optional<AttributeValue>& value) override {
-    config_[name] = value ? attribute_to_json(*value) : Json(nullptr);
-  }
-  void field(const char* name, std::optional<bool>& value) override { config_[name] = or_null(value); }
-  void field(const char* name, std::optional<std::int64_t>& value) override { config_[name] = or_null(value); }
-  void field(const char* name, std::optional<double>& value) override {
-    config_[name] = value ? Json(finite(name, *value)) : Json(nullptr);
-  }
-  void field(const char* name, std::optional<std::string>& value) override { config_[name] = or_null(value); }
-  void field(const char* name, std::optional<Shape>& value) override {
-    config_[name] = value ? to_list(*value) : Json(nullptr);
-  }
-  void field(const char* name, std::optional<std::vector<std::int64_t>>& value) override {
-    config_[name] = or_null(value);
-  }
-  void field(const char* name, std::optional<std::vector<double>>& value) override {
-    config_[name] = value ? Json(finite(name, *value)) : Json(nullptr);
-  }
-  void field(const char* name, RefField& value) override { config_[name] = object_to_json(value.get()); }
-  void field(const char* name, RefListField& values) override {
-    Json list = Json::array();
-    for (std::size_t i = 0; i < values.size(); ++i) list.push_back(object_to_json(values.get(i)));
-    config_[name] = std::move(list);
-  }
-  void field(const char* name, double& number, RefField& object) override {
-    config_[name] = object.get() ? object_to_json(object.get()) : Json(finite(name, number));
+ protected:
+  void write(const char* name, const ConfigValue& value) override {
+    const auto* text = value.get<std::string>();
+    const bool policy = text && object_.writes_dtype_policy() && std::string_view(name) == "dtype";
+    config_[name] = policy ? policy_to_json(*text) : to_json(name, value);
   }
 
  private:
-  // JSON has no word for infinities and NaN; writing null instead would read back as None.
-  double finite(const char* name, double value) const {
+  Json to_json(const char* name, const ConfigValue& value) const {
+    return std::visit([&](const auto& held) { return to_json(name, held); }, value.held());
+  }
+  Json to_json(const char*, std::monostate) const { return nullptr; }
+  Json to_json(const char*, bool value) const { return value; }
+  Json to_json(const char*, std::int64_t value) const { return value; }
+  Json to_json(const char* name, double value) const {
+    // JSON has no word for infinities and NaN; writing null instead would read back as None.
     if (!std::isfinite(value)) {
-      throw invalid_argument(object_.class_name(), "numbers of a config must be finite to be saved", {{name, value}});
+      throw invalid_argument(who_, "numbers of a config must be finite to be saved", {{name, value}});
     }
     return value;
   }
-  const std::vector<double>& finite(const char* name, const std::vector<double>& values) const {
-    for (double value : values) finite(name, value);
-    return values;
+  Json to_json(const char*, const std::string& value) const { return value; }
+  Json to_json(const char* name, const ConfigValue::List& values) const {
+    Json list = Json::array();
+    for (const ConfigValue& each : values) list.push_back(to_json(name, each));
+    return list;
+  }
+  Json to_json(const char* name, const ConfigValue::Dict& values) const {
+    Json dict = Json::object();
+    for (const auto& [key, each] : values) dict[key] = to_json(name, each);
+    return dict;
+  }
+  Json to_json(const char*, const NestedNumbers& numbers) const { return nested_to_json(numbers); }
+  Json to_json(const char*, const AttributeValue& value) const { return attribute_to_json(value); }
+  Json to_json(const char*, const Configurable* object) const { return object_to_json(object); }
+  Json to_json(const char* name, const std::shared_ptr<const ConfigObject>& object) const {
+    throw invalid_argument(who_, "an object that is made is expected", {{name, object->to_string()}});
   }
 
   const Configurable& object_;
@@ -99,7 +64,7 @@ Json policy_to_json(const std::string& name) {
 }
 
 Json config_json(const Configurable& object) {
-  Writer writer(object);
+  ConfigWriter writer(object);
   const_cast<Configurable&>(object).visit_fields(writer);  // a writer changes nothing
   return writer.take();
 }

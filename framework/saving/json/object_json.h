@@ -1,12 +1,11 @@
 #pragma once
 
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 
 #include "cohort/config/configurable.h"
-#include "cohort/config/nested_numbers.h"
-#include "cohort/core/attributes.h"
 
 // JSON values of configs, for loaders and savers inside the framework; not installed.
 namespace cohort {
@@ -38,6 +37,11 @@ AttributeValue attribute_from_json(const Json& value, std::string_view who);
 // Lists of lists of numbers of equal lengths, a number, or a tensor. Throws, naming `who`, for anything else.
 Json nested_to_json(const NestedNumbers& numbers);
 NestedNumbers nested_from_json(const Json& value, std::string_view who);
+
+// A tensor as Keras writes one: {"class_name": "__numpy__", "config": {"value": ..., "dtype": ...}}.
+bool is_tensor_json(const Json& value);
+// The value of a field; `object` makes one of {"class_name": ..., "config": ...}, a dict without it.
+ConfigValue value_from_json(const Json& json, const std::function<ConfigValue(const Json&)>& object = {});
 
 // Sets the fields of `object` from a config; `depth` counts the objects around it.
 void read_config(Configurable& object, const Json& config, int depth = 0);

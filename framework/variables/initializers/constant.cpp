@@ -3,19 +3,11 @@
 #include <algorithm>
 #include <vector>
 
-#include "cohort/config/rare_fields.h"
 #include "cohort/variables/initializers/host_values.h"
 
 namespace cohort::initializers {
 
-// A number is a plain field: visitors that know no arrays take it.
-void ConstantInitializer::visit_fields(FieldVisitor& visitor) {
-  auto* knows_arrays = dynamic_cast<RareFieldVisitor*>(&visitor);
-  if (knows_arrays && (visitor.reads_config() || !value_.is_scalar())) return knows_arrays->rare_field("value", value_);
-  double number = value_.values().at(0);
-  visitor.field("value", number);
-  if (visitor.reads_config()) value_ = number;
-}
+void ConstantInitializer::visit_fields(FieldVisitor& visitor) { visitor.field("value", value_); }
 
 Tensor ConstantInitializer::operator()(const Shape& shape, DType dtype) const {
   if (value_.is_scalar()) return Tensor::full(shape, value_.values()[0], dtype);
