@@ -24,9 +24,7 @@ BinaryCrossentropyLoss::BinaryCrossentropyLoss(BinaryCrossentropyOptions options
 
 void BinaryCrossentropyLoss::visit_fields(FieldVisitor& visitor) {
   Loss::visit_fields(visitor);
-  visitor.field("from_logits", options_.from_logits);
-  visitor.field("label_smoothing", options_.label_smoothing);
-  visitor.field("axis", options_.axis);
+  visit_options(options_, visitor);
 }
 
 Tensor BinaryCrossentropyLoss::call(const Tensor& y_true, const Tensor& y_pred) {

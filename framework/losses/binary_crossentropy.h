@@ -12,6 +12,7 @@ struct BinaryCrossentropyOptions {
   std::string reduction = "sum_over_batch_size";
   std::string name = "binary_crossentropy";
 };
+COHORT_FIELDS(BinaryCrossentropyOptions, from_logits, label_smoothing, axis)
 
 // The values of BinaryCrossentropy before the reduction: y_true and y_pred (batch, ..., outputs), of one shape; a value
 // for each (batch, ...).

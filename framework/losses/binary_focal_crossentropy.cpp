@@ -35,12 +35,7 @@ BinaryFocalCrossentropyLoss::BinaryFocalCrossentropyLoss(BinaryFocalCrossentropy
 
 void BinaryFocalCrossentropyLoss::visit_fields(FieldVisitor& visitor) {
   Loss::visit_fields(visitor);
-  visitor.field("from_logits", options_.from_logits);
-  visitor.field("label_smoothing", options_.label_smoothing);
-  visitor.field("axis", options_.axis);
-  visitor.field("apply_class_balancing", options_.apply_class_balancing);
-  visitor.field("alpha", options_.alpha);
-  visitor.field("gamma", options_.gamma);
+  visit_options(options_, visitor);
 }
 
 Tensor BinaryFocalCrossentropyLoss::call(const Tensor& y_true, const Tensor& y_pred) {

@@ -18,6 +18,7 @@ struct BinaryFocalCrossentropyOptions {
   std::string reduction = "sum_over_batch_size";
   std::string name = "binary_focal_crossentropy";
 };
+COHORT_FIELDS(BinaryFocalCrossentropyOptions, from_logits, label_smoothing, axis, apply_class_balancing, alpha, gamma)
 
 // The values of BinaryFocalCrossentropy before the reduction: y_true and y_pred (batch, ..., outputs), of one shape; a
 // value for each (batch, ...).

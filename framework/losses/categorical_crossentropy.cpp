@@ -34,9 +34,7 @@ CategoricalCrossentropyLoss::CategoricalCrossentropyLoss(CategoricalCrossentropy
 
 void CategoricalCrossentropyLoss::visit_fields(FieldVisitor& visitor) {
   Loss::visit_fields(visitor);
-  visitor.field("from_logits", options_.from_logits);
-  visitor.field("label_smoothing", options_.label_smoothing);
-  visitor.field("axis", options_.axis);
+  visit_options(options_, visitor);
 }
 
 Tensor CategoricalCrossentropyLoss::call(const Tensor& y_true, const Tensor& y_pred) {

@@ -11,6 +11,7 @@ struct CategoricalCrossentropyOptions {
   std::string reduction = "sum_over_batch_size";
   std::string name = "categorical_crossentropy";
 };
+COHORT_FIELDS(CategoricalCrossentropyOptions, from_logits, label_smoothing, axis)
 
 // The values of CategoricalCrossentropy before the reduction: y_true and y_pred (batch, ..., classes), of one shape; a
 // value for each (batch, ...).

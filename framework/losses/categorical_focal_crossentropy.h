@@ -37,6 +37,7 @@ struct CategoricalFocalCrossentropyOptions {
   std::string reduction = "sum_over_batch_size";
   std::string name = "categorical_focal_crossentropy";
 };
+COHORT_FIELDS(CategoricalFocalCrossentropyOptions, from_logits, label_smoothing, axis, alpha, gamma)
 
 // The values of CategoricalFocalCrossentropy before the reduction: y_true and y_pred (batch, ..., classes), of one
 // shape; a value for each (batch, ...).

@@ -54,9 +54,7 @@ CircleLoss::CircleLoss(CircleOptions options) : Loss(options.name, options.reduc
 
 void CircleLoss::visit_fields(FieldVisitor& visitor) {
   Loss::visit_fields(visitor);
-  visitor.field("gamma", options_.gamma);
-  visitor.field("margin", options_.margin);
-  visitor.field("remove_diagonal", options_.remove_diagonal);
+  visit_options(options_, visitor);
 }
 
 Tensor CircleLoss::call(const Tensor& y_true, const Tensor& y_pred) {

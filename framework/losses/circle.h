@@ -14,6 +14,7 @@ struct CircleOptions {
   std::string reduction = "sum_over_batch_size";
   std::string name = "circle";
 };
+COHORT_FIELDS(CircleOptions, gamma, margin, remove_diagonal)
 
 // The values of Circle before the reduction: y_true class indices (batch) or (batch, 1), y_pred embeddings (batch,
 // size), each of length 1; values (batch).

@@ -1,6 +1,5 @@
 #include "cohort/losses/cosine_similarity.h"
 
-#include "cohort/losses/axes_codec.h"
 #include "cohort/ops/epsilon.h"
 #include "cohort/ops/math.h"
 #include "cohort/ops/reduce.h"

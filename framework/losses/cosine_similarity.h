@@ -1,7 +1,7 @@
 #pragma once
 
 #include "cohort/losses/loss.h"
-#include "cohort/ops/reduce.h"
+#include "cohort/ops/axes_codec.h"
 
 namespace cohort::losses {
 

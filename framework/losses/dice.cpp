@@ -16,7 +16,7 @@ DiceLoss::DiceLoss(DiceOptions options) : Loss(options.name, options.reduction),
 
 void DiceLoss::visit_fields(FieldVisitor& visitor) {
   Loss::visit_fields(visitor);
-  visitor.field("axis", options_.axis);
+  visit_options(options_, visitor);
 }
 
 Tensor DiceLoss::call(const Tensor& y_true, const Tensor& y_pred) {

@@ -58,9 +58,7 @@ SparseCategoricalCrossentropyLoss::SparseCategoricalCrossentropyLoss(SparseCateg
 
 void SparseCategoricalCrossentropyLoss::visit_fields(FieldVisitor& visitor) {
   Loss::visit_fields(visitor);
-  visitor.field("from_logits", options_.from_logits);
-  visitor.field("ignore_class", options_.ignore_class);
-  visitor.field("axis", options_.axis);
+  visit_options(options_, visitor);
 }
 
 Tensor SparseCategoricalCrossentropyLoss::call(const Tensor& y_true, const Tensor& y_pred) {

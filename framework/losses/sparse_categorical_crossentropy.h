@@ -15,6 +15,7 @@ struct SparseCategoricalCrossentropyOptions {
   int axis = -1;
   std::string name = "sparse_categorical_crossentropy";
 };
+COHORT_FIELDS(SparseCategoricalCrossentropyOptions, from_logits, ignore_class, axis)
 
 // The values of SparseCategoricalCrossentropy before the reduction: y_true class indices (batch, ...) or (batch, ...,
 // 1), y_pred (batch, ..., classes); a value for each (batch, ...).

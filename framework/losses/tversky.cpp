@@ -18,9 +18,7 @@ TverskyLoss::TverskyLoss(TverskyOptions options)
 
 void TverskyLoss::visit_fields(FieldVisitor& visitor) {
   Loss::visit_fields(visitor);
-  visitor.field("alpha", options_.alpha);
-  visitor.field("beta", options_.beta);
-  visitor.field("axis", options_.axis);
+  visit_options(options_, visitor);
 }
 
 Tensor TverskyLoss::call(const Tensor& y_true, const Tensor& y_pred) {

@@ -19,6 +19,7 @@ struct TverskyOptions {
   // Axes over which the sums run. None: all, the batch included.
   std::optional<std::vector<std::int64_t>> axis = std::nullopt;
 };
+COHORT_FIELDS(TverskyOptions, alpha, beta, axis)
 
 // The values of Tversky before the reduction: y_true and y_pred of one shape, any, in [0, 1]; a value for all of it, or
 // one for each index of the axes outside `axis`.

@@ -36,13 +36,7 @@ AUCMetric::AUCMetric(AUCOptions options)
 
 void AUCMetric::visit_fields(FieldVisitor& visitor) {
   Metric::visit_fields(visitor);
-  visitor.field("num_thresholds", options_.num_thresholds);
-  visitor.field("curve", options_.curve);
-  visitor.field("summation_method", options_.summation_method);
-  visitor.field("multi_label", options_.multi_label);
-  visitor.field("num_labels", options_.num_labels);
-  visitor.field("label_weights", options_.label_weights);
-  visitor.field("from_logits", options_.from_logits);
+  visit_options(options_, visitor);
   // Keras writes thresholds only where they were given.
   if (visitor.reads_config() || options_.thresholds) visitor.field("thresholds", options_.thresholds);
 }

@@ -30,6 +30,7 @@ struct AUCOptions {
   std::optional<std::vector<double>> label_weights = std::nullopt;
   bool from_logits = false;
 };
+COHORT_FIELDS(AUCOptions, num_thresholds, curve, summation_method, multi_label, num_labels, label_weights, from_logits)
 
 class AUCMetric : public Metric {
  public:

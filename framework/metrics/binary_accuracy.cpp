@@ -10,7 +10,7 @@ BinaryAccuracyMetric::BinaryAccuracyMetric(BinaryAccuracyMetricOptions options)
 
 void BinaryAccuracyMetric::visit_fields(FieldVisitor& visitor) {
   MeanMetricWrapper::visit_fields(visitor);
-  visitor.field("threshold", options_.threshold);
+  visit_options(options_, visitor);
 }
 
 Tensor BinaryAccuracyMetric::values(const Tensor& y_true, const Tensor& y_pred) {

@@ -9,6 +9,7 @@ struct BinaryAccuracyMetricOptions {
   DType dtype = DType::Float32;
   double threshold = 0.5;
 };
+COHORT_FIELDS(BinaryAccuracyMetricOptions, threshold)
 
 class BinaryAccuracyMetric : public MeanMetricWrapper {
  public:

@@ -10,8 +10,7 @@ BinaryCrossentropyMetric::BinaryCrossentropyMetric(BinaryCrossentropyMetricOptio
 
 void BinaryCrossentropyMetric::visit_fields(FieldVisitor& visitor) {
   MeanMetricWrapper::visit_fields(visitor);
-  visitor.field("from_logits", options_.from_logits);
-  visitor.field("label_smoothing", options_.label_smoothing);
+  visit_options(options_, visitor);
 }
 
 Tensor BinaryCrossentropyMetric::values(const Tensor& y_true, const Tensor& y_pred) {

@@ -10,6 +10,7 @@ struct BinaryCrossentropyMetricOptions {
   bool from_logits = false;
   double label_smoothing = 0.0;
 };
+COHORT_FIELDS(BinaryCrossentropyMetricOptions, from_logits, label_smoothing)
 
 class BinaryCrossentropyMetric : public MeanMetricWrapper {
  public:

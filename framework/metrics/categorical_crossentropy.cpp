@@ -11,9 +11,7 @@ CategoricalCrossentropyMetric::CategoricalCrossentropyMetric(CategoricalCrossent
 
 void CategoricalCrossentropyMetric::visit_fields(FieldVisitor& visitor) {
   MeanMetricWrapper::visit_fields(visitor);
-  visitor.field("from_logits", options_.from_logits);
-  visitor.field("label_smoothing", options_.label_smoothing);
-  visitor.field("axis", options_.axis);
+  visit_options(options_, visitor);
 }
 
 Tensor CategoricalCrossentropyMetric::values(const Tensor& y_true, const Tensor& y_pred) {

@@ -12,6 +12,7 @@ struct CategoricalCrossentropyMetricOptions {
   // Axis of the classes.
   int axis = -1;
 };
+COHORT_FIELDS(CategoricalCrossentropyMetricOptions, from_logits, label_smoothing, axis)
 
 class CategoricalCrossentropyMetric : public MeanMetricWrapper {
  public:

@@ -1,6 +1,5 @@
 #include "cohort/metrics/correlation.h"
 
-#include "cohort/losses/axes_codec.h"
 #include "cohort/losses/loss.h"
 #include "cohort/ops/epsilon.h"
 #include "cohort/ops/math.h"

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "cohort/metrics/mean.h"
-#include "cohort/ops/reduce.h"
+#include "cohort/ops/axes_codec.h"
 
 namespace cohort::metrics {
 

@@ -1,6 +1,5 @@
 #include "cohort/metrics/cosine_similarity.h"
 
-#include "cohort/losses/axes_codec.h"
 #include "cohort/losses/cosine_similarity.h"
 #include "cohort/ops/math.h"
 
@@ -11,7 +10,7 @@ CosineSimilarityMetric::CosineSimilarityMetric(CosineSimilarityMetricOptions opt
 
 void CosineSimilarityMetric::visit_fields(FieldVisitor& visitor) {
   MeanMetricWrapper::visit_fields(visitor);
-  visitor.field("axis", options_.axis);
+  visit_options(options_, visitor);
 }
 
 Tensor CosineSimilarityMetric::values(const Tensor& y_true, const Tensor& y_pred) {

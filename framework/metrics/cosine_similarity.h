@@ -1,7 +1,7 @@
 #pragma once
 
 #include "cohort/metrics/mean.h"
-#include "cohort/ops/reduce.h"
+#include "cohort/ops/axes_codec.h"
 
 namespace cohort::metrics {
 
@@ -11,6 +11,7 @@ struct CosineSimilarityMetricOptions {
   // Axis along which the vectors lie, or a list of several.
   ops::Axes axis = -1;
 };
+COHORT_FIELDS(CosineSimilarityMetricOptions, axis)
 
 class CosineSimilarityMetric : public MeanMetricWrapper {
  public:

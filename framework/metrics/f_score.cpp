@@ -14,9 +14,7 @@ FBetaScoreMetric::FBetaScoreMetric(FBetaScoreOptions options, const char* defaul
 
 void FBetaScoreMetric::visit_fields(FieldVisitor& visitor) {
   Metric::visit_fields(visitor);
-  visitor.field("average", options_.average);
-  visitor.field("beta", options_.beta);
-  visitor.field("threshold", options_.threshold);
+  visit_options(options_, visitor);
 }
 
 void FBetaScoreMetric::fields_changed() {

@@ -17,6 +17,7 @@ struct FBetaScoreOptions {
   std::string name = {};
   DType dtype = DType::Float32;
 };
+COHORT_FIELDS(FBetaScoreOptions, average, beta, threshold)
 
 class FBetaScoreMetric : public Metric {
  public:

@@ -44,10 +44,7 @@ void IoUMetric::visit_fields(FieldVisitor& visitor) {
   Metric::visit_fields(visitor);
   visitor.field("num_classes", num_classes_);
   visitor.field("target_class_ids", target_class_ids_);
-  visitor.field("ignore_class", options_.ignore_class);
-  visitor.field("sparse_y_true", options_.sparse_y_true);
-  visitor.field("sparse_y_pred", options_.sparse_y_pred);
-  visitor.field("axis", options_.axis);
+  visit_options(options_, visitor);
 }
 
 void IoUMetric::fields_changed() {
@@ -128,10 +125,7 @@ MeanIoUMetric::MeanIoUMetric(std::int64_t num_classes, IoUOptions options, const
 void MeanIoUMetric::visit_fields(FieldVisitor& visitor) {
   Metric::visit_fields(visitor);
   visitor.field("num_classes", num_classes_);
-  visitor.field("ignore_class", options_.ignore_class);
-  visitor.field("sparse_y_true", options_.sparse_y_true);
-  visitor.field("sparse_y_pred", options_.sparse_y_pred);
-  visitor.field("axis", options_.axis);
+  visit_options(options_, visitor);
 }
 
 void MeanIoUMetric::fields_changed() {

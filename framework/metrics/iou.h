@@ -21,6 +21,7 @@ struct IoUOptions {
   // Axis of the classes in what is not class indices.
   int axis = -1;
 };
+COHORT_FIELDS(IoUOptions, ignore_class, sparse_y_true, sparse_y_pred, axis)
 
 class IoUMetric : public Metric {
  public:

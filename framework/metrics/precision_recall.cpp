@@ -21,9 +21,7 @@ PrecisionRecallMetric::PrecisionRecallMetric(PrecisionRecallOptions options, con
 
 void PrecisionRecallMetric::visit_fields(FieldVisitor& visitor) {
   Metric::visit_fields(visitor);
-  visitor.field("thresholds", options_.thresholds);
-  visitor.field("top_k", options_.top_k);
-  visitor.field("class_id", options_.class_id);
+  visit_options(options_, visitor);
 }
 
 void PrecisionRecallMetric::fields_changed() {

@@ -20,6 +20,7 @@ struct PrecisionRecallOptions {
   std::string name = {};
   DType dtype = DType::Float32;
 };
+COHORT_FIELDS(PrecisionRecallOptions, thresholds, top_k, class_id)
 
 // true_positives / (true_positives + errors), at each threshold: what precision and recall have in common.
 class PrecisionRecallMetric : public Metric {

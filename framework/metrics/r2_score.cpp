@@ -17,8 +17,7 @@ R2ScoreMetric::R2ScoreMetric(R2ScoreOptions options)
 
 void R2ScoreMetric::visit_fields(FieldVisitor& visitor) {
   Metric::visit_fields(visitor);
-  visitor.field("class_aggregation", options_.class_aggregation);
-  visitor.field("num_regressors", options_.num_regressors);
+  visit_options(options_, visitor);
 }
 
 void R2ScoreMetric::fields_changed() {

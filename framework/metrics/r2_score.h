@@ -16,6 +16,7 @@ struct R2ScoreOptions {
   std::string name = {};
   DType dtype = DType::Float32;
 };
+COHORT_FIELDS(R2ScoreOptions, class_aggregation, num_regressors)
 
 class R2ScoreMetric : public Metric {
  public:

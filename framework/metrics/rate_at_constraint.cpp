@@ -18,8 +18,7 @@ AtConstraintMetric::AtConstraintMetric(double value, AtConstraintOptions options
 
 void AtConstraintMetric::visit_fields(FieldVisitor& visitor) {
   Metric::visit_fields(visitor);
-  visitor.field("num_thresholds", options_.num_thresholds);
-  visitor.field("class_id", options_.class_id);
+  visit_options(options_, visitor);
   visitor.field(value_name_, value_);
 }
 

@@ -15,6 +15,7 @@ struct AtConstraintOptions {
   std::string name = {};
   DType dtype = DType::Float32;
 };
+COHORT_FIELDS(AtConstraintOptions, num_thresholds, class_id)
 
 // The best of one rate over all thresholds at which another is at least a given value.
 class AtConstraintMetric : public Metric {

@@ -12,9 +12,7 @@ SparseCategoricalCrossentropyMetric::SparseCategoricalCrossentropyMetric(
 
 void SparseCategoricalCrossentropyMetric::visit_fields(FieldVisitor& visitor) {
   MeanMetricWrapper::visit_fields(visitor);
-  visitor.field("from_logits", options_.from_logits);
-  visitor.field("ignore_class", options_.ignore_class);
-  visitor.field("axis", options_.axis);
+  visit_options(options_, visitor);
 }
 
 Tensor SparseCategoricalCrossentropyMetric::values(const Tensor& y_true, const Tensor& y_pred) {

@@ -15,6 +15,7 @@ struct SparseCategoricalCrossentropyMetricOptions {
   // Axis of the classes in y_pred; must be the last.
   int axis = -1;
 };
+COHORT_FIELDS(SparseCategoricalCrossentropyMetricOptions, from_logits, ignore_class, axis)
 
 class SparseCategoricalCrossentropyMetric : public MeanMetricWrapper {
  public:

@@ -15,8 +15,7 @@ SparseTopKCategoricalAccuracyMetric::SparseTopKCategoricalAccuracyMetric(
 
 void SparseTopKCategoricalAccuracyMetric::visit_fields(FieldVisitor& visitor) {
   MeanMetricWrapper::visit_fields(visitor);
-  visitor.field("k", options_.k);
-  visitor.field("from_sorted_ids", options_.from_sorted_ids);
+  visit_options(options_, visitor);
 }
 
 Tensor SparseTopKCategoricalAccuracyMetric::values(const Tensor& y_true, const Tensor& y_pred) {

@@ -14,6 +14,7 @@ struct SparseTopKCategoricalAccuracyMetricOptions {
   // Whether y_pred are class indices (batch, n), the best first, in place of scores.
   bool from_sorted_ids = false;
 };
+COHORT_FIELDS(SparseTopKCategoricalAccuracyMetricOptions, k, from_sorted_ids)
 
 class SparseTopKCategoricalAccuracyMetric : public MeanMetricWrapper {
  public:

@@ -12,7 +12,7 @@ TopKCategoricalAccuracyMetric::TopKCategoricalAccuracyMetric(TopKCategoricalAccu
 
 void TopKCategoricalAccuracyMetric::visit_fields(FieldVisitor& visitor) {
   MeanMetricWrapper::visit_fields(visitor);
-  visitor.field("k", options_.k);
+  visit_options(options_, visitor);
 }
 
 Tensor TopKCategoricalAccuracyMetric::values(const Tensor& y_true, const Tensor& y_pred) {

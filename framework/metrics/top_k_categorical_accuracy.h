@@ -12,6 +12,7 @@ struct TopKCategoricalAccuracyMetricOptions {
   std::string name = {};
   DType dtype = DType::Float32;
 };
+COHORT_FIELDS(TopKCategoricalAccuracyMetricOptions, k)
 
 class TopKCategoricalAccuracyMetric : public MeanMetricWrapper {
  public:

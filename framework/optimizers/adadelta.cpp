@@ -16,8 +16,7 @@ AdadeltaOptimizer::AdadeltaOptimizer(LearningRate learning_rate, AdadeltaOptions
 
 void AdadeltaOptimizer::visit_fields(FieldVisitor& visitor) {
   Optimizer::visit_fields(visitor);
-  visitor.field("rho", options_.rho);
-  visitor.field("epsilon", options_.epsilon);
+  visit_options(options_, visitor);
 }
 
 void AdadeltaOptimizer::make_slots(const Variables& variables) {

@@ -23,6 +23,7 @@ struct AdadeltaOptions {
   std::optional<std::int64_t> gradient_accumulation_steps = std::nullopt;
   std::string name = "adadelta";
 };
+COHORT_FIELDS(AdadeltaOptions, rho, epsilon)
 
 class AdadeltaOptimizer : public SingleOpOptimizer {
  public:

@@ -42,11 +42,7 @@ AdafactorOptimizer::AdafactorOptimizer(LearningRate learning_rate, AdafactorOpti
 
 void AdafactorOptimizer::visit_fields(FieldVisitor& visitor) {
   Optimizer::visit_fields(visitor);
-  visitor.field("beta_2_decay", options_.beta_2_decay);
-  visitor.field("epsilon_1", options_.epsilon_1);
-  visitor.field("epsilon_2", options_.epsilon_2);
-  visitor.field("clip_threshold", options_.clip_threshold);
-  visitor.field("relative_step", options_.relative_step);
+  visit_options(options_, visitor);
 }
 
 void AdafactorOptimizer::build(const Variables& variables) {

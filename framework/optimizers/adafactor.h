@@ -31,6 +31,7 @@ struct AdafactorOptions {
   std::optional<std::int64_t> gradient_accumulation_steps = std::nullopt;
   std::string name = "adafactor";
 };
+COHORT_FIELDS(AdafactorOptions, beta_2_decay, epsilon_1, epsilon_2, clip_threshold, relative_step)
 
 class AdafactorOptimizer : public Optimizer {
  public:

@@ -16,8 +16,7 @@ AdagradOptimizer::AdagradOptimizer(LearningRate learning_rate, AdagradOptions op
 
 void AdagradOptimizer::visit_fields(FieldVisitor& visitor) {
   Optimizer::visit_fields(visitor);
-  visitor.field("initial_accumulator_value", options_.initial_accumulator_value);
-  visitor.field("epsilon", options_.epsilon);
+  visit_options(options_, visitor);
 }
 
 void AdagradOptimizer::make_slots(const Variables& variables) {

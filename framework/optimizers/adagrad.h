@@ -23,6 +23,7 @@ struct AdagradOptions {
   std::optional<std::int64_t> gradient_accumulation_steps = std::nullopt;
   std::string name = "adagrad";
 };
+COHORT_FIELDS(AdagradOptions, initial_accumulator_value, epsilon)
 
 class AdagradOptimizer : public SingleOpOptimizer {
  public:

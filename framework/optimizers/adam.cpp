@@ -21,10 +21,7 @@ AdamOptimizer::AdamOptimizer(LearningRate learning_rate, AdamOptions options)
 
 void AdamOptimizer::visit_fields(FieldVisitor& visitor) {
   Optimizer::visit_fields(visitor);
-  visitor.field("beta_1", options_.beta_1);
-  visitor.field("beta_2", options_.beta_2);
-  visitor.field("epsilon", options_.epsilon);
-  visitor.field("amsgrad", options_.amsgrad);
+  visit_options(options_, visitor);
 }
 
 void AdamOptimizer::make_slots(const Variables& variables) {

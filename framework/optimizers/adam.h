@@ -25,6 +25,7 @@ struct AdamOptions {
   std::optional<std::int64_t> gradient_accumulation_steps = std::nullopt;
   std::string name = "adam";
 };
+COHORT_FIELDS(AdamOptions, beta_1, beta_2, epsilon, amsgrad)
 
 class AdamOptimizer : public SingleOpOptimizer {
  public:

@@ -19,9 +19,7 @@ AdamaxOptimizer::AdamaxOptimizer(LearningRate learning_rate, AdamaxOptions optio
 
 void AdamaxOptimizer::visit_fields(FieldVisitor& visitor) {
   Optimizer::visit_fields(visitor);
-  visitor.field("beta_1", options_.beta_1);
-  visitor.field("beta_2", options_.beta_2);
-  visitor.field("epsilon", options_.epsilon);
+  visit_options(options_, visitor);
 }
 
 void AdamaxOptimizer::make_slots(const Variables& variables) { add_slots(variables, {"momentum", "norm"}); }

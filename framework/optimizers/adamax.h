@@ -23,6 +23,7 @@ struct AdamaxOptions {
   std::optional<std::int64_t> gradient_accumulation_steps = std::nullopt;
   std::string name = "adamax";
 };
+COHORT_FIELDS(AdamaxOptions, beta_1, beta_2, epsilon)
 
 class AdamaxOptimizer : public SingleOpOptimizer {
  public:

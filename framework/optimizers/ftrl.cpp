@@ -25,12 +25,7 @@ FtrlOptimizer::FtrlOptimizer(LearningRate learning_rate, FtrlOptions options)
 
 void FtrlOptimizer::visit_fields(FieldVisitor& visitor) {
   Optimizer::visit_fields(visitor);
-  visitor.field("learning_rate_power", options_.learning_rate_power);
-  visitor.field("initial_accumulator_value", options_.initial_accumulator_value);
-  visitor.field("l1_regularization_strength", options_.l1_regularization_strength);
-  visitor.field("l2_regularization_strength", options_.l2_regularization_strength);
-  visitor.field("l2_shrinkage_regularization_strength", options_.l2_shrinkage_regularization_strength);
-  visitor.field("beta", options_.beta);
+  visit_options(options_, visitor);
 }
 
 void FtrlOptimizer::fields_changed() {

@@ -33,6 +33,8 @@ struct FtrlOptions {
   std::optional<std::int64_t> gradient_accumulation_steps = std::nullopt;
   std::string name = "ftrl";
 };
+COHORT_FIELDS(FtrlOptions, learning_rate_power, initial_accumulator_value, l1_regularization_strength,
+              l2_regularization_strength, l2_shrinkage_regularization_strength, beta)
 
 class FtrlOptimizer : public SingleOpOptimizer {
  public:

@@ -24,6 +24,7 @@ struct LambOptions {
   std::optional<std::int64_t> gradient_accumulation_steps = std::nullopt;
   std::string name = "lamb";
 };
+COHORT_FIELDS(LambOptions, beta_1, beta_2, epsilon)
 
 class LambOptimizer : public SingleOpOptimizer {
  public:

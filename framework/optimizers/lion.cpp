@@ -16,8 +16,7 @@ LionOptimizer::LionOptimizer(LearningRate learning_rate, LionOptions options)
 
 void LionOptimizer::visit_fields(FieldVisitor& visitor) {
   Optimizer::visit_fields(visitor);
-  visitor.field("beta_1", options_.beta_1);
-  visitor.field("beta_2", options_.beta_2);
+  visit_options(options_, visitor);
 }
 
 void LionOptimizer::make_slots(const Variables& variables) { add_slots(variables, {"momentum"}); }

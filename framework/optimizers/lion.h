@@ -22,6 +22,7 @@ struct LionOptions {
   std::optional<std::int64_t> gradient_accumulation_steps = std::nullopt;
   std::string name = "lion";
 };
+COHORT_FIELDS(LionOptions, beta_1, beta_2)
 
 class LionOptimizer : public SingleOpOptimizer {
  public:

@@ -37,20 +37,7 @@ MuonOptimizer::MuonOptimizer(LearningRate learning_rate, MuonOptions options)
 
 void MuonOptimizer::visit_fields(FieldVisitor& visitor) {
   Optimizer::visit_fields(visitor);
-  visitor.field("adam_beta_1", options_.adam_beta_1);
-  visitor.field("adam_beta_2", options_.adam_beta_2);
-  visitor.field("epsilon", options_.epsilon);
-  visitor.field("exclude_layers", options_.exclude_layers);
-  visitor.field("muon_a", options_.muon_a);
-  visitor.field("muon_b", options_.muon_b);
-  visitor.field("muon_c", options_.muon_c);
-  visitor.field("adam_lr_ratio", options_.adam_lr_ratio);
-  visitor.field("momentum", options_.momentum);
-  visitor.field("ns_steps", options_.ns_steps);
-  visitor.field("nesterov", options_.nesterov);
-  visitor.field("exclude_embeddings", options_.exclude_embeddings);
-  visitor.field("adam_weight_decay", options_.adam_weight_decay);
-  visitor.field("rms_rate", options_.rms_rate);
+  visit_options(options_, visitor);
 }
 
 void MuonOptimizer::fields_changed() {

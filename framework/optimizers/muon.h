@@ -49,6 +49,8 @@ struct MuonOptions {
   // Factor of the orthogonal step, times the root of the matrix's longer side; none: the orthogonal step as it is.
   std::optional<double> rms_rate = 0.2;
 };
+COHORT_FIELDS(MuonOptions, adam_beta_1, adam_beta_2, epsilon, exclude_layers, muon_a, muon_b, muon_c, adam_lr_ratio,
+              momentum, ns_steps, nesterov, exclude_embeddings, adam_weight_decay, rms_rate)
 
 class MuonOptimizer : public Optimizer {
  public:

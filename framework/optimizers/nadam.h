@@ -23,6 +23,7 @@ struct NadamOptions {
   std::optional<std::int64_t> gradient_accumulation_steps = std::nullopt;
   std::string name = "nadam";
 };
+COHORT_FIELDS(NadamOptions, beta_1, beta_2, epsilon)
 
 class NadamOptimizer : public SingleOpOptimizer {
  public:

@@ -95,15 +95,7 @@ void Optimizer::visit_fields(FieldVisitor& visitor) {
   if (learning_rate_.defined()) rate_.set_value(learning_rate());
   visitor.field("name", name_);
   visitor.field("learning_rate", rate_);
-  visitor.field("weight_decay", settings_.weight_decay);
-  visitor.field("clipnorm", settings_.clipnorm);
-  visitor.field("global_clipnorm", settings_.global_clipnorm);
-  visitor.field("clipvalue", settings_.clipvalue);
-  visitor.field("use_ema", settings_.use_ema);
-  visitor.field("ema_momentum", settings_.ema_momentum);
-  visitor.field("ema_overwrite_frequency", settings_.ema_overwrite_frequency);
-  visitor.field("loss_scale_factor", settings_.loss_scale_factor);
-  visitor.field("gradient_accumulation_steps", settings_.gradient_accumulation_steps);
+  visit_options(settings_, visitor);
 }
 
 void Optimizer::fields_changed() {

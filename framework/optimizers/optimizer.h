@@ -67,6 +67,8 @@ struct OptimizerSettings {
   std::optional<double> loss_scale_factor = std::nullopt;
   std::optional<std::int64_t> gradient_accumulation_steps = std::nullopt;
 };
+COHORT_FIELDS(OptimizerSettings, weight_decay, clipnorm, global_clipnorm, clipvalue, use_ema, ema_momentum,
+              ema_overwrite_frequency, loss_scale_factor, gradient_accumulation_steps)
 
 // The shared part of an optimizer's own options.
 template <class Options>

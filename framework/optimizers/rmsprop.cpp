@@ -22,10 +22,7 @@ RMSpropOptimizer::RMSpropOptimizer(LearningRate learning_rate, RMSpropOptions op
 
 void RMSpropOptimizer::visit_fields(FieldVisitor& visitor) {
   Optimizer::visit_fields(visitor);
-  visitor.field("rho", options_.rho);
-  visitor.field("momentum", options_.momentum);
-  visitor.field("epsilon", options_.epsilon);
-  visitor.field("centered", options_.centered);
+  visit_options(options_, visitor);
 }
 
 void RMSpropOptimizer::make_slots(const Variables& variables) {

@@ -27,6 +27,7 @@ struct RMSpropOptions {
   std::optional<std::int64_t> gradient_accumulation_steps = std::nullopt;
   std::string name = "rm_sprop";
 };
+COHORT_FIELDS(RMSpropOptions, rho, momentum, epsilon, centered)
 
 class RMSpropOptimizer : public SingleOpOptimizer {
  public:

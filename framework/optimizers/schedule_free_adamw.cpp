@@ -19,10 +19,7 @@ ScheduleFreeAdamWOptimizer::ScheduleFreeAdamWOptimizer(LearningRate learning_rat
 
 void ScheduleFreeAdamWOptimizer::visit_fields(FieldVisitor& visitor) {
   Optimizer::visit_fields(visitor);
-  visitor.field("beta_1", options_.beta_1);
-  visitor.field("beta_2", options_.beta_2);
-  visitor.field("epsilon", options_.epsilon);
-  visitor.field("warmup_steps", options_.warmup_steps);
+  visit_options(options_, visitor);
 }
 
 void ScheduleFreeAdamWOptimizer::make_slots(const Variables& variables) {

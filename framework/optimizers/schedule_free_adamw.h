@@ -26,6 +26,7 @@ struct ScheduleFreeAdamWOptions {
   std::optional<std::int64_t> gradient_accumulation_steps = std::nullopt;
   std::string name = "schedule_free_adam_w";
 };
+COHORT_FIELDS(ScheduleFreeAdamWOptions, beta_1, beta_2, epsilon, warmup_steps)
 
 class ScheduleFreeAdamWOptimizer : public SingleOpOptimizer {
  public:

@@ -27,8 +27,7 @@ SGDOptimizer::SGDOptimizer(LearningRate learning_rate, SGDOptions options)
 
 void SGDOptimizer::visit_fields(FieldVisitor& visitor) {
   Optimizer::visit_fields(visitor);
-  visitor.field("momentum", options_.momentum);
-  visitor.field("nesterov", options_.nesterov);
+  visit_options(options_, visitor);
 }
 
 void SGDOptimizer::fields_changed() {

@@ -24,6 +24,7 @@ struct SGDOptions {
   std::optional<std::int64_t> gradient_accumulation_steps = std::nullopt;
   std::string name = "sgd";
 };
+COHORT_FIELDS(SGDOptions, momentum, nesterov)
 
 class SGDOptimizer : public SingleOpOptimizer {
  public:

@@ -11,7 +11,7 @@ ELULayer::ELULayer(ELUOptions options) : options_(std::move(options)) {
 
 void ELULayer::visit_fields(FieldVisitor& visitor) {
   Layer::visit_fields(visitor);
-  visitor.field("alpha", options_.alpha);
+  visit_options(options_, visitor);
 }
 
 Tensor ELULayer::call(const Tensor& input, const CallContext&) { return activations::elu(input, options_.alpha); }

@@ -11,6 +11,7 @@ struct ELUOptions {
   DTypePolicy dtype = {};
   std::string name = {};
 };
+COHORT_FIELDS(ELUOptions, alpha)
 
 class ELULayer : public Layer {
  public:

@@ -11,7 +11,7 @@ LeakyReLULayer::LeakyReLULayer(LeakyReLUOptions options) : options_(std::move(op
 
 void LeakyReLULayer::visit_fields(FieldVisitor& visitor) {
   Layer::visit_fields(visitor);
-  visitor.field("negative_slope", options_.negative_slope);
+  visit_options(options_, visitor);
 }
 
 Tensor LeakyReLULayer::call(const Tensor& input, const CallContext&) {

@@ -11,6 +11,7 @@ struct LeakyReLUOptions {
   DTypePolicy dtype = {};
   std::string name = {};
 };
+COHORT_FIELDS(LeakyReLUOptions, negative_slope)
 
 class LeakyReLULayer : public Layer {
  public:

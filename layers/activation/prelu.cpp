@@ -11,10 +11,7 @@ PReLULayer::PReLULayer(PReLUOptions options) : options_(std::move(options)) {
 
 void PReLULayer::visit_fields(FieldVisitor& visitor) {
   Layer::visit_fields(visitor);
-  visitor.field("alpha_initializer", options_.alpha_initializer);
-  visitor.field("alpha_regularizer", options_.alpha_regularizer);
-  visitor.field("alpha_constraint", options_.alpha_constraint);
-  visitor.field("shared_axes", options_.shared_axes);
+  visit_options(options_, visitor);
 }
 
 void PReLULayer::build(const Shape& input) {

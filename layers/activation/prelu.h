@@ -19,6 +19,7 @@ struct PReLUOptions {
   DTypePolicy dtype = {};
   std::string name = {};
 };
+COHORT_FIELDS(PReLUOptions, alpha_initializer, alpha_regularizer, alpha_constraint, shared_axes)
 
 class PReLULayer : public Layer {
  public:

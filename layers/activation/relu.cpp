@@ -12,9 +12,7 @@ ReLULayer::ReLULayer(ReLUOptions options) : options_(std::move(options)) {
 
 void ReLULayer::visit_fields(FieldVisitor& visitor) {
   Layer::visit_fields(visitor);
-  visitor.field("max_value", options_.max_value);
-  visitor.field("negative_slope", options_.negative_slope);
-  visitor.field("threshold", options_.threshold);
+  visit_options(options_, visitor);
 }
 
 void ReLULayer::fields_changed() {

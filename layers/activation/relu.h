@@ -14,6 +14,7 @@ struct ReLUOptions {
   DTypePolicy dtype = {};
   std::string name = {};
 };
+COHORT_FIELDS(ReLUOptions, max_value, negative_slope, threshold)
 
 class ReLULayer : public Layer {
  public:

@@ -13,7 +13,7 @@ SoftmaxLayer::SoftmaxLayer(SoftmaxOptions options) : options_(std::move(options)
 
 void SoftmaxLayer::visit_fields(FieldVisitor& visitor) {
   Layer::visit_fields(visitor);
-  visitor.field("axis", options_.axis);
+  visit_options(options_, visitor);
 }
 
 Tensor SoftmaxLayer::call(const Tensor& input, const CallContext& context) {

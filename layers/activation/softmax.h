@@ -14,6 +14,7 @@ struct SoftmaxOptions {
   DTypePolicy dtype = {};
   std::string name = {};
 };
+COHORT_FIELDS(SoftmaxOptions, axis)
 
 class SoftmaxLayer : public Layer {
  public:

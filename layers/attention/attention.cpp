@@ -27,9 +27,7 @@ AttentionLayer::AttentionLayer(AttentionOptions options) : SeededLayer(options.s
 
 void AttentionLayer::visit_fields(FieldVisitor& visitor) {
   Layer::visit_fields(visitor);
-  visitor.field("use_scale", options_.use_scale);
-  visitor.field("score_mode", options_.score_mode);
-  visitor.field("dropout", options_.dropout);
+  visit_options(options_, visitor);
   visit_seed(visitor);
 }
 

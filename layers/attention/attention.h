@@ -23,6 +23,7 @@ struct AttentionOptions {
   DTypePolicy dtype = {};
   std::string name = {};
 };
+COHORT_FIELDS(AttentionOptions, use_scale, score_mode, dropout)
 
 class AttentionLayer : public SeededLayer {
  public:

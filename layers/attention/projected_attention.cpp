@@ -45,17 +45,7 @@ constexpr std::size_t kKeyPlace = 2, kNoPlace = 99;
 
 void ProjectedAttentionLayer::visit_fields(FieldVisitor& visitor) {
   Layer::visit_fields(visitor);
-  visitor.field("dropout", fields_.dropout);
-  visitor.field("use_bias", fields_.use_bias);
-  visitor.field("use_gate", fields_.use_gate);
-  visitor.field("sliding_window", fields_.sliding_window);
-  visitor.field("kernel_initializer", fields_.kernel_initializer);
-  visitor.field("bias_initializer", fields_.bias_initializer);
-  visitor.field("kernel_regularizer", fields_.kernel_regularizer);
-  visitor.field("bias_regularizer", fields_.bias_regularizer);
-  visitor.field("activity_regularizer", fields_.activity_regularizer);
-  visitor.field("kernel_constraint", fields_.kernel_constraint);
-  visitor.field("bias_constraint", fields_.bias_constraint);
+  visit_options(fields_, visitor);
   visit_seed(visitor);
 }
 

@@ -11,6 +11,21 @@
 
 namespace cohort::layers {
 
+// The options that both have.
+struct ProjectedAttentionFields {
+  double dropout = 0.0;
+  bool use_bias = true;
+  std::optional<std::int64_t> sliding_window = std::nullopt;
+  std::optional<bool> flash_attention = std::nullopt;
+  Ref<Initializer> kernel_initializer, bias_initializer;
+  Ref<Regularizer> kernel_regularizer, bias_regularizer, activity_regularizer;
+  Ref<Constraint> kernel_constraint, bias_constraint;
+  bool use_gate = false;
+};
+COHORT_FIELDS(ProjectedAttentionFields, dropout, use_bias, use_gate, sliding_window, kernel_initializer,
+              bias_initializer, kernel_regularizer, bias_regularizer, activity_regularizer, kernel_constraint,
+              bias_constraint)
+
 // What MultiHeadAttention and GroupQueryAttention share: query, key and value are projected, each step takes the mean
 // of the values weighted by softmax(query . key / sqrt(size)), and the result is projected.
 class ProjectedAttentionLayer : public SeededLayer {
@@ -23,16 +38,6 @@ class ProjectedAttentionLayer : public SeededLayer {
   Element compute_mask(const Element& inputs, const Element& mask) override;
 
  protected:
-  struct Fields {
-    double dropout = 0.0;
-    bool use_bias = true;
-    std::optional<std::int64_t> sliding_window = std::nullopt;
-    std::optional<bool> flash_attention = std::nullopt;
-    Ref<Initializer> kernel_initializer, bias_initializer;
-    Ref<Regularizer> kernel_regularizer, bias_regularizer, activity_regularizer;
-    Ref<Constraint> kernel_constraint, bias_constraint;
-    bool use_gate = false;
-  };
   struct Projected {
     Tensor query, key, value;
   };
@@ -79,7 +84,7 @@ class ProjectedAttentionLayer : public SeededLayer {
                                    const Shape& input, const std::vector<std::int64_t>& sizes,
                                    const std::string& bias_axes, const char* activation = "linear");
 
-  Fields fields_;
+  ProjectedAttentionFields fields_;
   Ref<EinsumDenseLayer> query_dense_, key_dense_, value_dense_, gate_dense_, output_dense_;
 
  private:

@@ -29,6 +29,9 @@ struct ConvOptions {
   DTypePolicy dtype = {};
   std::string name = {};
 };
+COHORT_FIELDS(ConvOptions, strides, padding, data_format, dilation_rate, groups, activation, use_bias,
+              kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer, activity_regularizer,
+              kernel_constraint, bias_constraint)
 
 // Convolution over `rank` spatial axes: (batch, spatial axes, channels) to (batch, new spatial axes, filters).
 class ConvLayer : public Layer {

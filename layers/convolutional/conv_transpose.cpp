@@ -16,20 +16,7 @@ void ConvTransposeLayer::visit_fields(FieldVisitor& visitor) {
   Layer::visit_fields(visitor);
   visitor.field("filters", filters_);
   visitor.field("kernel_size", kernel_size_);
-  visitor.field("strides", options_.strides);
-  visitor.field("padding", options_.padding);
-  visitor.field("output_padding", options_.output_padding);
-  visitor.field("data_format", options_.data_format);
-  visitor.field("dilation_rate", options_.dilation_rate);
-  visitor.field("activation", options_.activation);
-  visitor.field("use_bias", options_.use_bias);
-  visitor.field("kernel_initializer", options_.kernel_initializer);
-  visitor.field("bias_initializer", options_.bias_initializer);
-  visitor.field("kernel_regularizer", options_.kernel_regularizer);
-  visitor.field("bias_regularizer", options_.bias_regularizer);
-  visitor.field("activity_regularizer", options_.activity_regularizer);
-  visitor.field("kernel_constraint", options_.kernel_constraint);
-  visitor.field("bias_constraint", options_.bias_constraint);
+  visit_options(options_, visitor);
 }
 
 void ConvTransposeLayer::fields_changed() {

@@ -31,6 +31,9 @@ struct ConvTransposeOptions {
   DTypePolicy dtype = {};
   std::string name = {};
 };
+COHORT_FIELDS(ConvTransposeOptions, strides, padding, output_padding, data_format, dilation_rate, activation, use_bias,
+              kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer, activity_regularizer,
+              kernel_constraint, bias_constraint)
 
 // The transpose of a convolution over `rank` spatial axes, which makes an image larger: (batch, spatial axes, channels)
 // to (batch, new spatial axes, filters).

@@ -16,19 +16,7 @@ void DepthwiseConvLayer::visit_fields(FieldVisitor& visitor) {
   Layer::visit_fields(visitor);
   visitor.field("depth_multiplier", options_.depth_multiplier);
   visitor.field("kernel_size", kernel_size_);
-  visitor.field("strides", options_.strides);
-  visitor.field("padding", options_.padding);
-  visitor.field("data_format", options_.data_format);
-  visitor.field("dilation_rate", options_.dilation_rate);
-  visitor.field("activation", options_.activation);
-  visitor.field("use_bias", options_.use_bias);
-  visitor.field("depthwise_initializer", options_.depthwise_initializer);
-  visitor.field("bias_initializer", options_.bias_initializer);
-  visitor.field("depthwise_regularizer", options_.depthwise_regularizer);
-  visitor.field("bias_regularizer", options_.bias_regularizer);
-  visitor.field("activity_regularizer", options_.activity_regularizer);
-  visitor.field("depthwise_constraint", options_.depthwise_constraint);
-  visitor.field("bias_constraint", options_.bias_constraint);
+  visit_options(options_, visitor);
 }
 
 void DepthwiseConvLayer::fields_changed() {

@@ -27,6 +27,9 @@ struct DepthwiseConvOptions {
   DTypePolicy dtype = {};
   std::string name = {};
 };
+COHORT_FIELDS(DepthwiseConvOptions, strides, padding, data_format, dilation_rate, activation, use_bias,
+              depthwise_initializer, bias_initializer, depthwise_regularizer, bias_regularizer, activity_regularizer,
+              depthwise_constraint, bias_constraint)
 
 // Convolution of each channel by itself, over `rank` spatial axes: (batch, spatial axes, channels) to (batch, new
 // spatial axes, channels * depth_multiplier).

@@ -17,22 +17,7 @@ void SeparableConvLayer::visit_fields(FieldVisitor& visitor) {
   visitor.field("depth_multiplier", options_.depth_multiplier);
   visitor.field("filters", filters_);
   visitor.field("kernel_size", kernel_size_);
-  visitor.field("strides", options_.strides);
-  visitor.field("padding", options_.padding);
-  visitor.field("data_format", options_.data_format);
-  visitor.field("dilation_rate", options_.dilation_rate);
-  visitor.field("activation", options_.activation);
-  visitor.field("use_bias", options_.use_bias);
-  visitor.field("depthwise_initializer", options_.depthwise_initializer);
-  visitor.field("pointwise_initializer", options_.pointwise_initializer);
-  visitor.field("bias_initializer", options_.bias_initializer);
-  visitor.field("depthwise_regularizer", options_.depthwise_regularizer);
-  visitor.field("pointwise_regularizer", options_.pointwise_regularizer);
-  visitor.field("bias_regularizer", options_.bias_regularizer);
-  visitor.field("activity_regularizer", options_.activity_regularizer);
-  visitor.field("depthwise_constraint", options_.depthwise_constraint);
-  visitor.field("pointwise_constraint", options_.pointwise_constraint);
-  visitor.field("bias_constraint", options_.bias_constraint);
+  visit_options(options_, visitor);
 }
 
 void SeparableConvLayer::fields_changed() {

@@ -31,6 +31,10 @@ struct SeparableConvOptions {
   DTypePolicy dtype = {};
   std::string name = {};
 };
+COHORT_FIELDS(SeparableConvOptions, strides, padding, data_format, dilation_rate, activation, use_bias,
+              depthwise_initializer, pointwise_initializer, bias_initializer, depthwise_regularizer,
+              pointwise_regularizer, bias_regularizer, activity_regularizer, depthwise_constraint, pointwise_constraint,
+              bias_constraint)
 
 // Convolution of each channel by itself, over `rank` spatial axes, then across channels: (batch, spatial axes,
 // channels) to (batch, new spatial axes, filters).

@@ -49,15 +49,7 @@ void EinsumDenseLayer::visit_fields(FieldVisitor& visitor) {
   Layer::visit_fields(visitor);
   visitor.field("output_shape", output_shape_);
   visitor.field("equation", equation_);
-  visitor.field("activation", options_.activation);
-  visitor.field("bias_axes", options_.bias_axes);
-  visitor.field("kernel_initializer", options_.kernel_initializer);
-  visitor.field("bias_initializer", options_.bias_initializer);
-  visitor.field("kernel_regularizer", options_.kernel_regularizer);
-  visitor.field("bias_regularizer", options_.bias_regularizer);
-  visitor.field("activity_regularizer", options_.activity_regularizer);
-  visitor.field("kernel_constraint", options_.kernel_constraint);
-  visitor.field("bias_constraint", options_.bias_constraint);
+  visit_options(options_, visitor);
   std::optional<std::string> none;  // quantisation is not supported
   visitor.field("quantization_config", none);
 }

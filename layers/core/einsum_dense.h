@@ -23,6 +23,8 @@ struct EinsumDenseOptions {
   DTypePolicy dtype = {};
   std::string name = {};
 };
+COHORT_FIELDS(EinsumDenseOptions, activation, bias_axes, kernel_initializer, bias_initializer, kernel_regularizer,
+              bias_regularizer, activity_regularizer, kernel_constraint, bias_constraint)
 
 class EinsumDenseLayer : public Layer {
  public:

@@ -19,11 +19,7 @@ void EmbeddingLayer::visit_fields(FieldVisitor& visitor) {
   Layer::visit_fields(visitor);
   visitor.field("input_dim", input_dim_);
   visitor.field("output_dim", output_dim_);
-  visitor.field("embeddings_initializer", options_.embeddings_initializer);
-  visitor.field("embeddings_regularizer", options_.embeddings_regularizer);
-  visitor.field("activity_regularizer", options_.activity_regularizer);
-  visitor.field("embeddings_constraint", options_.embeddings_constraint);
-  visitor.field("mask_zero", options_.mask_zero);
+  visit_options(options_, visitor);
   std::optional<std::string> none;  // quantisation is not supported
   visitor.field("quantization_config", none);
 }

@@ -19,6 +19,8 @@ struct EmbeddingOptions {
   DTypePolicy dtype = {};
   std::string name = {};
 };
+COHORT_FIELDS(EmbeddingOptions, embeddings_initializer, embeddings_regularizer, activity_regularizer,
+              embeddings_constraint, mask_zero)
 
 class EmbeddingLayer : public Layer {
  public:

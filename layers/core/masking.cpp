@@ -13,7 +13,7 @@ MaskingLayer::MaskingLayer(MaskingOptions options) : options_(std::move(options)
 
 void MaskingLayer::visit_fields(FieldVisitor& visitor) {
   Layer::visit_fields(visitor);
-  visitor.field("mask_value", options_.mask_value);
+  visit_options(options_, visitor);
 }
 
 Tensor MaskingLayer::call(const Tensor& input, const CallContext&) {

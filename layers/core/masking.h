@@ -11,6 +11,7 @@ struct MaskingOptions {
   DTypePolicy dtype = {};
   std::string name = {};
 };
+COHORT_FIELDS(MaskingOptions, mask_value)
 
 class MaskingLayer : public Layer {
  public:

@@ -18,7 +18,7 @@ ConcatenateLayer::ConcatenateLayer(ConcatenateOptions options) : options_(std::m
 
 void ConcatenateLayer::visit_fields(FieldVisitor& visitor) {
   Layer::visit_fields(visitor);
-  visitor.field("axis", options_.axis);
+  visit_options(options_, visitor);
 }
 
 Tensor ConcatenateLayer::call_many(const Tensors& inputs, const CallContext&) {

@@ -12,6 +12,7 @@ struct ConcatenateOptions {
   DTypePolicy dtype = {};
   std::string name = {};
 };
+COHORT_FIELDS(ConcatenateOptions, axis)
 
 class ConcatenateLayer : public Layer {
  public:

@@ -1,6 +1,5 @@
 #include "cohort/layers/merging/dot.h"
 
-#include "cohort/losses/axes_codec.h"
 #include "cohort/ops/array.h"
 #include "cohort/ops/einsum.h"
 #include "cohort/ops/math.h"
@@ -25,7 +24,7 @@ DotLayer::DotLayer(ops::Axes axes, DotOptions options) : axes_(std::move(axes)),
 void DotLayer::visit_fields(FieldVisitor& visitor) {
   Layer::visit_fields(visitor);
   visitor.field("axes", axes_);
-  visitor.field("normalize", options_.normalize);
+  visit_options(options_, visitor);
 }
 
 void DotLayer::fields_changed() {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "cohort/model/layer/layer.h"
-#include "cohort/ops/reduce.h"
+#include "cohort/ops/axes_codec.h"
 
 namespace cohort::layers {
 
@@ -14,6 +14,7 @@ struct DotOptions {
   DTypePolicy dtype = {};
   std::string name = {};
 };
+COHORT_FIELDS(DotOptions, normalize)
 
 class DotLayer : public Layer {
  public:

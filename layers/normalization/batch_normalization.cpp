@@ -39,23 +39,7 @@ BatchNormalizationLayer::BatchNormalizationLayer(BatchNormalizationOptions optio
 
 void BatchNormalizationLayer::visit_fields(FieldVisitor& visitor) {
   Layer::visit_fields(visitor);
-  visitor.field("axis", options_.axis);
-  visitor.field("momentum", options_.momentum);
-  visitor.field("epsilon", options_.epsilon);
-  visitor.field("center", options_.center);
-  visitor.field("scale", options_.scale);
-  visitor.field("beta_initializer", options_.beta_initializer);
-  visitor.field("gamma_initializer", options_.gamma_initializer);
-  visitor.field("moving_mean_initializer", options_.moving_mean_initializer);
-  visitor.field("moving_variance_initializer", options_.moving_variance_initializer);
-  visitor.field("beta_regularizer", options_.beta_regularizer);
-  visitor.field("gamma_regularizer", options_.gamma_regularizer);
-  visitor.field("beta_constraint", options_.beta_constraint);
-  visitor.field("gamma_constraint", options_.gamma_constraint);
-  visitor.field("synchronized", options_.synchronized);
-  visitor.field("renorm", options_.renorm);
-  visitor.field("renorm_clipping", options_.renorm_clipping);
-  visitor.field("renorm_momentum", options_.renorm_momentum);
+  visit_options(options_, visitor);
 }
 
 void BatchNormalizationLayer::fields_changed() {

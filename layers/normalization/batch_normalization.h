@@ -36,6 +36,9 @@ struct BatchNormalizationOptions {
   DTypePolicy dtype = {};
   std::string name = {};
 };
+COHORT_FIELDS(BatchNormalizationOptions, axis, momentum, epsilon, center, scale, beta_initializer, gamma_initializer,
+              moving_mean_initializer, moving_variance_initializer, beta_regularizer, gamma_regularizer,
+              beta_constraint, gamma_constraint, synchronized, renorm, renorm_clipping, renorm_momentum)
 
 class BatchNormalizationLayer : public Layer {
  public:

@@ -16,16 +16,7 @@ GroupNormalizationLayer::GroupNormalizationLayer(std::int64_t groups, GroupNorma
 void GroupNormalizationLayer::visit_fields(FieldVisitor& visitor) {
   Layer::visit_fields(visitor);
   visitor.field("groups", groups_);
-  visitor.field("axis", options_.axis);
-  visitor.field("epsilon", options_.epsilon);
-  visitor.field("center", options_.center);
-  visitor.field("scale", options_.scale);
-  visitor.field("beta_initializer", options_.beta_initializer);
-  visitor.field("gamma_initializer", options_.gamma_initializer);
-  visitor.field("beta_regularizer", options_.beta_regularizer);
-  visitor.field("gamma_regularizer", options_.gamma_regularizer);
-  visitor.field("beta_constraint", options_.beta_constraint);
-  visitor.field("gamma_constraint", options_.gamma_constraint);
+  visit_options(options_, visitor);
 }
 
 void GroupNormalizationLayer::fields_changed() {

@@ -21,6 +21,8 @@ struct GroupNormalizationOptions {
   DTypePolicy dtype = {};
   std::string name = {};
 };
+COHORT_FIELDS(GroupNormalizationOptions, axis, epsilon, center, scale, beta_initializer, gamma_initializer,
+              beta_regularizer, gamma_regularizer, beta_constraint, gamma_constraint)
 
 class GroupNormalizationLayer : public Layer {
  public:

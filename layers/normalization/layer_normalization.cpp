@@ -15,16 +15,7 @@ LayerNormalizationLayer::LayerNormalizationLayer(LayerNormalizationOptions optio
 void LayerNormalizationLayer::visit_fields(FieldVisitor& visitor) {
   Layer::visit_fields(visitor);
   visitor.field("axis", options_.axis.values);
-  visitor.field("epsilon", options_.epsilon);
-  visitor.field("center", options_.center);
-  visitor.field("scale", options_.scale);
-  visitor.field("rms_scaling", options_.rms_scaling);
-  visitor.field("beta_initializer", options_.beta_initializer);
-  visitor.field("gamma_initializer", options_.gamma_initializer);
-  visitor.field("beta_regularizer", options_.beta_regularizer);
-  visitor.field("gamma_regularizer", options_.gamma_regularizer);
-  visitor.field("beta_constraint", options_.beta_constraint);
-  visitor.field("gamma_constraint", options_.gamma_constraint);
+  visit_options(options_, visitor);
 }
 
 void LayerNormalizationLayer::build(const Shape& input) {

@@ -24,6 +24,8 @@ struct LayerNormalizationOptions {
   DTypePolicy dtype = {};
   std::string name = {};
 };
+COHORT_FIELDS(LayerNormalizationOptions, epsilon, center, scale, rms_scaling, beta_initializer, gamma_initializer,
+              beta_regularizer, gamma_regularizer, beta_constraint, gamma_constraint)
 
 class LayerNormalizationLayer : public Layer {
  public:

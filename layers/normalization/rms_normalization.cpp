@@ -12,7 +12,7 @@ RMSNormalizationLayer::RMSNormalizationLayer(RMSNormalizationOptions options) : 
 void RMSNormalizationLayer::visit_fields(FieldVisitor& visitor) {
   Layer::visit_fields(visitor);
   visitor.field("axis", options_.axis.values);
-  visitor.field("epsilon", options_.epsilon);
+  visit_options(options_, visitor);
 }
 
 void RMSNormalizationLayer::build(const Shape& input) {

@@ -13,6 +13,7 @@ struct RMSNormalizationOptions {
   DTypePolicy dtype = {};
   std::string name = {};
 };
+COHORT_FIELDS(RMSNormalizationOptions, epsilon)
 
 class RMSNormalizationLayer : public Layer {
  public:

@@ -13,7 +13,7 @@ AdaptivePoolingLayer::AdaptivePoolingLayer(int axes, bool maximum, Window output
 void AdaptivePoolingLayer::visit_fields(FieldVisitor& visitor) {
   Layer::visit_fields(visitor);
   visitor.field("output_size", output_size_);
-  visitor.field("data_format", options_.data_format);
+  visit_options(options_, visitor);
 }
 
 void AdaptivePoolingLayer::fields_changed() {

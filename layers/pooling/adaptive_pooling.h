@@ -12,6 +12,7 @@ struct AdaptivePoolingOptions {
   DTypePolicy dtype = {};
   std::string name = {};
 };
+COHORT_FIELDS(AdaptivePoolingOptions, data_format)
 
 // Reduces windows so that `output_size` of them lie along each of 1, 2 or 3 axes, whatever the size of the input:
 // (batch, ..., channels) to (batch, output_size, channels).

@@ -15,8 +15,7 @@ GlobalPoolingLayer::GlobalPoolingLayer(int axes, bool maximum, GlobalPoolingOpti
 
 void GlobalPoolingLayer::visit_fields(FieldVisitor& visitor) {
   Layer::visit_fields(visitor);
-  visitor.field("data_format", options_.data_format);
-  visitor.field("keepdims", options_.keepdims);
+  visit_options(options_, visitor);
 }
 
 void GlobalPoolingLayer::fields_changed() { check_data_format(*this, options_.data_format); }

@@ -12,6 +12,7 @@ struct GlobalPoolingOptions {
   DTypePolicy dtype = {};
   std::string name = {};
 };
+COHORT_FIELDS(GlobalPoolingOptions, data_format, keepdims)
 
 // What the layers share that reduce all of 1, 2 or 3 axes: (batch, ..., channels) to (batch, channels), or with
 // keepdims to (batch, 1, ..., channels).

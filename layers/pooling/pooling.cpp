@@ -13,9 +13,7 @@ PoolingLayer::PoolingLayer(int axes, Window pool_size, PoolingOptions options)
 void PoolingLayer::visit_fields(FieldVisitor& visitor) {
   Layer::visit_fields(visitor);
   visitor.field("pool_size", pool_size_);
-  visitor.field("padding", options_.padding);
-  visitor.field("strides", options_.strides);
-  visitor.field("data_format", options_.data_format);
+  visit_options(options_, visitor);
 }
 
 void PoolingLayer::fields_changed() {

@@ -16,6 +16,7 @@ struct PoolingOptions {
   DTypePolicy dtype = {};
   std::string name = {};
 };
+COHORT_FIELDS(PoolingOptions, padding, strides, data_format)
 
 // What the layers share that reduce windows of 1, 2 or 3 axes to one element: (batch, ..., channels) to (batch, windows
 // along each axis, channels).

@@ -14,7 +14,7 @@ CategoryEncodingLayer::CategoryEncodingLayer(std::int64_t num_tokens, CategoryEn
 void CategoryEncodingLayer::visit_fields(FieldVisitor& visitor) {
   Layer::visit_fields(visitor);
   visitor.field("num_tokens", num_tokens_);
-  visitor.field("output_mode", options_.output_mode);
+  visit_options(options_, visitor);
 }
 
 void CategoryEncodingLayer::fields_changed() {

@@ -15,6 +15,7 @@ struct CategoryEncodingOptions {
   DTypePolicy dtype = {};
   std::string name = {};
 };
+COHORT_FIELDS(CategoryEncodingOptions, output_mode)
 
 class CategoryEncodingLayer : public Layer {
  public:

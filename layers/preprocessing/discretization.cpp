@@ -17,11 +17,7 @@ DiscretizationLayer::DiscretizationLayer(DiscretizationOptions options) : option
 
 // Keras writes neither `trainable` nor a policy for this layer.
 void DiscretizationLayer::visit_fields(FieldVisitor& visitor) {
-  visitor.field("bin_boundaries", options_.bin_boundaries);
-  visitor.field("num_bins", options_.num_bins);
-  visitor.field("epsilon", options_.epsilon);
-  visitor.field("output_mode", options_.output_mode);
-  visitor.field("sparse", options_.sparse);
+  visit_options(options_, visitor);
   std::string name = visitor.reads_config() ? std::string() : this->name();
   visitor.field("name", name);
   if (!name.empty()) set_name(name);

@@ -25,6 +25,7 @@ struct DiscretizationOptions {
   DTypePolicy dtype = {};
   std::string name = {};
 };
+COHORT_FIELDS(DiscretizationOptions, bin_boundaries, num_bins, epsilon, output_mode, sparse)
 
 class DiscretizationLayer : public Layer, public Adaptable {
  public:

@@ -16,10 +16,7 @@ HashingLayer::HashingLayer(std::int64_t num_bins, HashingOptions options)
 void HashingLayer::visit_fields(FieldVisitor& visitor) {
   Layer::visit_fields(visitor);
   visitor.field("num_bins", num_bins_);
-  visitor.field("salt", options_.salt);
-  visitor.field("mask_value", options_.mask_value);
-  visitor.field("output_mode", options_.output_mode);
-  visitor.field("sparse", options_.sparse);
+  visit_options(options_, visitor);
 }
 
 void HashingLayer::fields_changed() {

@@ -23,6 +23,7 @@ struct HashingOptions {
   std::optional<DTypePolicy> dtype = std::nullopt;
   std::string name = {};
 };
+COHORT_FIELDS(HashingOptions, salt, mask_value, output_mode, sparse)
 
 class HashingLayer : public Layer {
  public:

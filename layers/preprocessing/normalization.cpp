@@ -44,10 +44,7 @@ NormalizationLayer::NormalizationLayer(NormalizationOptions options) : options_(
 
 void NormalizationLayer::visit_fields(FieldVisitor& visitor) {
   Layer::visit_fields(visitor);
-  visitor.field("axis", options_.axis);
-  visitor.field("invert", options_.invert);
-  visitor.field("mean", options_.mean);
-  visitor.field("variance", options_.variance);
+  visit_options(options_, visitor);
 }
 
 void NormalizationLayer::fields_changed() {

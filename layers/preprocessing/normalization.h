@@ -23,6 +23,7 @@ struct NormalizationOptions {
   DTypePolicy dtype = {};
   std::string name = {};
 };
+COHORT_FIELDS(NormalizationOptions, axis, invert, mean, variance)
 
 class NormalizationLayer : public Layer, public Adaptable {
  public:

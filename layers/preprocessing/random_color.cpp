@@ -15,7 +15,7 @@ RandomColorLayer::RandomColorLayer(Factor factor, RandomColorOptions options)
 void RandomColorLayer::visit_fields(FieldVisitor& visitor) {
   ImageLayer::visit_fields(visitor);
   visitor.field("factor", factor_);
-  visitor.field("value_range", options_.value_range);
+  visit_options(options_, visitor);
   visit_seed(visitor);
 }
 

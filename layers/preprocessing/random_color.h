@@ -18,6 +18,7 @@ struct RandomColorOptions {
   DTypePolicy dtype = {};
   std::string name = {};
 };
+COHORT_FIELDS(RandomColorOptions, value_range)
 
 // What the layers share that change the values of pixels by a random amount for each image, in training only.
 class RandomColorLayer : public ImageLayer {

@@ -37,7 +37,7 @@ RescalingLayer::RescalingLayer(RescalingFactors scale, RescalingOptions options)
 void RescalingLayer::visit_fields(FieldVisitor& visitor) {
   Layer::visit_fields(visitor);
   visitor.field("scale", scale_);
-  visitor.field("offset", options_.offset);
+  visit_options(options_, visitor);
 }
 
 void RescalingLayer::fields_changed() {

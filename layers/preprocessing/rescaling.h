@@ -34,6 +34,7 @@ struct RescalingOptions {
   DTypePolicy dtype = {};
   std::string name = {};
 };
+COHORT_FIELDS(RescalingOptions, offset)
 
 class RescalingLayer : public Layer {
  public:

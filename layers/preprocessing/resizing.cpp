@@ -29,12 +29,7 @@ void ResizingLayer::visit_fields(FieldVisitor& visitor) {
   ImageLayer::visit_fields(visitor);
   visitor.field("height", height_);
   visitor.field("width", width_);
-  visitor.field("interpolation", options_.interpolation);
-  visitor.field("crop_to_aspect_ratio", options_.crop_to_aspect_ratio);
-  visitor.field("pad_to_aspect_ratio", options_.pad_to_aspect_ratio);
-  visitor.field("fill_mode", options_.fill_mode);
-  visitor.field("fill_value", options_.fill_value);
-  visitor.field("antialias", options_.antialias);
+  visit_options(options_, visitor);
 }
 
 void ResizingLayer::fields_changed() {

@@ -25,6 +25,8 @@ struct ResizingOptions {
   DTypePolicy dtype = {};
   std::string name = {};
 };
+COHORT_FIELDS(ResizingOptions, interpolation, crop_to_aspect_ratio, pad_to_aspect_ratio, fill_mode, fill_value,
+              antialias)
 
 class ResizingLayer : public ImageLayer {
  public:

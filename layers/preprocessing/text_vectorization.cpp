@@ -34,19 +34,8 @@ TextVectorizationLayer::TextVectorizationLayer(TextVectorizationOptions options)
 
 void TextVectorizationLayer::visit_fields(FieldVisitor& visitor) {
   Layer::visit_fields(visitor);
-  visitor.field("max_tokens", options_.max_tokens);
-  visitor.field("standardize", options_.standardize);
-  visitor.field("split", options_.split);
-  visitor.field("ngrams", options_.ngrams);
-  visitor.field("output_mode", options_.output_mode);
-  visitor.field("output_sequence_length", options_.output_sequence_length);
-  visitor.field("pad_to_max_tokens", options_.pad_to_max_tokens);
-  visitor.field("sparse", options_.sparse);
-  visitor.field("ragged", options_.ragged);
-  visitor.field("vocabulary", options_.vocabulary);
+  visit_options(options_, visitor);
   if (visitor.reads_config() && options_.vocabulary && options_.vocabulary->empty()) options_.vocabulary.reset();
-  visitor.field("idf_weights", options_.idf_weights);
-  visitor.field("encoding", options_.encoding);
   const bool known = !lookup_->get_vocabulary(/*include_special_tokens=*/false).empty();
   if (known || !saved_size_) saved_size_ = vocabulary_size();
   visitor.field("vocabulary_size", saved_size_);

@@ -62,6 +62,8 @@ struct TextVectorizationOptions {
   std::string encoding = "utf-8";
   std::string name = {};
 };
+COHORT_FIELDS(TextVectorizationOptions, max_tokens, standardize, split, ngrams, output_mode, output_sequence_length,
+              pad_to_max_tokens, sparse, ragged, vocabulary, idf_weights, encoding)
 
 class TextVectorizationLayer : public Layer, public Adaptable, public HasAssets {
  public:

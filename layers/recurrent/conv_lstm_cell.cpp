@@ -22,27 +22,7 @@ ConvLSTMCellLayer::ConvLSTMCellLayer(int rank, std::int64_t filters, Window kern
 void ConvLSTMCellLayer::visit_shared_fields(FieldVisitor& visitor) {
   visitor.field("filters", filters_);
   visitor.field("kernel_size", kernel_size_);
-  visitor.field("strides", options_.strides);
-  visitor.field("padding", options_.padding);
-  visitor.field("data_format", options_.data_format);
-  visitor.field("dilation_rate", options_.dilation_rate);
-  visitor.field("activation", options_.activation);
-  visitor.field("recurrent_activation", options_.recurrent_activation);
-  visitor.field("use_bias", options_.use_bias);
-  visitor.field("kernel_initializer", options_.kernel_initializer);
-  visitor.field("recurrent_initializer", options_.recurrent_initializer);
-  visitor.field("bias_initializer", options_.bias_initializer);
-  visitor.field("unit_forget_bias", options_.unit_forget_bias);
-  visitor.field("kernel_regularizer", options_.kernel_regularizer);
-  visitor.field("recurrent_regularizer", options_.recurrent_regularizer);
-  visitor.field("bias_regularizer", options_.bias_regularizer);
-  visitor.field("activity_regularizer", options_.activity_regularizer);
-  visitor.field("kernel_constraint", options_.kernel_constraint);
-  visitor.field("recurrent_constraint", options_.recurrent_constraint);
-  visitor.field("bias_constraint", options_.bias_constraint);
-  visitor.field("dropout", options_.dropout);
-  visitor.field("recurrent_dropout", options_.recurrent_dropout);
-  visitor.field("seed", options_.seed);
+  visit_options(options_, visitor);
 }
 
 void ConvLSTMCellLayer::fields_changed() {

@@ -45,6 +45,10 @@ struct ConvLSTMOptions {
   DTypePolicy dtype = {};
   std::string name = {};
 };
+COHORT_FIELDS(ConvLSTMOptions, strides, padding, data_format, dilation_rate, activation, recurrent_activation, use_bias,
+              kernel_initializer, recurrent_initializer, bias_initializer, unit_forget_bias, kernel_regularizer,
+              recurrent_regularizer, bias_regularizer, activity_regularizer, kernel_constraint, recurrent_constraint,
+              bias_constraint, dropout, recurrent_dropout, seed)
 
 // A step of a convolutional LSTM over `rank` spatial axes: (batch, spatial axes, channels) and the states h and c to
 // (batch, new spatial axes, filters).

@@ -32,12 +32,7 @@ void RnnLayer::set_cell(Ref<RnnCell> cell) {
 
 void RnnLayer::visit_fields(FieldVisitor& visitor) {
   Layer::visit_fields(visitor);
-  visitor.field("return_sequences", settings_.return_sequences);
-  visitor.field("return_state", settings_.return_state);
-  visitor.field("go_backwards", settings_.go_backwards);
-  visitor.field("stateful", settings_.stateful);
-  visitor.field("unroll", settings_.unroll);
-  visitor.field("zero_output_for_mask", settings_.zero_output_for_mask);
+  visit_options(settings_, visitor);
 }
 
 void RnnLayer::fields_changed() {

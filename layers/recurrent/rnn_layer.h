@@ -22,6 +22,7 @@ struct RnnSettings {
   // Whether masked steps give zeros; otherwise they repeat the output of the step before.
   bool zero_output_for_mask = false;
 };
+COHORT_FIELDS(RnnSettings, return_sequences, return_state, go_backwards, stateful, unroll, zero_output_for_mask)
 
 // Runs a cell over the steps of sequences (batch, steps, ...): to the last output (batch, ...) or, with
 // return_sequences, all of them (batch, steps, ...), followed by the states with return_state. A masked step leaves the

@@ -21,18 +21,7 @@ void UnitsCell::visit_shared_fields(FieldVisitor& visitor) {
   visitor.field("units", units_);
   visitor.field("activation", options_.activation);
   if (has_recurrent_activation()) visitor.field("recurrent_activation", options_.recurrent_activation);
-  visitor.field("use_bias", options_.use_bias);
-  visitor.field("kernel_initializer", options_.kernel_initializer);
-  visitor.field("recurrent_initializer", options_.recurrent_initializer);
-  visitor.field("bias_initializer", options_.bias_initializer);
-  visitor.field("kernel_regularizer", options_.kernel_regularizer);
-  visitor.field("recurrent_regularizer", options_.recurrent_regularizer);
-  visitor.field("bias_regularizer", options_.bias_regularizer);
-  visitor.field("kernel_constraint", options_.kernel_constraint);
-  visitor.field("recurrent_constraint", options_.recurrent_constraint);
-  visitor.field("bias_constraint", options_.bias_constraint);
-  visitor.field("dropout", options_.dropout);
-  visitor.field("recurrent_dropout", options_.recurrent_dropout);
+  visit_options(options_, visitor);
 }
 
 void UnitsCell::fields_changed() {

@@ -31,6 +31,9 @@ struct UnitsCellOptions {
   DTypePolicy dtype;
   std::string name;
 };
+COHORT_FIELDS(UnitsCellOptions, use_bias, kernel_initializer, recurrent_initializer, bias_initializer,
+              kernel_regularizer, recurrent_regularizer, bias_regularizer, kernel_constraint, recurrent_constraint,
+              bias_constraint, dropout, recurrent_dropout)
 
 // The same from a cell's or a layer's options; a layer's name is not its cell's.
 template <class Options>

@@ -13,8 +13,7 @@ ActivityRegularizationLayer::ActivityRegularizationLayer(ActivityRegularizationO
 
 void ActivityRegularizationLayer::visit_fields(FieldVisitor& visitor) {
   Layer::visit_fields(visitor);
-  visitor.field("l1", options_.l1);
-  visitor.field("l2", options_.l2);
+  visit_options(options_, visitor);
 }
 
 void ActivityRegularizationLayer::fields_changed() {

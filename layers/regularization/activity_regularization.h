@@ -12,6 +12,7 @@ struct ActivityRegularizationOptions {
   DTypePolicy dtype = {};
   std::string name = {};
 };
+COHORT_FIELDS(ActivityRegularizationOptions, l1, l2)
 
 class ActivityRegularizationLayer : public Layer {
  public:

@@ -12,7 +12,7 @@ FlattenLayer::FlattenLayer(FlattenOptions options) : options_(std::move(options)
 
 void FlattenLayer::visit_fields(FieldVisitor& visitor) {
   Layer::visit_fields(visitor);
-  visitor.field("data_format", options_.data_format);
+  visit_options(options_, visitor);
 }
 
 void FlattenLayer::fields_changed() { check_data_format(*this, options_.data_format); }

@@ -12,6 +12,7 @@ struct FlattenOptions {
   DTypePolicy dtype = {};
   std::string name = {};
 };
+COHORT_FIELDS(FlattenOptions, data_format)
 
 class FlattenLayer : public Layer {
  public:

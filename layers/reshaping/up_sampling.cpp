@@ -46,8 +46,7 @@ UpSampling2DLayer::UpSampling2DLayer(Window size, UpSampling2DOptions options)
 void UpSampling2DLayer::visit_fields(FieldVisitor& visitor) {
   Layer::visit_fields(visitor);
   visitor.field("size", size_);
-  visitor.field("data_format", options_.data_format);
-  visitor.field("interpolation", options_.interpolation);
+  visit_options(options_, visitor);
 }
 
 void UpSampling2DLayer::fields_changed() {
@@ -79,7 +78,7 @@ UpSampling3DLayer::UpSampling3DLayer(Window size, UpSampling3DOptions options)
 void UpSampling3DLayer::visit_fields(FieldVisitor& visitor) {
   Layer::visit_fields(visitor);
   visitor.field("size", size_);
-  visitor.field("data_format", options_.data_format);
+  visit_options(options_, visitor);
 }
 
 void UpSampling3DLayer::fields_changed() {

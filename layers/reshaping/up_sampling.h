@@ -35,6 +35,7 @@ struct UpSampling2DOptions {
   DTypePolicy dtype = {};
   std::string name = {};
 };
+COHORT_FIELDS(UpSampling2DOptions, data_format, interpolation)
 
 class UpSampling2DLayer : public Layer {
  public:
@@ -61,6 +62,7 @@ struct UpSampling3DOptions {
   DTypePolicy dtype = {};
   std::string name = {};
 };
+COHORT_FIELDS(UpSampling3DOptions, data_format)
 
 class UpSampling3DLayer : public Layer {
  public:

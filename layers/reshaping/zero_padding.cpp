@@ -18,7 +18,7 @@ void ZeroPaddingLayer::visit_fields(FieldVisitor& visitor) {
   } else {
     visitor.field("padding", padding_.sizes);
   }
-  visitor.field("data_format", options_.data_format);
+  visit_options(options_, visitor);
 }
 
 void ZeroPaddingLayer::fields_changed() {

@@ -12,6 +12,7 @@ struct ZeroPaddingOptions {
   DTypePolicy dtype = {};
   std::string name = {};
 };
+COHORT_FIELDS(ZeroPaddingOptions, data_format)
 
 // What the layers share that put zeros around 1, 2 or 3 axes.
 class ZeroPaddingLayer : public Layer {

@@ -11,10 +11,7 @@ OrthogonalRegularizerBody::OrthogonalRegularizerBody(OrthogonalOptions options) 
   OrthogonalRegularizerBody::fields_changed();
 }
 
-void OrthogonalRegularizerBody::visit_fields(FieldVisitor& visitor) {
-  visitor.field("factor", options_.factor);
-  visitor.field("mode", options_.mode);
-}
+void OrthogonalRegularizerBody::visit_fields(FieldVisitor& visitor) { visit_options(options_, visitor); }
 
 void OrthogonalRegularizerBody::fields_changed() {
   if (options_.mode != "rows" && options_.mode != "columns") {

@@ -12,6 +12,7 @@ struct OrthogonalOptions {
   // "rows" or "columns": the vectors that are to be orthogonal.
   std::string mode = "rows";
 };
+COHORT_FIELDS(OrthogonalOptions, factor, mode)
 
 class OrthogonalRegularizerBody : public Regularizer {
  public:

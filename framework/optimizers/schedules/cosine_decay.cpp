@@ -15,10 +15,7 @@ CosineDecaySchedule::CosineDecaySchedule(double initial_learning_rate, std::int6
 void CosineDecaySchedule::visit_fields(FieldVisitor& visitor) {
   visitor.field("initial_learning_rate", initial_learning_rate_);
   visitor.field("decay_steps", decay_steps_);
-  visitor.field("alpha", options_.alpha);
-  visitor.field("name", options_.name);
-  visitor.field("warmup_target", options_.warmup_target);
-  visitor.field("warmup_steps", options_.warmup_steps);
+  visit_options(options_, visitor);
 }
 
 void CosineDecaySchedule::fields_changed() {

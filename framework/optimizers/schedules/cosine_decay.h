@@ -18,6 +18,7 @@ struct CosineDecayOptions {
   // Steps of the warmup.
   std::int64_t warmup_steps = 0;
 };
+COHORT_FIELDS(CosineDecayOptions, alpha, name, warmup_target, warmup_steps)
 
 class CosineDecaySchedule : public LearningRateSchedule {
  public:

@@ -18,10 +18,7 @@ CosineDecayRestartsSchedule::CosineDecayRestartsSchedule(double initial_learning
 void CosineDecayRestartsSchedule::visit_fields(FieldVisitor& visitor) {
   visitor.field("initial_learning_rate", initial_learning_rate_);
   visitor.field("first_decay_steps", first_decay_steps_);
-  visitor.field("t_mul", options_.t_mul);
-  visitor.field("m_mul", options_.m_mul);
-  visitor.field("alpha", options_.alpha);
-  visitor.field("name", options_.name);
+  visit_options(options_, visitor);
 }
 
 void CosineDecayRestartsSchedule::fields_changed() {

@@ -18,6 +18,7 @@ struct CosineDecayRestartsOptions {
   double alpha = 0.0;
   std::string name = "SGDRDecay";
 };
+COHORT_FIELDS(CosineDecayRestartsOptions, t_mul, m_mul, alpha, name)
 
 class CosineDecayRestartsSchedule : public LearningRateSchedule {
  public:

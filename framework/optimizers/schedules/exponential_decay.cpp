@@ -17,8 +17,7 @@ void ExponentialDecaySchedule::visit_fields(FieldVisitor& visitor) {
   visitor.field("initial_learning_rate", initial_learning_rate_);
   visitor.field("decay_steps", decay_steps_);
   visitor.field("decay_rate", decay_rate_);
-  visitor.field("staircase", options_.staircase);
-  visitor.field("name", options_.name);
+  visit_options(options_, visitor);
 }
 
 void ExponentialDecaySchedule::fields_changed() {

@@ -14,6 +14,7 @@ struct ExponentialDecayOptions {
   bool staircase = false;
   std::string name = "ExponentialDecay";
 };
+COHORT_FIELDS(ExponentialDecayOptions, staircase, name)
 
 class ExponentialDecaySchedule : public LearningRateSchedule {
  public:

@@ -14,6 +14,7 @@ struct InverseTimeDecayOptions {
   bool staircase = false;
   std::string name = "InverseTimeDecay";
 };
+COHORT_FIELDS(InverseTimeDecayOptions, staircase, name)
 
 class InverseTimeDecaySchedule : public LearningRateSchedule {
  public:

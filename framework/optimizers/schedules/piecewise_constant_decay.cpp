@@ -14,7 +14,7 @@ PiecewiseConstantDecaySchedule::PiecewiseConstantDecaySchedule(std::vector<doubl
 void PiecewiseConstantDecaySchedule::visit_fields(FieldVisitor& visitor) {
   visitor.field("boundaries", boundaries_);
   visitor.field("values", values_);
-  visitor.field("name", options_.name);
+  visit_options(options_, visitor);
 }
 
 void PiecewiseConstantDecaySchedule::fields_changed() {

@@ -11,6 +11,7 @@ namespace cohort::optimizers::schedules {
 struct PiecewiseConstantDecayOptions {
   std::string name = "PiecewiseConstant";
 };
+COHORT_FIELDS(PiecewiseConstantDecayOptions, name)
 
 class PiecewiseConstantDecaySchedule : public LearningRateSchedule {
  public:

@@ -13,10 +13,7 @@ PolynomialDecaySchedule::PolynomialDecaySchedule(double initial_learning_rate, s
 void PolynomialDecaySchedule::visit_fields(FieldVisitor& visitor) {
   visitor.field("initial_learning_rate", initial_learning_rate_);
   visitor.field("decay_steps", decay_steps_);
-  visitor.field("end_learning_rate", options_.end_learning_rate);
-  visitor.field("power", options_.power);
-  visitor.field("cycle", options_.cycle);
-  visitor.field("name", options_.name);
+  visit_options(options_, visitor);
 }
 
 void PolynomialDecaySchedule::fields_changed() {

@@ -18,6 +18,7 @@ struct PolynomialDecayOptions {
   bool cycle = false;
   std::string name = "PolynomialDecay";
 };
+COHORT_FIELDS(PolynomialDecayOptions, end_learning_rate, power, cycle, name)
 
 class PolynomialDecaySchedule : public LearningRateSchedule {
  public:

@@ -34,12 +34,7 @@ Tensor UnitNormConstraint::operator()(const Tensor& weight) const { return weigh
 
 MinMaxNormConstraint::MinMaxNormConstraint(MinMaxNormOptions options) : options_(std::move(options)) {}
 
-void MinMaxNormConstraint::visit_fields(FieldVisitor& visitor) {
-  visitor.field("min_value", options_.min_value);
-  visitor.field("max_value", options_.max_value);
-  visitor.field("rate", options_.rate);
-  visitor.field("axis", options_.axis);
-}
+void MinMaxNormConstraint::visit_fields(FieldVisitor& visitor) { visit_options(options_, visitor); }
 
 Tensor MinMaxNormConstraint::operator()(const Tensor& weight) const {
   const Tensor length = norms(weight, options_.axis);

@@ -41,6 +41,7 @@ struct MinMaxNormOptions {
   // Axes along which the length is measured: {0} for a dense kernel (inputs, units), {0, 1, 2} for a Conv2D's.
   NormAxes axis = {0};
 };
+COHORT_FIELDS(MinMaxNormOptions, min_value, max_value, rate, axis)
 
 class MinMaxNormConstraint : public Constraint {
  public:

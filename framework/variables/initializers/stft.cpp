@@ -63,12 +63,7 @@ STFTInitializer::STFTInitializer(STFTOptions options) : options_(std::move(optio
   STFTInitializer::fields_changed();
 }
 
-void STFTInitializer::visit_fields(FieldVisitor& visitor) {
-  visitor.field("side", options_.side);
-  visitor.field("window", options_.window);
-  visitor.field("periodic", options_.periodic);
-  visitor.field("scaling", options_.scaling);
-}
+void STFTInitializer::visit_fields(FieldVisitor& visitor) { visit_options(options_, visitor); }
 
 void STFTInitializer::fields_changed() {
   if (options_.side != "real" && options_.side != "imag") {

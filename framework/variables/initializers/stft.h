@@ -18,6 +18,7 @@ struct STFTOptions {
   // A periodic window (as for spectral analysis) rather than a symmetric one.
   bool periodic = false;
 };
+COHORT_FIELDS(STFTOptions, side, window, periodic, scaling)
 
 class STFTInitializer : public Initializer {
  public:

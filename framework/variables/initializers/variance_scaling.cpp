@@ -41,9 +41,7 @@ void VarianceScalingInitializer::visit_axes(FieldVisitor& visitor) {
 
 void VarianceScalingInitializer::visit_fields(FieldVisitor& visitor) {
   RandomInitializer::visit_fields(visitor);
-  visitor.field("scale", options_.scale);
-  visitor.field("mode", options_.mode);
-  visitor.field("distribution", options_.distribution);
+  visit_options(options_, visitor);
   visit_axes(visitor);
 }
 

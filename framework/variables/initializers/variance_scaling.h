@@ -35,6 +35,7 @@ struct VarianceScalingOptions {
   // Axes that count as outputs, given together with input_axes; none: the last one and the window.
   std::optional<std::vector<std::int64_t>> output_axes = std::nullopt;
 };
+COHORT_FIELDS(VarianceScalingOptions, scale, mode, distribution)
 
 class VarianceScalingInitializer : public RandomInitializer {
  public:
