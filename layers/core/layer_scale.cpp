@@ -1,6 +1,5 @@
 #include "cohort/layers/core/layer_scale.h"
 
-#include "cohort/layers/layer_checks.h"
 #include "cohort/ops/math.h"
 #include "cohort/variables/initializers.h"
 
@@ -25,7 +24,7 @@ void LayerScaleLayer::fields_changed() {
 
 void LayerScaleLayer::build(const Shape& input) {
   if (input.rank() == 0 || (input.back() != projection_dim_ && input.back() != kUnknown)) {
-    throw invalid_argument(title(*this), "the input's last axis must have projection_dim channels",
+    throw invalid_argument(title(), "the input's last axis must have projection_dim channels",
                            {{"projection_dim", projection_dim_}, {"input.shape", input}});
   }
   gamma_ = add_weight("gamma", {projection_dim_}, {.initializer = initializers::Constant(init_values_)});
@@ -33,10 +32,6 @@ void LayerScaleLayer::build(const Shape& input) {
 
 Tensor LayerScaleLayer::call(const Tensor& input, const CallContext&) { return input * gamma_; }
 
-namespace {
+COHORT_REGISTER(Layer, LayerScaleLayer, "LayerScale");
 
-[[maybe_unused]] const bool layer_scale_registered =
-    Layer::registry().add("LayerScale", [] { return std::make_shared<LayerScaleLayer>(); });
-
-}  // namespace
 }  // namespace cohort::layers

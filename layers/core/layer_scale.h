@@ -12,7 +12,6 @@ class LayerScaleLayer : public Layer {
  public:
   LayerScaleLayer() : LayerScaleLayer(1.0, 1) {}
   explicit LayerScaleLayer(double init_values, std::int64_t projection_dim, NameOption options = {});
-  std::string class_name() const override { return "LayerScale"; }
   std::string module_name() const override { return "keras.src.applications.convnext"; }
   void visit_fields(FieldVisitor& visitor) override;
   void fields_changed() override;

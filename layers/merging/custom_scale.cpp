@@ -1,6 +1,5 @@
 #include "cohort/layers/merging/custom_scale.h"
 
-#include "cohort/layers/layer_checks.h"
 #include "cohort/ops/math.h"
 
 namespace cohort::layers {
@@ -14,16 +13,12 @@ void CustomScaleLayer::visit_fields(FieldVisitor& visitor) {
 
 Tensor CustomScaleLayer::call_many(const Tensors& inputs, const CallContext&) {
   if (inputs.size() != 2) {
-    throw invalid_argument(title(*this), "a list of two inputs is expected", {{"inputs", inputs.size()}},
+    throw invalid_argument(title(), "a list of two inputs is expected", {{"inputs", inputs.size()}},
                            "Call it with {a, b}.");
   }
   return inputs[0] + inputs[1] * scale_;
 }
 
-namespace {
+COHORT_REGISTER(Layer, CustomScaleLayer, "CustomScaleLayer");
 
-[[maybe_unused]] const bool custom_scale_registered =
-    Layer::registry().add("CustomScaleLayer", [] { return std::make_shared<CustomScaleLayer>(); });
-
-}  // namespace
 }  // namespace cohort::layers

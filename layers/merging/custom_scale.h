@@ -11,7 +11,6 @@ namespace cohort::layers {
 class CustomScaleLayer : public Layer {
  public:
   explicit CustomScaleLayer(double scale = 1.0, NameOption options = {});
-  std::string class_name() const override { return "CustomScaleLayer"; }
   std::string module_name() const override { return "keras.src.applications.inception_resnet_v2"; }
   void visit_fields(FieldVisitor& visitor) override;
   void build_many(const std::vector<Shape>&) override {}
