@@ -1,3 +1,5 @@
+#include "cohort/datasets/transforms/batch.h"
+
 #include <algorithm>
 #include <cstring>
 
@@ -180,7 +182,7 @@ class BatchStage : public TransformStage {
     const std::int64_t available = input().cardinality();
     // A batch size far above what there is takes memory for what there is only.
     const std::int64_t capacity = available < 0 ? batch_size_ : std::clamp<std::int64_t>(available, 1, batch_size_);
-    return std::make_unique<BatchIterator>(input().walk(), batch_size_, capacity, drop_remainder_);
+    return std::make_unique<BatchIterator>(input().make_iterator(), batch_size_, capacity, drop_remainder_);
   }
 
  private:
@@ -195,4 +197,9 @@ COHORT_DATASET("batch", [](const std::vector<Dataset>& inputs, const Attributes&
 });
 
 }  // namespace
+
+DatasetTransform batch(std::int64_t batch_size, BatchOptions options) {
+  return make_transform("batch", {{"batch_size", batch_size}, {"drop_remainder", options.drop_remainder}});
+}
+
 }  // namespace cohort::datasets

@@ -1,3 +1,5 @@
+#include "cohort/datasets/transforms/cache.h"
+
 #include <algorithm>
 #include <mutex>
 
@@ -113,7 +115,7 @@ class CacheStage : public TransformStage {
 
   std::int64_t cardinality() const override { return input().cardinality(); }
   std::unique_ptr<DatasetIterator> iterator() const override {
-    return std::make_unique<CacheIterator>(input().walk(), store_);
+    return std::make_unique<CacheIterator>(input().make_iterator(), store_);
   }
 
  private:
@@ -125,4 +127,7 @@ COHORT_DATASET("cache", [](const std::vector<Dataset>& inputs, const Attributes&
 });
 
 }  // namespace
+
+DatasetTransform cache() { return make_transform("cache"); }
+
 }  // namespace cohort::datasets

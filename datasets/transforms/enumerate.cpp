@@ -1,3 +1,5 @@
+#include "cohort/datasets/transforms/enumerate.h"
+
 #include "cohort/datasets/transforms/transform.h"
 
 namespace cohort::datasets {
@@ -52,7 +54,7 @@ class EnumerateStage : public TransformStage {
   const ElementSpec& element_spec() const override { return spec_; }
   std::int64_t cardinality() const override { return input().cardinality(); }
   std::unique_ptr<DatasetIterator> iterator() const override {
-    return std::make_unique<EnumerateIterator>(input().walk());
+    return std::make_unique<EnumerateIterator>(input().make_iterator());
   }
 
  private:
@@ -64,4 +66,7 @@ COHORT_DATASET("enumerate", [](const std::vector<Dataset>& inputs, const Attribu
 });
 
 }  // namespace
+
+DatasetTransform enumerate() { return make_transform("enumerate"); }
+
 }  // namespace cohort::datasets

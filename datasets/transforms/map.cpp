@@ -1,9 +1,13 @@
+#include "cohort/datasets/transforms/map.h"
+
 #include <algorithm>
 #include <exception>
 
+#include "cohort/core/random.h"
 #include "cohort/core/thread_pool.h"
 #include "cohort/datasets/transforms/transform.h"
 #include "cohort/graph/executable.h"
+#include "cohort/graph/trace.h"
 
 namespace cohort::datasets {
 namespace {
@@ -158,7 +162,7 @@ class MapStage : public TransformStage {
   const ElementSpec& element_spec() const override { return spec_; }
   std::int64_t cardinality() const override { return input().cardinality(); }
   std::unique_ptr<DatasetIterator> iterator() const override {
-    return std::make_unique<MapIterator>(input().walk(), function_, static_cast<std::size_t>(window_));
+    return std::make_unique<MapIterator>(input().make_iterator(), function_, static_cast<std::size_t>(window_));
   }
 
  private:
@@ -187,4 +191,28 @@ COHORT_DATASET("map", [](const std::vector<Dataset>& inputs, const Attributes& a
 });
 
 }  // namespace
+
+DatasetTransform map(ElementFunction f, MapOptions options) {
+  return [f = std::move(f), options](const Dataset& input) {
+    const ElementSpec& spec = input.element_spec();
+    std::string structure;
+    const TracedGraph traced = trace(spec.flatten(), [&](const Tensors& leaves) {
+      const Element result = f(spec.with_leaves(leaves), kMap);
+      structure = structure_of(result);
+      return result.flatten();
+    });
+    if (!traced.captures.empty()) {
+      throw invalid_argument(kMap, "the function may use neither variables nor iterators",
+                             {{"captures", traced.captures.size()}},
+                             "Pass values as tensors, or do this in the model instead.");
+    }
+    return Dataset::make("map", {input},
+                         {{"graph", traced.graph},
+                          {"structure", structure},
+                          {"num_parallel_calls", options.num_parallel_calls},
+                          {"deterministic", options.deterministic},
+                          {"seed", static_cast<std::int64_t>(global_seed())}});
+  };
+}
+
 }  // namespace cohort::datasets

@@ -1,3 +1,5 @@
+#include "cohort/datasets/transforms/prefetch.h"
+
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
@@ -211,10 +213,10 @@ class PrefetchStage : public TransformStage {
   }
   std::int64_t cardinality() const override { return input().cardinality(); }
   std::unique_ptr<DatasetIterator> iterator() const override {
-    if (buffer_size_ == 0) return input().walk();
+    if (buffer_size_ == 0) return input().make_iterator();
     std::int64_t slots = buffer_size_ == kAutotune ? kChosenSize : std::min(buffer_size_, kMaxSize);
     if (const std::int64_t available = cardinality(); available > 0) slots = std::min(slots, available);
-    return std::make_unique<PrefetchIterator>(input().walk(), static_cast<std::size_t>(slots));
+    return std::make_unique<PrefetchIterator>(input().make_iterator(), static_cast<std::size_t>(slots));
   }
 
  private:
@@ -226,4 +228,9 @@ COHORT_DATASET("prefetch", [](const std::vector<Dataset>& inputs, const Attribut
 });
 
 }  // namespace
+
+DatasetTransform prefetch(std::int64_t buffer_size) {
+  return make_transform("prefetch", {{"buffer_size", buffer_size}});
+}
+
 }  // namespace cohort::datasets

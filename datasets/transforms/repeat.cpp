@@ -1,3 +1,5 @@
+#include "cohort/datasets/transforms/repeat.h"
+
 #include "cohort/datasets/transforms/selection.h"
 
 namespace cohort::datasets {
@@ -70,7 +72,7 @@ class RepeatStage : public TransformStage {
     return available > INT64_MAX / count_ ? kInfiniteCardinality : available * count_;
   }
   std::unique_ptr<DatasetIterator> iterator() const override {
-    return std::make_unique<RepeatIterator>(input().walk(), count_);
+    return std::make_unique<RepeatIterator>(input().make_iterator(), count_);
   }
 
  private:
@@ -82,4 +84,7 @@ COHORT_DATASET("repeat", [](const std::vector<Dataset>& inputs, const Attributes
 });
 
 }  // namespace
+
+DatasetTransform repeat(std::int64_t count) { return make_transform("repeat", {{"count", count}}); }
+
 }  // namespace cohort::datasets

@@ -1,3 +1,5 @@
+#include "cohort/datasets/transforms/shard.h"
+
 #include "cohort/datasets/transforms/selection.h"
 
 namespace cohort::datasets {
@@ -52,7 +54,7 @@ class ShardStage : public TransformStage {
     return available < 0 ? available : available / num_shards_ + (available % num_shards_ > index_ ? 1 : 0);
   }
   std::unique_ptr<DatasetIterator> iterator() const override {
-    return std::make_unique<ShardIterator>(input().walk(), static_cast<std::uint64_t>(num_shards_),
+    return std::make_unique<ShardIterator>(input().make_iterator(), static_cast<std::uint64_t>(num_shards_),
                                            static_cast<std::uint64_t>(index_));
   }
 
@@ -66,4 +68,9 @@ COHORT_DATASET("shard", [](const std::vector<Dataset>& inputs, const Attributes&
 });
 
 }  // namespace
+
+DatasetTransform shard(std::int64_t num_shards, std::int64_t index) {
+  return make_transform("shard", {{"num_shards", num_shards}, {"index", index}});
+}
+
 }  // namespace cohort::datasets

@@ -1,3 +1,5 @@
+#include "cohort/datasets/transforms/shuffle.h"
+
 #include <algorithm>
 #include <atomic>
 
@@ -134,7 +136,7 @@ class ShuffleStage : public TransformStage {
   }
   std::int64_t cardinality() const override { return input().cardinality(); }
   std::unique_ptr<DatasetIterator> iterator() const override {
-    return std::make_unique<ShuffleIterator>(input().walk(), static_cast<std::uint64_t>(buffer_size_), seed_,
+    return std::make_unique<ShuffleIterator>(input().make_iterator(), static_cast<std::uint64_t>(buffer_size_), seed_,
                                              reshuffle_, runs_.fetch_add(1));
   }
 
@@ -151,4 +153,15 @@ COHORT_DATASET("shuffle", [](const std::vector<Dataset>& inputs, const Attribute
 });
 
 }  // namespace
+
+DatasetTransform shuffle(std::int64_t buffer_size, ShuffleOptions options) {
+  return [=](const Dataset& input) {
+    // Drawn here and not by the iterator, so that the seed travels with the dataset.
+    const std::int64_t seed = options.seed ? *options.seed : static_cast<std::int64_t>(next_op_seed());
+    return Dataset::make(
+        "shuffle", {input},
+        {{"buffer_size", buffer_size}, {"seed", seed}, {"reshuffle_each_iteration", options.reshuffle_each_iteration}});
+  };
+}
+
 }  // namespace cohort::datasets

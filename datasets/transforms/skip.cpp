@@ -1,3 +1,5 @@
+#include "cohort/datasets/transforms/skip.h"
+
 #include <algorithm>
 
 #include "cohort/datasets/transforms/selection.h"
@@ -51,8 +53,8 @@ class SkipStage : public TransformStage {
   }
   std::unique_ptr<DatasetIterator> iterator() const override {
     // What is infinite cannot be skipped by walking it.
-    if (count_ < 0) return input().take(0).walk();
-    return std::make_unique<SkipIterator>(input().walk(), static_cast<std::uint64_t>(count_));
+    if (count_ < 0) return input().take(0).make_iterator();
+    return std::make_unique<SkipIterator>(input().make_iterator(), static_cast<std::uint64_t>(count_));
   }
 
  private:
@@ -64,4 +66,7 @@ COHORT_DATASET("skip", [](const std::vector<Dataset>& inputs, const Attributes& 
 });
 
 }  // namespace
+
+DatasetTransform skip(std::int64_t count) { return make_transform("skip", {{"count", count}}); }
+
 }  // namespace cohort::datasets

@@ -1,3 +1,5 @@
+#include "cohort/datasets/transforms/take.h"
+
 #include <algorithm>
 
 #include "cohort/datasets/transforms/selection.h"
@@ -48,7 +50,7 @@ class TakeStage : public TransformStage {
   }
   std::unique_ptr<DatasetIterator> iterator() const override {
     const std::uint64_t count = count_ < 0 ? UINT64_MAX : static_cast<std::uint64_t>(count_);
-    return std::make_unique<TakeIterator>(input().walk(), count);
+    return std::make_unique<TakeIterator>(input().make_iterator(), count);
   }
 
  private:
@@ -60,4 +62,7 @@ COHORT_DATASET("take", [](const std::vector<Dataset>& inputs, const Attributes& 
 });
 
 }  // namespace
+
+DatasetTransform take(std::int64_t count) { return make_transform("take", {{"count", count}}); }
+
 }  // namespace cohort::datasets

@@ -2,6 +2,12 @@
 
 namespace cohort::datasets {
 
+DatasetTransform make_transform(std::string kind, Attributes attributes) {
+  return [kind = std::move(kind), attributes = std::move(attributes)](const Dataset& input) {
+    return Dataset::make(kind, {input}, attributes);
+  };
+}
+
 TransformStage::TransformStage(const char* who, const std::vector<Dataset>& inputs) {
   if (inputs.size() != 1) throw invalid_argument(who, "one input dataset is expected", {{"inputs", inputs.size()}});
   input_ = inputs[0];

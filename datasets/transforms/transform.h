@@ -9,6 +9,11 @@
 
 namespace cohort::datasets {
 
+// The transform that adds a stage of a registered kind to the dataset it is applied to.
+//   kind: as COHORT_DATASET registered it.
+//   attributes: the arguments of the stage; they are saved and travel with it.
+DatasetTransform make_transform(std::string kind, Attributes attributes = {});
+
 // Base of stages over one input whose elements look like their input's.
 class TransformStage : public DatasetStage {
  public:

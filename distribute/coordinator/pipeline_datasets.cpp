@@ -7,7 +7,7 @@ namespace cohort::distribute {
 int PipelineDatasets::add(std::vector<Dataset> pipelines, const std::vector<std::string>& beginnings) {
   std::vector<Entry> entries;
   for (std::size_t i = 0; i < pipelines.size(); ++i) {
-    std::string beginning = i < beginnings.size() ? beginnings[i] : pipelines[i].walk()->save();
+    std::string beginning = i < beginnings.size() ? beginnings[i] : pipelines[i].make_iterator()->save();
     entries.push_back({std::move(pipelines[i]), std::move(beginning)});
   }
   std::lock_guard lock(mutex_);

@@ -264,7 +264,7 @@ void ParameterServerRunner::restore_data(const std::string& state) {
   reader.finish();
   // Those of another dataset would be found by a worker, much later.
   for (std::size_t i = 0; i < std::min(leases.size(), pipelines_.size()); ++i) {
-    pipelines_[i].walk()->restore(beginnings[i]);
+    pipelines_[i].make_iterator()->restore(beginnings[i]);
   }
   dataset_ = runtime_->add_dataset(pipelines_, beginnings);
   for (Lease& lease : leases) lease.dataset = dataset_;

@@ -7,7 +7,7 @@ namespace cohort::distribute {
 // Made anew an iterator would shuffle in another order; put back it does not.
 void Pipeline::restart() {
   const bool is_new = !iterator_;
-  if (is_new) iterator_ = dataset_.walk();
+  if (is_new) iterator_ = dataset_.make_iterator();
   if (is_new && beginning_.empty()) {
     beginning_ = iterator_->save();
   } else {

@@ -2,9 +2,7 @@
 
 #include <mutex>
 
-#include "cohort/core/random.h"
 #include "cohort/core/text.h"
-#include "cohort/graph/trace.h"
 
 namespace cohort {
 namespace {
@@ -58,49 +56,9 @@ Dataset Dataset::make(std::string kind, std::vector<Dataset> inputs, Attributes 
   return dataset;
 }
 
-Dataset Dataset::shuffle(std::int64_t buffer_size, ShuffleOptions options) const {
-  // Drawn here and not by the iterator, so that the seed travels with the dataset.
-  const std::int64_t seed = options.seed ? *options.seed : static_cast<std::int64_t>(next_op_seed());
-  return make(
-      "shuffle", {*this},
-      {{"buffer_size", buffer_size}, {"seed", seed}, {"reshuffle_each_iteration", options.reshuffle_each_iteration}});
-}
-
-Dataset Dataset::batch(std::int64_t batch_size, BatchOptions options) const {
-  return make("batch", {*this}, {{"batch_size", batch_size}, {"drop_remainder", options.drop_remainder}});
-}
-
-Dataset Dataset::repeat(std::int64_t count) const { return make("repeat", {*this}, {{"count", count}}); }
-Dataset Dataset::take(std::int64_t count) const { return make("take", {*this}, {{"count", count}}); }
-Dataset Dataset::skip(std::int64_t count) const { return make("skip", {*this}, {{"count", count}}); }
-Dataset Dataset::shard(std::int64_t num_shards, std::int64_t index) const {
-  return make("shard", {*this}, {{"num_shards", num_shards}, {"index", index}});
-}
-Dataset Dataset::prefetch(std::int64_t buffer_size) const {
-  return make("prefetch", {*this}, {{"buffer_size", buffer_size}});
-}
-Dataset Dataset::cache() const { return make("cache", {*this}, {}); }
-Dataset Dataset::enumerate() const { return make("enumerate", {*this}, {}); }
-
-Dataset Dataset::map(const std::function<Element(const Element&)>& f, MapOptions options) const {
-  const ElementSpec& spec = element_spec();
-  std::string structure;
-  const TracedGraph traced = trace(spec.flatten(), [&](const Tensors& leaves) {
-    const Element result = f(spec.with_leaves(leaves));
-    structure = structure_of(result);
-    return result.flatten();
-  });
-  if (!traced.captures.empty()) {
-    throw invalid_argument("Dataset.map", "the function may use neither variables nor iterators",
-                           {{"captures", traced.captures.size()}},
-                           "Pass values as tensors, or do this in the model instead.");
-  }
-  return make("map", {*this},
-              {{"graph", traced.graph},
-               {"structure", structure},
-               {"num_parallel_calls", options.num_parallel_calls},
-               {"deterministic", options.deterministic},
-               {"seed", static_cast<std::int64_t>(global_seed())}});
+Dataset Dataset::apply(const DatasetTransform& transform) const {
+  if (!transform) throw invalid_argument("Dataset.apply", "a transform is expected", {{"transform", "none"}});
+  return transform(*this);
 }
 
 const DatasetStage& Dataset::stage() const {
@@ -113,8 +71,8 @@ const DatasetStage& Dataset::stage() const {
 
 const ElementSpec& Dataset::element_spec() const { return stage().element_spec(); }
 std::int64_t Dataset::cardinality() const { return stage().cardinality(); }
-std::unique_ptr<DatasetIterator> Dataset::walk() const { return stage().iterator(); }
-Iterator Dataset::iterator() const { return Iterator(walk(), element_spec()); }
+std::unique_ptr<DatasetIterator> Dataset::make_iterator() const { return stage().iterator(); }
+Iterator Dataset::iterator() const { return Iterator(make_iterator(), element_spec()); }
 
 const std::string& Dataset::kind() const { return stage(), node_->kind; }
 const std::vector<Dataset>& Dataset::inputs() const { return stage(), node_->inputs; }

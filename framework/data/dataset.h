@@ -10,6 +10,7 @@
 
 #include "cohort/core/attributes.h"
 #include "cohort/data/element.h"
+#include "cohort/data/element_function.h"
 #include "cohort/data/iterator.h"
 #include "cohort/graph/graph.h"
 
@@ -54,6 +55,10 @@ struct MapOptions {
   bool deterministic = true;
 };
 
+class Dataset;
+// What makes one dataset of another, for Dataset::apply: what datasets/transforms/ has, or any function like it.
+using DatasetTransform = std::function<Dataset(const Dataset&)>;
+
 // A lazy, serialisable chain of stages. A stage is a registered kind with attributes and inputs: plain data, like a
 // graph's node, so that a chain can be sent to another process. What implements the kinds is in datasets/.
 class Dataset {
@@ -63,6 +68,7 @@ class Dataset {
   // Makes a stage by its registered kind.
   static Dataset make(std::string kind, std::vector<Dataset> inputs, Attributes attributes);
 
+  // tf.data's most used transforms; the others of datasets/transforms/ are applied.
   // The elements in random order: each is drawn from a buffer of the next ones.
   //   buffer_size: elements in the buffer, at least 1; the number of elements for a full shuffle.
   Dataset shuffle(std::int64_t buffer_size, ShuffleOptions options = {}) const;
@@ -89,13 +95,12 @@ class Dataset {
   Dataset cache() const;
   // Pairs (number, element), counted from 0 as int64.
   Dataset enumerate() const;
-  // The function's results for the elements. `f` is traced once on symbols of one element's leaves and travels as a
+  // The function's results for the elements. `f` is traced once on symbols of one element's tensors and travels as a
   // graph; it may use neither variables nor iterators.
-  Dataset map(const std::function<Element(const Element&)>& f, MapOptions options = {}) const;
-  // Convenience for tuples of leaves: map([](Tensor x, Tensor y) { return std::tuple(x / 255.0, y); }).
-  template <class F>
-  requires(!std::is_convertible_v<F, std::function<Element(const Element&)>>) Dataset map(F f, MapOptions options = {})
-  const;
+  //   f: of the element, or of its tensors: map([](Tensor x, Tensor y) { return std::tuple(x / 255.0, y); }).
+  Dataset map(const ElementFunction& f, MapOptions options = {}) const;
+  // Any other transform: data.apply(datasets::enumerate()), or a function that makes one dataset of another.
+  Dataset apply(const DatasetTransform& transform) const;
 
   // True for one that has a stage.
   bool defined() const { return static_cast<bool>(node_); }
@@ -105,8 +110,8 @@ class Dataset {
   std::int64_t cardinality() const;
   // A new iterator before the first element.
   Iterator iterator() const;
-  // A bare walker, for runners and other stages.
-  std::unique_ptr<DatasetIterator> walk() const;
+  // The same without a handle, for runners and other stages.
+  std::unique_ptr<DatasetIterator> make_iterator() const;
 
   // The registered kind of its last stage.
   const std::string& kind() const;
@@ -139,35 +144,5 @@ Dataset parse_dataset(std::string_view bytes);
 std::string serialize(const Dataset& dataset, ConstantTable& constants);
 // The chain from its bytes and the tensors beside them.
 Dataset parse_dataset(std::string_view bytes, const ConstantTable& constants);
-
-namespace detail {
-
-template <class R, class F, class... Args>
-Element apply_to_leaves(const F& f, const Tensors& leaves, R (F::*)(Args...) const) {
-  return [&]<std::size_t... I>(std::index_sequence<I...>) {
-    if (leaves.size() != sizeof...(Args)) {
-      throw invalid_argument("Dataset.map", "the function takes one argument for each tensor of an element",
-                             {{"arguments", sizeof...(Args)}, {"tensors", leaves.size()}});
-    }
-    auto result = f(leaves[I]...);
-    if constexpr (std::is_convertible_v<decltype(result), Element>) {
-      return Element(result);
-    } else {
-      return std::apply([](const auto&... each) { return Element::tuple({Element(each)...}); }, result);
-    }
-  }
-  (std::index_sequence_for<Args...>{});
-}
-
-}  // namespace detail
-
-template <class F>
-requires(!std::is_convertible_v<F, std::function<Element(const Element&)>>) Dataset Dataset::map(F f,
-                                                                                                 MapOptions options)
-const {
-  return map(std::function<Element(const Element&)>(
-                 [f](const Element& element) { return detail::apply_to_leaves(f, element.flatten(), &F::operator()); }),
-             options);
-}
 
 }  // namespace cohort

@@ -59,11 +59,11 @@ std::uint64_t discard(DatasetIterator& iterator, std::uint64_t count, Tensors& s
   return dropped;
 }
 
-IteratorResource::IteratorResource(std::unique_ptr<DatasetIterator> walker, ElementSpec spec)
-    : Resource(unique_name()), walker_(std::move(walker)), spec_(std::move(spec)) {}
+IteratorResource::IteratorResource(std::unique_ptr<DatasetIterator> iterator, ElementSpec spec)
+    : Resource(unique_name()), iterator_(std::move(iterator)), spec_(std::move(spec)) {}
 
 const Tensors& IteratorResource::next_element() {
-  if (!walker_->next(element_)) {
+  if (!iterator_->next(element_)) {
     throw Error(ErrorCode::OutOfRange, "Iterator.next", "an element is expected, but the dataset has ended", {},
                 "Add .repeat() to the dataset, or ask for fewer elements.");
   }
@@ -87,7 +87,7 @@ IteratorResource& Iterator::resource() const {
 
 const ElementSpec& Iterator::element_spec() const { return resource().element_spec(); }
 
-DatasetIterator& Iterator::walker() const { return resource().walker(); }
+DatasetIterator& Iterator::dataset_iterator() const { return resource().dataset_iterator(); }
 
 Tensors Iterator::next_leaves() const {
   if (handle_.is_symbolic() || current_trace()) {

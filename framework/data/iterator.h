@@ -49,10 +49,10 @@ std::uint64_t discard(DatasetIterator& iterator, std::uint64_t count, Tensors& s
 // The resource behind an Iterator handle.
 class IteratorResource : public Resource {
  public:
-  IteratorResource(std::unique_ptr<DatasetIterator> walker, ElementSpec spec);
+  IteratorResource(std::unique_ptr<DatasetIterator> iterator, ElementSpec spec);
   const char* kind() const override { return "Iterator"; }
   // What walks the dataset.
-  DatasetIterator& walker() { return *walker_; }
+  DatasetIterator& dataset_iterator() { return *iterator_; }
   // Structure, types and shapes of the elements.
   const ElementSpec& element_spec() const { return spec_; }
   // The next element's leaves, in memory kept for the next call; at the end throws OutOfRange.
@@ -60,7 +60,7 @@ class IteratorResource : public Resource {
   std::string signature() const override { return to_string(spec_); }
 
  private:
-  std::unique_ptr<DatasetIterator> walker_;
+  std::unique_ptr<DatasetIterator> iterator_;
   ElementSpec spec_;
   Tensors element_;
 };
@@ -90,8 +90,8 @@ class Iterator {
   }
   // The resource tensor that stands for it in graphs.
   const Tensor& handle() const { return handle_; }
-  // The walker itself, for runners; only outside traces.
-  DatasetIterator& walker() const;
+  // What is behind the handle, for runners; only outside traces.
+  DatasetIterator& dataset_iterator() const;
 
  private:
   IteratorResource& resource() const;

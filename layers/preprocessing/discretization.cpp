@@ -66,7 +66,8 @@ void DiscretizationLayer::adapt(const Dataset& data) {
   check_adaptable();
   QuantileSummary summary(options_.epsilon);
   Tensors element;
-  for (const auto walker = data.walk(); walker->next(element);) summary.add(element.at(0).to_vector<float>());
+  for (const auto iterator = data.make_iterator(); iterator->next(element);)
+    summary.add(element.at(0).to_vector<float>());
   options_.bin_boundaries = summary.boundaries(*options_.num_bins);
 }
 

@@ -220,7 +220,7 @@ template <class Token>
 void IndexLookupLayer<Token>::adapt(const Dataset& data) {
   reset_state();
   Tensors element;
-  for (const auto walker = data.walk(); walker->next(element);) update_state(element.at(0));
+  for (const auto iterator = data.make_iterator(); iterator->next(element);) update_state(element.at(0));
   finalize_state();
 }
 

@@ -140,7 +140,7 @@ void NormalizationLayer::adapt(const Dataset& data) {
   EagerScope eager;
   Moments moments;
   Tensors element;
-  for (const auto walker = data.walk(); walker->next(element);) {
+  for (const auto iterator = data.make_iterator(); iterator->next(element);) {
     ensure_built({element.at(0).shape()});
     moments.add(element.at(0), reduced_);
   }

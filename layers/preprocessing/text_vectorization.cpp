@@ -132,7 +132,8 @@ void TextVectorizationLayer::adapt(const Tensor& data) {
 void TextVectorizationLayer::adapt(const Dataset& data) {
   lookup_->reset_state();
   Tensors element;
-  for (const auto walker = data.walk(); walker->next(element);) lookup_->update_state(tokens(element.at(0), 0));
+  for (const auto iterator = data.make_iterator(); iterator->next(element);)
+    lookup_->update_state(tokens(element.at(0), 0));
   lookup_->finalize_state();
   remember_vocabulary();
 }

@@ -126,6 +126,62 @@ class StopAt : public ch::Callback {
   double loss_;
 };
 
+// Ready for fit: shuffled, in batches, computed ahead.
+ch::DatasetTransform for_training(std::int64_t batch_size) {
+  return [=](const ch::Dataset& data) { return data.shuffle(1000).batch(batch_size).prefetch(2); };
+}
+
+class DropEveryIterator : public ch::datasets::TransformIterator {
+ public:
+  DropEveryIterator(std::unique_ptr<ch::DatasetIterator> input, std::uint64_t n)
+      : TransformIterator(std::move(input)), n_(n) {}
+  bool next(ch::Tensors& element) override {
+    if (++seen_ % n_ != 0) return input_->next(element);
+    return input_->next(element) && next(element);
+  }
+  void rewind() override {
+    seen_ = 0;
+    input_->rewind();
+  }
+  void save_to(ch::StateWriter& state) const override {
+    state.stage('D');
+    state.number(seen_);
+    input_->save_to(state);
+  }
+  void restore_from(ch::StateReader& state) override {
+    state.stage('D');
+    seen_ = state.number();
+    input_->restore_from(state);
+  }
+
+ private:
+  std::uint64_t n_, seen_ = 0;
+};
+
+class DropEveryStage : public ch::datasets::TransformStage {
+ public:
+  DropEveryStage(const std::vector<ch::Dataset>& inputs, std::int64_t n)
+      : TransformStage("drop_every", inputs), n_(n) {}
+  std::int64_t cardinality() const override {
+    const std::int64_t available = input().cardinality();
+    return available < 0 ? available : available - available / n_;
+  }
+  std::unique_ptr<ch::DatasetIterator> iterator() const override {
+    return std::make_unique<DropEveryIterator>(input().make_iterator(), static_cast<std::uint64_t>(n_));
+  }
+
+ private:
+  std::int64_t n_;
+};
+COHORT_DATASET("mine>drop_every", [](const std::vector<ch::Dataset>& inputs, const ch::Attributes& attributes) {
+  return std::make_shared<DropEveryStage>(inputs, attributes.get<std::int64_t>("n"));
+});
+
+// The elements without every n-th one.
+ch::DatasetTransform drop_every(std::int64_t n) {
+  return ch::datasets::make_transform("mine>drop_every", {{"n", n}});
+}
+
 COHORT_OP("mine>Bump")
     .inputs(1)
     .attr("width", 1.0)
@@ -169,6 +225,11 @@ int main() {
   const ch::History history = model.fit(x, y, {.batch_size = 16, .epochs = 40, .verbose = 0, .callbacks = {ch::make<StopAt>(0.0)}});
   std::cout << history["loss"].front() << " " << history["loss"].back() << " "
             << history["within_tolerance"].back() << "\n";
+  // A dataset with a transform of one's own is sent as any other.
+  const ch::Dataset some = ch::parse_dataset(ch::serialize(ch::datasets::range(10).apply(drop_every(3))));
+  const ch::Iterator batch = some.apply(ch::datasets::batch(10)).iterator();
+  if (batch.next().leaf().to_vector<std::int64_t>() != std::vector<std::int64_t>{0, 1, 3, 4, 6, 7, 9}) return 1;
+  if (some.cardinality() != 7 || some.apply(for_training(4)).cardinality() != 2) return 1;
   // Saved and loaded by the names they are registered under.
   model.save("extended.keras");
   const auto read = ch::load_model("extended.keras");

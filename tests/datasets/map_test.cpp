@@ -7,7 +7,7 @@
 #include "cohort/ops/math.h"
 #include "cohort/ops/random_ops.h"
 #include "cohort/variables/variable.h"
-#include "tests/datasets/walking.h"
+#include "tests/datasets/positions.h"
 
 namespace cohort::datasets::test {
 namespace {
@@ -24,10 +24,10 @@ TEST(Map, RunsATracedFunctionOnEachElement) {
     return std::tuple(ops::divide(ops::cast(image, DType::Float32), Tensor::scalar(255)), label);
   });
   EXPECT_EQ(to_string(dataset.element_spec()), "(float32(), int32())");
-  auto walker = dataset.walk();
+  auto iterator = dataset.make_iterator();
   Tensors element;
   std::vector<float> values;
-  while (walker->next(element)) values.push_back(element[0].item<float>());
+  while (iterator->next(element)) values.push_back(element[0].item<float>());
   EXPECT_THAT(values, ElementsAre(0.0f, 51.0f / 255, 102.0f / 255, 1.0f));
   EXPECT_EQ(traced, 1);
 }
@@ -52,11 +52,11 @@ TEST(Map, KeepsOrderInParallel) {
 
 TEST(Map, DrawsByTheNumberOfTheElement) {
   const auto draws = [](const Dataset& dataset) {
-    auto walker = dataset.walk();
+    auto iterator = dataset.make_iterator();
     std::vector<float> values;
     Tensors element;
-    for (int epoch = 0; epoch < 2; ++epoch, walker->rewind()) {
-      while (walker->next(element)) values.push_back(element[0].to_vector<float>()[0]);
+    for (int epoch = 0; epoch < 2; ++epoch, iterator->rewind()) {
+      while (iterator->next(element)) values.push_back(element[0].to_vector<float>()[0]);
     }
     return values;
   };
@@ -76,6 +76,16 @@ TEST(Map, RefusesWhatCannotTravel) {
   EXPECT_THAT([&] { range(3).map([&](Tensor x) { return Tensor::scalar(x.item<float>()); }); },
               ThrowsMessage<Error>(HasSubstr("ops::cond")));
 }
+
+Dataset squares(const Dataset& input, MapOptions options) {
+  return input.map([](Tensor x) { return ops::multiply(x, x); }, options);
+}
+
+const PositionsCase kMapCases[] = {
+    {"elements", [] { return squares(range(9), {}); }},
+    {"in_parallel", [] { return squares(range(9), {.num_parallel_calls = 4}); }},
+};
+INSTANTIATE_TEST_SUITE_P(Map, Positions, testing::ValuesIn(kMapCases), name_of_case);
 
 }  // namespace
 }  // namespace cohort::datasets::test

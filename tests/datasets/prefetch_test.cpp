@@ -5,7 +5,7 @@
 #include <chrono>
 #include <thread>
 
-#include "tests/datasets/walking.h"
+#include "tests/datasets/positions.h"
 
 namespace cohort::datasets::test {
 namespace {
@@ -71,10 +71,10 @@ TEST(Prefetch, KeepsOrderWhetherItsInputIsSlowOrFast) {
 }
 
 TEST(Prefetch, ReadsAheadOfASlowConsumer) {
-  auto walker = slow(100).prefetch(4).walk();
+  auto iterator = slow(100).prefetch(4).make_iterator();
   Tensors element;
-  walker->next(element);
-  walker->next(element);
+  iterator->next(element);
+  iterator->next(element);
   const std::int64_t before = elements_made;
   for (int i = 0; i < 2000 && elements_made < before + 3; ++i) std::this_thread::sleep_for(1ms);
   EXPECT_GE(elements_made, before + 3);
@@ -84,61 +84,68 @@ TEST(Prefetch, ReadsAheadOfASlowConsumer) {
 
 TEST(Prefetch, PositionExcludesWhatWasReadAhead) {
   const Dataset dataset = slow(40).prefetch(5);
-  auto walker = dataset.walk();
+  auto iterator = dataset.make_iterator();
   Tensors element;
   for (std::int64_t i = 0; i < 20; ++i) {
-    walker->next(element);
+    iterator->next(element);
     if (i % 4 == 0) std::this_thread::sleep_for(1ms);
-    auto other = dataset.walk();
-    other->restore(walker->save());
+    auto other = dataset.make_iterator();
+    other->restore(iterator->save());
     EXPECT_THAT(numbers(*other, 2), ElementsAre(i + 1, i + 2));
   }
-  const std::string state = walker->save();
-  numbers(*walker, 7);
-  walker->restore(state);
-  EXPECT_THAT(numbers(*walker, 3), ElementsAre(20, 21, 22));
+  const std::string state = iterator->save();
+  numbers(*iterator, 7);
+  iterator->restore(state);
+  EXPECT_THAT(numbers(*iterator, 3), ElementsAre(20, 21, 22));
 }
 
 TEST(Prefetch, RewindsInTheMiddleAndAtTheEnd) {
-  auto walker = slow(12).prefetch(3).walk();
-  EXPECT_EQ(numbers(*walker, 7).size(), 7u);
-  walker->rewind();
-  EXPECT_EQ(numbers(*walker).size(), 12u);
+  auto iterator = slow(12).prefetch(3).make_iterator();
+  EXPECT_EQ(numbers(*iterator, 7).size(), 7u);
+  iterator->rewind();
+  EXPECT_EQ(numbers(*iterator).size(), 12u);
   Tensors element;
-  EXPECT_FALSE(walker->next(element)) << "the end stays the end";
-  walker->rewind();
-  EXPECT_THAT(numbers(*walker, 2), ElementsAre(0, 1));
+  EXPECT_FALSE(iterator->next(element)) << "the end stays the end";
+  iterator->rewind();
+  EXPECT_THAT(numbers(*iterator, 2), ElementsAre(0, 1));
 }
 
 TEST(Prefetch, PassesErrorsOnInTheirPlaceAndGoesOn) {
   for (std::int64_t fails_at : {0, 1, 9}) {
-    auto walker = slow(12, fails_at).prefetch(4).walk();
-    EXPECT_EQ(numbers(*walker, static_cast<std::size_t>(fails_at)).size(), static_cast<std::size_t>(fails_at));
+    auto iterator = slow(12, fails_at).prefetch(4).make_iterator();
+    EXPECT_EQ(numbers(*iterator, static_cast<std::size_t>(fails_at)).size(), static_cast<std::size_t>(fails_at));
     Tensors element;
     try {
-      walker->next(element);
+      iterator->next(element);
       FAIL() << "element " << fails_at << " must fail";
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ErrorCode::DataLoss);
     }
-    EXPECT_EQ(numbers(*walker).size(), static_cast<std::size_t>(11 - fails_at));
+    EXPECT_EQ(numbers(*iterator).size(), static_cast<std::size_t>(11 - fails_at));
   }
 }
 
 TEST(Prefetch, StopsCleanlyWhereverItStands) {
   for (std::size_t consumed : {0u, 1u, 2u, 3u, 5u, 30u}) {
-    auto walker = slow(20).prefetch(3).walk();
-    numbers(*walker, consumed);
+    auto iterator = slow(20).prefetch(3).make_iterator();
+    numbers(*iterator, consumed);
   }
   for (int i = 0; i < 50; ++i) {
-    auto walker = range(100).prefetch(2).walk();
-    numbers(*walker, 3);
+    auto iterator = range(100).prefetch(2).make_iterator();
+    numbers(*iterator, 3);
   }
 }
 
 TEST(Prefetch, ManyInARow) {
   EXPECT_EQ(numbers(slow(30).prefetch(2).enumerate().prefetch(3).take(25).prefetch(1)).size(), 25u);
 }
+
+const PositionsCase kPrefetchCases[] = {
+    {"elements", [] { return range(9).prefetch(3); }},
+    {"one", [] { return range(9).prefetch(1); }},
+    {"nothing", [] { return range(9).prefetch(0); }},
+};
+INSTANTIATE_TEST_SUITE_P(Prefetch, Positions, testing::ValuesIn(kPrefetchCases), name_of_case);
 
 }  // namespace
 }  // namespace cohort::datasets::test

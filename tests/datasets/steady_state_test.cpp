@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "cohort/ops/math.h"
-#include "tests/datasets/walking.h"
+#include "tests/datasets/elements.h"
 #include "tests/support/allocations.h"
 
 namespace cohort::datasets::test {
@@ -17,16 +17,16 @@ class SteadyState : public testing::TestWithParam<SteadyCase> {};
 
 TEST_P(SteadyState, AllocatesNothing) {
   if (!cohort::test::allocations_are_counted()) GTEST_SKIP() << "a sanitizer owns the heap";
-  auto walker = GetParam().make().walk();
+  auto iterator = GetParam().make().make_iterator();
   Tensors element;
   for (int i = 0; i < GetParam().first; ++i) {
-    if (!walker->next(element)) walker->rewind();
+    if (!iterator->next(element)) iterator->rewind();
   }
   const std::uint64_t before = cohort::test::allocations();
   for (int epoch = 0; epoch < 5; ++epoch) {
-    while (walker->next(element)) {
+    while (iterator->next(element)) {
     }
-    walker->rewind();
+    iterator->rewind();
   }
   EXPECT_EQ(cohort::test::allocations() - before, 0u);
 }
@@ -34,17 +34,17 @@ TEST_P(SteadyState, AllocatesNothing) {
 // Memory is used again, but not as long as somebody has the element.
 TEST_P(SteadyState, ElementsThatAreKeptStayAsTheyWere) {
   const Dataset data = GetParam().make();
-  auto walker = data.walk();
+  auto iterator = data.make_iterator();
   std::vector<Tensors> kept;
   std::vector<std::vector<std::vector<double>>> values;
   Tensors element;
   for (int epoch = 0; epoch < 2; ++epoch) {
-    while (walker->next(element)) {
+    while (iterator->next(element)) {
       kept.push_back(element);
       values.emplace_back();
       for (const Tensor& leaf : element) values.back().push_back(leaf.to_vector<double>());
     }
-    walker->rewind();
+    iterator->rewind();
   }
   ASSERT_GT(kept.size(), 2u);
   for (std::size_t i = 0; i < kept.size(); ++i) {

@@ -82,7 +82,7 @@ TEST(StringLookup, TravelsInADatasetsMap) {
   const Dataset elsewhere = parse_dataset(serialize(data));
   std::vector<std::int64_t> seen;
   Tensors element;
-  for (const auto walker = elsewhere.walk(); walker->next(element);) {
+  for (const auto iterator = elsewhere.make_iterator(); iterator->next(element);) {
     for (std::int64_t index : element[0].to_vector<std::int64_t>()) seen.push_back(index);
   }
   EXPECT_EQ(seen, (std::vector<std::int64_t>{2, 0, 1}));

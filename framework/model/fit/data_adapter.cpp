@@ -100,8 +100,7 @@ RunnerData adapt_data(const DataArgument& data, const AdapterOptions& options) {
     }
     if (options.class_weight.empty()) return result;
     const auto weighted = [weights = options.class_weight, who = options.who](const Dataset& dataset) {
-      return dataset.map(std::function<Element(const Element&)>(
-          [weights, who](const Element& element) { return weighted_by_class(element, weights, who); }));
+      return dataset.map([weights, who](const Element& element) { return weighted_by_class(element, weights, who); });
     };
     if (result.creator) {
       result.creator = DatasetCreator(

@@ -23,7 +23,7 @@ void LocalRunner::build() {
 
 // Without a trace it takes a batch to make the weights. A test step changes nothing but metrics.
 void LocalRunner::build_eagerly() {
-  if (!walker_) walker_ = dataset_.walk();
+  if (!walker_) walker_ = dataset_.make_iterator();
   const std::string state = walker_->save();
   const bool found = walker_->next(batch_);
   Model& model = program_->model();
@@ -45,7 +45,7 @@ void LocalRunner::begin_epoch(std::int64_t epoch) {
 
 void LocalRunner::begin_data(bool continues) {
   if (!walker_) {
-    walker_ = dataset_.walk();
+    walker_ = dataset_.make_iterator();
   } else if (!continues && !fresh_) {
     rewind();
   }
@@ -133,7 +133,7 @@ std::string LocalRunner::save_data() const {
 }
 
 void LocalRunner::restore_data(const std::string& state) {
-  if (!walker_) walker_ = dataset_.walk();
+  if (!walker_) walker_ = dataset_.make_iterator();
   if (state.empty()) return;
   StateReader reader(state);
   fresh_ = reader.number() != 0;

@@ -75,7 +75,7 @@ std::vector<SnapshotItem> checkpoint_items(const CheckpointContent& content, con
   std::vector<SnapshotItem> items;
   for (auto& [name, variable] : named) items.push_back(snapshot_item(std::move(name), variable));
   for (const auto& [name, iterator] : content.iterators) {
-    items.push_back(snapshot_item(kIteratorsPrefix + name, iterator.walker().save()));
+    items.push_back(snapshot_item(kIteratorsPrefix + name, iterator.dataset_iterator().save()));
   }
   for (const auto& [name, bytes] : moment.values) items.push_back(snapshot_item(kValuesPrefix + name, bytes));
   if (moment.position) items.push_back(snapshot_item(kPositionName, serialize(*moment.position)));
@@ -168,7 +168,7 @@ void CheckpointRestoration::apply(const Tensors& values, const RestoreOptions& o
   // First what may yet turn out not to fit.
   if (options.accept) options.accept(restored);
   for (const auto& [name, iterator] : content_.iterators) {
-    if (const auto state = bytes(kIteratorsPrefix + name)) iterator.walker().restore(*state);
+    if (const auto state = bytes(kIteratorsPrefix + name)) iterator.dataset_iterator().restore(*state);
   }
   for (const Match& match : matches_) write_now(match.variable, values[match.entry]);
 }

@@ -44,7 +44,7 @@ std::vector<std::int64_t> take_all(DatasetIterator& iterator) {
 
 // As somebody sees them who walks the dataset from end to end.
 std::vector<std::vector<std::int64_t>> passes(bool repeated, std::uint64_t count) {
-  const auto iterator = shuffled(repeated).walk();
+  const auto iterator = shuffled(repeated).make_iterator();
   std::vector<std::vector<std::int64_t>> result;
   for (std::uint64_t pass = 0; pass < count; ++pass) {
     result.push_back(take_all(*iterator));
@@ -112,8 +112,8 @@ TEST_P(PipelineSeeks, AStateThatIsNoneIsAnErrorAndDoesNoHarm) {
 // A dataset that was walked before is shuffled in another order the next time, here as on the chief.
 TEST_P(PipelineSeeks, BeginsWhereTheChiefsIteratorDoes) {
   const Dataset chief = shuffled(GetParam());
-  chief.walk();
-  const auto second = chief.walk();
+  chief.make_iterator();
+  const auto second = chief.make_iterator();
   Pipeline pipeline(shuffled(GetParam()), second->save());
   for (std::uint64_t pass = 0; pass < 2; ++pass) {
     const std::vector<std::int64_t> expected = take_all(*second);
