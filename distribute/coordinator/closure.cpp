@@ -4,8 +4,8 @@
 
 namespace cohort::distribute {
 
-LostParameterServer::LostParameterServer(std::string server, const std::string& message)
-    : Error(ErrorCode::Unavailable, message), server_(std::move(server)) {}
+LostParameterServer::LostParameterServer(std::string ps, const std::string& message)
+    : Error(ErrorCode::Unavailable, message), ps_(std::move(ps)) {}
 
 bool is_lost_parameter_server(const std::exception_ptr& error) {
   try {

@@ -63,11 +63,11 @@ class WorkerLink {
 // Thrown by WorkerLink::finish when it is not the worker that is gone but a server the worker talks to.
 class LostParameterServer : public Error {
  public:
-  LostParameterServer(std::string server, const std::string& message);
-  const std::string& server() const { return server_; }  // "ps:0"
+  LostParameterServer(std::string ps, const std::string& message);
+  const std::string& ps() const { return ps_; }  // "ps:0"
 
  private:
-  std::string server_;
+  std::string ps_;
 };
 bool is_lost_parameter_server(const std::exception_ptr& error);
 

@@ -45,7 +45,7 @@ std::shared_ptr<const PlacedFunction> ClusterRuntime::place(const std::shared_pt
   if (!known.function) {
     const auto function =
         std::make_shared<PlacedFunction>(connections_->next_number(), describe(), connections_->ps_addresses());
-    register_on_servers(*function, *connections_);
+    register_on_ps(*function, *connections_);
     known = {graph, function};
   }
   return known.function;

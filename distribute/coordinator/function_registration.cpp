@@ -2,10 +2,9 @@
 
 namespace cohort::distribute {
 
-void register_on_servers(const PlacedFunction& function, TaskConnections& connections) {
-  for (const PlacedFunction::ServerPart& part : function.server_parts()) {
-    connections.call<Method::RegisterServer>(part.server, {.function = function.handle()}, *part.metadata,
-                                             part.constants);
+void register_on_ps(const PlacedFunction& function, TaskConnections& connections) {
+  for (const PlacedFunction::PsPart& part : function.ps_parts()) {
+    connections.call<Method::RegisterServer>(part.ps, {.function = function.handle()}, *part.metadata, part.constants);
   }
 }
 

@@ -10,7 +10,7 @@ namespace cohort::distribute {
 
 // Tell tasks of their parts of a function: each ps that has one, before any worker; a worker when it first runs it, and
 // again when it was started anew.
-void register_on_servers(const PlacedFunction& function, TaskConnections& connections);
+void register_on_ps(const PlacedFunction& function, TaskConnections& connections);
 void register_on_worker(const PlacedFunction& function, rpc::RepeatingStream& worker, std::uint64_t job,
                         SentConstants& sent);
 

@@ -18,8 +18,8 @@ bool accumulates(const VariableBody& variable) {
 Home home_of(const PlacedInput& input) {
   if (input.kind != PlacedInput::Kind::Resource) return {};
   if (const auto* remote = dynamic_cast<const RemoteVariable*>(input.resource.resource().get())) {
-    if (remote->server() == RemoteVariable::kEveryServer) return {Home::Kind::EveryServer, 0};
-    return {Home::Kind::Server, remote->server()};
+    if (remote->ps() == RemoteVariable::kEveryPs) return {Home::Kind::EveryServer, 0};
+    return {Home::Kind::Server, remote->ps()};
   }
   const auto* local = dynamic_cast<const VariableBody*>(input.resource.resource().get());
   if (local && local->options().synchronization == Synchronization::OnRead && !accumulates(*local)) {
@@ -40,14 +40,13 @@ const std::string& remote_name_of(const PlacedInput& input) {
   return dynamic_cast<const RemoteVariable&>(*input.resource.resource()).remote_name();
 }
 
-PlacedFunction::ServerPart make_server_part(int server, const PartitionedGraph& parts,
-                                            const std::vector<PlacedInput>& inputs) {
+PlacedFunction::PsPart make_ps_part(int ps, const PartitionedGraph& parts, const std::vector<PlacedInput>& inputs) {
   const auto name_of = [&](int input) { return remote_name_of(inputs[static_cast<std::size_t>(input)]); };
   proto::RegisterServerProto metadata;
   ConstantTable constants;
   for (std::size_t round = 0; round < parts.rounds.size(); ++round) {
     for (const ServerExchange& exchange : parts.rounds[round]) {
-      if (exchange.server != server) continue;
+      if (exchange.server != ps) continue;
       proto::ServerPartProto& part = *metadata.add_parts();
       part.set_round(static_cast<std::uint32_t>(round));
       part.set_graph(serialize(exchange.graph, constants));
@@ -56,11 +55,11 @@ PlacedFunction::ServerPart make_server_part(int server, const PartitionedGraph& 
     }
   }
   for (const ServerPull& pull : parts.pulls) {
-    if (pull.server != server) continue;
+    if (pull.server != ps) continue;
     metadata.set_pull(serialize(pull.graph, constants));
     for (int resource : pull.resources) metadata.add_pulled(name_of(resource));
   }
-  return {server, std::make_shared<proto::RegisterServerProto>(std::move(metadata)), std::move(constants)};
+  return {ps, std::make_shared<proto::RegisterServerProto>(std::move(metadata)), std::move(constants)};
 }
 
 // What the worker runs, and what it exchanges in between.
@@ -75,15 +74,15 @@ void write_stages(const PartitionedGraph& parts, proto::RegisterWorkerProto& to,
     proto::RoundProto& exchanges = *to.add_rounds();
     for (const ServerExchange& exchange : round) {
       proto::ExchangeProto& out = *exchanges.add_exchanges();
-      out.set_server(exchange.server);
+      out.set_ps(exchange.server);
       out.mutable_sent()->Add(exchange.sent.begin(), exchange.sent.end());
       out.mutable_returned()->Add(exchange.returned.begin(), exchange.returned.end());
       out.mutable_fresh()->Add(exchange.fresh.begin(), exchange.fresh.end());
     }
   }
   for (const ServerPull& pull : parts.pulls) {
-    proto::PullProto& out = *to.add_server_pulls();
-    out.set_server(pull.server);
+    proto::PullProto& out = *to.add_ps_pulls();
+    out.set_ps(pull.server);
     out.mutable_inputs()->Add(pull.resources.begin(), pull.resources.end());
   }
   to.set_slots(parts.slots);
@@ -95,7 +94,7 @@ void write_resource(const VariableBody& body, const Home& home, bool replicated,
   write_spec(body.value_spec(), *to.mutable_spec());
   if (const auto* remote = dynamic_cast<const RemoteVariable*>(&body)) {
     to.set_kind(replicated ? proto::InputProto::REPLICA : proto::InputProto::UNUSED);
-    to.set_server(home.server);
+    to.set_ps(home.server);
     to.set_name(remote->remote_name());
   } else {
     to.set_kind(proto::InputProto::ACCUMULATOR);
@@ -132,7 +131,7 @@ PlacedFunction::WorkerPart make_worker_part(const PartitionedGraph& parts, const
   }
   metadata.mutable_pulls()->Add(description.pulls.begin(), description.pulls.end());
   for (std::size_t i = 0; i < ps_addresses.size(); ++i) {
-    proto::TaskProto& task = *metadata.add_servers();
+    proto::TaskProto& task = *metadata.add_ps();
     task.set_index(static_cast<std::int64_t>(i));
     task.set_address(ps_addresses[i]);
   }
@@ -151,12 +150,12 @@ PlacedFunction::PlacedFunction(std::uint64_t handle, const FunctionDescription& 
     const auto body = std::dynamic_pointer_cast<VariableBody>(input.resource.resource());
     if (!dynamic_cast<const RemoteVariable*>(body.get())) accumulators_.push_back(Variable(body));
   }
-  const int servers = static_cast<int>(ps_addresses.size());
-  const PartitionedGraph parts = partition(*description.graph, homes, servers);
+  const int num_ps = static_cast<int>(ps_addresses.size());
+  const PartitionedGraph parts = partition(*description.graph, homes, num_ps);
   num_outputs_ = static_cast<int>(parts.outputs.size());
-  for (int server = 0; server < servers; ++server) {
-    ServerPart part = make_server_part(server, parts, description.inputs);
-    if (part.metadata->parts_size() > 0 || !part.metadata->pull().empty()) server_parts_.push_back(std::move(part));
+  for (int ps = 0; ps < num_ps; ++ps) {
+    PsPart part = make_ps_part(ps, parts, description.inputs);
+    if (part.metadata->parts_size() > 0 || !part.metadata->pull().empty()) ps_parts_.push_back(std::move(part));
   }
   worker_part_ = make_worker_part(parts, description, homes, ps_addresses);
 }

@@ -34,8 +34,8 @@ struct FunctionDescription {
 // A function cut by task: what each ps and what any worker is to be told of it. Constant once made.
 class PlacedFunction {
  public:
-  struct ServerPart {
-    int server;
+  struct PsPart {
+    int ps;
     std::shared_ptr<const proto::RegisterServerProto> metadata;
     ConstantTable constants;
   };
@@ -55,7 +55,7 @@ class PlacedFunction {
   const std::vector<Variable>& accumulators() const { return accumulators_; }
   int num_outputs() const { return num_outputs_; }
   // Only of the ps that have one.
-  const std::vector<ServerPart>& server_parts() const { return server_parts_; }
+  const std::vector<PsPart>& ps_parts() const { return ps_parts_; }
   const WorkerPart& worker_part() const { return worker_part_; }
 
  private:
@@ -63,7 +63,7 @@ class PlacedFunction {
   const std::vector<int> pulls_;
   int num_outputs_ = 0;
   std::vector<Variable> accumulators_;
-  std::vector<ServerPart> server_parts_;
+  std::vector<PsPart> ps_parts_;
   WorkerPart worker_part_;
 };
 

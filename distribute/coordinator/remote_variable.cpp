@@ -4,9 +4,9 @@
 
 namespace cohort::distribute {
 
-RemoteVariable::RemoteVariable(std::shared_ptr<RemoteOwner> owner, std::string name, int server, const TensorSpec& spec,
+RemoteVariable::RemoteVariable(std::shared_ptr<RemoteOwner> owner, std::string name, int ps, const TensorSpec& spec,
                                const VariableOptions& options)
-    : VariableBody(spec, options), owner_(std::move(owner)), remote_name_(std::move(name)), server_(server) {}
+    : VariableBody(spec, options), owner_(std::move(owner)), remote_name_(std::move(name)), ps_(ps) {}
 
 Tensors RemoteOwner::run(const OpDef& op, const Tensors& inputs, const Attributes& attributes,
                          const RandomState& random) {
@@ -14,7 +14,7 @@ Tensors RemoteOwner::run(const OpDef& op, const Tensors& inputs, const Attribute
   proto::RunGraphProto meta;
   Tensors parts;
   std::vector<Value> values;
-  int server = RemoteVariable::kEveryServer;
+  int ps = RemoteVariable::kEveryPs;
   for (const Tensor& input : inputs) {
     values.push_back(graph.add(find_op("Input"), {}, {{"dtype", input.dtype()}, {"shape", input.shape()}}));
     graph.inputs.push_back(values.back().node);
@@ -24,12 +24,12 @@ Tensors RemoteOwner::run(const OpDef& op, const Tensors& inputs, const Attribute
       continue;
     }
     const auto* variable = dynamic_cast<const RemoteVariable*>(input.resource().get());
-    if (!variable || (variable->server() != RemoteVariable::kEveryServer && server != RemoteVariable::kEveryServer &&
-                      variable->server() != server)) {
+    if (!variable ||
+        (variable->ps() != RemoteVariable::kEveryPs && ps != RemoteVariable::kEveryPs && variable->ps() != ps)) {
       throw invalid_argument(op.name(), "variables of one task are expected", {{"variable", input.resource()->name()}},
                              "Read one of them first, or put them on the same device.");
     }
-    if (variable->server() != RemoteVariable::kEveryServer) server = variable->server();
+    if (variable->ps() != RemoteVariable::kEveryPs) ps = variable->ps();
     meta.add_inputs(variable->remote_name());
   }
   const int node = graph.add(op, values, attributes).node;
@@ -43,8 +43,8 @@ Tensors RemoteOwner::run(const OpDef& op, const Tensors& inputs, const Attribute
   Head head;
   if (op.writes_resources()) head.flags = kWrites;
   // Copies of one variable change together; any of them may be read.
-  if (server == RemoteVariable::kEveryServer && !op.writes_resources()) server = 0;
-  return connections_->call<Method::RunGraph>(server, head, meta, constants, parts).parts;
+  if (ps == RemoteVariable::kEveryPs && !op.writes_resources()) ps = 0;
+  return connections_->call<Method::RunGraph>(ps, head, meta, constants, parts).parts;
 }
 
 }  // namespace cohort::distribute

@@ -22,20 +22,20 @@ class RemoteOwner : public ResourceOwner {
 // A variable that lies on a ps, or on every ps as a copy of its own.
 class RemoteVariable : public VariableBody {
  public:
-  static constexpr int kEveryServer = TaskConnections::kEveryServer;
+  static constexpr int kEveryPs = TaskConnections::kEveryPs;
 
   // `name` is the variable's name in the cluster.
-  RemoteVariable(std::shared_ptr<RemoteOwner> owner, std::string name, int server, const TensorSpec& spec,
+  RemoteVariable(std::shared_ptr<RemoteOwner> owner, std::string name, int ps, const TensorSpec& spec,
                  const VariableOptions& options);
 
   const std::string& remote_name() const { return remote_name_; }
-  int server() const { return server_; }
+  int ps() const { return ps_; }
   ResourceOwner* owner() override { return owner_.get(); }
 
  private:
   const std::shared_ptr<RemoteOwner> owner_;
   const std::string remote_name_;
-  const int server_;
+  const int ps_;
 };
 
 }  // namespace cohort::distribute

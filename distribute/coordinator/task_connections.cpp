@@ -19,14 +19,13 @@ TaskConnections::TaskConnections(ClusterSpec spec, TaskConnectionOptions options
     if (task.job == kWorker) {
       workers_.push_back({task.name(), task.address});
     } else {
-      servers_.push_back(std::make_unique<ParameterServerConnection>());
-      servers_.back()->peer = {task.name(), task.address};
+      ps_tasks_.push_back(std::make_unique<ParameterServerConnection>());
+      ps_tasks_.back()->peer = {task.name(), task.address};
     }
   }
   wait_for_tasks();
-  for (const auto& server : servers_) {
-    server->stream =
-        std::make_unique<rpc::ReliableStream>(rpc::connect(server->peer, options_.transport), kGiveUpAfter);
+  for (const auto& ps : ps_tasks_) {
+    ps->stream = std::make_unique<rpc::ReliableStream>(rpc::connect(ps->peer, options_.transport), kGiveUpAfter);
   }
 }
 
@@ -58,7 +57,7 @@ void TaskConnections::wait_for_tasks() {
     std::string reason;
   };
   std::vector<Missing> missing;
-  for (const auto& server : servers_) missing.push_back({server->peer, {}});
+  for (const auto& ps : ps_tasks_) missing.push_back({ps->peer, {}});
   for (const rpc::Peer& worker : workers_) missing.push_back({worker, {}});
   const std::size_t all = missing.size();
   const auto started = Clock::now();
@@ -108,7 +107,7 @@ TaskConnections::~TaskConnections() {
     }
   };
   for (const rpc::Peer& worker : workers_) say_goodbye(worker);
-  for (const auto& server : servers_) say_goodbye(server->peer);
+  for (const auto& ps : ps_tasks_) say_goodbye(ps->peer);
 }
 
 std::shared_ptr<rpc::Connection> TaskConnections::connect_worker(int index) const {
@@ -123,13 +122,13 @@ std::vector<std::string> TaskConnections::worker_names() const {
 
 std::vector<std::string> TaskConnections::ps_addresses() const {
   std::vector<std::string> addresses;
-  for (const auto& server : servers_) addresses.push_back(server->peer.address);
+  for (const auto& ps : ps_tasks_) addresses.push_back(ps->peer.address);
   return addresses;
 }
 
 std::vector<std::uint64_t> TaskConnections::versions() const {
   std::vector<std::uint64_t> versions;
-  for (const auto& server : servers_) versions.push_back(server->version);
+  for (const auto& ps : ps_tasks_) versions.push_back(ps->version);
   return versions;
 }
 

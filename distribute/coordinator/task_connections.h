@@ -26,7 +26,7 @@ struct TaskConnectionOptions {
 // The chief's ways to the tasks of its cluster. Thread-safe.
 class TaskConnections {
  public:
-  static constexpr int kEveryServer = -1;
+  static constexpr int kEveryPs = -1;
 
   // Says hello to every worker and ps; throws Unavailable with a table of those that do not answer in time, and at once
   // when one of them is not who it should be.
@@ -37,18 +37,18 @@ class TaskConnections {
 
   std::uint64_t job() const { return job_; }
   int num_workers() const { return static_cast<int>(workers_.size()); }
-  int num_servers() const { return static_cast<int>(servers_.size()); }
+  int num_ps() const { return static_cast<int>(ps_tasks_.size()); }
   const rpc::Peer& worker(int index) const { return workers_[static_cast<std::size_t>(index)]; }
 
   // One call to a ps, or to all of them one after the other: the last one's reply. Constants that the request's graphs
   // name and a ps lacks come along.
   template <Method M>
-  ReceivedReply<M> call(int server, Head head, const typename MetadataOf<M>::Request& metadata,
+  ReceivedReply<M> call(int ps, Head head, const typename MetadataOf<M>::Request& metadata,
                         const ConstantTable& constants, const Tensors& parts = {}) {
-    const bool all = server == kEveryServer;
+    const bool all = ps == kEveryPs;
     ReceivedReply<M> reply;
-    for (int index = all ? 0 : server; index < (all ? num_servers() : server + 1); ++index) {
-      ParameterServerConnection& to = *servers_[static_cast<std::size_t>(index)];
+    for (int index = all ? 0 : ps; index < (all ? num_ps() : ps + 1); ++index) {
+      ParameterServerConnection& to = *ps_tasks_[static_cast<std::size_t>(index)];
       std::lock_guard lock(to.mutex);
       head.job = head.incarnation = job_;
       // Counted in the order they are sent: the ps takes a smaller number for a repeat.
@@ -83,7 +83,7 @@ class TaskConnections {
   const TaskConnectionOptions options_;
   const std::uint64_t job_;
   std::vector<rpc::Peer> workers_;
-  std::vector<std::unique_ptr<ParameterServerConnection>> servers_;
+  std::vector<std::unique_ptr<ParameterServerConnection>> ps_tasks_;
   std::atomic<std::uint64_t> numbers_{0};
 };
 

@@ -25,7 +25,7 @@ ParameterServerVariables::ParameterServerVariables(std::shared_ptr<TaskConnectio
       owner_(std::make_shared<RemoteOwner>(connections_)),
       partitioner_(std::move(partitioner)),
       round_robin_(round_robin),
-      bytes_(static_cast<std::size_t>(connections_->num_servers())) {}
+      bytes_(static_cast<std::size_t>(connections_->num_ps())) {}
 
 // The order in which a program makes its variables is part of what it is, so the name finds the variable again.
 std::string ParameterServerVariables::next_name(const std::string& name) {
@@ -33,32 +33,32 @@ std::string ParameterServerVariables::next_name(const std::string& name) {
   return std::to_string(made_++) + "/" + name;
 }
 
-int ParameterServerVariables::choose_server(const InitialValue& initial, const VariableOptions& options) {
+int ParameterServerVariables::choose_ps(const InitialValue& initial, const VariableOptions& options) {
   if (options.colocate_with) {
     const auto* beside = dynamic_cast<const RemoteVariable*>(options.colocate_with.get());
-    if (beside) return beside->server();
+    if (beside) return beside->ps();
   }
   const DeviceSpec wanted = current_device_spec();
-  const int servers = connections_->num_servers();
+  const int num_ps = connections_->num_ps();
   std::lock_guard lock(mutex_);
-  int server = 0;
+  int ps = 0;
   if (wanted.job == "ps" && wanted.task) {
-    if (*wanted.task >= servers) {
+    if (*wanted.task >= num_ps) {
       throw invalid_argument("ParameterServerStrategy", "a device of the cluster is expected",
-                             {{"device", wanted.to_string()}, {"ps tasks", servers}});
+                             {{"device", wanted.to_string()}, {"ps tasks", num_ps}});
     }
-    server = *wanted.task;
+    ps = *wanted.task;
   } else if (round_robin_) {
-    server = next_server_++ % servers;
+    ps = next_ps_++ % num_ps;
   } else {
     const auto fewer = [](std::int64_t a, std::int64_t b) { return a / kTogether < b / kTogether; };
-    server = static_cast<int>(std::min_element(bytes_.begin(), bytes_.end(), fewer) - bytes_.begin());
+    ps = static_cast<int>(std::min_element(bytes_.begin(), bytes_.end(), fewer) - bytes_.begin());
   }
-  bytes_[static_cast<std::size_t>(server)] += bytes_of(initial.spec());
-  return server;
+  bytes_[static_cast<std::size_t>(ps)] += bytes_of(initial.spec());
+  return ps;
 }
 
-std::shared_ptr<VariableBody> ParameterServerVariables::create_on(int server, const InitialValue& initial,
+std::shared_ptr<VariableBody> ParameterServerVariables::create_on(int ps, const InitialValue& initial,
                                                                   const VariableOptions& options) {
   const std::string name = next_name(options.name);
   ConstantTable constants;
@@ -66,8 +66,8 @@ std::shared_ptr<VariableBody> ParameterServerVariables::create_on(int server, co
   meta.set_name(name);
   write_spec(initial.spec(), *meta.mutable_spec());
   meta.set_initial(serialize(initial.graph(), constants));
-  connections_->call<Method::CreateVariable>(server, {.flags = kWrites}, meta, constants);
-  return std::make_shared<RemoteVariable>(owner_, name, server, initial.spec(), options);
+  connections_->call<Method::CreateVariable>(ps, {.flags = kWrites}, meta, constants);
+  return std::make_shared<RemoteVariable>(owner_, name, ps, initial.spec(), options);
 }
 
 std::shared_ptr<VariableBody> ParameterServerVariables::create(const InitialValue& initial,
@@ -76,7 +76,7 @@ std::shared_ptr<VariableBody> ParameterServerVariables::create(const InitialValu
   const DeviceSpec wanted = current_device_spec();
   if (wanted.job && *wanted.job != "ps" && !options.colocate_with) return nullptr;
   if (options.aggregation == Aggregation::OnlyFirstReplica && !options.colocate_with) {
-    return create_on(RemoteVariable::kEveryServer, initial, options);
+    return create_on(RemoteVariable::kEveryPs, initial, options);
   }
   const Shape& shape = initial.spec().shape;
   if (partitioner_ && shape.rank() > 0 && !options.colocate_with) {
@@ -88,13 +88,13 @@ std::shared_ptr<VariableBody> ParameterServerVariables::create(const InitialValu
       for (std::size_t i = 0; i < rows.size(); ++i) {
         const VariableOptions own = shard_options(options, static_cast<std::int64_t>(i));
         const InitialValue value = initial.rows(next, rows[i]);
-        parts.push_back(Variable(create_on(choose_server(value, own), value, own)));
+        parts.push_back(Variable(create_on(choose_ps(value, own), value, own)));
         next += rows[i];
       }
       return join_shards(std::move(parts), options);
     }
   }
-  return create_on(choose_server(initial, options), initial, options);
+  return create_on(choose_ps(initial, options), initial, options);
 }
 
 }  // namespace cohort::distribute

@@ -19,8 +19,8 @@ class ParameterServerVariables : public VariableCreator {
   std::shared_ptr<VariableBody> create(const InitialValue& initial, const VariableOptions& options) override;
 
  private:
-  std::shared_ptr<VariableBody> create_on(int server, const InitialValue& initial, const VariableOptions& options);
-  int choose_server(const InitialValue& initial, const VariableOptions& options);
+  std::shared_ptr<VariableBody> create_on(int ps, const InitialValue& initial, const VariableOptions& options);
+  int choose_ps(const InitialValue& initial, const VariableOptions& options);
   std::string next_name(const std::string& name);
 
   const std::shared_ptr<TaskConnections> connections_;
@@ -29,7 +29,7 @@ class ParameterServerVariables : public VariableCreator {
   const bool round_robin_;
   std::mutex mutex_;  // guards what follows
   std::uint64_t made_ = 0;
-  int next_server_ = 0;
+  int next_ps_ = 0;
   std::vector<std::int64_t> bytes_;
 };
 

@@ -34,20 +34,20 @@ ClosureRunner::ClosureRunner(ConstantStore& constants, Pipelines& pipelines, std
       pipelines_(pipelines),
       job_(job),
       incarnation_(incarnation),
-      servers_(std::move(options)) {}
+      ps_links_(std::move(options)) {}
 
-std::shared_ptr<Replica> ClosureRunner::find_replica(const std::string& name, int server, const TensorSpec& spec) {
+std::shared_ptr<Replica> ClosureRunner::find_replica(const std::string& name, int ps, const TensorSpec& spec) {
   std::shared_ptr<Replica>& replica = replicas_[name];
   if (!replica) {
     replica = std::make_shared<Replica>();
-    replica->server = server;
+    replica->ps = ps;
     replica->variable = std::make_shared<LocalVariable>(Tensor::full(spec.shape, 0.0, spec.dtype),
                                                         VariableOptions{.name = name, .dtype = spec.dtype});
     replica->handle = Tensor::of_resource(replica->variable);
   }
-  if (replica->server != server || replica->variable->value_spec() != spec) {
+  if (replica->ps != ps || replica->variable->value_spec() != spec) {
     throw invalid_argument("Server", "a variable must keep its place, type and shape",
-                           {{"variable", name}, {"spec", spec}, {"server", server}});
+                           {{"variable", name}, {"spec", spec}, {"server", ps}});
   }
   return replica;
 }
@@ -56,14 +56,14 @@ void ClosureRunner::register_function(const Request<Method::RegisterWorker>& req
   const proto::RegisterWorkerProto& from = request.metadata;
   constants_.take(from.constants(), request.parts);
   std::vector<std::string> addresses;
-  for (const proto::TaskProto& server : from.servers()) addresses.push_back(server.address());
+  for (const proto::TaskProto& task : from.ps()) addresses.push_back(task.address());
   std::lock_guard lock(mutex_);
-  servers_.set_addresses(addresses);
-  functions_.insert_or_assign(request.head.function,
-                              make_worker_function(from, constants_.table(),
-                                                   [this](const std::string& name, int server, const TensorSpec& spec) {
-                                                     return find_replica(name, server, spec);
-                                                   }));
+  ps_links_.set_addresses(addresses);
+  functions_.insert_or_assign(
+      request.head.function,
+      make_worker_function(from, constants_.table(), [this](const std::string& name, int ps, const TensorSpec& spec) {
+        return find_replica(name, ps, spec);
+      }));
 }
 
 void ClosureRunner::cancel(const Request<Method::Cancel>& request, Reply<Method::Cancel>&) {
@@ -189,12 +189,12 @@ void ClosureRunner::refresh_replicas(WorkerFunction& function, Run& run) {
     std::uint64_t oldest = pulled.replicas.front()->version;
     for (const auto& replica : pulled.replicas) oldest = std::min(oldest, replica->version);
     const std::uint64_t wanted =
-        pulled.server < run.closure.versions_size() ? run.closure.versions(pulled.server) : std::uint64_t{0};
+        pulled.ps < run.closure.versions_size() ? run.closure.versions(pulled.ps) : std::uint64_t{0};
     if (pulled.pushed && oldest > 0 && oldest >= wanted) continue;
     Head head = exchange_head(run);
     head.flags = kPull;
     head.version = oldest;
-    const auto reply = call<Method::Exchange>(servers_.to(pulled.server), head);
+    const auto reply = call<Method::Exchange>(ps_links_.to(pulled.ps), head);
     if (reply.head.flags & kUnchanged) continue;
     if (reply.parts.size() != pulled.replicas.size()) {
       throw internal_error("Server", "a pull must bring the values that were asked for",
@@ -261,7 +261,7 @@ void ClosureRunner::run_exchanges(WorkerFunction& function, std::size_t round, R
     // The others were asked too: their answers must not meet the next question.
     for (; received < sent; ++received) {
       try {
-        servers_.to(exchanges[received].server).receive(exchanges[received].reply);
+        ps_links_.to(exchanges[received].ps).receive(exchanges[received].reply);
       } catch (const Error&) {
       }
     }
@@ -275,11 +275,11 @@ void ClosureRunner::send(WorkerFunction& function, std::size_t round, WorkerFunc
   head.round = static_cast<std::uint32_t>(round);
   write_request<Method::Exchange>(head, {}, request);
   for (std::size_t i = 0; i < exchange.sent.size(); ++i) request.parts[i] = function.at(exchange.sent[i]).to_host();
-  servers_.to(exchange.server).send(request);
+  ps_links_.to(exchange.ps).send(request);
 }
 
 void ClosureRunner::receive(WorkerFunction& function, WorkerFunction::Exchange& exchange, Run& run) {
-  servers_.to(exchange.server).receive(exchange.reply);
+  ps_links_.to(exchange.ps).receive(exchange.reply);
   const std::size_t expected = exchange.returned.size() + exchange.fresh.size();
   if (exchange.reply.parts.size() != expected) {
     throw internal_error("Server", "an exchange must bring what the function expects",

@@ -35,7 +35,7 @@ class ClosureRunner {
     std::shared_ptr<const proto::ClosureResultProto> metadata;
     Tensors parts;
   };
-  std::shared_ptr<Replica> find_replica(const std::string& name, int server, const TensorSpec& spec);
+  std::shared_ptr<Replica> find_replica(const std::string& name, int ps, const TensorSpec& spec);
   void run_closure(const Request<Method::RunClosure>& request, Reply<Method::RunClosure>& reply);
   WorkerFunction& find_function(std::uint64_t handle) const;
   static void bind_arguments(WorkerFunction& function, const Tensors& arguments, Device& device);
@@ -59,7 +59,7 @@ class ClosureRunner {
   std::atomic<std::uint64_t> cancelled_up_to_{0};
 
   std::mutex mutex_;  // guards what follows: one closure at a time
-  ParameterServerLinks servers_;
+  ParameterServerLinks ps_links_;
   std::map<std::string, std::shared_ptr<Replica>> replicas_;
   std::unordered_map<std::uint64_t, std::unique_ptr<WorkerFunction>> functions_;
   // The newest results, for a chief that asks again.

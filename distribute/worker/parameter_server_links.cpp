@@ -19,10 +19,10 @@ void ParameterServerLinks::set_addresses(const std::vector<std::string>& address
   }
 }
 
-rpc::ReliableStream& ParameterServerLinks::to(int server) {
-  Link& link = links_.at(static_cast<std::size_t>(server));
+rpc::ReliableStream& ParameterServerLinks::to(int ps) {
+  Link& link = links_.at(static_cast<std::size_t>(ps));
   if (!link.stream) {
-    const rpc::Peer peer{task_name(kPs, server), link.address};
+    const rpc::Peer peer{task_name(kPs, ps), link.address};
     link.stream = std::make_unique<rpc::ReliableStream>(rpc::connect(peer, options_), kGiveUpServerAfter);
   }
   return *link.stream;

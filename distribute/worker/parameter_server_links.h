@@ -15,7 +15,7 @@ class ParameterServerLinks {
  public:
   explicit ParameterServerLinks(rpc::TransportOptions options) : options_(std::move(options)) {}
   void set_addresses(const std::vector<std::string>& addresses);
-  rpc::ReliableStream& to(int server);
+  rpc::ReliableStream& to(int ps);
 
  private:
   struct Link {

@@ -24,11 +24,14 @@ std::string addresses_of(const ClusterSpec& cluster, const std::string& job) {
 // All that a task holds for one chief.
 struct TaskService::Job {
   Job(std::uint64_t id, std::uint64_t incarnation, const rpc::TransportOptions& options)
-      : id(id), pipelines(constants), server(constants), closures(constants, pipelines, id, incarnation, options) {}
+      : id(id),
+        pipelines(constants),
+        parameter_server(constants),
+        closures(constants, pipelines, id, incarnation, options) {}
   const std::uint64_t id;
   ConstantStore constants;
   Pipelines pipelines;
-  ParameterServer server;
+  ParameterServer parameter_server;
   ClosureRunner closures;
 };
 
@@ -168,11 +171,11 @@ void TaskService::handle(const Message& request, Message& reply) {
       reply.parts = request.parts;
       return;
     case Method::Exchange:
-      return answer(request, reply, job_of(request.head)->server, &ParameterServer::exchange);
+      return answer(request, reply, job_of(request.head)->parameter_server, &ParameterServer::exchange);
     case Method::RunClosure:
       return answer(request, reply, *this, &TaskService::run_closure);
     case Method::RunGraph:
-      return answer(request, reply, job_of(request.head)->server, &ParameterServer::run_graph);
+      return answer(request, reply, job_of(request.head)->parameter_server, &ParameterServer::run_graph);
     default:
       break;
   }
@@ -181,9 +184,9 @@ void TaskService::handle(const Message& request, Message& reply) {
   const std::shared_ptr<Job> job = job_of(request.head);
   switch (request.head.method) {
     case Method::CreateVariable:
-      return answer(request, reply, job->server, &ParameterServer::create_variable);
+      return answer(request, reply, job->parameter_server, &ParameterServer::create_variable);
     case Method::RegisterServer:
-      return answer(request, reply, job->server, &ParameterServer::register_function);
+      return answer(request, reply, job->parameter_server, &ParameterServer::register_function);
     case Method::RegisterWorker:
       return answer(request, reply, job->closures, &ClosureRunner::register_function);
     case Method::CreatePipeline:

@@ -47,7 +47,7 @@ WorkerFunction::Input read_input(
       throw invalid_argument("Server", "a variable's shape must be known", {{"variable", from.name()}});
     }
   }
-  if (input.kind == Kind::Replica) input.replica = find_replica(from.name(), from.server(), input.spec);
+  if (input.kind == Kind::Replica) input.replica = find_replica(from.name(), from.ps(), input.spec);
   if (input.kind == Kind::Accumulator) {
     input.accumulator =
         Variable(std::make_shared<LocalVariable>(Tensor::full(input.spec.shape, 0.0, input.spec.dtype),
@@ -64,7 +64,7 @@ std::unique_ptr<WorkerFunction> make_worker_function(
   using Kind = WorkerFunction::Input::Kind;
   auto function = std::make_unique<WorkerFunction>();
   for (const proto::InputProto& input : from.inputs()) function->inputs.push_back(read_input(input, find_replica));
-  const int inputs = from.inputs_size(), slots = from.slots(), servers = from.servers_size();
+  const int inputs = from.inputs_size(), slots = from.slots(), num_ps = from.ps_size();
   if (slots < 0 || slots > 1'000'000) {
     throw invalid_argument("Server", "a function's slots are expected", {{"slots", slots}});
   }
@@ -102,10 +102,9 @@ std::unique_ptr<WorkerFunction> make_worker_function(
     std::vector<WorkerFunction::Exchange>& exchanges = function->rounds.emplace_back();
     for (const proto::ExchangeProto& exchange : round.exchanges()) {
       WorkerFunction::Exchange made;
-      made.server = exchange.server();
-      if (made.server < 0 || made.server >= servers) {
-        throw invalid_argument("Server", "a server of the job is expected",
-                               {{"server", made.server}, {"servers", servers}});
+      made.ps = exchange.ps();
+      if (made.ps < 0 || made.ps >= num_ps) {
+        throw invalid_argument("Server", "a server of the job is expected", {{"server", made.ps}, {"servers", num_ps}});
       }
       made.sent = read_sources(exchange.sent(), inputs, slots);
       made.returned = read_slots(exchange.returned(), slots);
@@ -121,12 +120,12 @@ std::unique_ptr<WorkerFunction> make_worker_function(
   function->outputs = read_sources(from.outputs(), inputs, slots);
   function->pulls.assign(from.pulls().begin(), from.pulls().end());
 
-  for (const proto::PullProto& pull : from.server_pulls()) {
-    WorkerFunction::Pulled pulled{.server = pull.server(), .replicas = {}};
+  for (const proto::PullProto& pull : from.ps_pulls()) {
+    WorkerFunction::Pulled pulled{.ps = pull.ps(), .replicas = {}};
     for (int input : pull.inputs()) pulled.replicas.push_back(replica_at(input));
     for (const auto& round : function->rounds) {
       for (const WorkerFunction::Exchange& exchange : round) {
-        pulled.pushed |= exchange.server == pulled.server && exchange.fresh.size() == pulled.replicas.size();
+        pulled.pushed |= exchange.ps == pulled.ps && exchange.fresh.size() == pulled.replicas.size();
       }
     }
     if (!pulled.replicas.empty()) function->pulled.push_back(std::move(pulled));

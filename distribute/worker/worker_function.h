@@ -19,7 +19,7 @@ namespace cohort::distribute {
 
 // A worker's copy of a server's variable, shared by all functions of a job that read it.
 struct Replica {
-  int server = 0;
+  int ps = 0;
   std::shared_ptr<LocalVariable> variable;
   Tensor handle;
   std::uint64_t version = 0;  // of the server when it sent the value; 0: never
@@ -40,14 +40,14 @@ struct WorkerFunction {
     Tensors bound, results;
   };
   struct Exchange {
-    int server = 0;
+    int ps = 0;
     std::vector<int> sent, returned;
     std::vector<std::shared_ptr<Replica>> fresh;
     Message request, reply;
   };
   // What is read from one server.
   struct Pulled {
-    int server = 0;
+    int ps = 0;
     std::vector<std::shared_ptr<Replica>> replicas;
     bool pushed = false;  // some exchange of a step brings them back fresh
   };

@@ -201,7 +201,7 @@ TEST(ClosureQueue, KeepsTheTypeOfALostServer) {
     queue.wait();
     FAIL();
   } catch (const LostParameterServer& lost) {
-    EXPECT_EQ(lost.server(), "ps:1");
+    EXPECT_EQ(lost.ps(), "ps:1");
   }
 }
 
