@@ -34,6 +34,7 @@ class TransformIterator : public DatasetIterator {
   explicit TransformIterator(std::unique_ptr<DatasetIterator> input) : input_(std::move(input)) {}
 
  protected:
+  // Passes over `count` elements of the input; how many there were.
   std::uint64_t discard_input(std::uint64_t count) { return discard(*input_, count, scratch_); }
   // Where the input stands, written over `state`, which keeps room for positions that take more digits.
   void write_input_state(std::string& state) const;
