@@ -24,7 +24,7 @@ class PlainClient {
   ~PlainClient();
   // Sends 64 bytes and gets 64 back.
   void round_trip();
-  // Sends so many messages of 1 MiB, one behind the other, and gets 64 bytes back at the end; the other way round.
+  // Sends this many messages of 1 MiB, one behind the other, and gets 64 bytes back at the end; the other way round.
   void push(std::size_t messages);
   void pull(std::size_t messages);
 

@@ -88,7 +88,7 @@ class TransportClient {
     send(part, answer);
     stream_->receive(reply_);
   }
-  // So many requests under way at once as keep the other side busy.
+  // As many requests in flight at once as keep the other side busy.
   void many(bool push, std::size_t messages) {
     constexpr std::size_t kUnderWay = 4;
     const auto megabyte = static_cast<std::int64_t>(kMiB);

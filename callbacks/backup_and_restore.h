@@ -41,7 +41,7 @@ class BackupAndRestoreCallback : public Callback {
   std::int64_t save_every_ = 0;  // batches; 0: at the end of epochs
   std::int64_t batches_since_saving_ = 0, last_batch_ = -1;
   std::unique_ptr<Checkpoint> checkpoint_;
-  std::unique_ptr<CheckpointManager> manager_;  // of the fit under way
+  std::unique_ptr<CheckpointManager> manager_;  // of the current fit
 };
 
 // Keeps the state of a training run in a folder, as checkpoints, and goes on from the newest that is whole when the

@@ -19,7 +19,7 @@ struct EarlyStoppingOptions {
   std::int64_t patience = 0;
   int verbose = 0;
   std::string mode = "auto";
-  // Value the figure must beat for the wait to begin anew; none: its best so far.
+  // Value the figure must beat for the wait to start over; none: its best so far.
   std::optional<double> baseline = std::nullopt;
   // Put back the weights of the best epoch when training ends.
   bool restore_best_weights = false;

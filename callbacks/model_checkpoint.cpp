@@ -47,7 +47,7 @@ void ModelCheckpointCallback::on_train_batch_end(std::int64_t batch, Logs& logs)
   last_batch_ = batch;
   if (batches_since_saving_ < options_.save_freq.batches()) return;
   batches_since_saving_ = 0;
-  if (fit_) fit_->synchronize();  // after batches, others may be under way
+  if (fit_) fit_->synchronize();  // after batches, others may be in flight
   save(batch, logs);
 }
 

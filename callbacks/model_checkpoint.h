@@ -9,13 +9,13 @@
 
 namespace cohort::callbacks {
 
-// When ModelCheckpoint saves: "epoch", or after every so many batches.
+// When ModelCheckpoint saves: "epoch", or after every this many batches.
 class SaveFrequency {
  public:
   // "epoch".
   SaveFrequency(const char* name) : SaveFrequency(std::string(name)) {}
   SaveFrequency(const std::string& name);
-  // After every so many batches, at least 1.
+  // After every this many batches, at least 1.
   SaveFrequency(std::int64_t batches);
   SaveFrequency(int batches) : SaveFrequency(std::int64_t{batches}) {}  // 0 could also be a text
   // True for "epoch".

@@ -18,13 +18,13 @@ class EventWriter;
 
 namespace cohort::callbacks {
 
-// When TensorBoard writes scalars: "epoch", "batch", or every so many batches.
+// When TensorBoard writes scalars: "epoch", "batch", or every this many batches.
 class UpdateFrequency {
  public:
   // "epoch" or "batch".
   UpdateFrequency(const char* name) : UpdateFrequency(std::string(name)) {}
   UpdateFrequency(const std::string& name);
-  // Every so many batches, at least 1.
+  // Every this many batches, at least 1.
   UpdateFrequency(std::int64_t batches);
   // True for "epoch".
   bool each_epoch() const { return batches_ == 0; }
@@ -54,7 +54,7 @@ class ProfileBatch {
 struct TensorBoardOptions {
   // Folder of the event files.
   std::string log_dir = "logs";
-  // Every so many epochs, histograms of the weights; 0: never.
+  // Every this many epochs, histograms of the weights; 0: never.
   std::int64_t histogram_freq = 0;
   // Write the model's layers and the graph of its training step.
   bool write_graph = true;
@@ -62,11 +62,11 @@ struct TensorBoardOptions {
   bool write_images = false;
   // Write how many steps ran in a second, by epoch and by batch.
   bool write_steps_per_second = false;
-  // When scalars are written: "epoch", "batch" or every so many batches; what is not "epoch" adds scalars of batches.
+  // When scalars are written: "epoch", "batch" or every this many batches; what is not "epoch" adds scalars of batches.
   UpdateFrequency update_freq = "epoch";
   // Batches to profile, counted from 1: a number or {first, last}; 0: none.
   ProfileBatch profile_batch = 0;
-  // Every so many epochs, the weights for the projector's view of Embedding layers; 0: never.
+  // Every this many epochs, the weights for the projector's view of Embedding layers; 0: never.
   std::int64_t embeddings_freq = 0;
   // Path of a file of labels for all Embedding layers, or a path for each by its name; "": none.
   EmbeddingsMetadata embeddings_metadata = "";

@@ -25,7 +25,7 @@ class ThroughputCallback : public Callback {
 
   ThroughputOptions options_;
   Clock::time_point begin_{};
-  double seconds_ = 0.0;  // of training in this epoch; 0 while it is under way
+  double seconds_ = 0.0;  // of training in this epoch; 0 while it runs
 };
 
 // Says after every epoch how fast it trained, validation left out: one line, and the figures steps_per_second,

@@ -22,7 +22,7 @@ struct TFConfigClusterResolverOptions {
   std::optional<std::string> environment = std::nullopt;
 };
 
-// Reads the environment variable TF_CONFIG, anew at every question: {"cluster": {job: [address]}, "task": {"type",
+// Reads the environment variable TF_CONFIG, again at every call: {"cluster": {job: [address]}, "task": {"type",
 // "index"}}. Options win over what it says. Without TF_CONFIG there is an empty cluster.
 class TFConfigClusterResolver : public ClusterResolver {
  public:

@@ -13,7 +13,7 @@
 namespace cohort::distribute {
 
 struct ClosureDispatcherOptions {
-  std::size_t in_flight = 3;  // closures under way on one worker, so that it never waits for the next
+  std::size_t in_flight = 3;  // closures in flight on one worker, so that it never waits for the next
   // How long the queue waits when no worker at all can be reached.
   std::chrono::milliseconds worker_timeout{60'000};
   // Between two attempts to reach a lost worker; doubles from the first to the last.
@@ -22,7 +22,7 @@ struct ClosureDispatcherOptions {
 };
 
 // Threads that carry closures from a queue to workers, one thread for each worker, until it is destroyed: then the
-// queue is stopped and what is under way is told to end.
+// queue is stopped and what is in flight is told to end.
 class ClosureDispatcher {
  public:
   ClosureDispatcher(ClosureQueue& queue, PipelineBook& pipelines, std::vector<std::shared_ptr<WorkerLink>> links,

@@ -19,19 +19,19 @@ namespace cohort::distribute {
 
 struct ClosureQueueOptions {
   std::size_t capacity = 256 * 1024;
-  int max_attempts = 3;  // workers that may die with one closure before it counts as their murderer
+  int max_attempts = 3;  // workers that may die with one closure before it counts as the cause
 };
 
-// Closures in the order they were scheduled, those that wait for a worker and those under way. Thread-safe.
+// Closures in the order they were scheduled, those that wait for a worker and those in flight. Thread-safe.
 //
-// The error rule: with the first error what waits is dropped and what is under way is told to end, both with Cancelled.
+// The error rule: with the first error what waits is dropped and what is in flight is told to end, both with Cancelled.
 // The next put, wait or done, or whoever is inside one, waits until nothing runs and throws that error; then the queue
 // is as new.
 class ClosureQueue {
  public:
   explicit ClosureQueue(ClosureQueueOptions options = {});
   ClosureQueue(const ClosureQueue&) = delete;
-  // What makes closures under way end soon. Before the first use; nullptr when there is nobody left to tell.
+  // What makes closures in flight end soon. Before the first use; nullptr when there is nobody left to tell.
   void set_interrupt(std::function<void()> interrupt);
 
   // For the program's threads.
@@ -39,13 +39,13 @@ class ClosureQueue {
   // Gives the closure its id and queues it. Waits while the queue is full or somebody is in wait(). When it throws, the
   // closure was not queued and its callbacks are not called.
   std::uint64_t put(Closure closure);
-  // Until nothing is queued or under way.
+  // Until nothing is queued or in flight.
   void wait();
-  // True when nothing is queued or under way.
+  // True when nothing is queued or in flight.
   bool done();
-  // Drops what waits for a worker, with Cancelled; what is under way goes on.
+  // Drops what waits for a worker, with Cancelled; what is in flight goes on.
   void drop();
-  // Drops what waits, makes what is under way end, and waits until nothing runs; throws an error met meanwhile.
+  // Drops what waits, makes what is in flight end, and waits until nothing runs; throws an error met meanwhile.
   void cancel();
   // For good: drops what waits; get() returns nothing, put() and wait() throw.
   void stop();
@@ -54,14 +54,14 @@ class ClosureQueue {
 
   // Waits for a closure; nothing once the queue has stopped.
   std::optional<Closure> get();
-  // One to have under way behind `under_way` others, when enough are queued that no one of `workers` goes without.
+  // One to have in flight behind `under_way` others, when enough are queued that no one of `workers` goes without.
   std::optional<Closure> get_ahead(std::size_t under_way, std::size_t workers);
   // Back to the front, since `task` died with them for the reason `why`; never waits. Ids and leases stay, attempts
   // grow; the one with too many attempts fails.
   void put_back(std::vector<Closure> closures, const std::string& task, const std::exception_ptr& why);
   // The same for one that never reached a worker: that is no attempt.
   void put_back(Closure closure);
-  // For a closure under way that ran no step and gets other data: other work, which nobody may take for a repeat.
+  // For a closure in flight that ran no step and gets other data: other work, which nobody may take for a repeat.
   void renew_id(Closure& closure);
   void mark_finished(Closure& closure, ClosureResult& result);
   void mark_failed(Closure& closure, const std::exception_ptr& error);
@@ -69,9 +69,9 @@ class ClosureQueue {
   void mark_cancelled(Closure& closure);
   // An error of no single closure.
   void fail(const std::exception_ptr& error);
-  // True while closures under way are to end.
+  // True while closures in flight are to end.
   bool cancelling() const;
-  // True when something is queued or under way.
+  // True when something is queued or in flight.
   bool busy() const;
   // The smallest id whose closure has not ended.
   std::uint64_t all_done_below() const;

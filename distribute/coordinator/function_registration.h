@@ -9,7 +9,7 @@
 namespace cohort::distribute {
 
 // Tell tasks of their parts of a function: each ps that has one, before any worker; a worker when it first runs it, and
-// again when it was started anew.
+// again when it was restarted.
 void register_on_ps(const PlacedFunction& function, TaskConnections& connections);
 void register_on_worker(const PlacedFunction& function, rpc::RepeatingStream& worker, std::uint64_t job,
                         SentConstants& sent);

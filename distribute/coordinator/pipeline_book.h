@@ -33,7 +33,7 @@ class PipelineBook {
   // Takes note of a result. True when the closure ran no step because its pipeline had ended, which nobody knew: its
   // leases are gone and it may be leased again.
   bool returned(Closure& closure, int worker, const ClosureResult& result);
-  // The worker has been started anew and stands nowhere.
+  // The worker has been restarted and has no position.
   void forget(int worker);
 
   // The next pass of a dataset begins, in all its pipelines, with the leases given from now on.

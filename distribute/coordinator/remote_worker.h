@@ -35,7 +35,7 @@ class RemoteWorker : public WorkerLink {
   const int index_;
   std::shared_ptr<rpc::Connection> connection_;
   std::unique_ptr<rpc::RepeatingStream> calls_;     // registrations
-  std::unique_ptr<rpc::RepeatingStream> closures_;  // several under way
+  std::unique_ptr<rpc::RepeatingStream> closures_;  // several in flight
   SentConstants constants_;
   std::set<std::uint64_t> functions_;        // that it has been told of
   std::set<std::pair<int, int>> pipelines_;  // likewise

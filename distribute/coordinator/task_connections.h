@@ -62,7 +62,7 @@ class TaskConnections {
   std::vector<std::string> ps_addresses() const;
   // Of each ps's variables after the chief's last write.
   std::vector<std::uint64_t> versions() const;
-  // Makes the way to a worker anew and says hello; throws when it does not answer.
+  // Reconnects to a worker and shakes hands; throws when it does not answer.
   std::shared_ptr<rpc::Connection> connect_worker(int index) const;
   // A number no other message of this chief has.
   std::uint64_t next_number() { return ++numbers_; }

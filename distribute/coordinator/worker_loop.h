@@ -14,7 +14,7 @@ namespace cohort::distribute {
 // Who cannot be told to cancel is gone, and its thread will notice.
 void cancel_quietly(WorkerLink& link);
 
-// What the thread of one worker does: keeps closures under way on it, takes results, and brings it back when it is
+// What the thread of one worker does: keeps closures in flight on it, takes results, and brings it back when it is
 // lost.
 class WorkerLoop {
  public:
@@ -22,7 +22,7 @@ class WorkerLoop {
              const ClosureDispatcherOptions& options)
       : worker_(worker), link_(link), queue_(queue), pipelines_(pipelines), watch_(watch), options_(options) {}
 
-  // Until the queue stops and nothing is under way.
+  // Until the queue stops and nothing is in flight.
   void run();
 
  private:

@@ -38,7 +38,7 @@ class GrpcStream : public Stream {
     Message message;
     std::uint32_t status = 0;
   };
-  // One operation under way at most; its address is its tag.
+  // One operation in flight at most; its address is its tag.
   struct Operation {
     bool pending = false;
   };

@@ -43,7 +43,7 @@ class ReliableStream {
   std::mutex mutex_;  // over changes of stream_, for cancel()
   std::unique_ptr<Stream> stream_;
   std::atomic<bool> cancelled_ = false;
-  Message request_;  // under way; its parts are let go with the reply
+  Message request_;  // in flight; its parts are let go with the reply
   bool under_way_ = false, sent_ = false;
   Clock::time_point start_;
   std::chrono::milliseconds next_pause_{0};

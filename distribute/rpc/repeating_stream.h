@@ -9,7 +9,7 @@
 
 namespace cohort::distribute::rpc {
 
-// A stream for requests that the task de-duplicates, any number under way: each is sent again, the same to the letter,
+// A stream for requests that the task de-duplicates, any number in flight: each is sent again, the same to the letter,
 // when no reply came in time, and replies find their requests however they arrive. A broken connection is an error at
 // once: whoever comes back there may be another. Used by one thread at a time.
 class RepeatingStream {

@@ -16,7 +16,7 @@ namespace {
 grpc::Status server_has_stopped() { return {grpc::StatusCode::UNAVAILABLE, "the server has stopped"}; }
 
 // An operation of a call, which is told of its end. Once an operation has begun, the call may be anybody's and may even
-// be gone: beginning one is the last thing that a member function does, unless another is under way.
+// be gone: beginning one is the last thing that a member function does, unless another is in flight.
 template <class Call>
 class CallOperation : public QueueEvent {
  public:
@@ -62,7 +62,7 @@ class RefusedCall : public ServedCall {
   }
 };
 
-// Reads a request, has it handled, writes the reply, and so on: one operation is under way at a time.
+// Reads a request, has it handled, writes the reply, and so on: one operation is in flight at a time.
 class MessagesCall : public ServedCall {
  public:
   MessagesCall(ServedCalls& calls, std::unique_ptr<Line> line) : ServedCall(calls, std::move(line)) { read(); }
@@ -151,7 +151,7 @@ class HeartbeatCall : public ServedCall {
   void have_ended(bool, Turn&) {
     ended_ = true;
     if (failed_) return finish_ended();
-    alarm_.Cancel();  // the one that is set, if any: else a beat is under way
+    alarm_.Cancel();  // the one that is set, if any: else a beat is in flight
   }
 
   void finish_ended() { finish(calls_.is_stopping() ? server_has_stopped() : grpc::Status::CANCELLED); }

@@ -17,7 +17,7 @@ using Partitioner = std::function<std::vector<std::int64_t>(const Shape& shape, 
 // A fixed number of shards, never more than rows. For this and the next two, a variable without rows is one shard.
 class FixedShardsPartitioner {
  public:
-  // Of so many shards, at least 1.
+  // Of this many shards, at least 1.
   explicit FixedShardsPartitioner(std::int64_t num_shards);
   // Parts along each axis of a variable of this shape and type.
   std::vector<std::int64_t> operator()(const Shape& shape, DType dtype, int axis = 0) const;

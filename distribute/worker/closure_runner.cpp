@@ -14,7 +14,7 @@ constexpr std::size_t kResultsKept = 8;
 
 }  // namespace
 
-// What a closure under way needs from step to step.
+// What a running closure needs from step to step.
 struct ClosureRunner::Run {
   explicit Run(const Request<Method::RunClosure>& request) : head(request.head), closure(request.metadata) {
     random = {.seed = closure.seed(), .epoch = closure.epoch(), .step = closure.step()};

@@ -4,7 +4,7 @@
 
 namespace cohort::distribute {
 
-// Made anew an iterator would shuffle in another order; put back it does not.
+// A new iterator would shuffle in another order; put back it does not.
 void Pipeline::restart() {
   const bool is_new = !iterator_;
   if (is_new) iterator_ = dataset_.make_iterator();

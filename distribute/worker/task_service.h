@@ -46,7 +46,7 @@ class TaskService : public rpc::Service {
   const std::uint64_t incarnation_;
   std::mutex mutex_;  // guards what follows
   std::condition_variable ended_changed_;
-  bool ended_ = false;    // the job is over; the next one starts anew
+  bool ended_ = false;    // the job is over; the next one starts over
   bool stopped_ = false;  // for good
   std::shared_ptr<Job> job_;
   std::deque<std::uint64_t> jobs_before_;  // that others have taken over from, or that have ended

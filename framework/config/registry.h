@@ -22,7 +22,7 @@ class Registry {
 
   explicit Registry(std::string family) : family_(std::move(family)) {}
 
-  // Registers under a class name and any number of aliases; the last registration of a name wins nothing: twice is an
+  // Registers under a class name and any number of aliases; a name registered twice is an
   // error.
   bool add(const std::string& name, Maker maker, std::initializer_list<const char*> aliases = {}) {
     insert(name, maker);

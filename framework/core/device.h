@@ -85,7 +85,7 @@ class Device {
 
   // Memory aligned to kAlignment, from the device's pool.
   static constexpr std::size_t kAlignment = 64;
-  // Memory of so many bytes, aligned to kAlignment.
+  // Memory of that many bytes, aligned to kAlignment.
   virtual void* allocate(std::size_t bytes) = 0;
   // Gives memory back to the pool.
   virtual void deallocate(void* memory, std::size_t bytes) = 0;

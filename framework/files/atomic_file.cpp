@@ -119,7 +119,7 @@ void AtomicFile::write_out(std::string_view bytes) {
 }
 
 void AtomicFile::reserve(std::uint64_t bytes) {
-  constexpr std::uint64_t kMore = std::uint64_t{1} << 20;  // what is said about the bytes
+  constexpr std::uint64_t kMore = std::uint64_t{1} << 20;  // metadata
   struct rlimit most {};
   struct statvfs disk {};
   if (::getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur != RLIM_INFINITY && bytes + kMore > most.rlim_cur) {

@@ -20,7 +20,7 @@ class AtomicFile {
   std::uint64_t size() const { return written_ + staged_.size(); }
   // For those who write in another way: the file under its temporary name, to be closed before commit().
   const std::string& temporary() const { return temporary_; }
-  // Throws when there is no room for so many bytes and what is said about them; else sets blocks aside. For writers
+  // Throws when there is no room for that many bytes and their metadata; else sets blocks aside. For writers
   // that cannot cope with a full disk, as HDF5.
   void reserve(std::uint64_t bytes);
   // Lets the disk begin with what is written so far.

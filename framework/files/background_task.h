@@ -22,7 +22,7 @@ class BackgroundTask {
 
   // Begins a piece of work once the one before is done. That one's error is thrown here, and nothing begun.
   void start(std::function<void()> work);
-  // Until nothing is under way; throws the work's error, or DeadlineExceeded.
+  // Until nothing is in flight; throws the work's error, or DeadlineExceeded.
   void wait(std::chrono::milliseconds timeout = kPatience);
   bool busy() const;
 

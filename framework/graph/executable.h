@@ -38,7 +38,7 @@ class Executable {
   // The same on bare pointers of the device, for kernels that run a graph: inputs in order (a resource's kernel
   // pointer), outputs written where they point.
   virtual void run_raw(void* const* inputs, void* const* outputs, const RandomState& random) = 0;
-  // Sets memory aside for so many runs at once, so that none of them need ask for it.
+  // Sets memory aside for that many runs at once, so that none of them need ask for it.
   virtual void reserve(std::size_t runs) = 0;
   // The optimised graph, with concrete shapes.
   virtual const Graph& graph() const = 0;

@@ -122,7 +122,7 @@ Results Function::call(const Tensors& arguments) const {
   }
   Tensors inputs = arguments;
   inputs.insert(inputs.end(), traced.captures.begin(), traced.captures.end());
-  // A tape or an outer trace must see what the function does. A trace draws anew in each step by itself.
+  // A tape or an outer trace must see what the function does. A trace draws new numbers in each step by itself.
   if (top_dispatcher()) return inline_graph(*traced.graph, inputs, current_trace() ? 0 : next_op_seed());
   for (int iterator : pulls) {
     const Tensors& element = arguments[static_cast<std::size_t>(iterator)].resource()->next_element();

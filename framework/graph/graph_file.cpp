@@ -146,7 +146,7 @@ std::shared_ptr<Graph> read_graph(const proto::GraphProto& from, const ConstantT
     for (const AttributeProto& attribute : node.attributes()) {
       attributes.set(attribute.name(), read_attribute(attribute, constants, depth));
     }
-    // Shapes are inferred anew, never believed; what was sent must agree.
+    // Shapes are inferred again, never trusted; what was sent must agree.
     graph->add(op, std::move(inputs), std::move(attributes), node.name());
     Node& added = graph->nodes.back();
     added.location = node.location();

@@ -65,7 +65,7 @@ class PlannedExecutable : public Executable {
   std::vector<int> written_inputs_;  // inputs that are resources some step writes
   std::mutex mutex_;
   std::vector<std::unique_ptr<Frame>> free_frames_;
-  std::size_t frames_ = 0;  // those under way included
+  std::size_t frames_ = 0;  // those in use included
 };
 
 }  // namespace cohort

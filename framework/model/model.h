@@ -166,7 +166,7 @@ class Model : public Layer {
   // (Keras's export; in C++ that is a keyword).
   void export_graph(const std::string& path, ExportOptions options = {});
 
-  // A callback sets it; fit ends after the batch under way.
+  // A callback sets it; fit ends after the current batch.
   std::atomic<bool> stop_training = false;
 
   // The strategy it was made under.

@@ -44,7 +44,7 @@ void check_attention_operands(const OpCall& call, int mask) {
              {{"mask", call.spec(mask)}, {"query.shape", query}, {"key.shape", key}});
 }
 
-// The largest score of each row and one over the sum of its exponentials: what makes the weights anew.
+// The largest score of each row and one over the sum of its exponentials: from which the weights can be computed again.
 TensorSpec rows_spec(const OpCall& call) {
   const Shape& query = call.shape(0);
   const DType dtype = call.dtype(0) == DType::Float64 ? DType::Float64 : DType::Float32;

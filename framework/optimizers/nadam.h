@@ -38,7 +38,7 @@ class NadamOptimizer : public SingleOpOptimizer {
  private:
   NadamOptions options_;
   Variable u_product_;  // the product of all momentum factors so far
-  Tensor product_;      // its value in the update under way
+  Tensor product_;      // its value in the current update
 };
 
 // Adam that looks ahead along its momentum, as Nesterov does.

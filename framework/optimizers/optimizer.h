@@ -199,7 +199,7 @@ class Optimizer : public Configurable {
   };
   std::vector<SlotParts> slot_parts_;
   std::size_t first_slot_ = 0;  // in state_: where the optimizer's own slots begin
-  Tensor done_;                 // updates_done(), while apply() is under way
+  Tensor done_;                 // updates_done(), during apply()
   Variables undecayed_;
   std::vector<std::string> undecayed_names_;
   bool built_ = false;

@@ -28,7 +28,7 @@ struct CheckpointContent {
 struct CheckpointOptions {
   // save() and write() return as soon as the values are copied; a thread writes them. One at a time: the next waits.
   bool enable_async = false;
-  // Larger checkpoints are cut into files of at most so many bytes.
+  // Larger checkpoints are cut into files of at most that many bytes.
   std::int64_t max_shard_bytes = std::int64_t{1} << 30;
 };
 

@@ -16,13 +16,13 @@ namespace cohort {
 struct CheckpointManagerOptions {
   // Checkpoints that stay, the newest ones; none: all.
   std::optional<std::int64_t> max_to_keep = 5;
-  // Of those that would go, one in so many hours stays for good; none: all go.
+  // Of those that would go, one in this many hours stays for good; none: all go.
   std::optional<double> keep_checkpoint_every_n_hours = std::nullopt;
   // First part of the files' names.
   std::string checkpoint_name = "ckpt";
   // What counts the steps for checkpoint_interval.
   Variable step_counter = {};
-  // save() does something only when the counter has come so many steps further; none: every time.
+  // save() does something only when the counter has advanced this many steps; none: every time.
   std::optional<std::int64_t> checkpoint_interval = std::nullopt;
   std::function<void()> init_fn = {};  // what restore_or_initialize() does when there is nothing to restore
 };

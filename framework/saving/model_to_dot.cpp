@@ -21,7 +21,7 @@ bool is_graph(const Layer& layer) {
 
 const Model& as_model(const Layer& layer) { return dynamic_cast<const Model&>(layer); }
 
-// One picture under way: what has a box, which arrows are drawn.
+// A picture being drawn: what has a box, which arrows are drawn.
 class DotDrawing {
  public:
   explicit DotDrawing(const ModelToDotOptions& options) : options_(options) {}

@@ -14,7 +14,7 @@ class WeightPlan {
  public:
   // Reads the dataset at `path` for a variable, in its shape and type; throws DataLoss naming `who`.
   void add(const Hdf5File& file, const std::string& path, const Variable& variable, const std::string& who);
-  // Adds what `add` adds, or nothing of it where that throws: then `failed` hears why.
+  // Adds what `add` adds, or nothing of it where that throws: `failed` is then called with the reason.
   void attempt(const std::function<void(WeightPlan&)>& add, const std::function<void(const Error&)>& failed);
   void write() const;
   std::size_t size() const { return assignments_.size(); }

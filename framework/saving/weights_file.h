@@ -13,15 +13,15 @@ namespace cohort {
 
 // Writes all weights, and the optimizer's state when there is any, where Keras 3 keeps them in a .weights.h5 file.
 void write_weights(const Model& model, Hdf5File& file);
-// What they take in a file, about: the numbers without what is said about them.
+// About how many bytes they take in a file: the numbers without their metadata.
 std::uint64_t bytes_of_weights(const Model& model);
-// Writes a file in HDF5 that is whole or not there at all: `write` fills it. `bytes`: what it will take, about.
+// Writes a file in HDF5 that is whole or not there at all: `write` fills it. `bytes`: an estimate of its size.
 void write_hdf5_atomically(const std::string& path, std::uint64_t bytes, const std::function<void(Hdf5File&)>& write);
-// The same into a file under way, behind its first `offset` bytes; `name` is what errors call it.
+// The same into a file that is being written, behind its first `offset` bytes; `name` is what errors call it.
 void write_hdf5(AtomicFile& whole, const std::string& name, std::uint64_t offset, std::uint64_t bytes,
                 const std::function<void(Hdf5File&)>& write);
-// Reads them back. Everything is read and checked before the first weight changes; what the file has too much is left.
-// With skip_mismatch, layers whose weights do not fit keep theirs and a warning names them.
+// Reads them back. Everything is read and checked before the first weight changes; extra entries in the file are
+// ignored. With skip_mismatch, layers whose weights do not fit keep theirs and a warning names them.
 void read_weights(Model& model, const Hdf5File& file, bool skip_mismatch = false);
 
 // Throws where by_name is asked of a file that is no legacy one.

@@ -81,7 +81,7 @@ class Variable {
 // A list of variables.
 using Variables = std::vector<Variable>;
 
-// Writes a host or device tensor into the variable at once, whatever trace is under way (set_weights, checkpoints).
+// Writes a host or device tensor into the variable at once, even during a trace (set_weights, checkpoints).
 void write_now(const Variable& variable, const Tensor& value);
 // Its value now, as a host tensor that later writes do not change.
 Tensor read_now(const Variable& variable);

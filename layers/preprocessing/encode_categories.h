@@ -16,7 +16,7 @@ Tensor encode_categories(const Tensor& categories, const std::string& output_mod
 // Throws unless the mode is one of those or, with `tf_idf`, "tf_idf"; Keras's older spellings are brought up to date.
 void check_output_mode(const Layer& layer, std::string& output_mode, bool with_int, bool with_tf_idf);
 
-// Sparse tensors are none of this framework's.
+// Sparse tensors are not supported.
 void refuse_sparse(const Layer& layer, bool sparse);
 
 }  // namespace cohort::layers

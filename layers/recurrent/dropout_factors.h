@@ -17,7 +17,7 @@ struct CellDropout {
 // Draws such factors. As in Dropout, calls differ from one another, and a traced call varies with the run's state.
 class DropoutFactors {
  public:
-  // Starts anew from this seed; none: from one of the process's.
+  // Starts over from this seed; none: from one of the process's.
   void set_seed(std::optional<std::int64_t> seed);
   // `count` tensors like `like`: 0 with probability `rate`, else 1 / (1 - rate).
   Tensors draw(const Tensor& like, double rate, int count);

@@ -18,8 +18,8 @@ struct LaunchedTask {
   std::string name;  // "worker:1"
   std::vector<std::pair<std::string, std::string>> environment = {};
   bool leader = false;   // exactly one: when it ends, all end
-  bool restart = false;  // begins anew when it failed
-  int restarts = 0;  // of a leader: how often it may fail and begin anew, and with it those of the others that ended
+  bool restart = false;  // restarts when it failed
+  int restarts = 0;      // of a leader: how often it may fail and restart, and with it those of the others that ended
 };
 
 // Runs one program as several tasks: prints their lines with their names, passes signals on, ends them all when the

@@ -54,7 +54,7 @@ inline std::vector<float> state_of(const Model& model) {
   return state;
 }
 
-// Starts the program anew, as a new process would.
+// Restarts the program, as a new process would.
 inline Outcome train(const Setting& setting, std::vector<Ref<Callback>> callbacks) {
   set_random_seed(7);
   const Dataset batches = data(setting);

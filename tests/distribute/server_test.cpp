@@ -97,7 +97,7 @@ TEST_P(ServersInUse, JoinReturnsWhenTheJobEnds) {
   }
 }
 
-// Work that is under way when a worker is stopped goes to the other one, and is done once.
+// Work that is running when a worker is stopped goes to the other one, and is done once.
 TEST_P(ServersInUse, AStoppedWorkerLeavesItsWorkToOthers) {
   const ParameterServerStrategy strategy = lead();
   auto scope = strategy.scope();

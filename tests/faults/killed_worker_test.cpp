@@ -21,7 +21,7 @@ using Hold = TcpProxy::Hold;
 constexpr const char *kBeforePush = "before the push", *kBetweenServers = "between two ps",
                      *kBeforeReply = "after apply and before the reply";
 
-// How far the step under way had come, by what the proxies have let through; under freeze().
+// How far the current step had come, by what the proxies have let through; under freeze().
 const char* phase_of(ProcessCluster& cluster, pid_t worker) {
   const TcpProxy::Traffic first = cluster.proxy(0).traffic_of(worker), second = cluster.proxy(1).traffic_of(worker);
   if (first.requests != second.requests) return kBetweenServers;
@@ -56,7 +56,7 @@ Training start_training(ProcessCluster& cluster, Train train) {
   });
 }
 
-// Kills come so many steps apart that a function rarely meets three of them, which would count against it.
+// Kills come so far apart that a function rarely meets three of them, which would count against it.
 constexpr std::int64_t kStepsBetweenKills = 120;
 
 template <class Train>

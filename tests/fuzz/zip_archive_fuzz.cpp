@@ -8,7 +8,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t cou
   using namespace cohort;
   return fuzz::read_or_refuse([&] {
     const ZipArchive archive = ZipArchive::parse(std::string(fuzz::text_of(bytes, count)), "fuzzed");
-    // What was understood is the same when it is written anew and read again.
+    // What was understood is the same when it is written and read again.
     const ZipArchive again = ZipArchive::parse(test::zip_bytes(archive.members()), "again");
     fuzz::require(again.members() == archive.members());
   });

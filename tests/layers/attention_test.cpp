@@ -28,7 +28,7 @@ TEST(MultiHeadAttention, DropsInTrainingOnly) {
   const auto compute = [&](bool training) { return attention(x, x, {.training = training}).to_vector<float>(); };
   EXPECT_EQ(compute(false), compute(false));
   EXPECT_NE(compute(true), compute(false));
-  EXPECT_NE(compute(true), compute(true));  // every call of eager code draws anew
+  EXPECT_NE(compute(true), compute(true));  // every call of eager code draws new numbers
 }
 
 TEST(MultiHeadAttention, CarriesTheQuerysMaskAndLooksAtNothingHidden) {

@@ -80,7 +80,7 @@ TEST(EventWriter, KeepsEventsInMemoryUntilFlushed) {
   EXPECT_THROW(writer.add_scalar("loss", 1.0, 1), Error);
 }
 
-// Waits, at most ten seconds, until a file holds so many events.
+// Waits, at most ten seconds, until a file holds that many events.
 std::size_t events_after_waiting(const std::string& file, std::size_t wanted) {
   for (int i = 0; i < 1000 && events_of(file).size() < wanted; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));

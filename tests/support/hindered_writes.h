@@ -5,7 +5,7 @@
 
 namespace cohort::test {
 
-// While it lives no file of this process grows beyond so many bytes, as if the disk were full.
+// While it lives no file of this process grows beyond that many bytes, as if the disk were full.
 class FullDisk {
  public:
   explicit FullDisk(unsigned long bytes);

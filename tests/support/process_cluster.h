@@ -14,7 +14,7 @@ namespace cohort::test {
 // Workers and parameter servers as processes of this machine, killed at the end of the scope.
 class ProcessCluster {
  public:
-  // With a payload, every ps is reached through a proxy that knows messages of so many bytes.
+  // With a payload, every ps is reached through a proxy that knows messages of that many bytes.
   ProcessCluster(int workers, int servers, std::size_t payload = 0);
 
   // The addresses by which tasks reach one another.

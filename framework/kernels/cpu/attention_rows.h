@@ -48,7 +48,7 @@ struct AttentionRows {
     }
   }
 
-  // Masked scores to weights; the maximum and the scale make them anew later.
+  // Masked scores to weights; the maximum and the scale recompute them later.
   template <class C>
   std::array<C, 2> softmax(C* row, std::int64_t count) const {
     const C max = row_max(row, count);

@@ -16,8 +16,8 @@ namespace {
 template <class T>
 using Table = std::unordered_map<T, std::int64_t>;
 
-// The table of a vocabulary. An eager call makes its kernel anew: the tables of the vocabularies used last are kept,
-// with the vocabulary, so that no other one can take its place in memory.
+// The table of a vocabulary. An eager call makes its kernel each time: the tables of the vocabularies used last are
+// kept, with the vocabulary, so that no other one can take its place in memory.
 template <class T>
 std::shared_ptr<const Table<T>> table_of(const Tensor& vocabulary) {
   struct Entry {

@@ -6,7 +6,7 @@
 namespace cohort::kernels {
 
 // Running sums in four vector registers. A loop that adds to one number may not be reordered by the compiler, and so
-// waits for each addition; here the order is fixed and four additions are under way at a time.
+// waits for each addition; here the order is fixed and four additions are in flight at a time.
 template <class C>
 class PackedSum {
  public:

@@ -89,9 +89,9 @@ class Callback {
   Model& model() const { return *model_; }
   // What the run was started with.
   const CallbackParams& params() const { return params_; }
-  // The fit under way; nullptr when it is over.
+  // The current fit; nullptr when it is over.
   virtual void set_run(RunControl* run) { run_ = run; }
-  // The fit under way; throws outside fit.
+  // The current fit; throws outside fit.
   RunControl& run() const;
 
  private:

@@ -13,7 +13,7 @@ namespace cohort {
 // After which epochs fit validates: every n-th, or those listed (counted from 1).
 class ValidationFrequency {
  public:
-  // Every so many epochs.
+  // Every this many epochs.
   ValidationFrequency(std::int64_t every = 1) : every_(every) {}
   // After these epochs, counted from 1.
   ValidationFrequency(std::initializer_list<std::int64_t> epochs) : epochs_(epochs) {}
@@ -37,7 +37,7 @@ struct FitOptions {
   double validation_split = 0.0;
   // Data to validate on: a Dataset or {x, y} or {x, y, sample_weight}; goes before validation_split.
   DataArgument validation_data = {};
-  // Shuffle tensors anew in every epoch; a dataset shuffles itself.
+  // Shuffle tensors again in every epoch; a dataset shuffles itself.
   bool shuffle = true;
   // Weights of samples by their class; classes that are not named weigh 1.
   std::map<std::int64_t, double> class_weight = {};
@@ -51,7 +51,7 @@ struct FitOptions {
   std::optional<std::int64_t> validation_steps = std::nullopt;
   // Samples per batch of validation tensors; none: batch_size.
   std::optional<std::int64_t> validation_batch_size = std::nullopt;
-  // Validate every so many epochs, or after the epochs listed, counted from 1.
+  // Validate every this many epochs, or after the epochs listed, counted from 1.
   ValidationFrequency validation_freq = 1;
   // Callbacks, called in this order.
   std::vector<Ref<Callback>> callbacks = {};

@@ -88,7 +88,7 @@ Execution LocalRunner::run(std::int64_t first_step, std::int64_t steps) {
     const bool first = next_step_ == 0;
     if (!(measures_ ? measured_next_batch(first) : next_batch(first))) {
       execution.data_ended = true;
-      rewind();  // what comes next begins anew
+      rewind();  // what comes next starts over
       break;
     }
     random_.step = static_cast<std::uint64_t>(next_step_);

@@ -10,7 +10,7 @@ namespace cohort {
 
 // Where a run stands: enough to go on from there in another process.
 struct Position {
-  // The epoch under way, counted from 0.
+  // The current epoch, counted from 0.
   std::int64_t epoch = 0;
   std::int64_t step = 0;  // of the epoch, the next one
   std::string data = {};  // the runner's own account of where the data stands

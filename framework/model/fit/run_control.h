@@ -18,7 +18,7 @@ class RunControl {
   virtual void restore(const Position& position) = 0;
   // From now on work() tells examples and waiting, too, for two looks at the clock a step.
   virtual void measure_work() = 0;
-  // Of the epoch under way, or the last one when it has ended.
+  // Of the current epoch, or the last one when it has ended.
   virtual EpochWork work() const = 0;
   // Ctrl-C ended the run: on_train_end comes, but the training is not over.
   virtual bool interrupted() const = 0;

@@ -56,7 +56,7 @@ class StepLoop {
   std::unique_ptr<StepRunner> runner_;
   Progress progress_;
   std::int64_t steps_done_ = 0;  // in the latest run()
-  bool resumes_ = false;         // the next epoch to begin is one that was under way
+  bool resumes_ = false;         // the next epoch to begin is one that was interrupted
 };
 
 // A fit's training loop and its callbacks, as a callback may use them.

@@ -219,7 +219,7 @@ class Layer : public Configurable, public std::enable_shared_from_this<Layer> {
   void untrack_last_layer();
   // The metrics it tracks itself.
   const std::vector<Ref<Metric>>& own_metrics() const { return metrics_; }
-  // Adds a scalar to the loss of the call under way.
+  // Adds a scalar to the loss of the current call.
   void add_loss(const Tensor& loss);
   // Says that the weights exist.
   void mark_built() { built_ = true; }
@@ -270,7 +270,7 @@ class Layer : public Configurable, public std::enable_shared_from_this<Layer> {
 template <class T>
 using LayerHandle = Layer::Handle<T>;
 
-// Starts the counts behind automatic names ("dense_1") anew, as keras.utils.clear_session.
+// Starts the counts behind automatic names ("dense_1") over, as keras.utils.clear_session.
 void reset_layer_names();
 // "Conv2DTranspose" -> "conv2d_transpose", "mine>PReLU" -> "p_re_lu": Keras's form of a class name in names and files.
 std::string snake_case_name(std::string_view class_name);

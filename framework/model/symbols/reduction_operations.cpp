@@ -28,7 +28,7 @@ const OperationField kAxis{"axis", Kind::Integer}, kAnyAxis{"axis", Kind::Option
 
 void add_reduction(const char* module, const char* name, Reduction function) {
   std::vector<OperationField> fields = {kAxes, kKeepDims};
-  // Keras's max and min also take a value to begin with, which nobody saves but as null.
+  // Keras's max and min also take a value to begin with, which is always saved as null.
   const std::string_view text = name;
   if (text == "Max" || text == "Min") fields.push_back({"initial", Kind::OptionalInteger});
   add_typed_operation(module, name, {"x"}, std::move(fields), [function](const Arguments& a, const Attributes& config) {

@@ -17,7 +17,7 @@ class SnapshotMemory {
   SnapshotMemory() = default;
   ~SnapshotMemory();
   SnapshotMemory(const SnapshotMemory&) = delete;
-  // At least so many bytes; what was in it is lost when it has to grow.
+  // At least that many bytes; what was in it is lost when it has to grow.
   char* reserve(std::size_t bytes);
 
  private:

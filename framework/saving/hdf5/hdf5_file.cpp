@@ -60,7 +60,7 @@ Hdf5File Hdf5File::create(const std::string& file, const std::string& name, std:
   auto state = std::make_unique<State>(name.empty() ? file : name);
   const Hdf5Handle plan(H5Pcreate(H5P_FILE_CREATE), H5Pclose);
   H5Pset_userblock(plan, user_block);
-  // An AtomicFile holds the lock of a file under way already.
+  // An AtomicFile holds the lock of a file that is being written already.
   const Hdf5Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
   H5Pset_file_locking(access, false, true);
   state->file = Hdf5Handle(H5Fcreate(file.c_str(), H5F_ACC_TRUNC, plan, access), H5Fclose);

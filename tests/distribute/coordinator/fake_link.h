@@ -69,7 +69,7 @@ class FakeLink : public WorkerLink {
     return true;
   }
 
-  // From any thread. What is under way is lost.
+  // From any thread. What is in flight is lost.
   void die(bool may_return) {
     std::lock_guard lock(mutex_);
     alive_ = false;
@@ -102,7 +102,7 @@ class FakeLink : public WorkerLink {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Closure> under_way_;
-  std::size_t cancelled_ = 0;  // of those under way
+  std::size_t cancelled_ = 0;  // of those in flight
   bool alive_ = true, may_return_ = true;
 };
 

@@ -38,7 +38,7 @@ TEST(RepeatingStream, RepliesFindTheirRequestsWhateverHappensOnTheWay) {
     RepeatingStream stream(connect({kTask, listener.address()}, {.wrap = fault_transport(faults, counts)})->open());
     int sent = 0;
     for (int received = 0; received < 300; ++received) {
-      // Three under way, as a coordinator has them.
+      // Three in flight, as a coordinator has them.
       for (; sent < received + 3; ++sent) {
         Message request = with(sent % 7 == 6 ? -sent : sent);
         stream.send(request);
