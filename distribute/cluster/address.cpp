@@ -17,7 +17,7 @@ bool is_name_character(char c) {
 // Hexadecimal groups, perhaps a dotted tail and a zone ("fe80::1%eth0").
 bool is_ipv6_character(char c) { return is_name_character(c) || c == ':' || c == '%'; }
 
-std::string join(const std::string& host, int port) {
+std::string host_and_port(const std::string& host, int port) {
   const bool ipv6 = host.find(':') != std::string::npos;
   return (ipv6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
 }
@@ -30,9 +30,9 @@ bool parse_port(std::string_view text, int& port) {
 
 }  // namespace
 
-std::string Address::to_string() const { return join(host, port); }
+std::string Address::to_string() const { return host_and_port(host, port); }
 
-std::string Address::numeric() const { return join(host == "localhost" ? "127.0.0.1" : host, port); }
+std::string Address::numeric() const { return host_and_port(host == "localhost" ? "127.0.0.1" : host, port); }
 
 bool Address::is_loopback() const {
   if (host == "localhost") return true;
