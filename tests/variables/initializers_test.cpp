@@ -90,6 +90,17 @@ TEST(Initializers, OrthogonalColumns) {
   }
 }
 
+// Made by Gram-Schmidt in double; the factor with a positive diagonal is the only one there is.
+TEST(Initializers, OrthogonalHasTheSignsOfAPositiveDiagonal) {
+  const std::vector<float> tall = (*Orthogonal({.seed = 5}))({3, 2}, DType::Float32).to_vector<float>();
+  const std::vector<float> wide = (*Orthogonal({.seed = 5}))({2, 3}, DType::Float32).to_vector<float>();
+  const std::vector<double> columns = {-0.43890592, 0.56875873, -0.69561136, 0.18731323, -0.69923860, -0.68991244};
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    EXPECT_NEAR(tall[i % 3 * 2 + i / 3], columns[i], 1e-7);
+    EXPECT_NEAR(wide[i], columns[i], 1e-7);
+  }
+}
+
 TEST(Initializers, NamesAndConfigs) {
   for (const char* name : {"zeros", "Zeros", "glorot_normal", "GlorotNormal", "orthogonal", "truncated_normal"}) {
     EXPECT_TRUE(Ref<Initializer>(name));
