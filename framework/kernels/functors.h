@@ -162,7 +162,16 @@ COHORT_UNARY(Erf, fn::erf(x))
 COHORT_UNARY(Erfc, fn::erfc(x))
 COHORT_UNARY(Floor, fn::floor(x))
 COHORT_UNARY(Ceil, fn::ceil(x))
-COHORT_UNARY(Round, fn::rint(x))  // half to even
+struct Round {  // half to even
+  template <class T>
+  COHORT_FN T operator()(T x) const {
+    if constexpr (IsFloat<T>::value) {
+      return fn::rint(x);
+    } else {
+      return x;
+    }
+  }
+};
 COHORT_UNARY(Trunc, fn::trunc(x))
 COHORT_UNARY(Sigmoid, fn::sigmoid(x))
 COHORT_UNARY(Softplus, fn::softplus(x))
@@ -204,74 +213,82 @@ struct Select {
 
 }  // namespace cohort::fn
 
-// The table: X(op and functor, C++ function, element types).
-#define COHORT_UNARY_FUNCTORS(X)   \
-  X(Negative, negative, Number)    \
-  X(Abs, abs, Number)              \
-  X(Sign, sign, Number)            \
-  X(Square, square, Number)        \
-  X(Sqrt, sqrt, Float)             \
-  X(Rsqrt, rsqrt, Float)           \
-  X(Reciprocal, reciprocal, Float) \
-  X(Exp, exp, Float)               \
-  X(Expm1, expm1, Float)           \
-  X(Log, log, Float)               \
-  X(Log1p, log1p, Float)           \
-  X(Log2, log2, Float)             \
-  X(Log10, log10, Float)           \
-  X(Sin, sin, Float)               \
-  X(Cos, cos, Float)               \
-  X(Tan, tan, Float)               \
-  X(Asin, asin, Float)             \
-  X(Acos, acos, Float)             \
-  X(Atan, atan, Float)             \
-  X(Sinh, sinh, Float)             \
-  X(Cosh, cosh, Float)             \
-  X(Tanh, tanh, Float)             \
-  X(Asinh, asinh, Float)           \
-  X(Acosh, acosh, Float)           \
-  X(Atanh, atanh, Float)           \
-  X(Erf, erf, Float)               \
-  X(Erfc, erfc, Float)             \
-  X(Floor, floor, Float)           \
-  X(Ceil, ceil, Float)             \
-  X(Round, round, Float)           \
-  X(Trunc, trunc, Float)           \
-  X(Sigmoid, sigmoid, Float)       \
-  X(Softplus, softplus, Float)     \
-  X(Relu, relu, Number)            \
-  X(Relu6, relu6, Number)
+// The table: X(op and functor, C++ function, element types, module and name of Keras's operation, gradients). Definitions,
+// kernels, gradients, the functions of symbols and the operations that files hold come from it. Gradients are in terms of
+// the operands x (or a and b), the result y and what flows back, dy; kinks are where TensorFlow has them. An op without
+// any has none; one of two operands has one for each.
+// The formatter takes the products for pointers.
+// clang-format off
+#define COHORT_UNARY_FUNCTORS(X) \
+  X(Negative, negative, Number, numpy, Negative, -dy) \
+  X(Abs, abs, Number, numpy, Absolute, dy * sign(x)) \
+  X(Sign, sign, Number, numpy, Sign) \
+  X(Square, square, Number, numpy, Square, dy * (x * 2.0)) \
+  X(Sqrt, sqrt, Float, numpy, Sqrt, dy * 0.5 / y) \
+  X(Rsqrt, rsqrt, Float, math, Rsqrt, dy * (-0.5 * y * y * y)) \
+  X(Reciprocal, reciprocal, Float, numpy, Reciprocal, -dy * y * y) \
+  X(Exp, exp, Float, numpy, Exp, dy * y) \
+  X(Expm1, expm1, Float, numpy, Expm1, dy * (y + 1.0)) \
+  X(Log, log, Float, numpy, Log, dy / x) \
+  X(Log1p, log1p, Float, numpy, Log1p, dy / (x + 1.0)) \
+  X(Log2, log2, Float, numpy, Log2, dy / (x * 0.69314718055994531)) \
+  X(Log10, log10, Float, numpy, Log10, dy / (x * 2.3025850929940457)) \
+  X(Sin, sin, Float, numpy, Sin, dy * cos(x)) \
+  X(Cos, cos, Float, numpy, Cos, -dy * sin(x)) \
+  X(Tan, tan, Float, numpy, Tan, dy * (square(y) + 1.0)) \
+  X(Asin, asin, Float, numpy, Arcsin, dy * rsqrt(1.0 - square(x))) \
+  X(Acos, acos, Float, numpy, Arccos, -dy * rsqrt(1.0 - square(x))) \
+  X(Atan, atan, Float, numpy, Arctan, dy / (square(x) + 1.0)) \
+  X(Sinh, sinh, Float, numpy, Sinh, dy * cosh(x)) \
+  X(Cosh, cosh, Float, numpy, Cosh, dy * sinh(x)) \
+  X(Tanh, tanh, Float, numpy, Tanh, tanh_grad(dy, y)) \
+  X(Asinh, asinh, Float, numpy, Arcsinh, dy * rsqrt(square(x) + 1.0)) \
+  X(Acosh, acosh, Float, numpy, Arccosh, dy / sinh(y)) \
+  X(Atanh, atanh, Float, numpy, Arctanh, dy / (1.0 - square(x))) \
+  X(Erf, erf, Float, math, Erf, dy * (exp(-square(x)) * 1.1283791670955126)) \
+  X(Erfc, erfc, Float, math, Erfc, dy * (exp(-square(x)) * -1.1283791670955126)) \
+  X(Floor, floor, Float, numpy, Floor) \
+  X(Ceil, ceil, Float, numpy, Ceil) \
+  X(Round, round, Number, none, none) \
+  X(Trunc, trunc, Float, numpy, Trunc) \
+  X(Sigmoid, sigmoid, Float, nn, Sigmoid, sigmoid_grad(dy, y)) \
+  X(Softplus, softplus, Float, nn, Softplus, dy * sigmoid(x)) \
+  X(Relu, relu, Number, nn, Relu, relu_grad(dy, y)) \
+  X(Relu6, relu6, Number, nn, Relu6, where(logical_and(x > 0.0, x < 6.0), dy, 0.0))
 
-#define COHORT_BINARY_FUNCTORS(X)                  \
-  X(Add, add, Number)                              \
-  X(Subtract, subtract, Number)                    \
-  X(Multiply, multiply, Number)                    \
-  X(Divide, divide, Float)                         \
-  X(FloorDivide, floor_divide, Number)             \
-  X(Mod, mod, Number)                              \
-  X(Pow, pow, Number)                              \
-  X(Maximum, maximum, Number)                      \
-  X(Minimum, minimum, Number)                      \
-  X(SquaredDifference, squared_difference, Number) \
-  X(Atan2, atan2, Float)                           \
-  X(ReluGrad, relu_grad, Number)                   \
-  X(SigmoidGrad, sigmoid_grad, Float)              \
-  X(TanhGrad, tanh_grad, Float)
+#define COHORT_BINARY_FUNCTORS(X) \
+  X(Add, add, Number, numpy, Add, dy, dy) \
+  X(Subtract, subtract, Number, numpy, Subtract, dy, -dy) \
+  X(Multiply, multiply, Number, numpy, Multiply, dy * b, dy * a) \
+  X(Divide, divide, Float, numpy, TrueDivide, dy / b, -dy * y / b) \
+  X(FloorDivide, floor_divide, Number, numpy, FloorDivide) \
+  X(Mod, mod, Number, numpy, Mod, dy, -dy * floor(a / b)) \
+  /* The logarithm of what is not positive is left out: its power with a real exponent is not defined. */ \
+  X(Pow, pow, Number, numpy, Power, \
+    dy * b * pow(a, b - 1.0), dy * y * where(a > 0.0, log(where(a > 0.0, a, 1.0)), 0.0)) \
+  X(Maximum, maximum, Number, numpy, Maximum, where(a >= b, dy, 0.0), where(a >= b, 0.0, dy)) \
+  X(Minimum, minimum, Number, numpy, Minimum, where(a <= b, dy, 0.0), where(a <= b, 0.0, dy)) \
+  X(SquaredDifference, squared_difference, Number, none, none, dy * ((a - b) * 2.0), dy * ((b - a) * 2.0)) \
+  X(Atan2, atan2, Float, numpy, Arctan2, dy * (b / (square(a) + square(b))), -dy * (a / (square(a) + square(b)))) \
+  X(ReluGrad, relu_grad, Number, none, none, relu_grad(dy, b), Tensor()) \
+  X(SigmoidGrad, sigmoid_grad, Float, none, none, sigmoid_grad(dy, b), dy * a * (1.0 - b * 2.0)) \
+  X(TanhGrad, tanh_grad, Float, none, none, tanh_grad(dy, b), dy * a * (b * -2.0))
 
 // Those whose result is bool.
-#define COHORT_UNARY_TESTS(X)   \
-  X(IsNan, is_nan, Float)       \
-  X(IsInf, is_inf, Float)       \
-  X(IsFinite, is_finite, Float) \
-  X(LogicalNot, logical_not, Bool)
+#define COHORT_UNARY_TESTS(X) \
+  X(IsNan, is_nan, Float, numpy, Isnan) \
+  X(IsInf, is_inf, Float, numpy, Isinf) \
+  X(IsFinite, is_finite, Float, numpy, Isfinite) \
+  X(LogicalNot, logical_not, Bool, numpy, LogicalNot)
 
-#define COHORT_BINARY_TESTS(X)        \
-  X(Equal, equal, All)                \
-  X(NotEqual, not_equal, All)         \
-  X(Less, less, All)                  \
-  X(LessEqual, less_equal, All)       \
-  X(Greater, greater, All)            \
-  X(GreaterEqual, greater_equal, All) \
-  X(LogicalAnd, logical_and, Bool)    \
-  X(LogicalOr, logical_or, Bool)      \
-  X(LogicalXor, logical_xor, Bool)
+#define COHORT_BINARY_TESTS(X) \
+  X(Equal, equal, All, numpy, Equal) \
+  X(NotEqual, not_equal, All, numpy, NotEqual) \
+  X(Less, less, All, numpy, Less) \
+  X(LessEqual, less_equal, All, numpy, LessEqual) \
+  X(Greater, greater, All, numpy, Greater) \
+  X(GreaterEqual, greater_equal, All, numpy, GreaterEqual) \
+  X(LogicalAnd, logical_and, Bool, numpy, LogicalAnd) \
+  X(LogicalOr, logical_or, Bool, numpy, LogicalOr) \
+  X(LogicalXor, logical_xor, Bool, numpy, LogicalXor)
+// clang-format on

@@ -10,7 +10,7 @@ namespace cohort::kernels {
 namespace {
 
 bool in_table(std::string_view op) {
-#define COHORT_ROW(Name, function, types) #Name,
+#define COHORT_ROW(Name, function, types, ...) #Name,
   static const std::vector<std::string_view> names = [] {
     std::vector<std::string_view> all = {"Select", "Cast",
                                          COHORT_UNARY_FUNCTORS(COHORT_ROW) COHORT_UNARY_TESTS(COHORT_ROW)

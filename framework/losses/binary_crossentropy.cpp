@@ -1,10 +1,8 @@
 #include "cohort/losses/binary_crossentropy.h"
 
-#include "cohort/losses/logits.h"
 #include "cohort/losses/shape_checks.h"
-#include "cohort/ops/epsilon.h"
+#include "cohort/ops/crossentropy.h"
 #include "cohort/ops/math.h"
-#include "cohort/ops/nn.h"
 #include "cohort/ops/reduce.h"
 
 namespace cohort::losses {
@@ -13,10 +11,7 @@ Tensor binary_crossentropy(const Tensor& y_true, const Tensor& y_pred, bool from
   check_same_shape("binary_crossentropy", y_true, y_pred);
   Tensor target = ops::cast(y_true, y_pred.dtype());
   if (label_smoothing != 0.0) target = target * (1.0 - label_smoothing) + 0.5 * label_smoothing;
-  const MaybeLogits output = maybe_logits(y_pred, from_logits, "binary_crossentropy");
-  if (output.from_logits) return ops::mean(ops::sigmoid_cross_entropy(output.values, target), axis);
-  const Tensor chance = ops::clip(y_pred, kEpsilon, 1.0 - kEpsilon);
-  return ops::mean(-(target * ops::log(chance) + (1.0 - target) * ops::log(1.0 - chance)), axis);
+  return ops::mean(ops::binary_crossentropy(target, y_pred, from_logits), axis);
 }
 
 BinaryCrossentropyLoss::BinaryCrossentropyLoss(BinaryCrossentropyOptions options)

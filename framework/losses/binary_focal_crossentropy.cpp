@@ -1,6 +1,6 @@
 #include "cohort/losses/binary_focal_crossentropy.h"
 
-#include "cohort/losses/logits.h"
+#include "cohort/ops/logits.h"
 #include "cohort/losses/shape_checks.h"
 #include "cohort/ops/epsilon.h"
 #include "cohort/ops/math.h"

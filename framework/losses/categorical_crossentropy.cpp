@@ -1,12 +1,8 @@
 #include "cohort/losses/categorical_crossentropy.h"
 
-#include "cohort/core/dispatch.h"
-#include "cohort/losses/logits.h"
 #include "cohort/losses/shape_checks.h"
-#include "cohort/ops/array.h"
-#include "cohort/ops/epsilon.h"
+#include "cohort/ops/crossentropy.h"
 #include "cohort/ops/math.h"
-#include "cohort/ops/reduce.h"
 
 namespace cohort::losses {
 Tensor categorical_crossentropy(const Tensor& y_true, const Tensor& y_pred, bool from_logits, double label_smoothing,
@@ -17,16 +13,7 @@ Tensor categorical_crossentropy(const Tensor& y_true, const Tensor& y_pred, bool
     // As in Keras, the last axis counts the classes here even when `axis` says otherwise.
     target = target * (1.0 - label_smoothing) + label_smoothing / ops::size_of(target, {-1}, target.dtype());
   }
-  const MaybeLogits output = maybe_logits(y_pred, from_logits, "categorical_crossentropy");
-  if (output.from_logits) {
-    const bool last = normalize_axis(axis, y_pred.rank(), "categorical_crossentropy") == y_pred.rank() - 1;
-    const Tensor logits = last ? output.values : ops::moveaxis(output.values, axis, -1);
-    // Like Keras's, the gradient does not ask whether the labels of a sample sum to one.
-    return run_op("SoftmaxCrossEntropy", {logits, last ? target : ops::moveaxis(target, axis, -1)},
-                  {{"assume_distribution", true}});
-  }
-  const Tensor share = y_pred / ops::sum(y_pred, axis, /*keep_dims=*/true);
-  return -ops::sum(target * ops::log(ops::clip(share, kEpsilon, 1.0 - kEpsilon)), axis);
+  return ops::categorical_crossentropy(target, y_pred, from_logits, axis);
 }
 
 CategoricalCrossentropyLoss::CategoricalCrossentropyLoss(CategoricalCrossentropyOptions options)

@@ -72,7 +72,7 @@ Tensor above_even(const Tensor& weights, const Tensor& bucket, std::int64_t thre
   std::int64_t labels = 1;
   if (bucket.rank() == 2) {
     labels = bucket.shape().back();
-    place = bucket * static_cast<double>(labels) + ops::arange(0, static_cast<double>(labels));
+    place = bucket * static_cast<double>(labels) + ops::arange(labels);
   }
   const Tensor empty = ops::zeros({thresholds * labels}, weights.dtype());
   Tensor counts = ops::scatter_add_like(empty, ops::reshape(place, {-1}), ops::reshape(weights, {-1}));

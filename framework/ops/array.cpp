@@ -223,8 +223,21 @@ Sizes identity_permutation(int rank) {
 Tensor reshape(const Tensor& x, const std::vector<std::int64_t>& shape) {
   return run_op("Reshape", {x}, {{"shape", shape}});
 }
+Tensor ravel(const Tensor& x) { return reshape(x, {-1}); }
 Tensor reshape_like(const Tensor& x, const Tensor& like) { return run_op("ReshapeLike", {x, like}); }
 Tensor expand_dims(const Tensor& x, int axis) { return run_op("ExpandDims", {x}, {{"axis", axis}}); }
+Tensor expand_dims(const Tensor& x, const Sizes& axes) {
+  const int rank = x.rank() + static_cast<int>(axes.size());
+  Sizes places;
+  for (const std::int64_t axis : axes) places.push_back(normalize_axis(static_cast<int>(axis), rank, "expand_dims"));
+  std::sort(places.begin(), places.end());
+  if (std::adjacent_find(places.begin(), places.end()) != places.end()) {
+    throw invalid_argument("expand_dims", "an axis may be named once", {{"axes", Shape(places)}});
+  }
+  Tensor result = x;
+  for (const std::int64_t place : places) result = expand_dims(result, static_cast<int>(place));
+  return result;
+}
 Tensor squeeze(const Tensor& x, const std::vector<std::int64_t>& axes) {
   return run_op("Squeeze", {x}, {{"axes", axes}});
 }
@@ -234,7 +247,7 @@ Tensor merge_axes(const Tensor& x, int first, int count) {
 Tensor unmerge_axis(const Tensor& x, const Tensor& like, int axis, int first, int count) {
   return run_op("UnmergeAxis", {x, like}, {{"axis", axis}, {"first", first}, {"count", count}});
 }
-Tensor identity(const Tensor& x) { return run_op("Identity", {x}); }
+Tensor copy(const Tensor& x) { return run_op("Identity", {x}); }
 Tensor stop_gradient(const Tensor& x) { return run_op("StopGradient", {x}); }
 
 Tensor transpose(const Tensor& x, const std::vector<std::int64_t>& axes) {
@@ -254,6 +267,27 @@ Tensor moveaxis(const Tensor& x, int source, int destination) {
   Sizes perm = identity_permutation(x.rank());
   perm.erase(perm.begin() + source);
   perm.insert(perm.begin() + destination, source);
+  return transpose(x, perm);
+}
+
+Tensor moveaxis(const Tensor& x, const Sizes& source, const Sizes& destination) {
+  if (source.size() != destination.size()) {
+    throw invalid_argument("moveaxis", "as many destinations as sources are expected",
+                           {{"source", source.size()}, {"destination", destination.size()}});
+  }
+  Sizes perm = identity_permutation(x.rank());
+  std::vector<std::pair<std::int64_t, std::int64_t>> moves;  // to, from
+  for (std::size_t i = 0; i < source.size(); ++i) {
+    moves.emplace_back(normalize_axis(static_cast<int>(destination[i]), x.rank(), "moveaxis"),
+                       normalize_axis(static_cast<int>(source[i]), x.rank(), "moveaxis"));
+    if (std::erase(perm, moves.back().second) == 0) {
+      throw invalid_argument("moveaxis", "an axis may be moved once", {{"source", source[i]}});
+    }
+  }
+  std::sort(moves.begin(), moves.end());
+  for (const auto& [to, from] : moves) {
+    perm.insert(perm.begin() + std::min(to, static_cast<std::int64_t>(perm.size())), from);
+  }
   return transpose(x, perm);
 }
 

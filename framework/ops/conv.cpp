@@ -2,8 +2,8 @@
 
 #include "cohort/core/dispatch.h"
 #include "cohort/core/op.h"
-#include "cohort/core/text.h"
 #include "cohort/ops/array.h"
+#include "cohort/ops/channels.h"
 #include "cohort/ops/conv_window.h"
 
 namespace cohort::ops {
@@ -181,29 +181,6 @@ OpDef& with_conv_attributes(OpDef& op) {
           return {{call.dtype(0), y}};
         })
         .not_differentiable();
-
-Sizes for_each_axis(Sizes values, int axes) {
-  if (values.size() == 1) values.resize(static_cast<std::size_t>(axes), values[0]);
-  return values;
-}
-
-// Runs `compute` on an image whose channels come last, whatever comes in and goes out.
-template <class Compute>
-Tensor with_channels_last(const char* who, const Tensor& inputs, const std::string& data_format,
-                          const Compute& compute) {
-  if (data_format == "channels_last") return compute(inputs);
-  if (data_format != "channels_first") {
-    throw invalid_argument(who, "data_format must be 'channels_last' or 'channels_first'",
-                           {{"data_format", in_quotes(data_format)}});
-  }
-  Sizes to_last = {0}, to_first = {0, inputs.rank() - 1};
-  for (std::int64_t i = 2; i < inputs.rank(); ++i) {
-    to_last.push_back(i);
-    to_first.push_back(i - 1);
-  }
-  to_last.push_back(1);
-  return transpose(compute(transpose(inputs, to_last)), to_first);
-}
 
 Attributes attributes_of(const ConvOptions& options, int axes, std::int64_t groups) {
   return {{"strides", for_each_axis(options.strides, axes)},

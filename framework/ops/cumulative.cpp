@@ -1,7 +1,9 @@
 #include "cohort/ops/cumulative.h"
 
 #include "cohort/core/dispatch.h"
+#include "cohort/ops/array.h"
 #include "cohort/ops/math.h"
+#include "cohort/ops/slicing.h"
 
 namespace cohort::ops {
 namespace {
@@ -74,12 +76,29 @@ COHORT_OP("LinearScan")
       return {back * scan(a, b, axis, reverse, false, true), back};
     });
 
-Tensor cumsum(const Tensor& x, int axis, const CumulativeOptions& options) {
-  return run_op("Cumsum", {x}, {{"axis", axis}, {"exclusive", options.exclusive}, {"reverse", options.reverse}});
+namespace {
+Tensor running(const char* op, const Tensor& x, std::optional<int> axis, const CumulativeOptions& options) {
+  const Tensor summed = cast(x, options.dtype.value_or(x.dtype() == DType::Bool ? DType::Int32 : x.dtype()));
+  return run_op(op, {axis ? summed : ravel(summed)},
+                {{"axis", axis.value_or(0)}, {"exclusive", options.exclusive}, {"reverse", options.reverse}});
+}
+}  // namespace
+
+Tensor cumsum(const Tensor& x, std::optional<int> axis, const CumulativeOptions& options) {
+  return running("Cumsum", x, axis, options);
+}
+Tensor cumprod(const Tensor& x, std::optional<int> axis, const CumulativeOptions& options) {
+  return running("Cumprod", x, axis, options);
 }
 
-Tensor cumprod(const Tensor& x, int axis, const CumulativeOptions& options) {
-  return run_op("Cumprod", {x}, {{"axis", axis}, {"exclusive", options.exclusive}, {"reverse", options.reverse}});
+Tensor diff(const Tensor& a, int n, int axis) {
+  const auto along = static_cast<std::size_t>(normalize_axis(axis, a.rank(), "diff"));
+  std::vector<SliceSpec> later(static_cast<std::size_t>(a.rank())), earlier = later;
+  later[along].begin = 1;
+  earlier[along].end = -1;
+  Tensor x = a;
+  for (int i = 0; i < n; ++i) x = strided_slice(x, later) - strided_slice(x, earlier);
+  return x;
 }
 
 Tensor linear_scan(const Tensor& a, const Tensor& b, int axis, bool reverse) {

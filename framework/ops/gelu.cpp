@@ -1,5 +1,8 @@
 #include "cohort/ops/gelu.h"
 
+#include <cmath>
+#include <numbers>
+
 #include "cohort/core/dispatch.h"
 #include "cohort/core/op.h"
 #include "cohort/ops/math.h"
@@ -26,9 +29,11 @@ COHORT_OP("Gelu")  // x -> x * Phi(x), and its slope Phi(x) + x * phi(x)
 
 }  // namespace
 
-Tensor gelu(const Tensor& x) {
-  const Tensor real = is_floating(x.dtype()) ? x : cast(x, DType::Float32);
-  return run_op_all("Gelu", {real})[0];
+Tensor gelu(const Tensor& x, bool approximate) {
+  const Tensor real = to_floating(x);
+  if (!approximate) return run_op_all("Gelu", {real})[0];
+  const double scale = std::sqrt(2.0 / std::numbers::pi);
+  return real * 0.5 * (tanh((real + real * real * real * 0.044715) * scale) + 1.0);
 }
 
 }  // namespace cohort::ops

@@ -4,7 +4,7 @@
 
 namespace cohort::ops {
 
-// x times the probability that a normal number is below x. One op, which keeps its slope for the gradient.
-Tensor gelu(const Tensor& x);
+// x times the probability that a normal number is below x; `approximate` takes a curve of tanh for that probability.
+Tensor gelu(const Tensor& x, bool approximate = true);
 
 }  // namespace cohort::ops

@@ -5,6 +5,7 @@
 #include "cohort/ops/array.h"
 #include "cohort/ops/creation.h"
 #include "cohort/ops/math.h"
+#include "cohort/ops/reduce.h"
 
 namespace cohort::ops {
 namespace {
@@ -79,7 +80,7 @@ COHORT_OP("TakeAlongAxisGrad")  // (dy, indices, like) -> zeros like `like` with
       return {{call.dtype(0), call.shape(2)}};
     })
     .gradient([](const OpCall& call, const Tensor& dy) -> Tensors {
-      return {take_along_axis(dy, call.input(1), call.attr<int>("axis")), {}, {}};
+      return {run_op("TakeAlongAxis", {dy, call.input(1)}, {{"axis", call.attr<int>("axis")}}), {}, {}};
     });
 
 // Shape of what positions in the last axis of `indices` pick from a tensor of shape `params`.
@@ -168,13 +169,28 @@ Tensor gather(const Tensor& params, const Tensor& indices, int axis) {
   return run_op("Gather", {params, indices}, {{"axis", axis}});
 }
 
-Tensor take(const Tensor& x, const Tensor& indices, int axis) {
-  axis = normalize_axis(axis, x.rank(), "take");
-  return gather(x, where(indices < 0.0, indices + size_of(x, {axis}, indices.dtype()), indices), axis);
+namespace {
+Tensor from_the_front(const Tensor& x, const Tensor& indices, int axis) {
+  return where(indices < 0.0, indices + size_of(x, {axis}, indices.dtype()), indices);
+}
+}  // namespace
+
+Tensor take(const Tensor& x, const Tensor& indices, std::optional<int> axis) {
+  if (!axis) return take(ravel(x), indices, 0);
+  const int along = normalize_axis(*axis, x.rank(), "take");
+  return gather(x, from_the_front(x, indices, along), along);
 }
 
-Tensor take_along_axis(const Tensor& x, const Tensor& indices, int axis) {
-  return run_op("TakeAlongAxis", {x, indices}, {{"axis", axis}});
+Tensor take_along_axis(const Tensor& x, const Tensor& indices, std::optional<int> axis) {
+  if (!axis) {
+    if (indices.rank() != 1) {
+      throw invalid_argument("take_along_axis", "without an axis, a list of indices is expected",
+                             {{"indices.shape", indices.shape()}}, "Give the axis to pick along.");
+    }
+    return take_along_axis(ravel(x), indices, 0);
+  }
+  const int along = normalize_axis(*axis, x.rank(), "take_along_axis");
+  return run_op("TakeAlongAxis", {x, from_the_front(x, indices, along)}, {{"axis", along}});
 }
 Tensor gather_nd(const Tensor& params, const Tensor& indices) { return run_op("GatherNd", {params, indices}); }
 
@@ -190,6 +206,10 @@ Tensor scatter_update(const Tensor& x, const Tensor& indices, const Tensor& upda
 
 Tensor one_hot(const Tensor& indices, std::int64_t depth, int axis, DType dtype) {
   return run_op("OneHot", {indices}, {{"depth", depth}, {"axis", axis}, {"dtype", dtype}});
+}
+
+Tensor multi_hot(const Tensor& inputs, std::int64_t num_classes, int axis, DType dtype) {
+  return max(one_hot(inputs, num_classes, axis, dtype), inputs.rank() > 1 ? 1 : 0);
 }
 
 Tensor where(const Tensor& condition) { return run_op("Where", {condition}); }

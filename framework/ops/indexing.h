@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "cohort/core/tensor.h"
 
@@ -9,10 +10,11 @@ namespace cohort::ops {
 // Slices of params along an axis, in the order of the indices: the result has the indices' axes in place of that one.
 // An index outside the axis is an error. The gradient for axis 0 is IndexedSlices.
 Tensor gather(const Tensor& params, const Tensor& indices, int axis = 0);
-// Keras's name for the same; negative indices count from the back.
-Tensor take(const Tensor& x, const Tensor& indices, int axis = 0);
-// x[..., indices[..., j, ...], ...]: indices have x's rank and pick along one axis, position by position.
-Tensor take_along_axis(const Tensor& x, const Tensor& indices, int axis = -1);
+// The same with indices that may count from the back; without an axis, from the flattened x.
+Tensor take(const Tensor& x, const Tensor& indices, std::optional<int> axis = std::nullopt);
+// x[..., indices[..., j, ...], ...]: indices have x's rank and pick along one axis, position by position; negative ones
+// count from the back. Without an axis, a list of indices into the flattened x.
+Tensor take_along_axis(const Tensor& x, const Tensor& indices, std::optional<int> axis = std::nullopt);
 // Elements or slices of params at the positions in the last axis of indices.
 Tensor gather_nd(const Tensor& params, const Tensor& indices);
 
@@ -29,6 +31,10 @@ Tensor scatter_update(const Tensor& x, const Tensor& indices, const Tensor& upda
 
 // 1 at each index along a new axis of size `depth`, 0 elsewhere; an index outside [0, depth) gives zeros.
 Tensor one_hot(const Tensor& indices, std::int64_t depth, int axis = -1, DType dtype = DType::Float32);
+
+// 1 for each of `num_classes` classes that occurs among the class numbers of the last axis: (..., n) to (...,
+// num_classes); a list of numbers gives (num_classes).
+Tensor multi_hot(const Tensor& inputs, std::int64_t num_classes, int axis = -1, DType dtype = DType::Float32);
 
 // Positions (count, rank) of the elements that are not zero. The count is known only when the values are.
 Tensor where(const Tensor& condition);

@@ -197,11 +197,25 @@ COHORT_OP("Repeat")
 
 }  // namespace
 
-Tensor concatenate(const Tensors& tensors, int axis) { return run_op("Concat", tensors, {{"axis", axis}}); }
-Tensors split(const Tensor& x, int num, int axis) {
-  return run_op_all("SplitEvenly", {x}, {{"num", num}, {"axis", axis}});
+Tensor concatenate(const Tensors& xs, int axis) { return run_op("Concat", xs, {{"axis", axis}}); }
+
+Tensors split(const Tensor& x, const IndicesOrSections& where, int axis) {
+  if (where.sections) return run_op_all("SplitEvenly", {x}, {{"num", *where.sections}, {"axis", axis}});
+  Sizes sizes;
+  std::int64_t begin = 0;
+  for (const std::int64_t index : where.indices) {
+    if (index < begin) {
+      throw invalid_argument("split", "the indices to cut at must ascend from 0", {{"index", index}, {"before", begin}},
+                             "Parts of given sizes are made by split_sizes.");
+    }
+    sizes.push_back(index - begin);
+    begin = index;
+  }
+  sizes.push_back(kUnknown);
+  return split_sizes(x, sizes, axis);
 }
-Tensors split(const Tensor& x, const Sizes& sizes, int axis) {
+
+Tensors split_sizes(const Tensor& x, const Sizes& sizes, int axis) {
   return run_op_all("Split", {x}, {{"sizes", sizes}, {"axis", axis}});
 }
 Tensors split_like(const Tensor& x, const Tensors& likes, int axis) {
@@ -212,14 +226,15 @@ Tensors split_like(const Tensor& x, const Tensors& likes, int axis) {
 
 Tensor stack(const Tensors& tensors, int axis) { return run_op("Stack", tensors, {{"axis", axis}}); }
 
-Tensors unstack(const Tensor& x, int axis) {
+Tensors unstack(const Tensor& x, std::optional<std::int64_t> num, int axis) {
   axis = normalize_axis(axis, x.rank(), "unstack");
-  const std::int64_t num = x.shape()[axis];
-  if (num == kUnknown) {
-    throw invalid_argument("unstack", "the size of the axis must be known", {{"x.shape", x.shape()}, {"axis", axis}});
+  const std::int64_t size = x.shape()[axis], count = num.value_or(size);
+  if (count == kUnknown || (size != kUnknown && size != count)) {
+    throw invalid_argument("unstack", "the size of the axis must be known, and num be that size",
+                           {{"x.shape", x.shape()}, {"axis", axis}, {"num", count}});
   }
-  if (num == 0) return {};
-  Tensors slices = split(x, static_cast<int>(num), axis);
+  if (count == 0) return {};
+  Tensors slices = split(x, count, axis);
   for (Tensor& slice : slices) slice = squeeze(slice, {axis});
   return slices;
 }
@@ -232,9 +247,10 @@ Tensor tile(const Tensor& x, const Sizes& multiples) {
   return run_op("Tile", {from}, {{"multiples", all}});
 }
 
-Tensor repeat(const Tensor& x, int repeats, int axis) {
+Tensor repeat(const Tensor& x, int repeats, std::optional<int> axis) {
+  if (!axis) return repeat(ravel(x), repeats, 0);
   Sizes multiples(static_cast<std::size_t>(x.rank()), 1);
-  multiples[static_cast<std::size_t>(normalize_axis(axis, x.rank(), "repeat"))] = repeats;
+  multiples[static_cast<std::size_t>(normalize_axis(*axis, x.rank(), "repeat"))] = repeats;
   return run_op("Repeat", {x}, {{"multiples", multiples}});
 }
 

@@ -4,16 +4,31 @@
 #include "cohort/ops/broadcast.h"
 #include "cohort/ops/cast.h"
 
+namespace cohort {
+// Of functional models: model/symbols/symbolic_tensor.h.
+class SymbolicTensor;
+class SymbolicOperand;
+}  // namespace cohort
+
 namespace cohort::ops {
 
 // Elementwise functions. Operands broadcast as in numpy; different types meet in the type Keras computes in, a C++
-// number takes the tensor's type. Functions of the reals turn integers into float32 first.
+// number takes the tensor's type. Functions of the reals turn integers into float32 first. On symbols each becomes a
+// step of a functional model, which Keras reads as its own operation.
 
-#define COHORT_UNARY_FUNCTION(name) Tensor name(const Tensor& x)
-#define COHORT_BINARY_FUNCTION(name)             \
+#define COHORT_UNARY_TENSOR_FUNCTION(name) Tensor name(const Tensor& x)
+#define COHORT_BINARY_TENSOR_FUNCTION(name)      \
   Tensor name(const Tensor& a, const Tensor& b); \
   Tensor name(const Tensor& a, double b);        \
   Tensor name(double a, const Tensor& b)
+#define COHORT_UNARY_FUNCTION(name)   \
+  COHORT_UNARY_TENSOR_FUNCTION(name); \
+  SymbolicTensor name(const SymbolicTensor& x)
+#define COHORT_BINARY_FUNCTION(name)                              \
+  COHORT_BINARY_TENSOR_FUNCTION(name);                            \
+  SymbolicTensor name(const SymbolicTensor& a, const SymbolicTensor& b);  \
+  SymbolicTensor name(const SymbolicTensor& a, const SymbolicOperand& b); \
+  SymbolicTensor name(const SymbolicOperand& a, const SymbolicTensor& b)
 
 // a + b.
 COHORT_BINARY_FUNCTION(add);
@@ -34,7 +49,7 @@ COHORT_BINARY_FUNCTION(maximum);
 // The smaller of a and b.
 COHORT_BINARY_FUNCTION(minimum);
 // (a - b)^2.
-COHORT_BINARY_FUNCTION(squared_difference);
+COHORT_BINARY_TENSOR_FUNCTION(squared_difference);
 // The angle of the point (b, a), in (-pi, pi].
 COHORT_BINARY_FUNCTION(atan2);
 
@@ -118,7 +133,7 @@ COHORT_UNARY_FUNCTION(floor);
 // x rounded up.
 COHORT_UNARY_FUNCTION(ceil);
 // x rounded to the nearest whole number, half to even.
-COHORT_UNARY_FUNCTION(round);
+COHORT_UNARY_TENSOR_FUNCTION(round);
 // x rounded towards zero.
 COHORT_UNARY_FUNCTION(trunc);
 // True where x is NaN.
@@ -137,14 +152,19 @@ COHORT_UNARY_FUNCTION(relu);
 // min(max(x, 0), 6).
 COHORT_UNARY_FUNCTION(relu6);
 // Gradient of relu, from what flows back (a) and relu's output (b).
-COHORT_BINARY_FUNCTION(relu_grad);
+COHORT_BINARY_TENSOR_FUNCTION(relu_grad);
 // Gradient of sigmoid, from what flows back (a) and sigmoid's output (b).
-COHORT_BINARY_FUNCTION(sigmoid_grad);
+COHORT_BINARY_TENSOR_FUNCTION(sigmoid_grad);
 // Gradient of tanh, from what flows back (a) and tanh's output (b).
-COHORT_BINARY_FUNCTION(tanh_grad);
+COHORT_BINARY_TENSOR_FUNCTION(tanh_grad);
 
 #undef COHORT_UNARY_FUNCTION
 #undef COHORT_BINARY_FUNCTION
+#undef COHORT_UNARY_TENSOR_FUNCTION
+#undef COHORT_BINARY_TENSOR_FUNCTION
+
+// Rounded to that many digits behind the point, or, where negative, in front of it; integers stay integers.
+Tensor round(const Tensor& x, int decimals);
 
 // condition ? a : b, element by element; all three broadcast.
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);

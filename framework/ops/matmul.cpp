@@ -7,6 +7,7 @@
 #include "cohort/ops/array.h"
 #include "cohort/ops/cast.h"
 #include "cohort/ops/math.h"
+#include "cohort/ops/reduce.h"
 
 namespace cohort::ops {
 namespace {
@@ -127,5 +128,12 @@ Tensor tensordot(const Tensor& x1, const Tensor& x2, int axes) {
   }
   return tensordot(x1, x2, axes1, axes2);
 }
+
+Tensor outer(const Tensor& x1, const Tensor& x2) { return expand_dims(ravel(x1), 1) * expand_dims(ravel(x2), 0); }
+Tensor inner(const Tensor& x1, const Tensor& x2) {
+  if (x1.rank() == 0 || x2.rank() == 0) return x1 * x2;
+  return tensordot(x1, x2, {-1}, {-1});
+}
+Tensor vdot(const Tensor& x1, const Tensor& x2) { return sum(ravel(x1) * ravel(x2)); }
 
 }  // namespace cohort::ops

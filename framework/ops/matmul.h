@@ -17,4 +17,11 @@ Tensor tensordot(const Tensor& x1, const Tensor& x2, std::vector<std::int64_t> a
 // Sums over the last `axes` axes of x1 and the first `axes` of x2.
 Tensor tensordot(const Tensor& x1, const Tensor& x2, int axes = 2);
 
+// The products of all elements of x1 with all of x2: (size of x1, size of x2).
+Tensor outer(const Tensor& x1, const Tensor& x2);
+// Sums over the last axes of both.
+Tensor inner(const Tensor& x1, const Tensor& x2);
+// The sum of the products of all elements.
+Tensor vdot(const Tensor& x1, const Tensor& x2);
+
 }  // namespace cohort::ops

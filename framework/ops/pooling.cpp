@@ -2,6 +2,7 @@
 
 #include "cohort/core/dispatch.h"
 #include "cohort/core/op.h"
+#include "cohort/ops/channels.h"
 #include "cohort/ops/pool_windows.h"
 
 namespace cohort::ops {
@@ -119,25 +120,34 @@ Tensor scatter_to_window(const Tensor& dy, const Tensor& index, const Tensor& li
                                                   return {run_op("AveragePool", {dx}, call.attributes()), {}};
                                                 });
 
-Attributes window_attributes(const Sizes& pool_size, const PoolOptions& options) {
-  return {{"pool_size", pool_size},
-          {"strides", options.strides.empty() ? pool_size : options.strides},
+Attributes window_attributes(const Sizes& pool_size, const PoolOptions& options, int axes) {
+  const Sizes size = for_each_axis(pool_size, axes);
+  return {{"pool_size", size},
+          {"strides", options.strides.empty() ? size : for_each_axis(options.strides, axes)},
           {"padding", options.padding}};
 }
 
 }  // namespace
 
 Tensor max_pool(const Tensor& inputs, const Sizes& pool_size, const PoolOptions& options) {
-  return run_op_all("MaxPool", {inputs}, window_attributes(pool_size, options))[0];
+  return with_channels_last("max_pool", inputs, options.data_format, [&](const Tensor& x) {
+    return run_op_all("MaxPool", {x}, window_attributes(pool_size, options, x.rank() - 2))[0];
+  });
 }
 Tensor average_pool(const Tensor& inputs, const Sizes& pool_size, const PoolOptions& options) {
-  return run_op("AveragePool", {inputs}, window_attributes(pool_size, options));
+  return with_channels_last("average_pool", inputs, options.data_format, [&](const Tensor& x) {
+    return run_op("AveragePool", {x}, window_attributes(pool_size, options, x.rank() - 2));
+  });
 }
-Tensor adaptive_max_pool(const Tensor& inputs, const Sizes& output_size) {
-  return run_op_all("MaxPool", {inputs}, {{"output_size", output_size}})[0];
+Tensor adaptive_max_pool(const Tensor& inputs, const Sizes& output_size, const std::string& data_format) {
+  return with_channels_last("adaptive_max_pool", inputs, data_format, [&](const Tensor& x) {
+    return run_op_all("MaxPool", {x}, {{"output_size", for_each_axis(output_size, x.rank() - 2)}})[0];
+  });
 }
-Tensor adaptive_average_pool(const Tensor& inputs, const Sizes& output_size) {
-  return run_op("AveragePool", {inputs}, {{"output_size", output_size}});
+Tensor adaptive_average_pool(const Tensor& inputs, const Sizes& output_size, const std::string& data_format) {
+  return with_channels_last("adaptive_average_pool", inputs, data_format, [&](const Tensor& x) {
+    return run_op("AveragePool", {x}, {{"output_size", for_each_axis(output_size, x.rank() - 2)}});
+  });
 }
 
 }  // namespace cohort::ops

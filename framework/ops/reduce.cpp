@@ -1,6 +1,7 @@
 #include "cohort/ops/reduce.h"
 
 #include "cohort/core/dispatch.h"
+#include "cohort/ops/array.h"
 #include "cohort/ops/cumulative.h"
 #include "cohort/ops/math.h"
 
@@ -86,7 +87,7 @@ OpDef& define_arg(const char* name) {
         const int axis = normalize_axis(call.attr<int>("axis"), call.rank(0), call.name());
         call.check(call.shape(0)[axis] != 0, "the axis must not be empty",
                    {{"x.shape", call.shape(0)}, {"axis", axis}});
-        return {{DType::Int64, reduced_shape(call, {axis}, call.attr<bool>("keep_dims"))}};
+        return {{DType::Int32, reduced_shape(call, {axis}, call.attr<bool>("keep_dims"))}};
       });
 }
 
@@ -149,11 +150,15 @@ Tensor standard_deviation(const Tensor& x, const Axes& axes, bool keep) { return
 
 Tensor count_nonzero(const Tensor& x, const Axes& axes, bool keep) { return sum(cast(x, DType::Bool), axes, keep); }
 
-Tensor argmax(const Tensor& x, int axis, bool keep) {
-  return run_op("ArgMax", {number(x)}, {{"axis", axis}, {"keep_dims", keep}});
+namespace {
+Tensor arg(const char* op, const Tensor& x, std::optional<int> axis, bool keepdims) {
+  if (axis) return run_op(op, {number(x)}, {{"axis", *axis}, {"keep_dims", keepdims}});
+  const Tensor index = run_op(op, {ravel(number(x))}, {{"axis", 0}, {"keep_dims", false}});
+  return keepdims ? reshape(index, AxisList(static_cast<std::size_t>(x.rank()), 1)) : index;
 }
-Tensor argmin(const Tensor& x, int axis, bool keep) {
-  return run_op("ArgMin", {number(x)}, {{"axis", axis}, {"keep_dims", keep}});
-}
+}  // namespace
+
+Tensor argmax(const Tensor& x, std::optional<int> axis, bool keepdims) { return arg("ArgMax", x, axis, keepdims); }
+Tensor argmin(const Tensor& x, std::optional<int> axis, bool keepdims) { return arg("ArgMin", x, axis, keepdims); }
 
 }  // namespace cohort::ops

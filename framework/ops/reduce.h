@@ -1,6 +1,7 @@
 #pragma once
 
 #include <initializer_list>
+#include <optional>
 #include <vector>
 
 #include "cohort/core/tensor.h"
@@ -44,9 +45,9 @@ Tensor standard_deviation(const Tensor& x, const Axes& axes = {}, bool keep = fa
 // How many elements are not zero.
 Tensor count_nonzero(const Tensor& x, const Axes& axes = {}, bool keep = false);
 
-// Index (int64) of the first largest element along an axis.
-Tensor argmax(const Tensor& x, int axis = -1, bool keep = false);
-// Index (int64) of the first smallest element along an axis.
-Tensor argmin(const Tensor& x, int axis = -1, bool keep = false);
+// Index (int32) of the first largest element along an axis; without one, in the flattened tensor.
+Tensor argmax(const Tensor& x, std::optional<int> axis = std::nullopt, bool keepdims = false);
+// Index (int32) of the first smallest element along an axis; without one, in the flattened tensor.
+Tensor argmin(const Tensor& x, std::optional<int> axis = std::nullopt, bool keepdims = false);
 
 }  // namespace cohort::ops

@@ -239,8 +239,9 @@ Tensor flip(const Tensor& x, Sizes axes) {
   return strided_slice(x, ranges);
 }
 
-Tensor roll(const Tensor& x, std::int64_t shift, int axis) {
-  return run_op("Roll", {x}, {{"shift", shift}, {"axis", axis}});
+Tensor roll(const Tensor& x, std::int64_t shift, std::optional<int> axis) {
+  if (!axis) return reshape_like(roll(ravel(x), shift, 0), x);
+  return run_op("Roll", {x}, {{"shift", shift}, {"axis", *axis}});
 }
 
 }  // namespace cohort::ops

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,7 +35,7 @@ Tensor pad(const Tensor& x, const std::vector<std::pair<std::int64_t, std::int64
            const std::string& mode = "constant", double constant_value = 0);
 // Reverses the order along the axes (all when empty).
 Tensor flip(const Tensor& x, std::vector<std::int64_t> axes = {});
-// Shifts along an axis; what leaves at one end enters at the other.
-Tensor roll(const Tensor& x, std::int64_t shift, int axis);
+// Shifts along an axis; what leaves at one end enters at the other. Without an axis, through the flattened tensor.
+Tensor roll(const Tensor& x, std::int64_t shift, std::optional<int> axis = std::nullopt);
 
 }  // namespace cohort::ops

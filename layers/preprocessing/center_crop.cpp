@@ -31,7 +31,7 @@ namespace {
 // `count` elements in the middle of an axis whose size need not be known yet; it must not be smaller.
 Tensor middle_of(const Tensor& images, std::int64_t count, int axis) {
   const Tensor start = ops::floor_divide(ops::size_of(images, {axis}, DType::Int32) - static_cast<double>(count), 2.0);
-  return ops::take(images, ops::arange(static_cast<double>(count)) + start, axis);
+  return ops::take(images, ops::arange(count) + start, axis);
 }
 
 }  // namespace

@@ -36,7 +36,7 @@ Tensor RandomCropLayer::transform(const Tensor& images, bool training) {
     const auto part = [this](const Tensor& x, std::int64_t size, std::int64_t count, int axis) {
       const Tensor start =
           ops::random_uniform({}, 0.0, static_cast<double>(size - count + 1), DType::Int32, next_seed());
-      return ops::take(x, ops::arange(static_cast<double>(count)) + start, axis);
+      return ops::take(x, ops::arange(count) + start, axis);
     };
     return part(part(images, height, height_, 1), width, width_, 2);
   }

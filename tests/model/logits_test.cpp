@@ -1,4 +1,4 @@
-#include "cohort/losses/logits.h"
+#include "cohort/ops/logits.h"
 
 #include <gtest/gtest.h>
 

@@ -39,7 +39,7 @@ COHORT_OP_REFERENCE(Stack, new_axis, kAllTypes) {
   const Tensor a = counted({2}, dtype);
   expect_counted(stack({a, a}), dtype, {2, 2}, {0, 1, 0, 1});
   expect_counted(stack({a, a}, -1), dtype, {2, 2}, {0, 0, 1, 1});
-  expect_counted(unstack(counted({2, 3}, dtype), 1)[2], dtype, {2}, {2, 5});
+  expect_counted(unstack(counted({2, 3}, dtype), 3, 1)[2], dtype, {2}, {2, 5});
 }
 COHORT_OP_GRADIENT(Stack, last) {
   check_gradient([](const Tensors& x) { return square(stack(x, 1)); }, {spread({2, 3}, 1), spread({2, 3}, 2)});

@@ -45,7 +45,7 @@ TEST(OpRegistry, ElementwiseOpsAreTestedForEveryTypeTheyTake) {
       EXPECT_NE(std::find(tested.begin(), tested.end(), dtype), tested.end()) << op << " is not tested for " << dtype;
     }
   };
-#define COHORT_ROW(Name, function, types) check(#Name, fn::Types::types);
+#define COHORT_ROW(Name, function, types, ...) check(#Name, fn::Types::types);
   COHORT_UNARY_FUNCTORS(COHORT_ROW)
   COHORT_UNARY_TESTS(COHORT_ROW)
   COHORT_BINARY_FUNCTORS(COHORT_ROW)

@@ -2,15 +2,15 @@
 
 namespace cohort::kernels {
 
-#define COHORT_ROW(Name, function, types) COHORT_KERNEL(#Name, kCPU, (make_unary<fn::Name, fn::Types::types>));
+#define COHORT_ROW(Name, function, types, ...) COHORT_KERNEL(#Name, kCPU, (make_unary<fn::Name, fn::Types::types>));
 COHORT_UNARY_TESTS(COHORT_ROW)
 #undef COHORT_ROW
-#define COHORT_ROW(Name, function, types) COHORT_KERNEL(#Name, kCPU, (make_binary<fn::Name, fn::Types::types>));
+#define COHORT_ROW(Name, function, types, ...) COHORT_KERNEL(#Name, kCPU, (make_binary<fn::Name, fn::Types::types>));
 COHORT_BINARY_TESTS(COHORT_ROW)
 #undef COHORT_ROW
 
 UnaryLoop find_unary_test(std::string_view op, DType dtype) {
-#define COHORT_ROW(Name, function, types) \
+#define COHORT_ROW(Name, function, types, ...) \
   if (op == #Name) return unary_loop_for<fn::Name, fn::Types::types>(dtype);
   COHORT_UNARY_TESTS(COHORT_ROW)
 #undef COHORT_ROW
@@ -18,7 +18,7 @@ UnaryLoop find_unary_test(std::string_view op, DType dtype) {
 }
 
 BinaryLoops find_binary_test(std::string_view op, DType dtype) {
-#define COHORT_ROW(Name, function, types) \
+#define COHORT_ROW(Name, function, types, ...) \
   if (op == #Name) return binary_loops_for<fn::Name, fn::Types::types>(dtype);
   COHORT_BINARY_TESTS(COHORT_ROW)
 #undef COHORT_ROW

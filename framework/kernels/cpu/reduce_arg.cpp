@@ -12,14 +12,14 @@ bool replaces(C candidate, C best) {
 }
 
 template <class Better, class C, class T>
-std::int64_t best_along(const T* x, std::int64_t size, std::int64_t stride) {
+std::int32_t best_along(const T* x, std::int64_t size, std::int64_t stride) {
   C best = static_cast<C>(*x);
-  std::int64_t index = 0;
+  std::int32_t index = 0;
   for (std::int64_t k = 1; k < size; ++k) {
     const C candidate = static_cast<C>(x[k * stride]);
     const bool better = replaces<Better>(candidate, best);
     best = better ? candidate : best;
-    index = better ? k : index;
+    index = better ? static_cast<std::int32_t>(k) : index;
   }
   return index;
 }
@@ -33,7 +33,7 @@ KernelFn make_arg(const KernelSpec& spec) {
     return [split](const KernelIO& io) {
       split.for_columns([&](std::int64_t outer, std::int64_t column, std::int64_t width) {
         const T* x = io.in<T>(0) + outer * split.size * split.inner + column;
-        std::int64_t* index = io.out<std::int64_t>(0) + outer * split.inner + column;
+        std::int32_t* index = io.out<std::int32_t>(0) + outer * split.inner + column;
         if (width == 1) {
           *index = best_along<Better, C>(x, split.size, split.inner);
           return;
@@ -49,7 +49,7 @@ KernelFn make_arg(const KernelSpec& spec) {
             const C candidate = static_cast<C>(x[j]);
             if (replaces<Better>(candidate, best[j])) {
               best[j] = candidate;
-              index[j] = k;
+              index[j] = static_cast<std::int32_t>(k);
             }
           }
         }

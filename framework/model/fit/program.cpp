@@ -3,10 +3,10 @@
 #include "cohort/core/dispatch.h"
 #include "cohort/core/masks.h"
 #include "cohort/core/text.h"
-#include "cohort/losses/logits.h"
 #include "cohort/model/fit/strategy.h"
 #include "cohort/model/fit/training.h"
 #include "cohort/model/model.h"
+#include "cohort/ops/logits.h"
 
 namespace cohort {
 namespace {
