@@ -213,11 +213,11 @@ struct Select {
 
 }  // namespace cohort::fn
 
-// The table: X(op and functor, C++ function, element types, module and name of Keras's operation, gradients). Definitions,
-// kernels, gradients, the functions of symbols and the operations that files hold come from it. Gradients are in terms of
-// the operands x (or a and b), the result y and what flows back, dy; kinks are where TensorFlow has them. An op without
-// any has none; one of two operands has one for each.
-// The formatter takes the products for pointers.
+// The table: X(op and functor, C++ function, element types, module and name of Keras's operation, gradients).
+// Definitions, kernels, gradients, the functions of symbols and the operations that files hold come from it. Gradients
+// are in terms of the operands x (or a and b), the result y and what flows back, dy; kinks are where TensorFlow has
+// them. An op without any has none; one of two operands has one for each. The formatter takes the products for
+// pointers.
 // clang-format off
 #define COHORT_UNARY_FUNCTORS(X) \
   X(Negative, negative, Number, numpy, Negative, -dy) \

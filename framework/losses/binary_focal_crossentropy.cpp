@@ -1,8 +1,8 @@
 #include "cohort/losses/binary_focal_crossentropy.h"
 
-#include "cohort/ops/logits.h"
 #include "cohort/losses/shape_checks.h"
 #include "cohort/ops/epsilon.h"
+#include "cohort/ops/logits.h"
 #include "cohort/ops/math.h"
 #include "cohort/ops/nn.h"
 #include "cohort/ops/reduce.h"

@@ -10,6 +10,7 @@
 #include "cohort/core/masks.h"
 #include "cohort/core/text.h"
 #include "cohort/model/layer/layer_arguments.h"
+#include "cohort/model/layer/layer_call_scope.h"
 
 namespace cohort {
 namespace {
@@ -196,6 +197,10 @@ Element FunctionalGraph::run(const Element& inputs, const CallContext& context) 
     }
     const Symbols& like = step.call->inputs;
     CallContext call{.training = context.training, .arguments = step.call->arguments};
+    if (step.call->arguments.has("training") && !LayerCallScope::training_said()) {
+      call.training = step.call->arguments.get<bool>("training");
+      call.training_said = true;
+    }
     // Inputs by place are given their masks: one tensor may come twice, with two of them. Which of the masks that named
     // arguments carry a layer sees is up to its call.
     const bool named = is_called_by_name(*step.call->layer, like);

@@ -24,9 +24,7 @@ Tensor selu(const Tensor& x) {
 }
 
 // A sum, not a choice: at zero both halves pass the flow on, as TensorFlow's do.
-Tensor celu(const Tensor& x, double alpha) {
-  return maximum(x, 0.0) + expm1(minimum(x, 0.0) / alpha) * alpha;
-}
+Tensor celu(const Tensor& x, double alpha) { return maximum(x, 0.0) + expm1(minimum(x, 0.0) / alpha) * alpha; }
 
 Tensor silu(const Tensor& x) { return x * sigmoid(x); }
 
@@ -44,17 +42,13 @@ Tensor hard_sigmoid(const Tensor& x) { return relu6(x + 3.0) / 6.0; }
 
 Tensor hard_silu(const Tensor& x) { return x * hard_sigmoid(x); }
 
-Tensor sparse_sigmoid(const Tensor& x) {
-  return where(x <= -1.0, 0.0, where(x >= 1.0, 1.0, (x + 1.0) * 0.5));
-}
+Tensor sparse_sigmoid(const Tensor& x) { return where(x <= -1.0, 0.0, where(x >= 1.0, 1.0, (x + 1.0) * 0.5)); }
 
 Tensor hard_tanh(const Tensor& x) { return clip(x, -1.0, 1.0); }
 
 Tensor squareplus(const Tensor& x, double b) { return (x + sqrt(square(x) + b)) / 2.0; }
 
-Tensor sparse_plus(const Tensor& x) {
-  return where(x <= -1.0, 0.0, where(x < 1.0, square(x + 1.0) * 0.25, x));
-}
+Tensor sparse_plus(const Tensor& x) { return where(x <= -1.0, 0.0, where(x < 1.0, square(x + 1.0) * 0.25, x)); }
 
 Tensor softsign(const Tensor& x) { return x / (abs(x) + 1.0); }
 

@@ -23,8 +23,8 @@ Tensor ones_like(const Tensor& x);
 // start, start + step, ... up to but without stop. Without a dtype, int32 where all three are integers, else float32.
 Tensor arange(double start, double stop, double step, DType dtype);
 template <class Start, class Stop, class Step = int>
-requires std::is_arithmetic_v<Start> && std::is_arithmetic_v<Stop> && std::is_arithmetic_v<Step>
-Tensor arange(Start start, Stop stop, Step step = 1) {
+requires std::is_arithmetic_v<Start> && std::is_arithmetic_v<Stop> && std::is_arithmetic_v<Step> Tensor
+arange(Start start, Stop stop, Step step = 1) {
   constexpr bool whole = std::is_integral_v<Start> && std::is_integral_v<Stop> && std::is_integral_v<Step>;
   return arange(static_cast<double>(start), static_cast<double>(stop), static_cast<double>(step),
                 whole ? DType::Int32 : DType::Float32);

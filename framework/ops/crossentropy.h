@@ -9,8 +9,8 @@ namespace cohort::ops {
 
 // -target * log(output) - (1 - target) * log(1 - output), element by element.
 Tensor binary_crossentropy(const Tensor& target, const Tensor& output, bool from_logits = false);
-// -sum(target * log(output)) over `axis`, the classes; target is one-hot or a distribution, probabilities are first made
-// to sum to one.
+// -sum(target * log(output)) over `axis`, the classes; target is one-hot or a distribution, probabilities are first
+// made to sum to one.
 Tensor categorical_crossentropy(const Tensor& target, const Tensor& output, bool from_logits = false, int axis = -1);
 // -log of the probability of the class that target names by its number; the classes are the last axis of output. A
 // label outside the classes is an error.

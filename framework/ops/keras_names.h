@@ -18,15 +18,15 @@
 namespace cohort::ops {
 
 // Of tensors and of symbols alike.
-#define COHORT_KERAS_UNARY_NAME(keras, name)         \
-  template <class X>                                 \
-  auto keras(const X& x)->decltype(ops::name(x)) {   \
-    return ops::name(x);                             \
+#define COHORT_KERAS_UNARY_NAME(keras, name)       \
+  template <class X>                               \
+  auto keras(const X& x)->decltype(ops::name(x)) { \
+    return ops::name(x);                           \
   }
-#define COHORT_KERAS_BINARY_NAME(keras, name)                        \
-  template <class A, class B>                                        \
-  auto keras(const A& a, const B& b)->decltype(ops::name(a, b)) {    \
-    return ops::name(a, b);                                          \
+#define COHORT_KERAS_BINARY_NAME(keras, name)                     \
+  template <class A, class B>                                     \
+  auto keras(const A& a, const B& b)->decltype(ops::name(a, b)) { \
+    return ops::name(a, b);                                       \
   }
 COHORT_KERAS_UNARY_NAME(absolute, abs)
 COHORT_KERAS_UNARY_NAME(arccos, acos)

@@ -30,7 +30,7 @@ COHORT_UNARY_FUNCTORS(COHORT_ROW)
 COHORT_UNARY_TESTS(COHORT_ROW)
 #undef COHORT_ROW
 
-#define COHORT_ROW(Name, function, types, ...)                                                                  \
+#define COHORT_ROW(Name, function, types, ...)                                                             \
   Tensor function(const Tensor& a, const Tensor& b) { return call_binary(#Name, fn::Types::types, a, b); } \
   Tensor function(const Tensor& a, double b) { return function(a, scalar_like(a, b)); }                    \
   Tensor function(double a, const Tensor& b) { return function(scalar_like(b, a), b); }
@@ -43,7 +43,8 @@ Tensor round(const Tensor& x, int decimals) {
   if (decimals == 0 || (whole && decimals > 0)) return round(x);
   const double scale = std::pow(10.0, std::abs(decimals));
   const Tensor real = to_floating(x);
-  return cast(decimals > 0 ? round(real * scale) / scale : round(real / scale) * scale, whole ? x.dtype() : real.dtype());
+  return cast(decimals > 0 ? round(real * scale) / scale : round(real / scale) * scale,
+              whole ? x.dtype() : real.dtype());
 }
 
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
@@ -88,21 +89,21 @@ OpDef& differentiate(OpDef& op, GradientOf gradient) {
   return op.gradient(gradient);
 }
 
-#define COHORT_ROW(Name, function, types, module, keras, ...)                                       \
-  [[maybe_unused]] const OpDef& gradient_##Name =                                                   \
-      differentiate(op_##Name __VA_OPT__(, [](const OpCall& call, const Tensor& dy) -> Gradients {  \
-        [[maybe_unused]] const Tensor &x = call.input(0), &y = call.output(0);                      \
-        return {__VA_ARGS__};                                                                       \
+#define COHORT_ROW(Name, function, types, module, keras, ...)                                      \
+  [[maybe_unused]] const OpDef& gradient_##Name =                                                  \
+      differentiate(op_##Name __VA_OPT__(, [](const OpCall& call, const Tensor& dy) -> Gradients { \
+        [[maybe_unused]] const Tensor &x = call.input(0), &y = call.output(0);                     \
+        return {__VA_ARGS__};                                                                      \
       }));
 COHORT_UNARY_FUNCTORS(COHORT_ROW)
 COHORT_UNARY_TESTS(COHORT_ROW)
 #undef COHORT_ROW
 #define COHORT_BOTH(of_a, of_b) summed(of_a, a), summed(of_b, b)
-#define COHORT_ROW(Name, function, types, module, keras, ...)                                              \
-  [[maybe_unused]] const OpDef& gradient_##Name =                                                          \
-      differentiate(op_##Name __VA_OPT__(, [](const OpCall& call, const Tensor& dy) -> Gradients {         \
-        [[maybe_unused]] const Tensor &a = call.input(0), &b = call.input(1), &y = call.output(0);         \
-        return {COHORT_BOTH(__VA_ARGS__)};                                                                 \
+#define COHORT_ROW(Name, function, types, module, keras, ...)                                      \
+  [[maybe_unused]] const OpDef& gradient_##Name =                                                  \
+      differentiate(op_##Name __VA_OPT__(, [](const OpCall& call, const Tensor& dy) -> Gradients { \
+        [[maybe_unused]] const Tensor &a = call.input(0), &b = call.input(1), &y = call.output(0); \
+        return {COHORT_BOTH(__VA_ARGS__)};                                                         \
       }));
 COHORT_BINARY_FUNCTORS(COHORT_ROW)
 COHORT_BINARY_TESTS(COHORT_ROW)

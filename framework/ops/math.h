@@ -24,8 +24,8 @@ namespace cohort::ops {
 #define COHORT_UNARY_FUNCTION(name)   \
   COHORT_UNARY_TENSOR_FUNCTION(name); \
   SymbolicTensor name(const SymbolicTensor& x)
-#define COHORT_BINARY_FUNCTION(name)                              \
-  COHORT_BINARY_TENSOR_FUNCTION(name);                            \
+#define COHORT_BINARY_FUNCTION(name)                                      \
+  COHORT_BINARY_TENSOR_FUNCTION(name);                                    \
   SymbolicTensor name(const SymbolicTensor& a, const SymbolicTensor& b);  \
   SymbolicTensor name(const SymbolicTensor& a, const SymbolicOperand& b); \
   SymbolicTensor name(const SymbolicOperand& a, const SymbolicTensor& b)

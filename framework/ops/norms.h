@@ -1,8 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
-#include <string>
 #include <vector>
 
 #include "cohort/core/tensor.h"
@@ -11,24 +9,12 @@
 
 namespace cohort::ops {
 
-// Which norm: a number, or a name; none: the square root of the sum of squares.
-struct NormOrder {
-  NormOrder() = default;
-  NormOrder(double order) : number(order) {}
-  NormOrder(const char* order) : name(order) {}
-  NormOrder(std::string order) : name(std::move(order)) {}
-  std::optional<double> number;
-  std::string name;
-};
-
-// The norm of vectors (one axis) or matrices (two), or of all elements: any number for vectors, infinities included;
-// 1, -1, both infinities and "fro" for matrices.
-Tensor norm(const Tensor& x, const NormOrder& ord = {}, const Axes& axis = {}, bool keepdims = false);
 // x divided by its norm along the axes, which counts for at least epsilon.
 Tensor normalize(const Tensor& x, const Axes& axis = -1, double order = 2.0, double epsilon = kEpsilon);
 
-// x less its mean over the axes, divided by sqrt(variance + epsilon), times gamma plus beta, each of the axes' sizes and
-// left out where undefined. `rms_scaling` takes neither the mean away nor beta in. layer_norm is the same as one op.
+// x less its mean over the axes, divided by sqrt(variance + epsilon), times gamma plus beta, each of the axes' sizes
+// and left out where undefined. `rms_scaling` takes neither the mean away nor beta in. layer_norm is the same as one
+// op.
 Tensor layer_normalization(const Tensor& x, const Tensor& gamma = {}, const Tensor& beta = {}, const Axes& axis = -1,
                            double epsilon = kEpsilon, bool rms_scaling = false);
 // x divided by the root of the mean of its squares over the axes, times `scale`.

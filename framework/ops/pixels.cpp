@@ -37,10 +37,9 @@ Tensor extract_patches(const Tensor& images, const std::vector<std::int64_t>& si
   const std::int64_t height = size.front(), width = size.back(), all = height * width * channels;
   const Tensor kernel = reshape(eye(all, all, 0, images.dtype()), {height, width, channels, all});
   const bool single = images.rank() == 3;
-  const Tensor result =
-      conv(single ? expand_dims(images, 0) : images, kernel,
-           {options.strides.empty() ? std::vector<std::int64_t>{height, width} : options.strides, options.padding,
-            options.data_format, options.dilation_rate});
+  const Tensor result = conv(single ? expand_dims(images, 0) : images, kernel,
+                             {options.strides.empty() ? std::vector<std::int64_t>{height, width} : options.strides,
+                              options.padding, options.data_format, options.dilation_rate});
   return single ? squeeze(result, {0}) : result;
 }
 

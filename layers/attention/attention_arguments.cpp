@@ -45,9 +45,14 @@ std::pair<Tensor, Tensor> call_attention(Layer& layer, const Tensor& query, cons
 std::pair<SymbolicTensor, SymbolicTensor> call_attention(Layer& layer, const SymbolicTensor& query,
                                                          const SymbolicTensor& value,
                                                          const AttentionArguments<SymbolicTensor>& arguments) {
+  return output_and_scores<SymbolicTensor>(apply_attention(layer, query, value, arguments).symbols());
+}
+
+SymbolicOutputs apply_attention(Layer& layer, const SymbolicTensor& query, const SymbolicTensor& value,
+                                const AttentionArguments<SymbolicTensor>& arguments) {
   Attributes plain = plain_arguments(arguments);
   if (arguments.training) plain.set("training", AttributeValue(*arguments.training));
-  return output_and_scores<SymbolicTensor>(layer.apply_symbols(Symbols(named_inputs(query, value, arguments)), plain));
+  return SymbolicOutputs(layer.apply_symbols(Symbols(named_inputs(query, value, arguments)), plain));
 }
 
 }  // namespace cohort::layers

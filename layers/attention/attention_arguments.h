@@ -35,6 +35,9 @@ std::pair<Tensor, Tensor> call_attention(Layer& layer, const Tensor& query, cons
 std::pair<SymbolicTensor, SymbolicTensor> call_attention(Layer& layer, const SymbolicTensor& query,
                                                          const SymbolicTensor& value,
                                                          const AttentionArguments<SymbolicTensor>& arguments);
+// The same with the scores only where they are asked for.
+SymbolicOutputs apply_attention(Layer& layer, const SymbolicTensor& query, const SymbolicTensor& value,
+                                const AttentionArguments<SymbolicTensor>& arguments);
 
 // The handle of such a layer: attention(query, value, {.use_causal_mask = true}).
 template <class Body>
@@ -45,9 +48,9 @@ struct AttentionHandle : LayerHandle<Body> {
   Tensor operator()(const Tensor& query, const Tensor& value, const AttentionArguments<Tensor>& arguments = {}) const {
     return call_attention(*this->get(), query, value, arguments).first;
   }
-  SymbolicTensor operator()(const SymbolicTensor& query, const SymbolicTensor& value,
-                            const AttentionArguments<SymbolicTensor>& arguments = {}) const {
-    return call_attention(*this->get(), query, value, arguments).first;
+  SymbolicOutputs operator()(const SymbolicTensor& query, const SymbolicTensor& value,
+                             const AttentionArguments<SymbolicTensor>& arguments = {}) const {
+    return apply_attention(*this->get(), query, value, arguments);
   }
   // The output and the scores behind it, (batch, heads, steps, keys).
   std::pair<Tensor, Tensor> with_scores(const Tensor& query, const Tensor& value,

@@ -55,12 +55,14 @@ RnnOutput<SymbolicTensor> call_rnn(Layer& layer, const SymbolicTensor& sequences
 template <class Body>
 struct RnnHandle : LayerHandle<Body> {
   using LayerHandle<Body>::LayerHandle;
-  // The output; throws where the layer returns states too.
+  // The output; on tensors it throws where the layer returns states too, on symbols these follow the output.
   Tensor operator()(const Tensor& sequences, const RnnCallOptions& options = {}) const {
-    return only(call_rnn(*this->get(), sequences, options));
+    RnnOutput<Tensor> result = call_rnn(*this->get(), sequences, options);
+    if (!result.states.empty()) refuse_states(*this->get());
+    return result.output;
   }
-  SymbolicTensor operator()(const SymbolicTensor& sequences, const RnnSymbolOptions& options = {}) const {
-    return only(call_rnn(*this->get(), sequences, options));
+  SymbolicOutputs operator()(const SymbolicTensor& sequences, const RnnSymbolOptions& options = {}) const {
+    return SymbolicOutputs(this->get()->apply_symbols(rnn_arguments(sequences, options.initial_state)));
   }
   // The output and, with return_state, the last states.
   RnnOutput<Tensor> with_states(const Tensor& sequences, const RnnCallOptions& options = {}) const {
@@ -68,13 +70,6 @@ struct RnnHandle : LayerHandle<Body> {
   }
   RnnOutput<SymbolicTensor> with_states(const SymbolicTensor& sequences, const RnnSymbolOptions& options = {}) const {
     return call_rnn(*this->get(), sequences, options);
-  }
-
- private:
-  template <class T>
-  T only(const RnnOutput<T>& result) const {
-    if (!result.states.empty()) refuse_states(*this->get());
-    return result.output;
   }
 };
 

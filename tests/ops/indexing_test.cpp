@@ -22,7 +22,7 @@ COHORT_OP_REFERENCE(Gather, along_both_axes, kAllTypes) {
   expect_counted(gather(x, indices_of({1, 1, 0, 0}, {2, 2}), 1), dtype, {3, 2, 2},
                  {1, 1, 0, 0, 3, 3, 2, 2, 5, 5, 4, 4});
   expect_counted(gather(x, indices_of({1}, {})), dtype, {2}, {2, 3});
-  expect_counted(take(x, indices_of({-1, 0}, {2}, int64)), dtype, {2, 2}, {4, 5, 0, 1});
+  expect_counted(take(x, indices_of({-1, 0}, {2}, int64), 0), dtype, {2, 2}, {4, 5, 0, 1});
 }
 COHORT_OP_GRADIENT(Gather, rows_and_columns) {
   const Tensor rows = indices_of({2, 0, 2}, {3}), grid = indices_of({1, 0, 0, 1}, {2, 2});
@@ -83,12 +83,12 @@ TEST(ScatterAddLike, wide_rows) {
 
 COHORT_OP_REFERENCE(TakeAlongAxis, picks, kAllTypes) {
   const Tensor x = counted({2, 3}, dtype);
-  expect_counted(take_along_axis(x, indices_of({2, 0, 1, 1}, {2, 2})), dtype, {2, 2}, {2, 0, 4, 4});
+  expect_counted(take_along_axis(x, indices_of({2, 0, 1, 1}, {2, 2}), -1), dtype, {2, 2}, {2, 0, 4, 4});
   expect_counted(take_along_axis(x, indices_of({1, 0, 1}, {1, 3}), 0), dtype, {1, 3}, {3, 1, 5});
 }
 COHORT_OP_GRADIENT(TakeAlongAxis, puts_back) {
   const Tensor picks = indices_of({2, 0, 1, 1}, {2, 2});
-  check_gradient([=](const Tensors& x) { return square(take_along_axis(x[0], picks)); }, {spread({2, 3})});
+  check_gradient([=](const Tensors& x) { return square(take_along_axis(x[0], picks, -1)); }, {spread({2, 3})});
 }
 COHORT_OP_REFERENCE(TakeAlongAxisGrad, adds_repeats, kNumbers) {
   expect_tensor(

@@ -46,23 +46,15 @@ COHORT_OP_GRADIENT(Stack, last) {
 }
 
 COHORT_OP_REFERENCE(Split, given_sizes, kAllTypes) {
-  const Tensors parts = split(counted({2, 4}, dtype), std::vector<std::int64_t>{1, -1}, 1);
+  const Tensors parts = split_sizes(counted({2, 4}, dtype), {1, -1}, 1);
   expect_counted(parts[0], dtype, {2, 1}, {0, 4});
   expect_counted(parts[1], dtype, {2, 3}, {1, 2, 3, 5, 6, 7});
 }
 COHORT_OP_GRADIENT(Split, one_part_unused) {
-  check_gradient(
-      [](const Tensors& x) {
-        return square(split(x[0], std::vector<std::int64_t>{1, 2, 1}, 1)[1]);
-      },
-      {spread({2, 4}, 1)});
+  check_gradient([](const Tensors& x) { return square(split_sizes(x[0], {1, 2, 1}, 1)[1]); }, {spread({2, 4}, 1)});
 }
 TEST(Split, refuses_sizes_that_do_not_add_up) {
-  expect_error(
-      [] {
-        split(counted({2, 4}, float32), std::vector<std::int64_t>{1, 2}, 1);
-      },
-      {"Split:", "add up", "sum(sizes)=3"});
+  expect_error([] { split_sizes(counted({2, 4}, float32), {1, 2}, 1); }, {"Split:", "add up", "sum(sizes)=3"});
 }
 COHORT_OP_REFERENCE(SplitEvenly, halves, kAllTypes) {
   const Tensors parts = split(counted({2, 4}, dtype), 2, 1);

@@ -127,14 +127,14 @@ TEST(Max, NanWins) {
 
 COHORT_OP_REFERENCE(ArgMax, each_axis, kNumbers) {
   const Tensor x = tensor_of({1, 5, 5, 7, 2, 7}, {2, 3}, dtype);
-  expect_tensor(ops::argmax(x), int64, {2}, {1, 0});
-  expect_tensor(ops::argmax(x, 0), int64, {3}, {1, 0, 1});
-  expect_tensor(ops::argmax(x, 1, keep_dims), int64, {2, 1}, {1, 0});
+  expect_tensor(ops::argmax(x, -1), int32, {2}, {1, 0});
+  expect_tensor(ops::argmax(x, 0), int32, {3}, {1, 0, 1});
+  expect_tensor(ops::argmax(x, 1, keep_dims), int32, {2, 1}, {1, 0});
 }
 COHORT_OP_REFERENCE(ArgMin, each_axis, kNumbers) {
   const Tensor x = tensor_of({1, 5, 1, 7, 2, 2}, {2, 3}, dtype);
-  expect_tensor(ops::argmin(x), int64, {2}, {0, 1});
-  expect_tensor(ops::argmin(x, 0), int64, {3}, {0, 1, 0});
+  expect_tensor(ops::argmin(x, -1), int32, {2}, {0, 1});
+  expect_tensor(ops::argmin(x, 0), int32, {3}, {0, 1, 0});
 }
 
 TEST(LogSumExp, NeverOverflows) {

@@ -64,7 +64,9 @@ Tensor soft_shrink(const Tensor& x, double threshold) { return ops::soft_shrink(
 
 Tensor hard_shrink(const Tensor& x, double threshold) { return ops::hard_shrink(x, threshold); }
 
-Tensor threshold(const Tensor& x, double threshold, double default_value) { return ops::threshold(x, threshold, default_value); }
+Tensor threshold(const Tensor& x, double threshold, double default_value) {
+  return ops::threshold(x, threshold, default_value);
+}
 
 Tensor softmax(const Tensor& x, int axis) { return ops::softmax(x, axis); }
 Tensor log_softmax(const Tensor& x, int axis) { return ops::log_softmax(x, axis); }

@@ -42,10 +42,15 @@ bool rematerializes(const Layer& layer, const RematMode& mode) {
 
 }  // namespace
 
-LayerCallScope::LayerCallScope(Layer& layer, bool training) : name_(layer.name()), training_(training) {
-  if (!training_.outer()) layer.clear_losses();
+LayerCallScope::LayerCallScope(Layer& layer, bool training, std::optional<bool> said)
+    : name_(layer.name()),
+      call_({&layer, training, said.value_or(!Calls::innermost() || Calls::current().training != training ||
+                                             Calls::current().training_said)}) {
+  if (!call_.outer()) layer.clear_losses();
 }
-bool LayerCallScope::training() { return Training::current(); }
+bool LayerCallScope::training() { return Calls::current().training; }
+bool LayerCallScope::training_said() { return Calls::current().training_said; }
+Layer* LayerCallScope::layer() { return Calls::current().layer; }
 
 Layer::Layer() : remat_(RematScope::current()) {}
 Layer::~Layer() = default;
@@ -141,7 +146,7 @@ Element Layer::call_in_policy(const Element& inputs, const CallContext& context)
 }
 
 Element Layer::apply(const Element& given, const CallContext& given_context) {
-  LayerCallScope scope(*this, given_context.training);
+  LayerCallScope scope(*this, given_context.training, given_context.training_said);
   std::optional<VariableCreatorScope> variables;
   if (VariableCreator* creator = variable_creator()) variables.emplace(creator);
   try {
@@ -193,7 +198,9 @@ Element Layer::apply(const Element& given, const CallContext& given_context) {
 namespace {
 
 CallContext told(const CallOptions& options) {
-  return {options.training.value_or(LayerCallScope::training()), options.mask, options.arguments};
+  CallContext context{options.training.value_or(LayerCallScope::training()), options.mask, options.arguments};
+  if (!options.training && !LayerCallScope::layer()) context.training_said = false;
+  return context;
 }
 
 }  // namespace

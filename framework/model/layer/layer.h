@@ -37,6 +37,9 @@ struct CallContext {
   Element mask = {};
   // Call arguments that are not tensors, by Keras's names: {{"use_causal_mask", true}}.
   Attributes arguments = {};
+  // Whether somebody said `training`: not so in a bare model(x), where what a functional model recorded counts. None:
+  // as in the layer call around this one.
+  std::optional<bool> training_said = std::nullopt;
 };
 // What a caller may say: model(x, {.training = true}).
 struct CallOptions {
@@ -109,9 +112,10 @@ class Layer : public Configurable, public std::enable_shared_from_this<Layer> {
   // The same for any structure of inputs and outputs.
   Element apply(const Element& inputs, const CallContext& context);
   // On symbols: becomes part of a functional model. The layer must be shared (made by its handle or by make<T>).
-  SymbolicTensor operator()(const SymbolicTensor& input, const CallOptions& options = {});
-  SymbolicTensor operator()(const std::vector<SymbolicTensor>& inputs, const CallOptions& options = {});
-  SymbolicTensor operator()(std::initializer_list<SymbolicTensor> inputs, const CallOptions& options = {}) {
+  SymbolicOutputs operator()(const SymbolicTensor& input, const CallOptions& options = {});
+  SymbolicOutputs operator()(const SymbolicOutputs& inputs, const CallOptions& options = {});
+  SymbolicOutputs operator()(const std::vector<SymbolicTensor>& inputs, const CallOptions& options = {});
+  SymbolicOutputs operator()(std::initializer_list<SymbolicTensor> inputs, const CallOptions& options = {}) {
     return (*this)(std::vector<SymbolicTensor>(inputs), options);
   }
   // The same for any structure of symbols.
@@ -123,9 +127,9 @@ class Layer : public Configurable, public std::enable_shared_from_this<Layer> {
   // The calls on symbols so far, oldest first.
   const std::vector<std::weak_ptr<LayerCall>>& inbound_calls() const { return inbound_calls_; }
   // The symbol it was called on; throws unless it was called on symbols exactly once.
-  SymbolicTensor input() const;
+  SymbolicOutputs input() const;
   // The symbol its call gave; throws unless it was called on symbols exactly once.
-  SymbolicTensor output() const;
+  SymbolicOutputs output() const;
   // The shapes of its outputs in the latest call, batch unknown; empty before the first.
   std::vector<Shape> output_shapes() const;
 
@@ -189,17 +193,20 @@ class Layer : public Configurable, public std::enable_shared_from_this<Layer> {
     Tensor operator()(const Tensors& inputs, const CallOptions& options = {}) const {
       return (*this->get())(inputs, options);
     }
-    SymbolicTensor operator()(const SymbolicTensor& input, const CallOptions& options = {}) const {
+    SymbolicOutputs operator()(const SymbolicTensor& input, const CallOptions& options = {}) const {
       return (*this->get())(input, options);
     }
-    SymbolicTensor operator()(const std::vector<SymbolicTensor>& inputs, const CallOptions& options = {}) const {
+    SymbolicOutputs operator()(const SymbolicOutputs& inputs, const CallOptions& options = {}) const {
       return (*this->get())(inputs, options);
     }
-    SymbolicTensor operator()(std::initializer_list<SymbolicTensor> inputs, const CallOptions& options = {}) const {
+    SymbolicOutputs operator()(const std::vector<SymbolicTensor>& inputs, const CallOptions& options = {}) const {
+      return (*this->get())(inputs, options);
+    }
+    SymbolicOutputs operator()(std::initializer_list<SymbolicTensor> inputs, const CallOptions& options = {}) const {
       return (*this->get())(std::vector<SymbolicTensor>(inputs), options);
     }
     // The symbol its only call on symbols gave.
-    SymbolicTensor output() const { return this->get()->output(); }
+    SymbolicOutputs output() const { return this->get()->output(); }
   };
 
  protected:

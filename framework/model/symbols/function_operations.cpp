@@ -1,156 +1,160 @@
-#include <cmath>
-#include <numbers>
-
-#include "cohort/model/activations.h"
 #include "cohort/model/symbols/operation_table.h"
+#include "cohort/model/symbols/symbolic_functions.h"
 #include "cohort/ops/array.h"
-#include "cohort/ops/creation.h"
-#include "cohort/ops/einsum.h"
+#include "cohort/ops/functions.h"
 #include "cohort/ops/math.h"
-#include "cohort/ops/matmul.h"
-#include "cohort/ops/reduce.h"
-#include "cohort/ops/slicing.h"
 
-// Keras's functions of one and of two tensors that are made of others.
-namespace cohort::operations {
+// Keras's elementwise operations that are no rows of the functor table.
+namespace cohort {
 namespace {
 
-using OneTensor = Tensor (*)(const Tensor&);
-using TwoTensors = Tensor (*)(const Tensor&, const Tensor&);
+using operations::add_operation;
+using operations::Arguments;
+using operations::number_of;
 
-void add_function(const char* module, const char* name, OneTensor function) {
-  add_operation(module, name, {"x"}, {},
-                [function](const Arguments& a, const Attributes&) { return Element(function(a[0].leaf())); });
+// X(function, Keras's name)
+#define COHORT_FUNCTIONS_OF_ONE(X) \
+  X(fabs, Fabs)                    \
+  X(cbrt, Cbrt)                    \
+  X(exp2, Exp2)                    \
+  X(deg2rad, Deg2rad)              \
+  X(rad2deg, Rad2deg)              \
+  X(sinc, Sinc)                    \
+  X(isposinf, Isposinf)            \
+  X(isneginf, Isneginf)            \
+  X(real, Real)                    \
+  X(conj, Conj)                    \
+  X(conjugate, Conjugate)          \
+  X(copy, Copy)
+#define COHORT_FUNCTIONS_OF_TWO(X) \
+  X(hypot, Hypot)                  \
+  X(logaddexp, Logaddexp)          \
+  X(logaddexp2, Logaddexp2)        \
+  X(heaviside, Heaviside)          \
+  X(divide_no_nan, DivideNoNan)    \
+  X(fmax, Fmax)                    \
+  X(fmin, Fmin)                    \
+  X(fmod, Fmod)
+
+std::optional<double> optional_number(const Attributes& config, const char* name) {
+  return config.has(name) ? std::optional(number_of(config, name)) : std::nullopt;
 }
 
-void add_function(const char* module, const char* name, TwoTensors function) {
-  add_operation(module, name, {"x1", "x2"}, {}, [function](const Arguments& a, const Attributes&) {
-    return Element(function(a[0].leaf(), a[1].leaf()));
-  });
+Element selected(const Arguments& a, const Attributes&) {
+  if (a[2].empty()) return Element(ops::select(a[0].flatten(), a[1].flatten()));
+  return Element(ops::select(a[0].flatten(), a[1].flatten(), a[2].leaf()));
 }
 
-Tensor sinc(const Tensor& x) {
-  const Tensor at_zero = ops::equal(x, 0.0), safe = ops::where(at_zero, ops::ones_like(x), x) * std::numbers::pi;
-  return ops::where(at_zero, ops::ones_like(x), ops::sin(safe) / safe);
-}
-
-Tensor cube_root(const Tensor& x) { return ops::sign(x) * ops::pow(ops::abs(x), 1.0 / 3.0); }
-
-// log(e^a + e^b) without leaving the range of the type; equal infinities stay what they are.
-Tensor logaddexp(const Tensor& a, const Tensor& b) {
-  const Tensor difference = a - b;
-  return ops::where(ops::is_nan(difference), a + b, ops::maximum(a, b) + ops::log1p(ops::exp(-ops::abs(difference))));
-}
-
-Tensor divide_no_nan(const Tensor& a, const Tensor& b) {
-  const Tensor zero = ops::equal(b, 0.0);
-  return ops::where(zero, ops::zeros_like(a / b), a / ops::where(zero, ops::ones_like(b), b));
-}
-
-// What is not a number gives way to the other one.
-Tensor fmax(const Tensor& a, const Tensor& b) {
-  return ops::where(ops::is_nan(a), b, ops::where(ops::is_nan(b), a, ops::maximum(a, b)));
-}
-Tensor fmin(const Tensor& a, const Tensor& b) {
-  return ops::where(ops::is_nan(a), b, ops::where(ops::is_nan(b), a, ops::minimum(a, b)));
-}
-
-Tensor outer(const Tensor& a, const Tensor& b) {
-  return ops::expand_dims(ops::reshape(a, {-1}), 1) * ops::expand_dims(ops::reshape(b, {-1}), 0);
-}
-
-// Over the last axes of both.
-Tensor inner(const Tensor& a, const Tensor& b) { return ops::tensordot(a, b, {-1}, {-1}); }
-
-Tensor relu_with_options(const Tensor& x, const Attributes& config) {
-  const std::optional<double> largest =
-      config.has("max_value") ? std::optional(number_of(config, "max_value")) : std::nullopt;
-  return activations::relu(x, number_of(config, "negative_slope"), largest, number_of(config, "threshold"));
-}
-
-void add_activation(const char* name, const std::vector<std::string>& fields,
-                    Tensor (*function)(const Tensor&, const Attributes&)) {
-  std::vector<OperationField> kinds;
-  for (const std::string& field : fields) kinds.push_back({field, OperationField::Kind::Any});
-  register_operation(
-      {"keras.src.activations.activations",
-       name,
-       {"x"},
-       std::move(kinds),
-       [function](const Arguments& a, const Attributes& config) { return Element(function(a[0].leaf(), config)); }});
+Element cast_if_given(const Tensor& x, const Attributes& config) {
+  return Element(ops::cast(x, operations::dtype_of(config, x.dtype())));
 }
 
 [[maybe_unused]] const bool functions_registered = [] {
-  const std::vector<std::pair<const char*, OneTensor>> of_one = {
-      {"Abs", ops::abs},
-      {"Fabs", [](const Tensor& x) { return ops::abs(ops::to_floating(x)); }},
-      {"Cbrt", cube_root},
-      {"Conj", ops::identity},
-      {"Conjugate", ops::identity},
-      {"Copy", ops::identity},
-      {"Real", ops::identity},
-      {"Positive", ops::identity},
-      {"Deg2rad", [](const Tensor& x) { return x * (std::numbers::pi / 180.0); }},
-      {"Rad2deg", [](const Tensor& x) { return x * (180.0 / std::numbers::pi); }},
-      {"Exp2", [](const Tensor& x) { return ops::exp(x * std::numbers::ln2); }},
-      {"Sinc", sinc},
-      {"Isposinf", [](const Tensor& x) { return ops::equal(x, INFINITY); }},
-      {"Isneginf", [](const Tensor& x) { return ops::equal(x, -INFINITY); }},
-      {"Fliplr", [](const Tensor& x) { return ops::flip(x, {1}); }},
-      {"Flipud", [](const Tensor& x) { return ops::flip(x, {0}); }},
-  };
-  for (const auto& [name, function] : of_one) add_function("numpy", name, function);
-  const std::vector<std::pair<const char*, TwoTensors>> of_two = {
-      {"Hypot", [](const Tensor& a, const Tensor& b) { return ops::sqrt(ops::square(a) + ops::square(b)); }},
-      {"Logaddexp", logaddexp},
-      {"Logaddexp2",
-       [](const Tensor& a, const Tensor& b) {
-         return logaddexp(a * std::numbers::ln2, b * std::numbers::ln2) * (1.0 / std::numbers::ln2);
-       }},
-      {"Heaviside",
-       [](const Tensor& a, const Tensor& b) {
-         return ops::where(ops::equal(a, 0.0), b, ops::cast(ops::greater(a, 0.0), a.dtype()));
-       }},
-      {"DivideNoNan", divide_no_nan},
-      {"Fmax", fmax},
-      {"Fmin", fmin},
-      {"Fmod", [](const Tensor& a, const Tensor& b) { return a - ops::trunc(a / b) * b; }},
-      {"Outer", outer},
-      {"Inner", inner},
-      {"Vdot",
-       [](const Tensor& a, const Tensor& b) { return ops::sum(ops::reshape(a, {-1}) * ops::reshape(b, {-1})); }},
-  };
-  for (const auto& [name, function] : of_two) add_function("numpy", name, function);
-  add_operation(
-      "numpy", "NanToNum", {"x"}, {"nan", "posinf", "neginf"}, [](const Arguments& a, const Attributes& config) {
-        Tensor x =
-            ops::where(ops::is_nan(a[0].leaf()), ops::full_like(a[0].leaf(), number_of(config, "nan")), a[0].leaf());
-        const double largest = x.dtype() == DType::Float64 ? 1.7976931348623157e308 : 3.4028234663852886e38;
-        x = ops::where(ops::equal(x, INFINITY), ops::full_like(x, number_of(config, "posinf", largest)), x);
-        return Element(
-            ops::where(ops::equal(x, -INFINITY), ops::full_like(x, number_of(config, "neginf", -largest)), x));
-      });
-  add_operation("numpy", "Isclose", {"x1", "x2", "rtol", "atol"}, {"equal_nan"},
-                [](const Arguments& a, const Attributes& config) {
-                  const Tensor &x = a[0].leaf(), &y = a[1].leaf();
-                  const Tensor bound = number_of(config, "rtol", 1e-5) * ops::abs(y) + number_of(config, "atol", 1e-8);
-                  Tensor close = ops::logical_or(ops::equal(x, y), ops::less_equal(ops::abs(x - y), bound));
-                  if (truth_of(config, "equal_nan")) {
-                    close = ops::logical_or(close, ops::logical_and(ops::is_nan(x), ops::is_nan(y)));
-                  }
-                  return Element(close);
-                });
-  add_operation("core", "SaturateCast", {"x"}, {"dtype"}, [](const Arguments& a, const Attributes& config) {
-    const DType dtype = dtype_from_string(text_of(config, "dtype", "float32"));
-    Tensor x = a[0].leaf();
-    if (dtype == DType::UInt8) x = ops::clip(x, 0, 255);
-    if (dtype == DType::Int8) x = ops::clip(x, -128, 127);
-    return Element(ops::cast(x, dtype));
+#define COHORT_ROW(function, keras) operations::add_of_one("numpy", #keras, ops::function);
+  COHORT_FUNCTIONS_OF_ONE(COHORT_ROW)
+#undef COHORT_ROW
+#define COHORT_ROW(function, keras) operations::add_of_two("numpy", #keras, ops::function);
+  COHORT_FUNCTIONS_OF_TWO(COHORT_ROW)
+#undef COHORT_ROW
+  operations::add_of_one("numpy", "Abs", ops::abs);
+  operations::add_of_one("numpy", "Positive", ops::copy);
+  operations::add_of_one("core", "StopGradient", ops::stop_gradient, "variable");
+  add_operation("numpy", "Round", {"x"}, {"decimals"}, [](const Arguments& a, const Attributes& config) {
+    return Element(ops::round(a[0].leaf(), static_cast<int>(operations::integer_of(config, "decimals"))));
   });
-  add_activation("ReLU", {"negative_slope", "max_value", "threshold"}, relu_with_options);
-  add_activation("Mish", {}, [](const Tensor& x, const Attributes&) { return activations::mish(x); });
+  add_operation("numpy", "Where", {"condition", "x1", "x2"}, {}, [](const Arguments& a, const Attributes&) {
+    if (a[1].empty()) throw unimplemented("Where", "a value for either case is expected");
+    return Element(ops::where(a[0].leaf(), a[1].leaf(), a[2].leaf()));
+  });
+  add_operation("numpy", "Clip", {"x"}, {"x_min", "x_max"}, [](const Arguments& a, const Attributes& config) {
+    return Element(ops::clip(a[0].leaf(), number_of(config, "x_min"), number_of(config, "x_max")));
+  });
+  add_operation("numpy", "NanToNum", {"x"}, {"nan", "posinf", "neginf"},
+                [](const Arguments& a, const Attributes& config) {
+                  return Element(ops::nan_to_num(a[0].leaf(), number_of(config, "nan"),
+                                                 optional_number(config, "posinf"), optional_number(config, "neginf")));
+                });
+  add_operation(
+      "numpy", "Isclose", {"x1", "x2", "rtol", "atol"}, {"equal_nan"},
+      [](const Arguments& a, const Attributes& config) {
+        return Element(ops::isclose(a[0].leaf(), a[1].leaf(), number_of(config, "rtol", 1e-5),
+                                    number_of(config, "atol", 1e-8), operations::truth_of(config, "equal_nan")));
+      });
+  add_operation("numpy", "Select", {"condlist", "choicelist", "default"}, {}, selected);
+  add_operation("core", "Cast", {"x"}, {"dtype"},
+                [](const Arguments& a, const Attributes& config) { return cast_if_given(a[0].leaf(), config); });
+  // Keras makes these where it works out masks: their dtype may be null, which leaves the tensor's own.
+  add_operation("core", "ConvertToTensor", {"x"}, {"dtype", "sparse", "ragged"},
+                [](const Arguments& a, const Attributes& config) { return cast_if_given(a[0].leaf(), config); });
+  add_operation("numpy", "Array", {"x"}, {"dtype"},
+                [](const Arguments& a, const Attributes& config) { return cast_if_given(a[0].leaf(), config); });
+  add_operation("core", "SaturateCast", {"x"}, {"dtype"}, [](const Arguments& a, const Attributes& config) {
+    return Element(ops::saturate_cast(a[0].leaf(), operations::dtype_of(config, DType::Float32)));
+  });
   return true;
 }();
 
+Attributes dtype_field(DType dtype) { return {{"dtype", std::string(to_string(dtype))}}; }
+
 }  // namespace
-}  // namespace cohort::operations
+
+namespace ops {
+
+using operations::argument_of;
+using operations::call_one;
+
+#define COHORT_ROW(function, keras) COHORT_SYMBOL_OF_ONE(function, "numpy>" #keras)
+COHORT_FUNCTIONS_OF_ONE(COHORT_ROW)
+#undef COHORT_ROW
+#define COHORT_ROW(function, keras) COHORT_SYMBOL_OF_TWO(function, "numpy>" #keras)
+COHORT_FUNCTIONS_OF_TWO(COHORT_ROW)
+#undef COHORT_ROW
+#undef COHORT_FUNCTIONS_OF_ONE
+#undef COHORT_FUNCTIONS_OF_TWO
+COHORT_SYMBOL_OF_ONE(stop_gradient, "core>StopGradient")
+
+SymbolicTensor round(const SymbolicTensor& x, int decimals) {
+  return call_one("numpy>Round", {x}, {{"decimals", decimals}});
+}
+SymbolicTensor isclose(const SymbolicTensor& x1, const SymbolicTensor& x2, double rtol, double atol, bool equal_nan) {
+  return isclose(x1, SymbolicOperand(x2), rtol, atol, equal_nan);
+}
+SymbolicTensor isclose(const SymbolicTensor& x1, const SymbolicOperand& x2, double rtol, double atol, bool equal_nan) {
+  return call_one("numpy>Isclose", {x1, argument_of(x2), rtol, atol}, {{"equal_nan", equal_nan}});
+}
+SymbolicTensor nan_to_num(const SymbolicTensor& x, double nan, std::optional<double> posinf,
+                          std::optional<double> neginf) {
+  Attributes config{{"nan", nan}};
+  if (posinf) config.set("posinf", *posinf);
+  if (neginf) config.set("neginf", *neginf);
+  return call_one("numpy>NanToNum", {x}, config);
+}
+SymbolicTensor clip(const SymbolicTensor& x, double minimum, double maximum) {
+  return call_one("numpy>Clip", {x}, {{"x_min", minimum}, {"x_max", maximum}});
+}
+SymbolicTensor cast(const SymbolicTensor& x, DType dtype) { return call_one("core>Cast", {x}, dtype_field(dtype)); }
+SymbolicTensor saturate_cast(const SymbolicTensor& x, DType dtype) {
+  return call_one("core>SaturateCast", {x}, dtype_field(dtype));
+}
+SymbolicTensor convert_to_tensor(const SymbolicTensor& x, std::optional<DType> dtype) {
+  return call_one("core>ConvertToTensor", {x}, dtype ? dtype_field(*dtype) : Attributes());
+}
+SymbolicTensor where(const SymbolicTensor& condition, const SymbolicTensor& a, const SymbolicTensor& b) {
+  return call_one("numpy>Where", {condition, a, b});
+}
+SymbolicTensor where(const SymbolicTensor& condition, const SymbolicTensor& a, const SymbolicOperand& b) {
+  return call_one("numpy>Where", {condition, a, argument_of(b)});
+}
+SymbolicTensor where(const SymbolicTensor& condition, const SymbolicOperand& a, const SymbolicTensor& b) {
+  return call_one("numpy>Where", {condition, argument_of(a), b});
+}
+SymbolicTensor where(const SymbolicTensor& condition, const SymbolicOperand& a, const SymbolicOperand& b) {
+  return call_one("numpy>Where", {condition, argument_of(a), argument_of(b)});
+}
+SymbolicTensor select(const std::vector<SymbolicTensor>& condlist, const std::vector<SymbolicTensor>& choicelist,
+                      const SymbolicOperand& otherwise) {
+  return call_one("numpy>Select", {condlist, choicelist, argument_of(otherwise)});
+}
+
+}  // namespace ops
+}  // namespace cohort

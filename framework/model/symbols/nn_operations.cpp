@@ -1,74 +1,66 @@
-#include <cmath>
-
-#include "cohort/losses/binary_crossentropy.h"
-#include "cohort/losses/categorical_crossentropy.h"
-#include "cohort/losses/sparse_categorical_crossentropy.h"
 #include "cohort/model/symbols/operation_table.h"
+#include "cohort/model/symbols/symbolic_nn.h"
 #include "cohort/ops/array.h"
 #include "cohort/ops/attention.h"
-#include "cohort/ops/cast.h"
 #include "cohort/ops/conv.h"
-#include "cohort/ops/creation.h"
+#include "cohort/ops/crossentropy.h"
+#include "cohort/ops/ctc.h"
 #include "cohort/ops/image.h"
 #include "cohort/ops/indexing.h"
-#include "cohort/ops/math.h"
-#include "cohort/ops/matmul.h"
 #include "cohort/ops/pooling.h"
-#include "cohort/ops/reduce.h"
 
 // Keras's operations of neural networks and images: pooling, convolutions, attention, cross-entropies, resizing.
-namespace cohort::operations {
+namespace cohort {
 namespace {
 
-bool channels_first(const Attributes& config) { return text_of(config, "data_format") == "channels_first"; }
+using operations::add_operation;
+using operations::Arguments;
+using operations::axis_of;
+using operations::integer_of;
+using operations::Integers;
+using operations::integers_of;
+using operations::optional_tensor;
+using operations::text_of;
+using operations::truth_of;
 
-// Calls a function of (batch, ..., channels) whatever the data format.
-template <class Function>
-Element with_channels_last(const Tensor& x, const Attributes& config, const Function& function) {
-  if (!channels_first(config)) return Element(function(x));
-  const int channels = x.rank() == 3 && config.has("size") ? 0 : 1;  // an image without a batch
-  return Element(ops::moveaxis(function(ops::moveaxis(x, channels, -1)), -1, channels));
-}
-
-// One number stands for all axes between batch and channels.
-Integers for_all_axes(Integers sizes, const Tensor& x) {
-  if (sizes.size() == 1) sizes.resize(static_cast<std::size_t>(x.rank() - 2), sizes[0]);
-  return sizes;
-}
+std::string data_format_of(const Attributes& config) { return text_of(config, "data_format", "channels_last"); }
 
 using Pool = Tensor (*)(const Tensor&, const Integers&, const ops::PoolOptions&);
-using AdaptivePool = Tensor (*)(const Tensor&, const Integers&);
+using AdaptivePool = Tensor (*)(const Tensor&, const Integers&, const std::string&);
+using Blocks = Tensor (*)(const Tensor&, std::int64_t, const std::string&);
 
 void add_pool(const char* name, Pool pool) {
   add_operation("nn", name, {"inputs"}, {"pool_size", "strides", "padding", "data_format"},
                 [pool](const Arguments& a, const Attributes& config) {
-                  return with_channels_last(a[0].leaf(), config, [&](const Tensor& x) {
-                    const Integers size = for_all_axes(integers_of(config, "pool_size"), x);
-                    return pool(
-                        x, size,
-                        {for_all_axes(integers_of(config, "strides", size), x), text_of(config, "padding", "valid")});
-                  });
+                  return Element(pool(
+                      a[0].leaf(), integers_of(config, "pool_size"),
+                      {integers_of(config, "strides"), text_of(config, "padding", "valid"), data_format_of(config)}));
                 });
 }
 
 void add_adaptive_pool(const char* name, AdaptivePool pool) {
   add_operation("nn", name, {"inputs"}, {"output_size", "data_format"},
                 [pool](const Arguments& a, const Attributes& config) {
-                  return with_channels_last(a[0].leaf(), config, [&](const Tensor& x) {
-                    return pool(x, for_all_axes(integers_of(config, "output_size"), x));
-                  });
+                  return Element(pool(a[0].leaf(), integers_of(config, "output_size"), data_format_of(config)));
+                });
+}
+
+void add_blocks(const char* name, Blocks blocks) {
+  add_operation("nn", name, {"x"}, {"block_size", "data_format"},
+                [blocks](const Arguments& a, const Attributes& config) {
+                  return Element(blocks(a[0].leaf(), integer_of(config, "block_size"), data_format_of(config)));
                 });
 }
 
 ops::ConvOptions conv_options(const Attributes& config) {
-  return {integers_of(config, "strides", {1}), text_of(config, "padding", "valid"),
-          text_of(config, "data_format", "channels_last"), integers_of(config, "dilation_rate", {1})};
+  return {integers_of(config, "strides", {1}), text_of(config, "padding", "valid"), data_format_of(config),
+          integers_of(config, "dilation_rate", {1})};
 }
 
 Element transposed_conv(const Arguments& a, const Attributes& config) {
   ops::ConvTransposeOptions options{.strides = integers_of(config, "strides", {1}),
                                     .padding = text_of(config, "padding", "valid"),
-                                    .data_format = text_of(config, "data_format", "channels_last"),
+                                    .data_format = data_format_of(config),
                                     .dilation_rate = integers_of(config, "dilation_rate", {1})};
   if (config.has("output_padding")) options.output_padding = integers_of(config, "output_padding");
   return Element(ops::conv_transpose(a[0].leaf(), a[1].leaf(), options));
@@ -80,16 +72,8 @@ Element attention(const Arguments& a, const Attributes& config) {
   }
   return Element(ops::dot_product_attention(a[0].leaf(), a[1].leaf(), a[2].leaf(),
                                             {.mask = optional_tensor(a[4]),
-                                             .scale = number_of(config, "scale"),
+                                             .scale = operations::number_of(config, "scale"),
                                              .is_causal = truth_of(config, "is_causal")}));
-}
-
-Element multi_hot(const Arguments& a, const Attributes& config) {
-  const Tensor& x = a[0].leaf();
-  const Tensor each =
-      ops::one_hot(x, integer_of(config, "num_classes"), static_cast<int>(integer_of(config, "axis", -1)),
-                   dtype_from_string(text_of(config, "dtype", "float32")));
-  return Element(ops::max(each, x.rank() > 1 ? 1 : 0));
 }
 
 Element resized(const Arguments& a, const Attributes& config) {
@@ -97,54 +81,75 @@ Element resized(const Arguments& a, const Attributes& config) {
     throw unimplemented("Resize", "neither crop_to_aspect_ratio nor pad_to_aspect_ratio is expected");
   }
   const Integers size = integers_of(config, "size");
-  const ops::ResizeOptions options{text_of(config, "interpolation", "bilinear"), truth_of(config, "antialias")};
-  return with_channels_last(a[0].leaf(), config, [&](const Tensor& x) {
-    const bool single = x.rank() == 3;
-    const Tensor result = ops::resize(single ? ops::expand_dims(x, 0) : x, size.at(0), size.at(1), options);
-    return single ? ops::squeeze(result, {0}) : result;
-  });
+  const bool first = data_format_of(config) == "channels_first", single = a[0].leaf().rank() == 3;
+  Tensor x = first ? ops::moveaxis(a[0].leaf(), -3, -1) : a[0].leaf();
+  x = ops::resize(single ? ops::expand_dims(x, 0) : x, size.at(0), size.at(1),
+                  {text_of(config, "interpolation", "bilinear"), truth_of(config, "antialias")});
+  if (single) x = ops::squeeze(x, {0});
+  return Element(first ? ops::moveaxis(x, -1, -3) : x);
 }
 
-Element grayscale(const Arguments& a, const Attributes& config) {
-  return with_channels_last(a[0].leaf(), config, [](const Tensor& x) {
-    const Tensor weights = Tensor::of<float>({0.2989f, 0.587f, 0.114f}, {3});
-    return ops::sum(x * ops::cast(weights, x.dtype()), -1, /*keep=*/true);
+const std::vector<std::string> kConvFields = {"strides", "padding", "data_format", "dilation_rate"};
+
+void add_convolutions() {
+  add_operation("nn", "Conv", {"inputs", "kernel"}, kConvFields, [](const Arguments& a, const Attributes& config) {
+    return Element(ops::conv(a[0].leaf(), a[1].leaf(), conv_options(config)));
   });
+  add_operation("nn", "DepthwiseConv", {"inputs", "kernel"}, kConvFields,
+                [](const Arguments& a, const Attributes& config) {
+                  return Element(ops::depthwise_conv(a[0].leaf(), a[1].leaf(), conv_options(config)));
+                });
+  add_operation("nn", "SeparableConv", {"inputs", "depthwise_kernel", "pointwise_kernel"}, kConvFields,
+                [](const Arguments& a, const Attributes& config) {
+                  return Element(ops::separable_conv(a[0].leaf(), a[1].leaf(), a[2].leaf(), conv_options(config)));
+                });
+  add_operation("nn", "ConvTranspose", {"inputs", "kernel"},
+                {"strides", "padding", "output_padding", "data_format", "dilation_rate"}, transposed_conv);
 }
 
-// A convolution whose filters each pick one element of the window.
-Element patches(const Arguments& a, const Attributes& config) {
-  const Tensor& x = a[0].leaf();
-  const int axis = channels_first(config) ? x.rank() - 3 : x.rank() - 1;
-  const std::int64_t channels = x.shape()[axis];
-  Integers size = integers_of(config, "size");
-  if (size.size() == 1) size.push_back(size[0]);
-  const std::int64_t all = size.at(0) * size.at(1) * channels;
-  const Tensor kernel = ops::reshape(ops::eye(all, all, 0, x.dtype()), {size[0], size[1], channels, all});
-  const bool single = x.rank() == 3;
-  const ops::ConvOptions options{integers_of(config, "strides", size), text_of(config, "padding", "valid"),
-                                 text_of(config, "data_format", "channels_last"),
-                                 integers_of(config, "dilation_rate", {1})};
-  const Tensor result = ops::conv(single ? ops::expand_dims(x, 0) : x, kernel, options);
-  return Element(single ? ops::squeeze(result, {0}) : result);
+void add_crossentropies() {
+  add_operation("nn", "BinaryCrossentropy", {"target", "output"}, {"from_logits"},
+                [](const Arguments& a, const Attributes& config) {
+                  return Element(ops::binary_crossentropy(a[0].leaf(), a[1].leaf(), truth_of(config, "from_logits")));
+                });
+  add_operation("nn", "CategoricalCrossentropy", {"target", "output"}, {"from_logits", "axis"},
+                [](const Arguments& a, const Attributes& config) {
+                  return Element(ops::categorical_crossentropy(
+                      a[0].leaf(), a[1].leaf(), truth_of(config, "from_logits"), axis_of(config).value_or(-1)));
+                });
+  add_operation("nn", "SparseCategoricalCrossentropy", {"target", "output"}, {"from_logits", "axis"},
+                [](const Arguments& a, const Attributes& config) {
+                  return Element(ops::sparse_categorical_crossentropy(
+                      a[0].leaf(), a[1].leaf(), truth_of(config, "from_logits"), axis_of(config).value_or(-1)));
+                });
+  add_operation("nn", "CTCLoss", {"target", "output", "target_length", "output_length"}, {"mask_index"},
+                [](const Arguments& a, const Attributes& config) {
+                  return Element(ops::ctc_loss(a[0].leaf(), a[1].leaf(), a[2].leaf(), a[3].leaf(),
+                                               integer_of(config, "mask_index")));
+                });
 }
 
-// The share of `block` of both spatial axes that lies in the channels, and back.
-Element depth_to_space(const Arguments& a, const Attributes& config) {
-  return with_channels_last(a[0].leaf(), config, [&](const Tensor& x) {
-    const std::int64_t block = integer_of(config, "block_size"), height = x.shape()[1], width = x.shape()[2];
-    const std::int64_t channels = x.shape()[3] / (block * block);
-    const Tensor split = ops::reshape(x, {-1, height, width, block, block, channels});
-    return ops::reshape(ops::transpose(split, {0, 1, 3, 2, 4, 5}), {-1, height * block, width * block, channels});
+void add_images() {
+  add_operation("nn", "PSNR", {"x1", "x2"}, {"max_val"}, [](const Arguments& a, const Attributes& config) {
+    return Element(ops::psnr(a[0].leaf(), a[1].leaf(), operations::number_of(config, "max_val")));
   });
-}
-Element space_to_depth(const Arguments& a, const Attributes& config) {
-  return with_channels_last(a[0].leaf(), config, [&](const Tensor& x) {
-    const std::int64_t block = integer_of(config, "block_size"), channels = x.shape()[3];
-    const std::int64_t height = x.shape()[1] / block, width = x.shape()[2] / block;
-    const Tensor split = ops::reshape(x, {-1, height, block, width, block, channels});
-    return ops::reshape(ops::transpose(split, {0, 1, 3, 2, 4, 5}), {-1, height, width, channels * block * block});
-  });
+  add_blocks("DepthToSpace", ops::depth_to_space);
+  add_blocks("SpaceToDepth", ops::space_to_depth);
+  add_operation("image", "Resize", {"images"},
+                {"size", "interpolation", "antialias", "crop_to_aspect_ratio", "pad_to_aspect_ratio", "fill_mode",
+                 "fill_value", "data_format"},
+                resized);
+  add_operation("image", "RGBToGrayscale", {"images"}, {"data_format"},
+                [](const Arguments& a, const Attributes& config) {
+                  return Element(ops::rgb_to_grayscale(a[0].leaf(), data_format_of(config)));
+                });
+  add_operation(
+      "image", "ExtractPatches", {"images"}, {"size", "strides", "dilation_rate", "padding", "data_format"},
+      [](const Arguments& a, const Attributes& config) {
+        return Element(ops::extract_patches(a[0].leaf(), integers_of(config, "size"),
+                                            {integers_of(config, "strides"), integers_of(config, "dilation_rate", {1}),
+                                             text_of(config, "padding", "valid"), data_format_of(config)}));
+      });
 }
 
 [[maybe_unused]] const bool neural_registered = [] {
@@ -152,57 +157,145 @@ Element space_to_depth(const Arguments& a, const Attributes& config) {
   add_pool("AveragePool", ops::average_pool);
   add_adaptive_pool("AdaptiveMaxPool", ops::adaptive_max_pool);
   add_adaptive_pool("AdaptiveAveragePool", ops::adaptive_average_pool);
-  const std::vector<std::string> conv_fields = {"strides", "padding", "data_format", "dilation_rate"};
-  add_operation("nn", "Conv", {"inputs", "kernel"}, conv_fields, [](const Arguments& a, const Attributes& config) {
-    return Element(ops::conv(a[0].leaf(), a[1].leaf(), conv_options(config)));
-  });
-  add_operation("nn", "DepthwiseConv", {"inputs", "kernel"}, conv_fields,
-                [](const Arguments& a, const Attributes& config) {
-                  return Element(ops::depthwise_conv(a[0].leaf(), a[1].leaf(), conv_options(config)));
-                });
-  add_operation("nn", "SeparableConv", {"inputs", "depthwise_kernel", "pointwise_kernel"}, conv_fields,
-                [](const Arguments& a, const Attributes& config) {
-                  return Element(ops::separable_conv(a[0].leaf(), a[1].leaf(), a[2].leaf(), conv_options(config)));
-                });
-  add_operation("nn", "ConvTranspose", {"inputs", "kernel"},
-                {"strides", "padding", "output_padding", "data_format", "dilation_rate"}, transposed_conv);
+  add_convolutions();
+  add_crossentropies();
+  add_images();
   add_operation("nn", "DotProductAttention", {"query", "key", "value", "bias", "mask", "scale"},
                 {"is_causal", "flash_attention", "attn_logits_soft_cap"}, attention);
-  add_operation("nn", "MultiHot", {"inputs"}, {"num_classes", "axis", "dtype", "sparse"}, multi_hot);
   add_operation(
-      "nn", "BinaryCrossentropy", {"target", "output"}, {"from_logits"},
+      "nn", "OneHot", {"x"}, {"num_classes", "axis", "dtype", "sparse"},
       [](const Arguments& a, const Attributes& config) {
-        // Element by element: a mean over an axis of one.
-        return Element(losses::binary_crossentropy(ops::expand_dims(a[0].leaf(), -1), ops::expand_dims(a[1].leaf(), -1),
-                                                   truth_of(config, "from_logits")));
+        return Element(ops::one_hot(a[0].leaf(), integer_of(config, "num_classes"), axis_of(config).value_or(-1),
+                                    operations::dtype_of(config, DType::Float32)));
       });
   add_operation(
-      "nn", "CategoricalCrossentropy", {"target", "output"}, {"from_logits", "axis"},
+      "nn", "MultiHot", {"inputs"}, {"num_classes", "axis", "dtype", "sparse"},
       [](const Arguments& a, const Attributes& config) {
-        return Element(losses::categorical_crossentropy(a[0].leaf(), a[1].leaf(), truth_of(config, "from_logits"), 0.0,
-                                                        static_cast<int>(integer_of(config, "axis", -1))));
+        return Element(ops::multi_hot(a[0].leaf(), integer_of(config, "num_classes"), axis_of(config).value_or(-1),
+                                      operations::dtype_of(config, DType::Float32)));
       });
-  add_operation("nn", "SparseCategoricalCrossentropy", {"target", "output"}, {"from_logits", "axis"},
-                [](const Arguments& a, const Attributes& config) {
-                  return Element(losses::sparse_categorical_crossentropy(
-                      a[0].leaf(), a[1].leaf(), truth_of(config, "from_logits"), std::nullopt,
-                      static_cast<int>(integer_of(config, "axis", -1))));
-                });
-  add_operation("nn", "PSNR", {"x1", "x2"}, {"max_val"}, [](const Arguments& a, const Attributes& config) {
-    const Tensor error = ops::mean(ops::square(a[0].leaf() - a[1].leaf()));
-    return Element(20.0 * std::log10(number_of(config, "max_val")) - 10.0 * ops::log10(error));
-  });
-  add_operation("nn", "DepthToSpace", {"x"}, {"block_size", "data_format"}, depth_to_space);
-  add_operation("nn", "SpaceToDepth", {"x"}, {"block_size", "data_format"}, space_to_depth);
-  add_operation("image", "Resize", {"images"},
-                {"size", "interpolation", "antialias", "crop_to_aspect_ratio", "pad_to_aspect_ratio", "fill_mode",
-                 "fill_value", "data_format"},
-                resized);
-  add_operation("image", "RGBToGrayscale", {"images"}, {"data_format"}, grayscale);
-  add_operation("image", "ExtractPatches", {"images"}, {"size", "strides", "dilation_rate", "padding", "data_format"},
-                patches);
   return true;
 }();
 
+// Keras writes one number where all axes have it.
+Attributes with_sizes(Attributes config, const char* name, const Integers& sizes) {
+  return operations::with_axes(std::move(config), sizes, name);
+}
+
+template <class Options>
+Attributes conv_config(const Options& options) {
+  const Attributes config{{"padding", options.padding}, {"data_format", options.data_format}};
+  return with_sizes(with_sizes(config, "strides", options.strides), "dilation_rate", options.dilation_rate);
+}
+
 }  // namespace
-}  // namespace cohort::operations
+
+namespace ops {
+
+using operations::argument_of;
+using operations::call_one;
+
+SymbolicTensor one_hot(const SymbolicTensor& indices, std::int64_t depth, int axis, DType dtype) {
+  return call_one(
+      "nn>OneHot", {indices},
+      {{"num_classes", depth}, {"axis", axis}, {"dtype", std::string(to_string(dtype))}, {"sparse", false}});
+}
+SymbolicTensor multi_hot(const SymbolicTensor& inputs, std::int64_t num_classes, int axis, DType dtype) {
+  return call_one(
+      "nn>MultiHot", {inputs},
+      {{"num_classes", num_classes}, {"axis", axis}, {"dtype", std::string(to_string(dtype))}, {"sparse", false}});
+}
+
+#define COHORT_ROW(function, keras)                                                                              \
+  SymbolicTensor function(const SymbolicTensor& inputs, const Integers& pool_size, const PoolOptions& options) { \
+    const Attributes config{{"padding", options.padding}, {"data_format", options.data_format}};                 \
+    return call_one("nn>" #keras, {inputs},                                                                      \
+                    with_sizes(with_sizes(config, "pool_size", pool_size), "strides", options.strides));         \
+  }
+COHORT_ROW(max_pool, MaxPool)
+COHORT_ROW(average_pool, AveragePool)
+#undef COHORT_ROW
+#define COHORT_ROW(function, keras)                                                                              \
+  SymbolicTensor function(const SymbolicTensor& inputs, const Integers& sizes, const std::string& data_format) { \
+    return call_one("nn>" #keras, {inputs}, with_sizes({{"data_format", data_format}}, "output_size", sizes));   \
+  }
+COHORT_ROW(adaptive_max_pool, AdaptiveMaxPool)
+COHORT_ROW(adaptive_average_pool, AdaptiveAveragePool)
+#undef COHORT_ROW
+
+SymbolicTensor conv(const SymbolicTensor& inputs, const SymbolicOperand& kernel, const ConvOptions& options) {
+  return call_one("nn>Conv", {inputs, argument_of(kernel)}, conv_config(options));
+}
+SymbolicTensor depthwise_conv(const SymbolicTensor& inputs, const SymbolicOperand& kernel, const ConvOptions& options) {
+  return call_one("nn>DepthwiseConv", {inputs, argument_of(kernel)}, conv_config(options));
+}
+SymbolicTensor separable_conv(const SymbolicTensor& inputs, const SymbolicOperand& depthwise_kernel,
+                              const SymbolicOperand& pointwise_kernel, const ConvOptions& options) {
+  return call_one("nn>SeparableConv", {inputs, argument_of(depthwise_kernel), argument_of(pointwise_kernel)},
+                  conv_config(options));
+}
+SymbolicTensor conv_transpose(const SymbolicTensor& inputs, const SymbolicOperand& kernel,
+                              const ConvTransposeOptions& options) {
+  Attributes config = conv_config(options);
+  if (options.output_padding) config = with_sizes(std::move(config), "output_padding", *options.output_padding);
+  return call_one("nn>ConvTranspose", {inputs, argument_of(kernel)}, config);
+}
+
+SymbolicTensor dot_product_attention(const SymbolicTensor& query, const SymbolicTensor& key,
+                                     const SymbolicTensor& value, const SymbolicAttentionOptions& options) {
+  std::vector<OperationArgument> arguments = {query, key, value, std::monostate(), std::monostate(), std::monostate()};
+  if (options.mask.defined()) arguments[4] = options.mask;
+  if (options.scale != 0.0) arguments[5] = options.scale;
+  return call_one("nn>DotProductAttention", arguments, {{"is_causal", options.is_causal}});
+}
+
+SymbolicTensor binary_crossentropy(const SymbolicTensor& target, const SymbolicTensor& output, bool from_logits) {
+  return call_one("nn>BinaryCrossentropy", {target, output}, {{"from_logits", from_logits}});
+}
+SymbolicTensor categorical_crossentropy(const SymbolicTensor& target, const SymbolicTensor& output, bool from_logits,
+                                        int axis) {
+  return call_one("nn>CategoricalCrossentropy", {target, output}, {{"from_logits", from_logits}, {"axis", axis}});
+}
+SymbolicTensor sparse_categorical_crossentropy(const SymbolicTensor& target, const SymbolicTensor& output,
+                                               bool from_logits, int axis) {
+  return call_one("nn>SparseCategoricalCrossentropy", {target, output}, {{"from_logits", from_logits}, {"axis", axis}});
+}
+SymbolicTensor ctc_loss(const SymbolicTensor& target, const SymbolicTensor& output, const SymbolicTensor& target_length,
+                        const SymbolicTensor& output_length, std::int64_t mask_index) {
+  return call_one("nn>CTCLoss", {target, output, target_length, output_length}, {{"mask_index", mask_index}});
+}
+
+SymbolicTensor resize(const SymbolicTensor& images, std::int64_t height, std::int64_t width,
+                      const ResizeOptions& options) {
+  return call_one("image>Resize", {images},
+                  {{"size", Integers{height, width}},
+                   {"interpolation", options.interpolation},
+                   {"antialias", options.antialias},
+                   {"crop_to_aspect_ratio", false},
+                   {"pad_to_aspect_ratio", false},
+                   {"fill_mode", "constant"},
+                   {"fill_value", 0.0},
+                   {"data_format", "channels_last"}});
+}
+SymbolicTensor rgb_to_grayscale(const SymbolicTensor& images, const std::string& data_format) {
+  return call_one("image>RGBToGrayscale", {images}, {{"data_format", data_format}});
+}
+SymbolicTensor extract_patches(const SymbolicTensor& images, const Integers& size,
+                               const ExtractPatchesOptions& options) {
+  Attributes config{{"padding", options.padding}, {"data_format", options.data_format}};
+  config = with_sizes(with_sizes(std::move(config), "size", size), "dilation_rate", options.dilation_rate);
+  return call_one("image>ExtractPatches", {images},
+                  with_sizes(std::move(config), "strides", options.strides.empty() ? size : options.strides));
+}
+SymbolicTensor depth_to_space(const SymbolicTensor& x, std::int64_t block_size, const std::string& data_format) {
+  return call_one("nn>DepthToSpace", {x}, {{"block_size", block_size}, {"data_format", data_format}});
+}
+SymbolicTensor space_to_depth(const SymbolicTensor& x, std::int64_t block_size, const std::string& data_format) {
+  return call_one("nn>SpaceToDepth", {x}, {{"block_size", block_size}, {"data_format", data_format}});
+}
+SymbolicTensor psnr(const SymbolicTensor& x1, const SymbolicTensor& x2, double max_val) {
+  return call_one("nn>PSNR", {x1, x2}, {{"max_val", max_val}});
+}
+
+}  // namespace ops
+}  // namespace cohort

@@ -5,6 +5,7 @@
 
 #include "cohort/core/text.h"
 #include "cohort/ops/broadcast.h"
+#include "cohort/ops/cast.h"
 
 namespace cohort {
 namespace {
@@ -65,6 +66,9 @@ Element as_element(const AttributeValue& value, const Tensor& beside) {
     return ops::scalar_like(beside, static_cast<double>(*integer));
   }
   if (const auto* truth = std::get_if<bool>(&value)) return ops::scalar_like(beside, *truth ? 1.0 : 0.0);
+  if (const auto* list = std::get_if<std::vector<std::int64_t>>(&value)) {
+    return ops::cast(Tensor::of(*list, {static_cast<std::int64_t>(list->size())}), DType::Int32);
+  }
   return {};
 }
 
@@ -150,7 +154,7 @@ std::string operation_module(std::string_view class_name) {
 
 Symbols call_operation(const std::string& name, const std::vector<OperationArgument>& arguments,
                        const Attributes& config, const Attributes& others) {
-  const auto found = definitions().find("keras.src.ops." + name);
+  const auto found = definitions().find(name.starts_with("keras.src.") ? name : "keras.src.ops." + name);
   if (found == definitions().end()) {
     throw not_found("call_operation", "the name of an operation is expected", {{"name", in_quotes(name)}});
   }

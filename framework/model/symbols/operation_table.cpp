@@ -9,6 +9,24 @@ namespace {
 
 }  // namespace
 
+void add_operation(const char* module, const char* name, std::vector<std::string> arguments,
+                   const std::vector<std::string>& fields, Compute compute) {
+  std::vector<OperationField> kinds;
+  for (const std::string& field : fields) kinds.push_back({field, OperationField::Kind::Any});
+  add_typed_operation(module, name, std::move(arguments), std::move(kinds), std::move(compute));
+}
+
+void add_of_one(const char* module, const char* name, OfOne function, const char* argument) {
+  add_typed_operation(module, name, {argument}, {},
+                      [function](const Arguments& a, const Attributes&) { return Element(function(a[0].leaf())); });
+}
+
+void add_of_two(const char* module, const char* name, OfTwo function) {
+  add_typed_operation(module, name, {"x1", "x2"}, {}, [function](const Arguments& a, const Attributes&) {
+    return Element(function(a[0].leaf(), a[1].leaf()));
+  });
+}
+
 double number_of(const Attributes& config, const char* name, double fallback) {
   const AttributeValue* value = config.find(name);
   if (!value) return fallback;
@@ -44,6 +62,57 @@ Integers integers_of(const Attributes& config, const char* name, const Integers&
   if (const auto* integer = std::get_if<std::int64_t>(value)) return {*integer};
   if (const auto* integers = std::get_if<Integers>(value)) return *integers;
   refuse_field(name, "an integer or a list of them", *value);
+}
+
+DType dtype_of(const Attributes& config, DType fallback, const char* name) {
+  const std::string text = text_of(config, name);
+  return text.empty() ? fallback : dtype_from_string(text);
+}
+
+std::optional<int> axis_of(const Attributes& config, const char* name) {
+  return config.has(name) ? std::optional(static_cast<int>(integer_of(config, name))) : std::nullopt;
+}
+
+ops::IndicesOrSections cuts_of(const Attributes& config) {
+  const AttributeValue* value = config.find("indices_or_sections");
+  if (const auto* sections = value ? std::get_if<std::int64_t>(value) : nullptr) return *sections;
+  return integers_of(config, "indices_or_sections");
+}
+
+SymbolicTensor call_one(const std::string& name, const std::vector<OperationArgument>& arguments,
+                        const Attributes& config) {
+  return call_operation(name, arguments, config).leaf();
+}
+
+std::vector<SymbolicTensor> call_several(const std::string& name, const std::vector<OperationArgument>& arguments,
+                                         const Attributes& config) {
+  return call_operation(name, arguments, config).flatten();
+}
+
+OperationArgument argument_of(const SymbolicOperand& operand) {
+  const auto* tensor = std::get_if<Tensor>(&operand.value());
+  if (tensor && !tensor->defined()) return std::monostate();
+  return std::visit([](const auto& value) { return OperationArgument(value); }, operand.value());
+}
+
+Attributes with_axes(Attributes config, const Integers& axes, const char* name) {
+  if (axes.size() == 1) config.set(name, axes[0]);
+  if (axes.size() > 1) config.set(name, axes);
+  return config;
+}
+
+Attributes with_axis(Attributes config, std::optional<int> axis) {
+  if (axis) config.set("axis", std::int64_t{*axis});
+  return config;
+}
+
+Attributes with_cuts(Attributes config, const ops::IndicesOrSections& cuts) {
+  if (cuts.sections) {
+    config.set("indices_or_sections", *cuts.sections);
+  } else {
+    config.set("indices_or_sections", cuts.indices);
+  }
+  return config;
 }
 
 }  // namespace cohort::operations

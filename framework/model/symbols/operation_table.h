@@ -1,9 +1,11 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "cohort/model/symbols/operation.h"
+#include "cohort/ops/joining.h"
 
 // What the tables of Keras's operations share.
 namespace cohort::operations {
@@ -11,6 +13,8 @@ namespace cohort::operations {
 using Arguments = std::vector<Element>;
 using Integers = std::vector<std::int64_t>;
 using Compute = std::function<Element(const Arguments&, const Attributes&)>;
+using OfOne = Tensor (*)(const Tensor&);
+using OfTwo = Tensor (*)(const Tensor&, const Tensor&);
 
 // One operation of keras.src.ops.<module>: the names of its call's arguments, and its config's fields.
 inline void add_typed_operation(const char* module, const char* name, std::vector<std::string> arguments,
@@ -20,20 +24,23 @@ inline void add_typed_operation(const char* module, const char* name, std::vecto
 }
 
 // The same with fields whose values may be anything Keras writes there.
-inline void add_operation(const char* module, const char* name, std::vector<std::string> arguments,
-                          const std::vector<std::string>& fields, Compute compute) {
-  std::vector<OperationField> kinds;
-  for (const std::string& field : fields) kinds.push_back({field, OperationField::Kind::Any});
-  add_typed_operation(module, name, std::move(arguments), std::move(kinds), std::move(compute));
-}
+void add_operation(const char* module, const char* name, std::vector<std::string> arguments,
+                   const std::vector<std::string>& fields, Compute compute);
+// Operations of one and of two tensors without fields.
+void add_of_one(const char* module, const char* name, OfOne function, const char* argument = "x");
+void add_of_two(const char* module, const char* name, OfTwo function);
 
 // Fields as C++ wants them; the fallback where one is null. They throw when it is something else.
 double number_of(const Attributes& config, const char* name, double fallback = 0.0);
 std::int64_t integer_of(const Attributes& config, const char* name, std::int64_t fallback = 0);
 bool truth_of(const Attributes& config, const char* name, bool fallback = false);
 std::string text_of(const Attributes& config, const char* name, const std::string& fallback = "");
+DType dtype_of(const Attributes& config, DType fallback, const char* name = "dtype");
 // One number stands for a list of one.
 Integers integers_of(const Attributes& config, const char* name, const Integers& fallback = {});
+// The number of a config's axis; none where it is null.
+std::optional<int> axis_of(const Attributes& config, const char* name = "axis");
+ops::IndicesOrSections cuts_of(const Attributes& config);
 
 // The axis and keepdims of a reduction.
 inline Integers axes_of(const Attributes& config) { return integers_of(config, "axis"); }
@@ -45,5 +52,32 @@ inline Tensor optional_tensor(const Element& argument) { return argument.empty()
 inline Element tuple_of(const Tensors& tensors) {
   return Element::tuple(std::vector<Element>(tensors.begin(), tensors.end()));
 }
+
+// Calls an operation of one result, or of several, on symbols; the fields that are not null.
+SymbolicTensor call_one(const std::string& name, const std::vector<OperationArgument>& arguments,
+                        const Attributes& config = {});
+std::vector<SymbolicTensor> call_several(const std::string& name, const std::vector<OperationArgument>& arguments,
+                                         const Attributes& config = {});
+// A symbol, number or tensor as an argument; an undefined tensor is one that is not given.
+OperationArgument argument_of(const SymbolicOperand& operand);
+
+// A config with these axes as Keras writes them: nothing for none, a number for one.
+Attributes with_axes(Attributes config, const Integers& axes, const char* name = "axis");
+Attributes with_axis(Attributes config, std::optional<int> axis);
+Attributes with_cuts(Attributes config, const ops::IndicesOrSections& cuts);
+
+// Defines the functions of symbols that call an operation of one or of two operands.
+#define COHORT_SYMBOL_OF_ONE(function, operation) \
+  SymbolicTensor function(const SymbolicTensor& x) { return operations::call_one(operation, {x}); }
+#define COHORT_SYMBOL_OF_TWO(function, operation)                              \
+  SymbolicTensor function(const SymbolicTensor& a, const SymbolicTensor& b) {  \
+    return operations::call_one(operation, {a, b});                            \
+  }                                                                            \
+  SymbolicTensor function(const SymbolicTensor& a, const SymbolicOperand& b) { \
+    return operations::call_one(operation, {a, operations::argument_of(b)});   \
+  }                                                                            \
+  SymbolicTensor function(const SymbolicOperand& a, const SymbolicTensor& b) { \
+    return operations::call_one(operation, {operations::argument_of(a), b});   \
+  }
 
 }  // namespace cohort::operations

@@ -1,219 +1,212 @@
-#include "cohort/model/symbols/operation_axes.h"
 #include "cohort/model/symbols/operation_table.h"
-#include "cohort/model/symbols/symbolic_ops.h"
+#include "cohort/model/symbols/symbolic_reductions.h"
 #include "cohort/ops/array.h"
 #include "cohort/ops/cast.h"
-#include "cohort/ops/creation.h"
 #include "cohort/ops/cumulative.h"
 #include "cohort/ops/einsum.h"
-#include "cohort/ops/indexing.h"
-#include "cohort/ops/math.h"
 #include "cohort/ops/matmul.h"
-#include "cohort/ops/nn.h"
+#include "cohort/ops/norms.h"
 #include "cohort/ops/sorting.h"
+#include "cohort/ops/statistics.h"
 
-// Keras's operations along axes: reductions, running sums, softmax, one-hot; and those with plain arguments.
+// Keras's operations along axes: reductions, running sums, sorting; and products.
 namespace cohort {
 namespace {
 
-using operations::add_typed_operation;
+using operations::add_operation;
 using operations::Arguments;
-using operations::Integers;
-using Kind = OperationField::Kind;
-using Reduction = Tensor (*)(const Tensor&, const ops::Axes&, bool);
-using AxisFunction = Tensor (*)(const Tensor&, int);
+using operations::axes_of;
+using operations::axis_of;
+using operations::integer_of;
+using operations::integers_of;
+using operations::keeps_dims;
 
-const OperationField kAxis{"axis", Kind::Integer}, kAnyAxis{"axis", Kind::OptionalInteger},
-    kAxes{"axis", Kind::OptionalIntegers}, kKeepDims{"keepdims", Kind::Bool};
+// X(function, module, Keras's name)
+#define COHORT_REDUCTIONS(X)        \
+  X(sum, numpy, Sum)                \
+  X(mean, numpy, Mean)              \
+  X(prod, numpy, Prod)              \
+  X(max, numpy, Max)                \
+  X(min, numpy, Min)                \
+  X(any, numpy, Any)                \
+  X(all, numpy, All)                \
+  X(variance, numpy, Var)           \
+  X(standard_deviation, numpy, Std) \
+  X(logsumexp, math, Logsumexp)     \
+  X(ptp, numpy, Ptp)                \
+  X(median, numpy, Median)          \
+  X(nansum, numpy, Nansum)          \
+  X(nanprod, numpy, Nanprod)        \
+  X(nanmean, numpy, Nanmean)        \
+  X(nanmax, numpy, Nanmax)          \
+  X(nanmin, numpy, Nanmin)
+// X(function, Keras's name)
+#define COHORT_PRODUCTS(X) \
+  X(dot, Dot)              \
+  X(inner, Inner)          \
+  X(outer, Outer)          \
+  X(vdot, Vdot)
+
+using Reduction = Tensor (*)(const Tensor&, const ops::Axes&, bool);
+using Running = Tensor (*)(const Tensor&, std::optional<int>, const ops::CumulativeOptions&);
+using Along = Tensor (*)(const Tensor&, int, bool);
+using IndexOf = Tensor (*)(const Tensor&, std::optional<int>, bool);
 
 void add_reduction(const char* module, const char* name, Reduction function) {
-  std::vector<OperationField> fields = {kAxes, kKeepDims};
-  // Keras's max and min also take a value to begin with, which is always saved as null.
+  std::vector<std::string> fields = {"axis", "keepdims"};
+  // Keras's max and min also take a value to begin with, which nobody saves but as null.
   const std::string_view text = name;
-  if (text == "Max" || text == "Min") fields.push_back({"initial", Kind::OptionalInteger});
-  add_typed_operation(module, name, {"x"}, std::move(fields), [function](const Arguments& a, const Attributes& config) {
-    return Element(function(a[0].leaf(), config.get<Integers>("axis", {}), config.get<bool>("keepdims", false)));
+  if (text == "Max" || text == "Min") fields.push_back("initial");
+  add_operation(module, name, {"x"}, fields, [function](const Arguments& a, const Attributes& config) {
+    return Element(function(a[0].leaf(), axes_of(config), keeps_dims(config)));
   });
 }
 
-void add_arg(const char* name, Tensor (*function)(const Tensor&, int, bool)) {
-  add_typed_operation(
-      "numpy", name, {"x"}, {kAnyAxis, kKeepDims}, [function](const Arguments& a, const Attributes& config) {
-        const Tensor index =
-            function(flat_without_axis(a[0].leaf(), config), axis_of(config), config.get<bool>("keepdims"));
-        return Element(ops::cast(index, DType::Int32));
-      });
+void add_index_of(const char* name, IndexOf function) {
+  add_operation("numpy", name, {"x"}, {"axis", "keepdims"}, [function](const Arguments& a, const Attributes& config) {
+    return Element(function(a[0].leaf(), axis_of(config), keeps_dims(config)));
+  });
 }
 
-void add_along(const char* module, const char* name, const OperationField& axis, AxisFunction function) {
-  std::vector<OperationField> fields = {axis};
-  const std::string_view text = name;
-  if (text.starts_with("Cum")) fields.push_back({"dtype", Kind::OptionalInteger});  // null
-  add_typed_operation(module, name, {"x"}, std::move(fields), [function](const Arguments& a, const Attributes& config) {
-    return Element(function(flat_without_axis(a[0].leaf(), config), axis_of(config)));
+void add_running(const char* name, Running function) {
+  add_operation("numpy", name, {"x"}, {"axis", "dtype"}, [function](const Arguments& a, const Attributes& config) {
+    ops::CumulativeOptions options;
+    if (config.has("dtype")) options.dtype = operations::dtype_of(config, DType::Float32);
+    return Element(function(a[0].leaf(), axis_of(config), options));
+  });
+}
+
+void add_along(const char* name, Along function) {
+  add_operation("numpy", name, {"x"}, {"axis"}, [function](const Arguments& a, const Attributes& config) {
+    const Tensor& x = a[0].leaf();
+    return Element(config.has("axis") ? function(x, *axis_of(config), false) : function(ops::ravel(x), 0, false));
   });
 }
 
 const bool reductions_registered = [] {
-  const std::vector<std::pair<const char*, Reduction>> reductions = {
-      {"Sum", ops::sum}, {"Mean", ops::mean},    {"Prod", ops::prod},
-      {"Max", ops::max}, {"Min", ops::min},      {"Any", ops::any},
-      {"All", ops::all}, {"Var", ops::variance}, {"Std", ops::standard_deviation},
-  };
-  for (const auto& [name, function] : reductions) add_reduction("numpy", name, function);
-  add_reduction("math", "Logsumexp", ops::logsumexp);
-  add_arg("Argmax", ops::argmax);
-  add_arg("Argmin", ops::argmin);
-  add_along("nn", "Softmax", kAxis, ops::softmax);
-  add_along("nn", "LogSoftmax", kAxis, ops::log_softmax);
-  add_along("numpy", "Sort", kAxis, [](const Tensor& x, int axis) { return ops::sort(x, axis); });
-  add_along("numpy", "Argsort", kAxis, [](const Tensor& x, int axis) { return ops::argsort(x, axis); });
-  add_along("numpy", "Cumsum", kAnyAxis, [](const Tensor& x, int axis) { return ops::cumsum(x, axis); });
-  add_along("numpy", "Cumprod", kAnyAxis, [](const Tensor& x, int axis) { return ops::cumprod(x, axis); });
-  add_typed_operation("numpy", "Round", {"x"}, {{"decimals", Kind::Integer}},
-                      [](const Arguments& a, const Attributes& config) {
-                        double scale = 1.0;
-                        for (std::int64_t i = 0; i < config.get<std::int64_t>("decimals"); ++i) scale *= 10.0;
-                        return scale == 1.0 ? ops::round(a[0].leaf()) : ops::round(a[0].leaf() * scale) / scale;
-                      });
-  add_typed_operation("numpy", "Where", {"condition", "x1", "x2"}, {}, [](const Arguments& a, const Attributes&) {
-    if (a[1].empty()) throw unimplemented("Where", "a value for either case is expected");
-    return ops::where(a[0].leaf(), a[1].leaf(), a[2].leaf());
+#define COHORT_ROW(function, module, keras) add_reduction(#module, #keras, ops::function);
+  COHORT_REDUCTIONS(COHORT_ROW)
+#undef COHORT_ROW
+  add_reduction("numpy", "Amax", ops::max);
+  add_reduction("numpy", "Amin", ops::min);
+  add_index_of("Argmax", ops::argmax);
+  add_index_of("Argmin", ops::argmin);
+  add_running("Cumsum", ops::cumsum);
+  add_running("Cumprod", ops::cumprod);
+  add_along("Sort", ops::sort);
+  add_along("Argsort", ops::argsort);
+  add_operation("numpy", "Diff", {"a"}, {"n", "axis"}, [](const Arguments& a, const Attributes& config) {
+    return Element(ops::diff(a[0].leaf(), static_cast<int>(integer_of(config, "n", 1)), axis_of(config).value_or(-1)));
   });
-  add_typed_operation("numpy", "Clip", {"x"}, {{"x_min", Kind::Number}, {"x_max", Kind::Number}},
-                      [](const Arguments& a, const Attributes& config) {
-                        return ops::clip(a[0].leaf(), config.get<double>("x_min"), config.get<double>("x_max"));
-                      });
-  add_typed_operation("core", "Cast", {"x"}, {{"dtype", Kind::Text}}, [](const Arguments& a, const Attributes& config) {
-    return ops::cast(a[0].leaf(), dtype_from_string(config.get<std::string>("dtype")));
+  add_operation("numpy", "Average", {"x", "weights"}, {"axis"}, [](const Arguments& a, const Attributes& config) {
+    return Element(ops::average(a[0].leaf(), axes_of(config), operations::optional_tensor(a[1])));
   });
-  // Keras makes these where it works out masks: their dtype may be null, which leaves the tensor's own.
-  const auto cast_if_given = [](const Tensor& x, const Attributes& config) {
-    return config.has("dtype") ? ops::cast(x, dtype_from_string(config.get<std::string>("dtype"))) : x;
-  };
-  add_typed_operation(
-      "core", "ConvertToTensor", {"x"},
-      {{"dtype", Kind::OptionalText}, {"sparse", Kind::OptionalBool}, {"ragged", Kind::OptionalBool}},
-      [cast_if_given](const Arguments& a, const Attributes& config) { return cast_if_given(a[0].leaf(), config); });
-  add_typed_operation("numpy", "ZerosLike", {"x"}, {{"dtype", Kind::OptionalText}},
-                      [cast_if_given](const Arguments& a, const Attributes& config) {
-                        return ops::zeros_like(cast_if_given(a[0].leaf(), config));
-                      });
-  add_typed_operation("numpy", "OnesLike", {"x"}, {{"dtype", Kind::OptionalText}},
-                      [cast_if_given](const Arguments& a, const Attributes& config) {
-                        return ops::ones_like(cast_if_given(a[0].leaf(), config));
-                      });
-  add_typed_operation("nn", "OneHot", {"x"},
-                      {{"num_classes", Kind::Integer}, kAxis, {"dtype", Kind::Text}, {"sparse", Kind::Bool}},
-                      [](const Arguments& a, const Attributes& config) {
-                        const std::string dtype = config.get<std::string>("dtype", "");
-                        return ops::one_hot(a[0].leaf(), config.get<std::int64_t>("num_classes"), axis_of(config),
-                                            dtype.empty() ? DType::Float32 : dtype_from_string(dtype));
-                      });
-  add_typed_operation(
-      "numpy", "Tensordot", {"x1", "x2"}, {{"axes", Kind::Integer}}, [](const Arguments& a, const Attributes& config) {
-        return ops::tensordot(a[0].leaf(), a[1].leaf(), static_cast<int>(config.get<std::int64_t>("axes")));
-      });
-  add_typed_operation("numpy", "Einsum", {"operand_1", "operand_2", "operand_3", "operand_4"},
-                      {{"subscripts", Kind::Text}}, [](const Arguments& a, const Attributes& config) {
-                        Tensors operands;
-                        for (const Element& each : a) {
-                          if (!each.empty()) operands.push_back(each.leaf());
-                        }
-                        return ops::einsum(config.get<std::string>("subscripts"), operands);
-                      });
+  add_operation("numpy", "CountNonzero", {"x"}, {"axis"}, [](const Arguments& a, const Attributes& config) {
+    return Element(ops::cast(ops::count_nonzero(a[0].leaf(), axes_of(config)), DType::Int32));
+  });
+  add_operation("nn", "Moments", {"x"}, {"axes", "keepdims", "synchronized"},
+                [](const Arguments& a, const Attributes& config) {
+                  const ops::Moments found = ops::moments(a[0].leaf(), integers_of(config, "axes"), keeps_dims(config));
+                  return operations::tuple_of({found.mean, found.variance});
+                });
+  add_operation("math", "TopK", {"x"}, {"k", "sorted"}, [](const Arguments& a, const Attributes& config) {
+    const ops::TopK top =
+        ops::top_k(a[0].leaf(), integer_of(config, "k"), operations::truth_of(config, "sorted", true));
+    return operations::tuple_of({top.values, top.indices});
+  });
+  add_operation("nn", "Normalize", {"x"}, {"axis", "order", "epsilon"},
+                [](const Arguments& a, const Attributes& config) {
+                  return Element(ops::normalize(a[0].leaf(), integers_of(config, "axis", {-1}),
+                                                operations::number_of(config, "order", 2.0),
+                                                operations::number_of(config, "epsilon", kEpsilon)));
+                });
+#define COHORT_ROW(function, keras) operations::add_of_two("numpy", #keras, ops::function);
+  COHORT_PRODUCTS(COHORT_ROW)
+#undef COHORT_ROW
+  operations::add_of_two("numpy", "Matmul", [](const Tensor& a, const Tensor& b) { return ops::matmul(a, b); });
+  add_operation("numpy", "Tensordot", {"x1", "x2"}, {"axes"}, [](const Arguments& a, const Attributes& config) {
+    return Element(ops::tensordot(a[0].leaf(), a[1].leaf(), static_cast<int>(integer_of(config, "axes"))));
+  });
+  add_operation("numpy", "Einsum", {"operand_1", "operand_2", "operand_3", "operand_4"}, {"subscripts"},
+                [](const Arguments& a, const Attributes& config) {
+                  Tensors operands;
+                  for (const Element& each : a) {
+                    if (!each.empty()) operands.push_back(each.leaf());
+                  }
+                  return Element(ops::einsum(operations::text_of(config, "subscripts"), operands));
+                });
   return true;
 }();
-
-Attributes reduced(const ops::Axes& axes, bool keep) {
-  Attributes config{{"keepdims", keep}};
-  if (!axes.values.empty()) config.set("axis", axes.values);
-  return config;
-}
-
-SymbolicTensor call_reduction(const char* name, const SymbolicTensor& x, const Attributes& config) {
-  return call_operation(name, {x}, config).leaf();
-}
 
 }  // namespace
 
 namespace ops {
 
-SymbolicTensor sum(const SymbolicTensor& x, const Axes& axes, bool keep) {
-  return call_reduction("numpy>Sum", x, reduced(axes, keep));
+using operations::call_one;
+using operations::with_axes;
+using operations::with_axis;
+
+#define COHORT_ROW(function, module, keras)                                                 \
+  SymbolicTensor function(const SymbolicTensor& x, const Axes& axes, bool keep) {           \
+    return call_one(#module ">" #keras, {x}, with_axes({{"keepdims", keep}}, axes.values)); \
+  }
+COHORT_REDUCTIONS(COHORT_ROW)
+COHORT_ROW(amax, numpy, Amax)
+COHORT_ROW(amin, numpy, Amin)
+COHORT_ROW(var, numpy, Var)
+COHORT_ROW(std, numpy, Std)
+#undef COHORT_ROW
+#define COHORT_ROW(function, keras) COHORT_SYMBOL_OF_TWO(function, "numpy>" #keras)
+COHORT_PRODUCTS(COHORT_ROW)
+COHORT_ROW(matmul, Matmul)
+#undef COHORT_ROW
+#undef COHORT_REDUCTIONS
+#undef COHORT_PRODUCTS
+
+SymbolicTensor average(const SymbolicTensor& x, const Axes& axis, const Tensor& weights) {
+  return call_one("numpy>Average", {x, operations::argument_of(weights)}, with_axes({}, axis.values));
 }
-SymbolicTensor mean(const SymbolicTensor& x, const Axes& axes, bool keep) {
-  return call_reduction("numpy>Mean", x, reduced(axes, keep));
+SymbolicTensor average(const SymbolicTensor& x, const Axes& axis, const SymbolicTensor& weights) {
+  return call_one("numpy>Average", {x, weights}, with_axes({}, axis.values));
 }
-SymbolicTensor prod(const SymbolicTensor& x, const Axes& axes, bool keep) {
-  return call_reduction("numpy>Prod", x, reduced(axes, keep));
+SymbolicTensor count_nonzero(const SymbolicTensor& x, const Axes& axis) {
+  return call_one("numpy>CountNonzero", {x}, with_axes({}, axis.values));
 }
-SymbolicTensor max(const SymbolicTensor& x, const Axes& axes, bool keep) {
-  return call_reduction("numpy>Max", x, reduced(axes, keep));
+SymbolicTensor argmax(const SymbolicTensor& x, std::optional<int> axis, bool keepdims) {
+  return call_one("numpy>Argmax", {x}, with_axis({{"keepdims", keepdims}}, axis));
 }
-SymbolicTensor min(const SymbolicTensor& x, const Axes& axes, bool keep) {
-  return call_reduction("numpy>Min", x, reduced(axes, keep));
+SymbolicTensor argmin(const SymbolicTensor& x, std::optional<int> axis, bool keepdims) {
+  return call_one("numpy>Argmin", {x}, with_axis({{"keepdims", keepdims}}, axis));
 }
-SymbolicTensor any(const SymbolicTensor& x, const Axes& axes, bool keep) {
-  return call_reduction("numpy>Any", x, reduced(axes, keep));
+SymbolicTensor normalize(const SymbolicTensor& x, const Axes& axis, double order, double epsilon) {
+  return call_one("nn>Normalize", {x}, with_axes({{"order", order}, {"epsilon", epsilon}}, axis.values));
 }
-SymbolicTensor all(const SymbolicTensor& x, const Axes& axes, bool keep) {
-  return call_reduction("numpy>All", x, reduced(axes, keep));
+SymbolicMoments moments(const SymbolicTensor& x, const Axes& axes, bool keepdims) {
+  const std::vector<SymbolicTensor> found = operations::call_several(
+      "nn>Moments", {x}, {{"axes", axes.values}, {"keepdims", keepdims}, {"synchronized", false}});
+  return {found.at(0), found.at(1)};
 }
-SymbolicTensor logsumexp(const SymbolicTensor& x, const Axes& axes, bool keep) {
-  return call_reduction("math>Logsumexp", x, reduced(axes, keep));
+SymbolicTopK top_k(const SymbolicTensor& x, std::int64_t k, bool sorted) {
+  const std::vector<SymbolicTensor> found = operations::call_several("math>TopK", {x}, {{"k", k}, {"sorted", sorted}});
+  return {found.at(0), found.at(1)};
 }
-SymbolicTensor variance(const SymbolicTensor& x, const Axes& axes, bool keep) {
-  return call_reduction("numpy>Var", x, reduced(axes, keep));
+
+SymbolicTensor cumsum(const SymbolicTensor& x, std::optional<int> axis) {
+  return call_one("numpy>Cumsum", {x}, with_axis({}, axis));
 }
-SymbolicTensor standard_deviation(const SymbolicTensor& x, const Axes& axes, bool keep) {
-  return call_reduction("numpy>Std", x, reduced(axes, keep));
+SymbolicTensor cumprod(const SymbolicTensor& x, std::optional<int> axis) {
+  return call_one("numpy>Cumprod", {x}, with_axis({}, axis));
 }
-SymbolicTensor argmax(const SymbolicTensor& x, int axis, bool keep) {
-  return call_reduction("numpy>Argmax", x, {{"axis", axis}, {"keepdims", keep}});
+SymbolicTensor diff(const SymbolicTensor& a, int n, int axis) {
+  return call_one("numpy>Diff", {a}, {{"n", n}, {"axis", axis}});
 }
-SymbolicTensor argmin(const SymbolicTensor& x, int axis, bool keep) {
-  return call_reduction("numpy>Argmin", x, {{"axis", axis}, {"keepdims", keep}});
-}
-SymbolicTensor softmax(const SymbolicTensor& x, int axis) { return call_reduction("nn>Softmax", x, {{"axis", axis}}); }
-SymbolicTensor log_softmax(const SymbolicTensor& x, int axis) {
-  return call_reduction("nn>LogSoftmax", x, {{"axis", axis}});
-}
-SymbolicTensor cumsum(const SymbolicTensor& x, int axis) { return call_reduction("numpy>Cumsum", x, {{"axis", axis}}); }
-SymbolicTensor cumprod(const SymbolicTensor& x, int axis) {
-  return call_reduction("numpy>Cumprod", x, {{"axis", axis}});
-}
-SymbolicTensor sort(const SymbolicTensor& x, int axis) { return call_reduction("numpy>Sort", x, {{"axis", axis}}); }
-SymbolicTensor argsort(const SymbolicTensor& x, int axis) {
-  return call_reduction("numpy>Argsort", x, {{"axis", axis}});
-}
-SymbolicTensor round(const SymbolicTensor& x) { return call_reduction("numpy>Round", x, {{"decimals", 0}}); }
-SymbolicTensor clip(const SymbolicTensor& x, double minimum, double maximum) {
-  return call_reduction("numpy>Clip", x, {{"x_min", minimum}, {"x_max", maximum}});
-}
-SymbolicTensor cast(const SymbolicTensor& x, DType dtype) {
-  return call_reduction("core>Cast", x, {{"dtype", std::string(to_string(dtype))}});
-}
-SymbolicTensor one_hot(const SymbolicTensor& indices, std::int64_t depth, int axis, DType dtype) {
-  return call_reduction(
-      "nn>OneHot", indices,
-      {{"num_classes", depth}, {"axis", axis}, {"dtype", std::string(to_string(dtype))}, {"sparse", false}});
-}
-SymbolicTensor where(const SymbolicTensor& condition, const SymbolicTensor& a, const SymbolicTensor& b) {
-  return call_operation("numpy>Where", {condition, a, b}).leaf();
-}
-SymbolicTensor where(const SymbolicTensor& condition, const SymbolicTensor& a, double b) {
-  return call_operation("numpy>Where", {condition, a, b}).leaf();
-}
-SymbolicTensor where(const SymbolicTensor& condition, double a, const SymbolicTensor& b) {
-  return call_operation("numpy>Where", {condition, a, b}).leaf();
-}
+SymbolicTensor sort(const SymbolicTensor& x, int axis) { return call_one("numpy>Sort", {x}, {{"axis", axis}}); }
+SymbolicTensor argsort(const SymbolicTensor& x, int axis) { return call_one("numpy>Argsort", {x}, {{"axis", axis}}); }
 SymbolicTensor einsum(std::string_view equation, const std::vector<SymbolicTensor>& operands) {
-  return call_operation("numpy>Einsum", {operands.begin(), operands.end()}, {{"subscripts", std::string(equation)}})
-      .leaf();
+  return call_one("numpy>Einsum", {operands.begin(), operands.end()}, {{"subscripts", std::string(equation)}});
 }
 SymbolicTensor tensordot(const SymbolicTensor& x1, const SymbolicTensor& x2, int axes) {
-  return call_operation("numpy>Tensordot", {x1, x2}, {{"axes", axes}}).leaf();
+  return call_one("numpy>Tensordot", {x1, x2}, {{"axes", axes}});
 }
 
 }  // namespace ops

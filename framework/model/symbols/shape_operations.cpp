@@ -1,34 +1,27 @@
+#include <algorithm>
 #include <charconv>
 
-#include "cohort/model/symbols/operation_axes.h"
 #include "cohort/model/symbols/operation_table.h"
-#include "cohort/model/symbols/symbolic_ops.h"
+#include "cohort/model/symbols/symbolic_arrays.h"
 #include "cohort/ops/array.h"
 #include "cohort/ops/broadcast.h"
+#include "cohort/ops/cast.h"
+#include "cohort/ops/creation.h"
 #include "cohort/ops/indexing.h"
-#include "cohort/ops/joining.h"
+#include "cohort/ops/matrices.h"
 
-// Keras's operations that move, join and pick elements.
+// Keras's operations that change shapes, turn tensors and pick elements.
 namespace cohort {
 namespace {
 
 using operations::Arguments;
+using operations::axes_of;
+using operations::axis_of;
+using operations::integer_of;
 using operations::Integers;
-using Kind = OperationField::Kind;
+using operations::integers_of;
 
-Integers axes_of(const Attributes& config, const char* name = "axis") { return config.get<Integers>(name, {}); }
-
-Element elements(const Tensors& tensors) { return Element::tuple({tensors.begin(), tensors.end()}); }
-
-Element split(const Arguments& arguments, const Attributes& config) {
-  const Tensor& x = arguments[0].leaf();
-  const Integers sections = config.get<Integers>("indices_or_sections");
-  if (sections.size() == 1) return elements(ops::split(x, static_cast<int>(sections[0]), axis_of(config)));
-  Integers sizes;
-  for (std::size_t i = 0; i < sections.size(); ++i) sizes.push_back(sections[i] - (i ? sections[i - 1] : 0));
-  sizes.push_back(-1);
-  return elements(ops::split(x, sizes, axis_of(config)));
-}
+int integer_field(const Attributes& config, const char* name) { return static_cast<int>(integer_of(config, name)); }
 
 std::int64_t bound(std::string_view text) {
   if (text == "None") return ops::SliceSpec::kOpen;
@@ -92,134 +85,160 @@ Element get_item(const Arguments& arguments, const Attributes& config) {
   return x;
 }
 
-void add(const char* name, std::vector<std::string> arguments, std::vector<OperationField> fields,
-         std::function<Element(const Arguments&, const Attributes&)> compute) {
-  operations::add_typed_operation("numpy", name, std::move(arguments), std::move(fields), std::move(compute));
+void add(const char* name, std::vector<std::string> arguments, const std::vector<std::string>& fields,
+         operations::Compute compute) {
+  operations::add_operation("numpy", name, std::move(arguments), fields, std::move(compute));
+}
+
+// One of x, of the matrices' offset and axes.
+void add_of_matrices(const char* name, Tensor (*function)(const Tensor&, std::int64_t, int, int)) {
+  add(name, {"x"}, {"offset", "axis1", "axis2"}, [function](const Arguments& a, const Attributes& config) {
+    return function(a[0].leaf(), integer_of(config, "offset"), static_cast<int>(integer_of(config, "axis1", 0)),
+                    static_cast<int>(integer_of(config, "axis2", 1)));
+  });
+}
+
+void add_band(const char* name, Tensor (*function)(const Tensor&, std::int64_t)) {
+  add(name, {"x"}, {"k"}, [function](const Arguments& a, const Attributes& config) {
+    return function(a[0].leaf(), integer_of(config, "k"));
+  });
+}
+
+void add_like(const char* name, operations::OfOne function) {
+  add(name, {"x"}, {"dtype"}, [function](const Arguments& a, const Attributes& config) {
+    return function(ops::cast(a[0].leaf(), operations::dtype_of(config, a[0].leaf().dtype())));
+  });
 }
 
 const bool shaping_registered = [] {
-  const OperationField axis{"axis", Kind::Integer}, any_axis{"axis", Kind::OptionalInteger};
-  add("Reshape", {"x"}, {{"newshape", Kind::Integers}}, [](const Arguments& a, const Attributes& config) {
-    return ops::reshape(a[0].leaf(), axes_of(config, "newshape"));
+  operations::add_of_one("numpy", "Ravel", ops::ravel);
+  operations::add_of_one("numpy", "Fliplr", ops::fliplr);
+  operations::add_of_one("numpy", "Flipud", ops::flipud);
+  add_band("Tril", ops::tril);
+  add_band("Triu", ops::triu);
+  add_of_matrices("Trace", ops::trace);
+  add_of_matrices("Diagonal", ops::diagonal);
+  add_like("ZerosLike", ops::zeros_like);
+  add_like("OnesLike", ops::ones_like);
+  add("Reshape", {"x"}, {"newshape"}, [](const Arguments& a, const Attributes& config) {
+    return ops::reshape(a[0].leaf(), integers_of(config, "newshape"));
   });
-  add("ExpandDims", {"x"}, {{"axis", Kind::Integers}}, [](const Arguments& a, const Attributes& config) {
-    Tensor x = a[0].leaf();
-    for (const std::int64_t each : axes_of(config)) x = ops::expand_dims(x, static_cast<int>(each));
-    return x;
-  });
-  add("Squeeze", {"x"}, {{"axis", Kind::OptionalIntegers}},
+  add("ExpandDims", {"x"}, {"axis"},
+      [](const Arguments& a, const Attributes& config) { return ops::expand_dims(a[0].leaf(), axes_of(config)); });
+  add("Squeeze", {"x"}, {"axis"},
       [](const Arguments& a, const Attributes& config) { return ops::squeeze(a[0].leaf(), axes_of(config)); });
-  add("Transpose", {"x"}, {{"axes", Kind::OptionalIntegers}}, [](const Arguments& a, const Attributes& config) {
-    return ops::transpose(a[0].leaf(), axes_of(config, "axes"));
+  add("Transpose", {"x"}, {"axes"}, [](const Arguments& a, const Attributes& config) {
+    return ops::transpose(a[0].leaf(), integers_of(config, "axes"));
   });
-  add("Swapaxes", {"x"}, {{"axis1", Kind::Integer}, {"axis2", Kind::Integer}},
-      [](const Arguments& a, const Attributes& config) {
-        return ops::swapaxes(a[0].leaf(), axis_of(config, "axis1"), axis_of(config, "axis2"));
-      });
-  add("Moveaxis", {"x"}, {{"source", Kind::Integer}, {"destination", Kind::Integer}},
-      [](const Arguments& a, const Attributes& config) {
-        return ops::moveaxis(a[0].leaf(), axis_of(config, "source"), axis_of(config, "destination"));
-      });
-  add("BroadcastTo", {"x"}, {{"shape", Kind::Integers}}, [](const Arguments& a, const Attributes& config) {
-    return ops::broadcast_to(a[0].leaf(), axes_of(config, "shape"));
+  add("Swapaxes", {"x"}, {"axis1", "axis2"}, [](const Arguments& a, const Attributes& config) {
+    return ops::swapaxes(a[0].leaf(), integer_field(config, "axis1"), integer_field(config, "axis2"));
   });
-  add("Concatenate", {"xs"}, {axis},
-      [](const Arguments& a, const Attributes& config) { return ops::concatenate(a[0].flatten(), axis_of(config)); });
-  add("Stack", {"x"}, {axis},
-      [](const Arguments& a, const Attributes& config) { return ops::stack(a[0].flatten(), axis_of(config)); });
-  add("Split", {"x"}, {{"indices_or_sections", Kind::Integers}, axis}, split);
-  add("Tile", {"x"}, {{"repeats", Kind::Integers}},
-      [](const Arguments& a, const Attributes& config) { return ops::tile(a[0].leaf(), axes_of(config, "repeats")); });
-  add("Repeat", {"x"}, {{"repeats", Kind::Integer}, any_axis}, [](const Arguments& a, const Attributes& config) {
-    return ops::repeat(flat_without_axis(a[0].leaf(), config), axis_of(config, "repeats"), axis_of(config));
+  add("Moveaxis", {"x"}, {"source", "destination"}, [](const Arguments& a, const Attributes& config) {
+    return ops::moveaxis(a[0].leaf(), integers_of(config, "source"), integers_of(config, "destination"));
   });
-  add("Flip", {"x"}, {{"axis", Kind::OptionalIntegers}},
-      [](const Arguments& a, const Attributes& config) { return ops::flip(a[0].leaf(), axes_of(config)); });
-  add("Roll", {"x"}, {{"shift", Kind::Integer}, any_axis}, [](const Arguments& a, const Attributes& config) {
+  add("BroadcastTo", {"x"}, {"shape"}, [](const Arguments& a, const Attributes& config) {
+    return ops::broadcast_to(a[0].leaf(), integers_of(config, "shape"));
+  });
+  add("FullLike", {"x", "fill_value"}, {"dtype"}, [](const Arguments& a, const Attributes& config) {
     const Tensor& x = a[0].leaf();
-    const Tensor rolled = ops::roll(flat_without_axis(x, config), axis_of(config, "shift"), axis_of(config));
-    return config.has("axis") ? rolled : ops::reshape_like(rolled, x);
+    return ops::broadcast_like(ops::cast(a[1].leaf(), operations::dtype_of(config, x.dtype())), x);
   });
-  add("Take", {"x", "indices"}, {any_axis}, [](const Arguments& a, const Attributes& config) {
-    return ops::take(flat_without_axis(a[0].leaf(), config), a[1].leaf(), axis_of(config));
+  add("Flip", {"x"}, {"axis"},
+      [](const Arguments& a, const Attributes& config) { return ops::flip(a[0].leaf(), axes_of(config)); });
+  add("Rot90", {"array"}, {"k", "axes"}, [](const Arguments& a, const Attributes& config) {
+    const Integers axes = integers_of(config, "axes", {0, 1});
+    return ops::rot90(a[0].leaf(), static_cast<int>(integer_of(config, "k", 1)),
+                      {static_cast<int>(axes.at(0)), static_cast<int>(axes.at(1))});
   });
-  add("TakeAlongAxis", {"x", "indices"}, {any_axis}, [](const Arguments& a, const Attributes& config) {
-    return ops::take_along_axis(flat_without_axis(a[0].leaf(), config), a[1].leaf(), axis_of(config));
+  add("Roll", {"x"}, {"shift", "axis"}, [](const Arguments& a, const Attributes& config) {
+    return ops::roll(a[0].leaf(), integer_of(config, "shift"), axis_of(config));
+  });
+  add("Take", {"x", "indices"}, {"axis"}, [](const Arguments& a, const Attributes& config) {
+    return ops::take(a[0].leaf(), a[1].leaf(), axis_of(config));
+  });
+  add("TakeAlongAxis", {"x", "indices"}, {"axis"}, [](const Arguments& a, const Attributes& config) {
+    return ops::take_along_axis(a[0].leaf(), a[1].leaf(), axis_of(config));
   });
   add("GetItem", {"x", "key"}, {}, get_item);
+  operations::add_operation(
+      "core", "Slice", {"inputs", "start_indices"}, {"shape"}, [](const Arguments& a, const Attributes& config) {
+        return Element(ops::slice(a[0].leaf(), integers_of(config, "start_indices"), integers_of(config, "shape")));
+      });
+  operations::add_operation("core", "ScatterUpdate", {"inputs", "indices", "updates"}, {"reduction"},
+                            [](const Arguments& a, const Attributes& config) {
+                              if (config.has("reduction")) {
+                                throw unimplemented("ScatterUpdate", "no reduction is expected",
+                                                    {{"reduction", operations::text_of(config, "reduction")}});
+                              }
+                              return Element(ops::scatter_update(a[0].leaf(), a[1].leaf(), a[2].leaf()));
+                            });
   return true;
 }();
 
-std::string text_of(std::int64_t bound) {
+std::string index_text(std::int64_t bound) {
   return bound == ops::SliceSpec::kOpen ? std::string("None") : std::to_string(bound);
-}
-
-SymbolicTensor call_numpy(const char* name, const OperationArgument& x, const Attributes& config) {
-  return call_operation(std::string("numpy>") + name, {x}, config).flatten().at(0);
-}
-
-Integers one(std::int64_t value) { return {value}; }
-// Nothing given stands for null.
-Attributes given_axes(const char* name, const Integers& axes) {
-  return axes.empty() ? Attributes() : Attributes{{name, axes}};
 }
 
 }  // namespace
 
 namespace ops {
 
+using operations::call_one;
+using operations::with_axes;
+using operations::with_axis;
+
+COHORT_SYMBOL_OF_ONE(ravel, "numpy>Ravel")
+COHORT_SYMBOL_OF_ONE(fliplr, "numpy>Fliplr")
+COHORT_SYMBOL_OF_ONE(flipud, "numpy>Flipud")
+COHORT_SYMBOL_OF_ONE(zeros_like, "numpy>ZerosLike")
+COHORT_SYMBOL_OF_ONE(ones_like, "numpy>OnesLike")
+
 SymbolicTensor reshape(const SymbolicTensor& x, const Integers& shape) {
-  return call_numpy("Reshape", x, {{"newshape", shape}});
+  return call_one("numpy>Reshape", {x}, {{"newshape", shape}});
 }
 SymbolicTensor expand_dims(const SymbolicTensor& x, int axis) {
-  return call_numpy("ExpandDims", x, {{"axis", one(axis)}});
+  return call_one("numpy>ExpandDims", {x}, {{"axis", axis}});
+}
+SymbolicTensor expand_dims(const SymbolicTensor& x, const Integers& axes) {
+  return call_one("numpy>ExpandDims", {x}, {{"axis", axes}});
 }
 SymbolicTensor squeeze(const SymbolicTensor& x, const Integers& axes) {
-  return call_numpy("Squeeze", x, given_axes("axis", axes));
+  return call_one("numpy>Squeeze", {x}, with_axes({}, axes));
 }
 SymbolicTensor transpose(const SymbolicTensor& x, const Integers& axes) {
-  return call_numpy("Transpose", x, given_axes("axes", axes));
+  return call_one("numpy>Transpose", {x}, axes.empty() ? Attributes() : Attributes{{"axes", axes}});
 }
 SymbolicTensor swapaxes(const SymbolicTensor& x, int axis1, int axis2) {
-  return call_numpy("Swapaxes", x, {{"axis1", axis1}, {"axis2", axis2}});
+  return call_one("numpy>Swapaxes", {x}, {{"axis1", axis1}, {"axis2", axis2}});
 }
 SymbolicTensor moveaxis(const SymbolicTensor& x, int source, int destination) {
-  return call_numpy("Moveaxis", x, {{"source", source}, {"destination", destination}});
+  return call_one("numpy>Moveaxis", {x}, {{"source", source}, {"destination", destination}});
+}
+SymbolicTensor moveaxis(const SymbolicTensor& x, const Integers& source, const Integers& destination) {
+  return call_one("numpy>Moveaxis", {x}, {{"source", source}, {"destination", destination}});
 }
 SymbolicTensor broadcast_to(const SymbolicTensor& x, const Integers& shape) {
-  return call_numpy("BroadcastTo", x, {{"shape", shape}});
+  return call_one("numpy>BroadcastTo", {x}, {{"shape", shape}});
 }
-SymbolicTensor concatenate(const std::vector<SymbolicTensor>& tensors, int axis) {
-  return call_numpy("Concatenate", tensors, {{"axis", axis}});
-}
-SymbolicTensor stack(const std::vector<SymbolicTensor>& tensors, int axis) {
-  return call_numpy("Stack", tensors, {{"axis", axis}});
-}
-std::vector<SymbolicTensor> split(const SymbolicTensor& x, int num, int axis) {
-  return call_operation("numpy>Split", {x}, {{"indices_or_sections", one(num)}, {"axis", axis}}).flatten();
-}
-SymbolicTensor tile(const SymbolicTensor& x, const Integers& multiples) {
-  return call_numpy("Tile", x, {{"repeats", multiples}});
-}
-SymbolicTensor repeat(const SymbolicTensor& x, int repeats, int axis) {
-  return call_numpy("Repeat", x, {{"repeats", repeats}, {"axis", axis}});
+SymbolicTensor full_like(const SymbolicTensor& x, const SymbolicOperand& value) {
+  return call_one("numpy>FullLike", {x, operations::argument_of(value)});
 }
 SymbolicTensor flip(const SymbolicTensor& x, const Integers& axes) {
-  return call_numpy("Flip", x, given_axes("axis", axes));
+  return call_one("numpy>Flip", {x}, with_axes({}, axes));
 }
-SymbolicTensor roll(const SymbolicTensor& x, std::int64_t shift, int axis) {
-  return call_numpy("Roll", x, {{"shift", shift}, {"axis", axis}});
+SymbolicTensor rot90(const SymbolicTensor& array, int k, std::pair<int, int> axes) {
+  return call_one("numpy>Rot90", {array}, {{"k", k}, {"axes", Integers{axes.first, axes.second}}});
 }
-SymbolicTensor take(const SymbolicTensor& x, const SymbolicTensor& indices, int axis) {
-  return call_operation("numpy>Take", {x, indices}, {{"axis", axis}}).leaf();
+SymbolicTensor roll(const SymbolicTensor& x, std::int64_t shift, std::optional<int> axis) {
+  return call_one("numpy>Roll", {x}, with_axis({{"shift", shift}}, axis));
 }
-SymbolicTensor take_along_axis(const SymbolicTensor& x, const SymbolicTensor& indices, int axis) {
-  return call_operation("numpy>TakeAlongAxis", {x, indices}, {{"axis", axis}}).leaf();
+SymbolicTensor slice(const SymbolicTensor& x, const Integers& begin, const Integers& size) {
+  return call_operation("core>Slice", {x}, {{"shape", size}}, {{"start_indices", begin}}).leaf();
 }
 SymbolicTensor strided_slice(const SymbolicTensor& x, const std::vector<SliceSpec>& axes) {
   std::vector<std::string> key;
   for (const SliceSpec& axis : axes) {
-    key.push_back("slice(" + text_of(axis.begin) + ", " + text_of(axis.end) + ", " + text_of(axis.step) + ")");
+    key.push_back("slice(" + index_text(axis.begin) + ", " + index_text(axis.end) + ", " + index_text(axis.step) + ")");
   }
   return call_operation("numpy>GetItem", {x}, {}, {{"key", key}}).leaf();
 }
@@ -228,6 +247,32 @@ SymbolicTensor take_at(const SymbolicTensor& x, std::int64_t index, int axis) {
   std::vector<std::string> key(static_cast<std::size_t>(at), "slice(None, None, None)");
   key.push_back(std::to_string(index));
   return call_operation("numpy>GetItem", {x}, {}, {{"key", key}}).leaf();
+}
+SymbolicTensor take(const SymbolicTensor& x, const SymbolicTensor& indices, std::optional<int> axis) {
+  return call_one("numpy>Take", {x, indices}, with_axis({}, axis));
+}
+SymbolicTensor take(const SymbolicTensor& x, const Tensor& indices, std::optional<int> axis) {
+  return call_one("numpy>Take", {x, indices}, with_axis({}, axis));
+}
+SymbolicTensor take(const Tensor& x, const SymbolicTensor& indices, std::optional<int> axis) {
+  return call_one("numpy>Take", {x, indices}, with_axis({}, axis));
+}
+SymbolicTensor take_along_axis(const SymbolicTensor& x, const SymbolicTensor& indices, std::optional<int> axis) {
+  return call_one("numpy>TakeAlongAxis", {x, indices}, with_axis({}, axis));
+}
+SymbolicTensor take_along_axis(const SymbolicTensor& x, const Tensor& indices, std::optional<int> axis) {
+  return call_one("numpy>TakeAlongAxis", {x, indices}, with_axis({}, axis));
+}
+SymbolicTensor scatter_update(const SymbolicTensor& x, const SymbolicTensor& indices, const SymbolicTensor& updates) {
+  return call_one("core>ScatterUpdate", {x, indices, updates});
+}
+SymbolicTensor tril(const SymbolicTensor& x, std::int64_t k) { return call_one("numpy>Tril", {x}, {{"k", k}}); }
+SymbolicTensor triu(const SymbolicTensor& x, std::int64_t k) { return call_one("numpy>Triu", {x}, {{"k", k}}); }
+SymbolicTensor diagonal(const SymbolicTensor& x, std::int64_t offset, int axis1, int axis2) {
+  return call_one("numpy>Diagonal", {x}, {{"offset", offset}, {"axis1", axis1}, {"axis2", axis2}});
+}
+SymbolicTensor trace(const SymbolicTensor& x, std::int64_t offset, int axis1, int axis2) {
+  return call_one("numpy>Trace", {x}, {{"offset", offset}, {"axis1", axis1}, {"axis2", axis2}});
 }
 
 }  // namespace ops

@@ -99,12 +99,57 @@ Attributes kept(const Layer& layer, const CallOptions& options) {
 
 }  // namespace
 
-SymbolicTensor Layer::operator()(const SymbolicTensor& input, const CallOptions& options) {
-  return apply_symbols(input, kept(*this, options)).flatten().at(0);
+SymbolicOutputs Layer::operator()(const SymbolicTensor& input, const CallOptions& options) {
+  return SymbolicOutputs(apply_symbols(input, kept(*this, options)));
 }
 
-SymbolicTensor Layer::operator()(const std::vector<SymbolicTensor>& inputs, const CallOptions& options) {
-  return apply_symbols(inputs, kept(*this, options)).flatten().at(0);
+SymbolicOutputs Layer::operator()(const std::vector<SymbolicTensor>& inputs, const CallOptions& options) {
+  return SymbolicOutputs(apply_symbols(inputs, kept(*this, options)));
+}
+
+SymbolicOutputs Layer::operator()(const SymbolicOutputs& inputs, const CallOptions& options) {
+  const std::vector<SymbolicTensor> all = inputs;
+  return SymbolicOutputs(apply_symbols(all.size() == 1 ? Symbols(all[0]) : inputs.symbols(), kept(*this, options)));
+}
+
+namespace {
+
+// The layer that the outputs come from, for errors.
+std::string source_of(const Symbols& symbols) {
+  const std::vector<SymbolicTensor> all = symbols.flatten();
+  if (all.empty() || !all[0].defined()) return "outputs";
+  const Layer& layer = *all[0].source()->layer;
+  return layer.class_name() + " '" + layer.name() + "'";
+}
+
+}  // namespace
+
+const SymbolicTensor& SymbolicOutputs::one() const {
+  if (all_.size() == 1) return all_[0];
+  throw failed_precondition(source_of(symbols_), "one output is expected where its call is used as a symbol",
+                            {{"outputs", all_.size()}},
+                            "Take one of them: layer(x)[0], or all: auto [a, b] = layer(x).unpack<2>().");
+}
+
+void SymbolicOutputs::check_count(std::size_t count) const {
+  if (all_.size() == count) return;
+  throw invalid_argument(source_of(symbols_), "unpack<N>() names as many outputs as there are",
+                         {{"N", count}, {"outputs", all_.size()}});
+}
+
+SymbolicOutputs SymbolicOutputs::operator[](std::size_t place) const {
+  if (symbols_.is_leaf() || place >= symbols_.size()) {
+    throw invalid_argument(source_of(symbols_), "a place among several outputs is expected",
+                           {{"place", place}, {"outputs", size()}},
+                           symbols_.is_leaf() ? "Slices of one symbol are made by ops::take_at." : "");
+  }
+  return SymbolicOutputs(Symbols(symbols_[place]));
+}
+
+SymbolicOutputs SymbolicOutputs::operator[](std::string_view name) const {
+  const Tree<SymbolicTensor>* found = symbols_.find(name);
+  if (!found) throw not_found(source_of(symbols_), "the name of an output is expected", {{"name", name}});
+  return SymbolicOutputs(Symbols(*found));
 }
 
 namespace {
@@ -121,14 +166,15 @@ std::shared_ptr<LayerCall> only_call(const Layer& layer) {
 
 }  // namespace
 
-SymbolicTensor Layer::input() const {
-  const std::shared_ptr<LayerCall> call = only_call(*this);
-  return call->inputs.is_leaf() ? call->inputs.leaf() : call->inputs.flatten().at(0);
-}
+SymbolicOutputs Layer::input() const { return SymbolicOutputs(only_call(*this)->inputs); }
 
-SymbolicTensor Layer::output() const {
+SymbolicOutputs Layer::output() const {
   const std::shared_ptr<LayerCall> call = only_call(*this);
-  return {call->outputs.flatten().at(0), call, 0};
+  std::vector<SymbolicTensor> symbols;
+  for (const TensorSpec& spec : call->outputs.flatten()) {
+    symbols.emplace_back(spec, call, static_cast<int>(symbols.size()));
+  }
+  return SymbolicOutputs(Symbols(call->outputs.with_leaves(symbols)));
 }
 
 }  // namespace cohort
