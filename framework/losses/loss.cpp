@@ -8,6 +8,7 @@
 #include "cohort/core/text.h"
 #include "cohort/graph/trace.h"
 #include "cohort/ops/array.h"
+#include "cohort/ops/functions.h"
 #include "cohort/ops/math.h"
 #include "cohort/ops/reduce.h"
 
@@ -82,16 +83,11 @@ std::pair<Tensor, Tensor> squeeze_or_expand_to_same_rank(const Tensor& y_true, c
   return {y_true, y_pred};
 }
 
-Tensor divide_no_nan(const Tensor& a, const Tensor& b) {
-  const Tensor is_zero = ops::equal(b, 0.0);
-  return ops::where(is_zero, 0.0, a / ops::where(is_zero, 1.0, b));
-}
-
 Tensor apply_mask(const Tensor& sample_weight, const Tensor& mask, DType dtype, const std::string& reduction) {
   if (!mask.defined()) return sample_weight;
   Tensor weights = ops::cast(mask, dtype);
   if (reduction == "mean" || reduction == "sum_over_batch_size") {
-    weights = weights * divide_no_nan(ops::size_of(mask, {}, dtype), ops::sum(weights));
+    weights = weights * ops::divide_no_nan(ops::size_of(mask, {}, dtype), ops::sum(weights));
   }
   if (!sample_weight.defined()) return weights;
   auto [masked, given] = squeeze_or_expand_to_same_rank(weights, ops::cast(sample_weight, dtype));
@@ -113,7 +109,7 @@ Tensor reduce_weighted(Tensor values, const Tensor& sample_weight, const Tensor&
   if (reduction == "none" || reduction == "None" || values.rank() == 0) return values;
   if (reduction == "sum") return ops::sum(values);
   if (reduction == "mean_with_sample_weight" && weights.defined()) {
-    return divide_no_nan(ops::sum(values), ops::sum(weights));
+    return ops::divide_no_nan(ops::sum(values), ops::sum(weights));
   }
   return ops::mean(values);
 }

@@ -69,7 +69,5 @@ std::pair<Tensor, Tensor> squeeze_or_expand_to_same_rank(const Tensor& y_true, c
 // Weights (undefined: all one) with what the mask leaves out set to zero; for a mean, the rest is scaled up so that the
 // mean runs over what the mask keeps. Undefined when there is neither.
 Tensor apply_mask(const Tensor& sample_weight, const Tensor& mask, DType dtype, const std::string& reduction);
-// a / b, and 0 where b is 0.
-Tensor divide_no_nan(const Tensor& a, const Tensor& b);
 
 }  // namespace cohort

@@ -6,6 +6,7 @@
 #include "cohort/losses/loss.h"
 #include "cohort/ops/creation.h"
 #include "cohort/ops/epsilon.h"
+#include "cohort/ops/functions.h"
 #include "cohort/ops/math.h"
 #include "cohort/ops/reduce.h"
 #include "cohort/ops/slicing.h"
@@ -106,7 +107,7 @@ Tensor AUCMetric::total(const Tensor& terms) const {
   const Tensor by_label = ops::sum(terms, 0);
   if (!options_.label_weights) return ops::mean(by_label);
   const Tensor weights = label_weights();
-  return divide_no_nan(ops::sum(by_label * weights), ops::sum(weights));
+  return ops::divide_no_nan(ops::sum(by_label * weights), ops::sum(weights));
 }
 
 // Precision is not linear between two thresholds: its true positives are.
@@ -114,12 +115,12 @@ Tensor AUCMetric::interpolated_pr_area() const {
   const Tensor right = true_positives_, missed = false_negatives_, positives = right + false_positives_.value();
   const Tensor right_above = without_first(right), above = without_first(positives), below = without_last(positives);
   const Tensor more_right = without_last(right) - right_above;
-  const Tensor slope = divide_no_nan(more_right, ops::maximum(below - above, 0.0));
+  const Tensor slope = ops::divide_no_nan(more_right, ops::maximum(below - above, 0.0));
   const Tensor intercept = right_above - slope * above;
   const Tensor ratio = ops::where(ops::logical_and(below > 0.0, above > 0.0),
-                                  divide_no_nan(below, ops::maximum(above, 0.0)), ops::ones_like(above));
-  return total(divide_no_nan(slope * (more_right + intercept * ops::log(ratio)),
-                             ops::maximum(right_above + without_first(missed), 0.0)));
+                                  ops::divide_no_nan(below, ops::maximum(above, 0.0)), ops::ones_like(above));
+  return total(ops::divide_no_nan(slope * (more_right + intercept * ops::log(ratio)),
+                                  ops::maximum(right_above + without_first(missed), 0.0)));
 }
 
 Tensor AUCMetric::result() {
@@ -132,15 +133,15 @@ Tensor AUCMetric::result() {
   const Tensor tp = true_positives_, fp = false_positives_, tn = true_negatives_, fn = false_negatives_;
   Tensor x, y;
   if (options_.curve == "ROC") {
-    x = divide_no_nan(fp, fp + tn);
-    y = divide_no_nan(tp, tp + fn);
+    x = ops::divide_no_nan(fp, fp + tn);
+    y = ops::divide_no_nan(tp, tp + fn);
   } else if (options_.curve == "PR") {
-    x = divide_no_nan(tp, tp + fn);
-    y = divide_no_nan(tp, tp + fp);
+    x = ops::divide_no_nan(tp, tp + fn);
+    y = ops::divide_no_nan(tp, tp + fp);
   } else {
-    const Tensor odds = divide_no_nan(tp + fn, tn + fp), none = ops::equal(tp, 0.0);
-    x = ops::maximum(ops::where(none, 0.0, 1.0 - odds * divide_no_nan(fn, tp)), 0.0);
-    y = ops::where(none, 1.0, 1.0 - odds * divide_no_nan(fp, tp));
+    const Tensor odds = ops::divide_no_nan(tp + fn, tn + fp), none = ops::equal(tp, 0.0);
+    x = ops::maximum(ops::where(none, 0.0, 1.0 - odds * ops::divide_no_nan(fn, tp)), 0.0);
+    y = ops::where(none, 1.0, 1.0 - odds * ops::divide_no_nan(fp, tp));
   }
   const Tensor left = without_last(y), right = without_first(y);
   const Tensor heights = options_.summation_method == "interpolation" ? (left + right) / 2.0

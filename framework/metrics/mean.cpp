@@ -4,6 +4,7 @@
 #include "cohort/losses/loss.h"
 #include "cohort/metrics/samplewise_values.h"
 #include "cohort/ops/broadcast.h"
+#include "cohort/ops/functions.h"
 
 namespace cohort::metrics {
 
@@ -26,7 +27,7 @@ void MeanMetric::update_state(const Tensor& values, const Tensor& weight_if_seco
   update_values(values, sample_weight.defined() ? sample_weight : weight_if_second);
 }
 
-Tensor MeanMetric::result() { return divide_no_nan(total_, count_); }
+Tensor MeanMetric::result() { return ops::divide_no_nan(total_, count_); }
 
 void MeanMetricWrapper::update_state(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight) {
   const MaskScope masks;  // the values may carry one of their own: of an ignored class

@@ -2,6 +2,7 @@
 
 #include "cohort/core/text.h"
 #include "cohort/losses/loss.h"
+#include "cohort/ops/functions.h"
 #include "cohort/ops/math.h"
 
 namespace cohort::metrics {
@@ -53,7 +54,7 @@ void PrecisionRecallMetric::update_state(const Tensor& y_true, const Tensor& y_p
 Tensor PrecisionRecallMetric::result() {
   ensure_state();
   const Tensor right = true_positives_;
-  return single_or_all(divide_no_nan(right, right + errors_.value()), rule_.thresholds.size());
+  return single_or_all(ops::divide_no_nan(right, right + errors_.value()), rule_.thresholds.size());
 }
 
 COHORT_REGISTER(Metric, PrecisionMetric, "Precision", "precision");

@@ -2,6 +2,7 @@
 
 #include "cohort/core/text.h"
 #include "cohort/losses/loss.h"
+#include "cohort/ops/functions.h"
 #include "cohort/ops/math.h"
 #include "cohort/ops/reduce.h"
 
@@ -62,13 +63,13 @@ Tensor AtConstraintMetric::result() {
 namespace {
 
 Tensor sensitivity(const ConfusionCounts& counts) {
-  return divide_no_nan(counts.true_positives, counts.true_positives + counts.false_negatives);
+  return ops::divide_no_nan(counts.true_positives, counts.true_positives + counts.false_negatives);
 }
 Tensor specificity(const ConfusionCounts& counts) {
-  return divide_no_nan(counts.true_negatives, counts.true_negatives + counts.false_positives);
+  return ops::divide_no_nan(counts.true_negatives, counts.true_negatives + counts.false_positives);
 }
 Tensor precision(const ConfusionCounts& counts) {
-  return divide_no_nan(counts.true_positives, counts.true_positives + counts.false_positives);
+  return ops::divide_no_nan(counts.true_positives, counts.true_positives + counts.false_positives);
 }
 
 }  // namespace

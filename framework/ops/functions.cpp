@@ -44,8 +44,8 @@ Tensor heaviside(const Tensor& x1, const Tensor& x2) {
 }
 
 Tensor divide_no_nan(const Tensor& x1, const Tensor& x2) {
-  const Tensor zero = equal(x2, 0.0);
-  return where(zero, zeros_like(x1 / x2), x1 / where(zero, ones_like(x2), x2));
+  const Tensor is_zero = equal(x2, 0.0);
+  return where(is_zero, 0.0, x1 / where(is_zero, 1.0, x2));
 }
 
 Tensor fmax(const Tensor& x1, const Tensor& x2) {
