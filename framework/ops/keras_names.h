@@ -28,6 +28,7 @@ namespace cohort::ops {
   auto keras(const A& a, const B& b)->decltype(ops::name(a, b)) { \
     return ops::name(a, b);                                       \
   }
+// abs, acos, acosh, asin, asinh, atan, atanh, is_finite, is_inf and is_nan, elementwise, under the names of keras.ops.
 COHORT_KERAS_UNARY_NAME(absolute, abs)
 COHORT_KERAS_UNARY_NAME(arccos, acos)
 COHORT_KERAS_UNARY_NAME(arccosh, acosh)
@@ -38,6 +39,7 @@ COHORT_KERAS_UNARY_NAME(arctanh, atanh)
 COHORT_KERAS_UNARY_NAME(isfinite, is_finite)
 COHORT_KERAS_UNARY_NAME(isinf, is_inf)
 COHORT_KERAS_UNARY_NAME(isnan, is_nan)
+// atan2, pow and divide, elementwise, under the names of keras.ops.
 COHORT_KERAS_BINARY_NAME(arctan2, atan2)
 COHORT_KERAS_BINARY_NAME(power, pow)
 COHORT_KERAS_BINARY_NAME(true_divide, divide)

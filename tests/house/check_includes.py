@@ -54,12 +54,13 @@ PRIVATE_EDGES = [
     ("data|distribute", r"framework/graph/graph_proto\.h"),
     # Kernels, what they share with the definitions of their ops, and the memory they work in.
     ("kernels", r"framework/ops/(conv_window|pool_windows|slice_range)\.h"),
-    ("ops|graph", r"framework/kernels/(functors|fusion)\.h"),
+    ("ops|graph|model", r"framework/kernels/(functors|fusion)\.h"),
     ("kernels|datasets", r"framework/core/scratch\.h"),
     ("graph|kernels|optimizers", r"framework/core/update_(layout|op)\.h"),
     ("layers", r"framework/ops/conv_window\.h"),
     ("variables", r"framework/ops/slice_range\.h"),
     ("losses|metrics|model|layers", r"framework/ops/epsilon\.h"),
+    ("losses|model", r"framework/ops/logits\.h"),
     ("metrics", r"framework/losses/axes_field\.h"),
     # Graphs that are rewritten, cut and sent.
     ("autodiff", r"framework/graph/(specialize|passes/rewrite)\.h"),
@@ -69,7 +70,7 @@ PRIVATE_EDGES = [
     ("model|saving", r"framework/variables/autocast\.h"),
     ("layers", r"framework/variables/initializer_attributes\.h"),
     # Layer calls and models as their files describe them.
-    ("model", r"framework/autodiff/remat\.h|framework/losses/logits\.h"),
+    ("model", r"framework/autodiff/remat\.h"),
     ("layers", r"framework/model/layer/layer_call_scope\.h"),
     ("saving", r"framework/model/(functional|layer/layer_(arguments|names))\.h"),
     ("saving|callbacks|distribute", r"framework/model/fit/(program|training)\.h"),

@@ -35,7 +35,7 @@ Tensor patterned(const Shape& shape, int factor, int modulus, int less, double d
   return Tensor::of(values, shape);
 }
 
-const KerasInputs<Tensor>& inputs() {
+const KerasInputs<Tensor>& keras_inputs() {
   static const float nan = std::nanf(""), inf = INFINITY;
   static const KerasInputs<Tensor> inputs{
       Tensor::of<float>({0.1f, 0.5f, -0.9f, 0.3f, -0.7f, 0.2f}, {2, 3}),
@@ -354,7 +354,7 @@ class KerasOps : public testing::TestWithParam<std::size_t> {};
 
 TEST_P(KerasOps, OnTensorsGiveKerassNumbers) {
   const KerasCase& each = keras_cases()[GetParam()];
-  expect_as_keras(each.eager(inputs()), expected().at(each.name));
+  expect_as_keras(each.eager(keras_inputs()), expected().at(each.name));
 }
 
 TEST_P(KerasOps, OnSymbolsGiveTheSameAndAreSaved) {
@@ -363,7 +363,7 @@ TEST_P(KerasOps, OnSymbolsGiveTheSameAndAreSaved) {
   const auto symbol = [](const Tensor& like) {
     return Input(like.shape().slice(1), {.dtype = like.dtype(), .batch_size = 2});
   };
-  const auto& [x, y, p, q, t, ids, one, w, m, img] = inputs();
+  const auto& [x, y, p, q, t, ids, one, w, m, img] = keras_inputs();
   const Tensors given = {x, y, p, q, t, ids, one, w, m, img};
   Symbolic symbols;
   for (const Tensor& tensor : given) symbols.push_back(symbol(tensor));

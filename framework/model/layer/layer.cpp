@@ -44,8 +44,9 @@ bool rematerializes(const Layer& layer, const RematMode& mode) {
 
 LayerCallScope::LayerCallScope(Layer& layer, bool training, std::optional<bool> said)
     : name_(layer.name()),
-      call_({&layer, training, said.value_or(!Calls::innermost() || Calls::current().training != training ||
-                                             Calls::current().training_said)}) {
+      call_({&layer, training,
+             said.value_or(!Calls::innermost() || Calls::current().training != training ||
+                           Calls::current().training_said)}) {
   if (!call_.outer()) layer.clear_losses();
 }
 bool LayerCallScope::training() { return Calls::current().training; }

@@ -22,8 +22,8 @@ ops::linalg::NormOrder order_of(const Attributes& config) {
 
 [[maybe_unused]] const bool norms_registered = [] {
   add_operation("linalg", "Norm", {"x"}, {"ord", "axis", "keepdims"}, [](const Arguments& a, const Attributes& config) {
-    return Element(ops::linalg::norm(a[0].leaf(), order_of(config), operations::axes_of(config),
-                                     operations::keeps_dims(config)));
+    return Element(
+        ops::linalg::norm(a[0].leaf(), order_of(config), operations::axes_of(config), operations::keeps_dims(config)));
   });
   add_operation("nn", "LayerNorm", {"x", "gamma", "beta"}, {"axis", "epsilon", "rms_scaling"},
                 [](const Arguments& a, const Attributes& config) {
