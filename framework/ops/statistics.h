@@ -13,6 +13,7 @@ Tensor median(const Tensor& x, const Axes& axis = {}, bool keepdims = false);
 Tensor ptp(const Tensor& x, const Axes& axis = {}, bool keepdims = false);
 
 struct Moments {
+  // Both in the shape that is left without the axes, or with them of size 1.
   Tensor mean, variance;
 };
 // Mean and variance over the axes.
