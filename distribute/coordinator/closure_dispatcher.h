@@ -5,9 +5,9 @@
 #include <thread>
 #include <vector>
 
-#include "cohort/distribute/coordinator/closure.h"
 #include "cohort/distribute/coordinator/closure_queue.h"
 #include "cohort/distribute/coordinator/pipeline_book.h"
+#include "cohort/distribute/coordinator/worker_link.h"
 #include "cohort/distribute/coordinator/worker_watch.h"
 
 namespace cohort::distribute {

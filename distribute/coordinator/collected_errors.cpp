@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "cohort/core/log.h"
-#include "cohort/distribute/coordinator/closure.h"
+#include "cohort/distribute/coordinator/worker_link.h"
 
 namespace cohort::distribute {
 namespace {

@@ -5,9 +5,9 @@
 #include <set>
 #include <string>
 
-#include "cohort/distribute/coordinator/closure.h"
 #include "cohort/distribute/coordinator/pipeline_datasets.h"
 #include "cohort/distribute/coordinator/task_connections.h"
+#include "cohort/distribute/coordinator/worker_link.h"
 #include "cohort/distribute/rpc/repeating_stream.h"
 
 namespace cohort::distribute {

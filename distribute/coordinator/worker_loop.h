@@ -3,10 +3,10 @@
 #include <deque>
 #include <exception>
 
-#include "cohort/distribute/coordinator/closure.h"
 #include "cohort/distribute/coordinator/closure_dispatcher.h"
 #include "cohort/distribute/coordinator/closure_queue.h"
 #include "cohort/distribute/coordinator/pipeline_book.h"
+#include "cohort/distribute/coordinator/worker_link.h"
 #include "cohort/distribute/coordinator/worker_watch.h"
 
 namespace cohort::distribute {

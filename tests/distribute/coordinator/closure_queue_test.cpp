@@ -12,6 +12,8 @@
 #include <random>
 #include <thread>
 
+#include "cohort/distribute/coordinator/worker_link.h"
+
 namespace cohort::distribute::test {
 namespace {
 

@@ -11,7 +11,7 @@
 #include <string>
 #include <utility>
 
-#include "cohort/distribute/coordinator/closure.h"
+#include "cohort/distribute/coordinator/worker_link.h"
 
 namespace cohort::distribute::test {
 

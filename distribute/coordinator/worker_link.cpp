@@ -1,4 +1,4 @@
-#include "cohort/distribute/coordinator/closure.h"
+#include "cohort/distribute/coordinator/worker_link.h"
 
 #include <utility>
 
