@@ -7,7 +7,10 @@
 
 namespace cohort::callbacks {
 
-void ThroughputCallback::on_train_begin() { run().measure_work(); }
+void ThroughputCallback::on_train_begin() {
+  run().measure("examples");
+  run().measure("seconds_waiting_for_data");
+}
 
 void ThroughputCallback::on_epoch_begin(std::int64_t) {
   seconds_ = 0.0;
@@ -24,8 +27,7 @@ void ThroughputCallback::note_end() {
 
 void ThroughputCallback::on_epoch_end(std::int64_t epoch, Logs& logs) {
   note_end();
-  const EpochWork work = run().work();
-  const double steps_per_second = static_cast<double>(work.steps) / seconds_;
+  const double steps_per_second = run().measured("steps").value_or(0.0) / seconds_;
   logs.set("steps_per_second", steps_per_second);
   char text[160];
   int length =
@@ -33,13 +35,13 @@ void ThroughputCallback::on_epoch_end(std::int64_t epoch, Logs& logs) {
   const auto append = [&](const char* pattern, double value) {
     length += std::snprintf(text + length, sizeof text - static_cast<std::size_t>(length), pattern, value);
   };
-  if (work.examples) {
-    const double examples_per_second = static_cast<double>(*work.examples) / seconds_;
+  if (const std::optional<double> examples = run().measured("examples")) {
+    const double examples_per_second = *examples / seconds_;
     logs.set("examples_per_second", examples_per_second);
     append(", %.1f examples/s", examples_per_second);
   }
-  if (work.seconds_waiting_for_data) {
-    const double share = std::min(1.0, *work.seconds_waiting_for_data / seconds_);
+  if (const std::optional<double> waiting = run().measured("seconds_waiting_for_data")) {
+    const double share = std::min(1.0, *waiting / seconds_);
     logs.set("data_wait", share);
     append(", %.1f %% of the time waiting for data", share * 100.0);
   }

@@ -7,6 +7,11 @@
 #include "cohort/model/model.h"
 
 namespace cohort {
+namespace {
+
+constexpr std::string_view kExamples = "examples", kSecondsWaiting = "seconds_waiting_for_data";
+
+}  // namespace
 
 LocalRunner::LocalRunner(std::shared_ptr<Program> program, const RunnerData& data, const RunnerOptions& options)
     : RunnerBase(std::move(program), options),
@@ -23,9 +28,9 @@ void LocalRunner::build() {
 
 // Without a trace it takes a batch to make the weights. A test step changes nothing but metrics.
 void LocalRunner::build_eagerly() {
-  if (!walker_) walker_ = dataset_.make_iterator();
-  const std::string state = walker_->save();
-  const bool found = walker_->next(batch_);
+  if (!iterator_) iterator_ = dataset_.make_iterator();
+  const std::string state = iterator_->save();
+  const bool found = iterator_->next(batch_);
   Model& model = program_->model();
   if (found) {
     for (Tensor& leaf : batch_) leaf = leaf.to(*device_);
@@ -34,7 +39,7 @@ void LocalRunner::build_eagerly() {
     const Variables variables = model.trainable_variables();
     if (!model.optimizer()->built() && !variables.empty()) model.optimizer()->build(variables);
   }
-  walker_->restore(state);
+  iterator_->restore(state);
 }
 
 void LocalRunner::begin_epoch(std::int64_t epoch) {
@@ -44,24 +49,24 @@ void LocalRunner::begin_epoch(std::int64_t epoch) {
 }
 
 void LocalRunner::begin_data(bool continues) {
-  if (!walker_) {
-    walker_ = dataset_.make_iterator();
+  if (!iterator_) {
+    iterator_ = dataset_.make_iterator();
   } else if (!continues && !fresh_) {
     rewind();
   }
 }
 
 void LocalRunner::rewind() {
-  walker_->rewind();
+  iterator_->rewind();
   fresh_ = true;
 }
 
 bool LocalRunner::next_batch(bool first_of_epoch) {
   const TimelineSpan span("data", "data wait", next_step_);
-  bool found = walker_->next(batch_);
+  bool found = iterator_->next(batch_);
   if (!found && first_of_epoch && !fresh_) {  // the epoch before took the very last batch
     rewind();
-    found = walker_->next(batch_);
+    found = iterator_->next(batch_);
   }
   if (found) fresh_ = false;
   return found;
@@ -75,9 +80,17 @@ bool LocalRunner::measured_next_batch(bool first_of_epoch) {
   return found;
 }
 
-EpochWork LocalRunner::work() const {
-  if (!measures_) return {};
-  return {.examples = examples_, .seconds_waiting_for_data = std::chrono::duration<double>(waiting_).count()};
+bool LocalRunner::measure(std::string_view name) {
+  const bool known = name == kExamples || name == kSecondsWaiting;
+  measures_ = measures_ || known;
+  return known;
+}
+
+std::optional<double> LocalRunner::measured(std::string_view name) const {
+  if (!measures_) return std::nullopt;
+  if (name == kExamples) return static_cast<double>(examples_);
+  if (name == kSecondsWaiting) return std::chrono::duration<double>(waiting_).count();
+  return std::nullopt;
 }
 
 Execution LocalRunner::run(std::int64_t first_step, std::int64_t steps) {
@@ -124,20 +137,20 @@ void LocalRunner::run_batch(Execution& execution) {
 
 std::string LocalRunner::save_data() const {
   std::string state;
-  if (walker_) {
+  if (iterator_) {
     StateWriter writer(state);
     writer.number(fresh_);
-    walker_->save_to(writer);
+    iterator_->save_to(writer);
   }
   return state;
 }
 
 void LocalRunner::restore_data(const std::string& state) {
-  if (!walker_) walker_ = dataset_.make_iterator();
+  if (!iterator_) iterator_ = dataset_.make_iterator();
   if (state.empty()) return;
   StateReader reader(state);
   fresh_ = reader.number() != 0;
-  walker_->restore_from(reader);
+  iterator_->restore_from(reader);
   reader.finish();
 }
 

@@ -19,8 +19,8 @@ class LocalRunner : public RunnerBase {
   void begin_epoch(std::int64_t epoch) override;
   Execution run(std::int64_t first_step, std::int64_t steps) override;
   void synchronize() override { device_->synchronize(); }
-  void measure_work() override { measures_ = true; }
-  EpochWork work() const override;
+  bool measure(std::string_view name) override;
+  std::optional<double> measured(std::string_view name) const override;
 
  private:
   void build_eagerly();
@@ -35,8 +35,8 @@ class LocalRunner : public RunnerBase {
 
   Dataset dataset_;
   Device* device_;
-  std::unique_ptr<DatasetIterator> walker_;
-  bool fresh_ = true;                // the walker stands before its first element
+  std::unique_ptr<DatasetIterator> iterator_;
+  bool fresh_ = true;                // the iterator is before its first element
   const StepGraph* step_ = nullptr;  // the program's
   Tensors batch_, inputs_, outputs_;
   bool measures_ = false;

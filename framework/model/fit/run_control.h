@@ -1,6 +1,8 @@
 #pragma once
 
-#include "cohort/model/fit/epoch_work.h"
+#include <optional>
+#include <string_view>
+
 #include "cohort/model/fit/position.h"
 
 namespace cohort {
@@ -16,10 +18,12 @@ class RunControl {
   // Goes on from there instead of the beginning; in on_train_begin only. Weights, the optimizer's state and, in the
   // middle of an epoch, the metrics are the caller's to put back.
   virtual void restore(const Position& position) = 0;
-  // From now on work() tells examples and waiting, too, for two looks at the clock a step.
-  virtual void measure_work() = 0;
-  // Of the current epoch, or the last one when it has ended.
-  virtual EpochWork work() const = 0;
+  // Asks for a figure by its name, from now on: "steps" (batches trained on), "examples" (samples trained on),
+  // "seconds_waiting_for_data", or another one that the strategy's runner knows. False where this run cannot tell.
+  virtual bool measure(std::string_view name) = 0;
+  // The figure for the training of the epoch in progress, or of the last one when it has ended; none where measure()
+  // said no, or was not called.
+  virtual std::optional<double> measured(std::string_view name) const = 0;
   // Ctrl-C ended the run: on_train_end comes, but the training is not over.
   virtual bool interrupted() const = 0;
 };

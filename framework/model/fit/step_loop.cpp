@@ -23,7 +23,7 @@ StepLoop::StepLoop(Model& model, std::shared_ptr<Program> program, const RunnerD
 
 void StepLoop::begin_epoch(std::int64_t epoch) {
   runner_->begin_epoch(epoch);
-  if (!std::exchange(resumes_, false)) progress_ = {.epoch = epoch};
+  if (!std::exchange(resumes_epoch_, false)) progress_ = {.epoch = epoch};
 }
 
 Execution StepLoop::run_execution(CallbackList::Phase phase, std::int64_t steps) {
@@ -71,10 +71,9 @@ Pass StepLoop::run(CallbackList::Phase phase, CallbackList& callbacks, const Int
   return pass;
 }
 
-EpochWork StepLoop::work() const {
-  EpochWork work = runner_->work();
-  work.steps = steps_done_;
-  return work;
+std::optional<double> StepLoop::measured(std::string_view name) const {
+  if (name == kSteps) return static_cast<double>(steps_done_);
+  return runner_->measured(name);
 }
 
 Position StepLoop::position() {
@@ -89,7 +88,7 @@ Position StepLoop::position() {
 void StepLoop::restore(const Position& position) {
   runner_->restore(position);
   progress_ = {.epoch = position.epoch, .steps = position.step, .ended = position.epoch_ended};
-  resumes_ = true;
+  resumes_epoch_ = true;
 }
 
 Position FitControl::position() {

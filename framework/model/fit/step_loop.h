@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "cohort/model/fit/callback_list.h"
@@ -37,10 +38,13 @@ class StepLoop {
 
   Position position();
   void restore(const Position& position);
-  // Of the latest run().
-  EpochWork work() const;
+  // Of the latest run(): it counts "steps" itself, all else is the runner's to know.
+  bool measure(std::string_view name) { return name == kSteps || runner_->measure(name); }
+  std::optional<double> measured(std::string_view name) const;
 
  private:
+  static constexpr std::string_view kSteps = "steps";
+
   Execution run_execution(CallbackList::Phase phase, std::int64_t steps);
 
   struct Progress {
@@ -56,7 +60,7 @@ class StepLoop {
   std::unique_ptr<StepRunner> runner_;
   Progress progress_;
   std::int64_t steps_done_ = 0;  // in the latest run()
-  bool resumes_ = false;         // the next epoch to begin is one that was interrupted
+  bool resumes_epoch_ = false;   // the next epoch to begin is one that was interrupted
 };
 
 // A fit's training loop and its callbacks, as a callback may use them.
@@ -67,8 +71,8 @@ class FitControl : public RunControl {
   void synchronize() override { loop_.runner().synchronize(); }
   Position position() override;
   void restore(const Position& position) override;
-  void measure_work() override { loop_.runner().measure_work(); }
-  EpochWork work() const override { return loop_.work(); }
+  bool measure(std::string_view name) override { return loop_.measure(name); }
+  std::optional<double> measured(std::string_view name) const override { return loop_.measured(name); }
   bool interrupted() const override { return interrupted_; }
 
   // All callbacks know that training begins: those of a run that goes on get back what they had. Returns where it goes

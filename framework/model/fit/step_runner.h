@@ -4,10 +4,10 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cohort/data/element.h"
-#include "cohort/model/fit/epoch_work.h"
 #include "cohort/model/fit/logs.h"
 #include "cohort/model/fit/position.h"
 
@@ -67,10 +67,10 @@ class StepRunner {
   virtual std::optional<std::int64_t> steps() const = 0;
   // The running figures after the execution of this number; waits for it.
   virtual void read_logs(std::int64_t ticket, Logs& logs) = 0;
-  // From now on work() says what it can; the trainer, which counts them, fills in the steps.
-  virtual void measure_work() {}
-  // What the training of the epoch did so far.
-  virtual EpochWork work() const { return {}; }
+  // What RunControl::measure asks for: false for a figure that it does not know.
+  virtual bool measure(std::string_view) { return false; }
+  // A figure that it was asked to measure, of the epoch so far.
+  virtual std::optional<double> measured(std::string_view) const { return std::nullopt; }
 };
 
 inline void Execution::read_logs(Logs& logs) const { runner->read_logs(ticket, logs); }
