@@ -42,7 +42,7 @@ BackupAndRestoreCallback::BackupAndRestoreCallback(std::string backup_dir, Backu
 BackupAndRestoreCallback::~BackupAndRestoreCallback() = default;
 
 BatchHooks BackupAndRestoreCallback::batch_hooks() const {
-  return save_every_ > 0 ? BatchHooks::Bare : BatchHooks::None;
+  return save_every_ > 0 ? BatchHooks::WithoutLogs : BatchHooks::None;
 }
 
 void BackupAndRestoreCallback::on_train_begin() {

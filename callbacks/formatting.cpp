@@ -23,12 +23,12 @@ class PathFormatter {
         path += c;
         ++i;
       } else if (c == '}') {
-        throw bad("}", "every } of a path closes a {");
+        throw malformed("}", "every } of a path closes a {");
       } else if (c != '{') {
         path += c;
       } else {
         const std::size_t end = pattern_.find('}', i);
-        if (end == std::string_view::npos) throw bad(pattern_.substr(i), "every { of a path is closed by a }");
+        if (end == std::string_view::npos) throw malformed(pattern_.substr(i), "every { of a path is closed by a }");
         path += filled(pattern_.substr(i + 1, end - i - 1));
         i = end;
       }
@@ -45,15 +45,15 @@ class PathFormatter {
     const bool converted = name.ends_with("!r") || name.ends_with("!s") || name.ends_with("!a");
     if (converted) name.remove_suffix(2);
     const std::optional<double> integer = integers_.find(name), real = logs_.find(name);
-    if (!integer && !real) throw bad(name, "a field of a path names a figure that is logged");
+    if (!integer && !real) throw malformed(name, "a field of a path names a figure that is logged");
     const std::optional<std::string> text = python_format(integer ? *integer : *real, integer.has_value(), format);
     if (!text || (converted && !format.empty())) {
-      throw bad(field, "a field of a path has one of Python's formats, like {epoch:02d} or {val_loss:.2f}");
+      throw malformed(field, "a field of a path has one of Python's formats, like {epoch:02d} or {val_loss:.2f}");
     }
     return *text;
   }
 
-  Error bad(std::string_view field, std::string_view expected) const {
+  Error malformed(std::string_view field, std::string_view expected) const {
     std::vector<std::string> known;
     for (const Logs* each : {&integers_, &logs_}) {
       for (const auto& [name, value] : *each) known.push_back(name);

@@ -91,7 +91,7 @@ std::int64_t TensorBoardCallback::iterations() const {
 
 BatchHooks TensorBoardCallback::batch_hooks() const {
   if (!options_.update_freq.each_epoch()) return BatchHooks::Every;
-  return options_.profile_batch.last() > 0 ? BatchHooks::Bare : BatchHooks::None;
+  return options_.profile_batch.last() > 0 ? BatchHooks::WithoutLogs : BatchHooks::None;
 }
 
 void TensorBoardCallback::set_model(Model& model) {

@@ -41,12 +41,6 @@ std::map<std::string, ClusterSpec::Tasks> numbered(std::map<std::string, std::ve
   return result;
 }
 
-std::string listed(const std::vector<std::string>& names) {
-  std::string text = "[";
-  for (const std::string& name : names) text += (text.size() > 1 ? ", " : "") + name;
-  return text + "]";
-}
-
 }  // namespace
 
 ClusterSpec::ClusterSpec(std::initializer_list<std::pair<std::string, std::vector<std::string>>> jobs)
@@ -133,7 +127,8 @@ std::string ClusterSpec::as_text() const {
 const ClusterSpec::Tasks& ClusterSpec::tasks_of(std::string_view job) const {
   const auto found = jobs_.find(std::string(job));
   if (found == jobs_.end())
-    throw not_found(kClusterSpec, "the job must be one of the cluster", {{"job", job}, {"jobs", listed(jobs())}});
+    throw not_found(kClusterSpec, "the job must be one of the cluster",
+                    {{"job", job}, {"jobs", "[" + join(jobs()) + "]"}});
   return found->second;
 }
 

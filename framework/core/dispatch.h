@@ -36,7 +36,7 @@ class DispatcherScope {
 };
 
 Dispatcher* top_dispatcher();
-// The identity, as in Symbol::trace, of the trace that runs on this thread; 0 for none.
+// The identity, as in TracedValue::trace, of the trace that runs on this thread; 0 for none.
 using TraceScope = ThreadScope<struct TraceTag, std::uint64_t>;
 std::uint64_t current_trace();
 

@@ -45,7 +45,7 @@ Tensor::Body& Tensor::own_body() {
     body_ = Owned<Body>(new Body);
   } else {
     body_->resource = nullptr;
-    body_->symbol = {};
+    body_->traced_value = {};
   }
   return *body_;
 }
@@ -134,9 +134,9 @@ Tensor Tensor::from_blob(void* memory, DType dtype, const Shape& shape, std::fun
   return over(dtype, shape, Buffer::borrow(cpu(), memory, checked_bytes(dtype, shape), std::move(release)));
 }
 
-Tensor Tensor::symbolic(const TensorSpec& spec, Symbol symbol, std::shared_ptr<Resource> example) {
+Tensor Tensor::symbolic(const TensorSpec& spec, TracedValue traced_value, std::shared_ptr<Resource> example) {
   Tensor tensor = over(spec.dtype, spec.shape, nullptr);
-  tensor.body_->symbol = symbol;
+  tensor.body_->traced_value = traced_value;
   tensor.body_->resource = std::move(example);
   return tensor;
 }

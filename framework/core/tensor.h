@@ -31,7 +31,7 @@ struct TensorSpec {
 };
 
 // Which value of which trace a symbolic tensor stands for.
-struct Symbol {
+struct TracedValue {
   std::uint64_t trace = 0;  // identity of the trace, never used twice; 0: none
   // The node that makes it.
   std::int32_t node = -1;
@@ -77,7 +77,7 @@ class Tensor {
   static Tensor from_blob(void* memory, DType dtype, const Shape& shape, std::function<void()> release = {});
   // The symbol of a value in a trace. That of a resource may carry an example of what it will be, for code that asks
   // for an iterator's elements.
-  static Tensor symbolic(const TensorSpec& spec, Symbol symbol, std::shared_ptr<Resource> example = nullptr);
+  static Tensor symbolic(const TensorSpec& spec, TracedValue traced_value, std::shared_ptr<Resource> example = nullptr);
 
   // True when the handle has a value or a symbol.
   bool defined() const { return static_cast<bool>(body_); }
@@ -95,9 +95,9 @@ class Tensor {
   // Bytes its elements take.
   std::size_t bytes() const { return static_cast<std::size_t>(num_elements()) * size_of(dtype()); }
   // True for the symbol of a value in a trace.
-  bool is_symbolic() const { return body().symbol.trace != 0; }
+  bool is_symbolic() const { return body().traced_value.trace != 0; }
   // Which value of which trace it stands for.
-  const Symbol& symbol() const { return body().symbol; }
+  const TracedValue& traced_value() const { return body().traced_value; }
   // Where its values are.
   Device& device() const;
 
@@ -165,7 +165,7 @@ class Tensor {
     Owned<Buffer> buffer;
     std::size_t offset = 0;
     std::shared_ptr<Resource> resource;
-    Symbol symbol;
+    TracedValue traced_value;
   };
   static Tensor from_host(const void* values, std::size_t count, DType dtype, const Shape& shape, Device& device);
   const Body& body() const;

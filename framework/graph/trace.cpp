@@ -57,7 +57,7 @@ class Tracer : public Dispatcher {
 
   TracedGraph finish(const Tensors& outputs) {
     for (const Tensor& output : outputs) graph_->outputs.push_back(value_of(output));
-    for (const Tensor& argument : arguments_) graph_->inputs.push_back(argument.symbol().node);
+    for (const Tensor& argument : arguments_) graph_->inputs.push_back(argument.traced_value().node);
     for (int capture : capture_nodes_) graph_->inputs.push_back(capture);
     return {graph_, captures_, static_cast<int>(arguments_.size())};
   }
@@ -93,13 +93,14 @@ class Tracer : public Dispatcher {
 
   Value value_of(const Tensor& tensor) {
     if (!tensor.defined()) throw failed_precondition("trace", "a tensor must be given a value before it is used");
-    if (tensor.is_symbolic() && tensor.symbol().trace == id_) return {tensor.symbol().node, tensor.symbol().output};
+    if (tensor.is_symbolic() && tensor.traced_value().trace == id_)
+      return {tensor.traced_value().node, tensor.traced_value().output};
     const void* key = tensor.key();
     if (auto known = outer_.find(key); known != outer_.end()) return known->second;
     Value value;
     if (tensor.is_symbolic() || tensor.dtype() == DType::Resource) {
       check_enclosing(tensor);
-      value.node = add_input(tensor.spec(), "capture").symbol().node;
+      value.node = add_input(tensor.spec(), "capture").traced_value().node;
       capture_nodes_.push_back(value.node);
       captures_.push_back(tensor);
     } else {
@@ -114,7 +115,7 @@ class Tracer : public Dispatcher {
   void check_enclosing(const Tensor& tensor) const {
     if (!tensor.is_symbolic()) return;
     for (const auto* outer = innermost_.outer(); outer; outer = outer->outer()) {
-      if (outer->value()->id_ == tensor.symbol().trace) return;
+      if (outer->value()->id_ == tensor.traced_value().trace) return;
     }
     throw failed_precondition("trace", "a symbolic tensor may be used only inside the trace that made it",
                               {{"tensor", tensor.spec()}},

@@ -17,17 +17,17 @@ namespace cohort {
 // A loss or metric as a user names it: an object, or a string that is resolved when the model's outputs are known
 // ("accuracy" and "crossentropy" mean different classes for different outputs). None is an output left alone.
 template <class T>
-class NamedOr {
+class NameOrObject {
  public:
   // None.
-  NamedOr() = default;
-  NamedOr(std::nullptr_t) {}
+  NameOrObject() = default;
+  NameOrObject(std::nullptr_t) {}
   // A name, resolved later.
-  NamedOr(const char* name) : value_(std::string(name)) {}
-  NamedOr(std::string name) : value_(std::move(name)) {}
+  NameOrObject(const char* name) : value_(std::string(name)) {}
+  NameOrObject(std::string name) : value_(std::move(name)) {}
   template <class Object>
   requires(std::convertible_to<Object, Ref<T>> && !std::convertible_to<Object, std::string>)
-      NamedOr(const Object& object)
+      NameOrObject(const Object& object)
       : value_(Ref<T>(object)) {}
 
   // True for none.
@@ -43,9 +43,9 @@ class NamedOr {
   std::variant<std::monostate, std::string, Ref<T>> value_;
 };
 // A loss: a name or an object.
-using LossItem = NamedOr<Loss>;
+using LossItem = NameOrObject<Loss>;
 // A metric: a name or an object.
-using MetricItem = NamedOr<Metric>;
+using MetricItem = NameOrObject<Metric>;
 
 // A value for every output: one for all, a list in the outputs' order, or a dict by output name.
 template <class T>

@@ -99,7 +99,7 @@ class Model : public Layer {
   Element predict_element(const DataArgument& data, PredictOptions options = {});
 
   // One step on one batch; the figures are those of this batch alone.
-  Logs train_on_batch(const TensorArgument& x, const TensorArgument& y = {}, BatchOptionsOfTraining options = {});
+  Logs train_on_batch(const TensorArgument& x, const TensorArgument& y = {}, TrainOnBatchOptions options = {});
   // The figures of one batch, without training.
   Logs test_on_batch(const TensorArgument& x, const TensorArgument& y = {}, const TensorArgument& sample_weight = {});
   // The outputs for one batch.

@@ -131,7 +131,7 @@ Tensor Model::predict(const TensorArgument& x, PredictOptions options) {
   return single(predict_element(DataArgument(x, {}), std::move(options)), "Model.predict");
 }
 
-Logs Model::train_on_batch(const TensorArgument& x, const TensorArgument& y, BatchOptionsOfTraining options) {
+Logs Model::train_on_batch(const TensorArgument& x, const TensorArgument& y, TrainOnBatchOptions options) {
   require_compiled("train_on_batch");
   reset_metrics();
   const std::shared_ptr<Program> program = training_->program(Program::Kind::Train);

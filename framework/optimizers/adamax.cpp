@@ -25,7 +25,7 @@ void AdamaxOptimizer::visit_fields(FieldVisitor& visitor) {
 void AdamaxOptimizer::make_slots(const Variables& variables) { add_slots(variables, {"momentum", "norm"}); }
 
 // As in Keras, the norm of a row that several slices reach grows to the sum of their magnitudes.
-Tensor AdamaxOptimizer::apart_of(const Gradient& slices) const { return magnitudes_of(slices); }
+Tensor AdamaxOptimizer::row_squares(const Gradient& slices) const { return magnitudes_of(slices); }
 
 UpdateOp AdamaxOptimizer::update_op() const {
   return {"AdamaxUpdate",

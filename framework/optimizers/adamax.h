@@ -33,7 +33,7 @@ class AdamaxOptimizer : public SingleOpOptimizer {
  protected:
   void make_slots(const Variables& variables) override;
   UpdateOp update_op() const override;
-  Tensor apart_of(const Gradient& slices) const override;
+  Tensor row_squares(const Gradient& slices) const override;
 
  private:
   AdamaxOptions options_;

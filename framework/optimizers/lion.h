@@ -32,7 +32,7 @@ class LionOptimizer : public SingleOpOptimizer {
  protected:
   void make_slots(const Variables& variables) override;
   UpdateOp update_op() const override;
-  Tensor apart_of(const Gradient&) const override { return {}; }
+  Tensor row_squares(const Gradient&) const override { return {}; }
 
  private:
   LionOptions options_;

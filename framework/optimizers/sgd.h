@@ -36,7 +36,7 @@ class SGDOptimizer : public SingleOpOptimizer {
  protected:
   void make_slots(const Variables& variables) override;
   UpdateOp update_op() const override;
-  Tensor apart_of(const Gradient&) const override { return {}; }
+  Tensor row_squares(const Gradient&) const override { return {}; }
 
  private:
   SGDOptions options_;

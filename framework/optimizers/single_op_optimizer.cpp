@@ -10,7 +10,7 @@
 namespace cohort {
 
 void run_update(const UpdateOp& op, const Variable& variable, const Variables& slots, const Gradient& gradient,
-                const Tensor& apart, const Tensor& learning_rate, double weight_decay) {
+                const Tensor& squares, const Tensor& learning_rate, double weight_decay) {
   Tensors inputs = {variable.handle()};
   for (const Variable& slot : slots) inputs.push_back(slot.handle());
   inputs.push_back(ops::cast(gradient.dense(), variable.dtype()));
@@ -20,11 +20,11 @@ void run_update(const UpdateOp& op, const Variable& variable, const Variables& s
                             {"variable", variable.path()},
                             {"variable.shape", variable.shape()}});
   }
-  if (apart.defined()) inputs.push_back(ops::cast(apart, variable.dtype()));
+  if (squares.defined()) inputs.push_back(ops::cast(squares, variable.dtype()));
   inputs.push_back(ops::cast(learning_rate, DType::Float32));
   inputs.insert(inputs.end(), op.shared.begin(), op.shared.end());
 
-  Attributes attributes = UpdateLayout::attributes(static_cast<int>(slots.size()), apart.defined());
+  Attributes attributes = UpdateLayout::attributes(static_cast<int>(slots.size()), squares.defined());
   attributes.set("weight_decay", weight_decay);
   for (const Attributes::Entry& option : op.options) attributes.set(option.name, option.value);
   run_op_all(op.name, inputs, attributes);
@@ -59,12 +59,12 @@ const Variable& SingleOpOptimizer::slot_of(const Variable& variable, std::size_t
   return slots_[number][static_cast<std::size_t>(index_of(variable))];
 }
 
-Tensor SingleOpOptimizer::apart_of(const Gradient& slices) const { return squares_of(slices); }
+Tensor SingleOpOptimizer::row_squares(const Gradient& slices) const { return squares_of(slices); }
 
 void SingleOpOptimizer::update_step(const Gradient& gradient, const Variable& variable, const Tensor& learning_rate) {
   Variables slots;
   for (const Variables& each : slots_) slots.push_back(each[static_cast<std::size_t>(index_of(variable))]);
-  run_update(update_op(), variable, slots, gradient, gradient.is_slices() ? apart_of(gradient) : Tensor(),
+  run_update(update_op(), variable, slots, gradient, gradient.is_slices() ? row_squares(gradient) : Tensor(),
              learning_rate, weight_decay_of(variable));
 }
 

@@ -39,7 +39,7 @@ Json exported_spec_to_json(const TensorSpec& spec) {
 
 TensorSpec exported_spec_from_json(const Json& value, const std::string& who) {
   if (!value.is_object() || !value.contains("dtype") || !value["dtype"].is_string() || !value.contains("shape")) {
-    throw Error(ErrorCode::DataLoss, who, "a tensor is described by its dtype and shape", {{"value", shown(value)}});
+    throw Error(ErrorCode::DataLoss, who, "a tensor is described by its dtype and shape", {{"value", excerpt(value)}});
   }
   return {dtype_from_string(value["dtype"].get<std::string>()), shape_from_json(value["shape"], who)};
 }
@@ -53,7 +53,7 @@ Json exported_tree_to_json(const ElementSpec& tree) {
 ElementSpec exported_tree_from_json(const Json& value, const std::string& who) {
   if (!value.is_object() || !value.contains("structure") || !value["structure"].is_string() ||
       !value.contains("leaves") || !value["leaves"].is_array()) {
-    throw Error(ErrorCode::DataLoss, who, "a structure and its leaves are expected", {{"value", shown(value)}});
+    throw Error(ErrorCode::DataLoss, who, "a structure and its leaves are expected", {{"value", excerpt(value)}});
   }
   std::vector<TensorSpec> leaves;
   for (const Json& leaf : value["leaves"]) leaves.push_back(exported_spec_from_json(leaf, who));
@@ -141,7 +141,7 @@ ExportedModel load_exported(const std::string& path) {
   }
   if (about["version"] != kGraphVersion || !about["name"].is_string() || !about["variables"].is_array() ||
       !about["constants"].is_object()) {
-    throw Error(ErrorCode::DataLoss, who, "a graph of version 1 is expected", {{"version", shown(about["version"])}});
+    throw Error(ErrorCode::DataLoss, who, "a graph of version 1 is expected", {{"version", excerpt(about["version"])}});
   }
   auto state = std::make_shared<ExportedModel::State>();
   state->name = about["name"];

@@ -35,7 +35,7 @@ Json sequential_config_to_json(const Sequential& model) {
 const Json& member(const Json& object, const char* key, std::string_view who) {
   if (!object.is_object() || !object.contains(key)) {
     throw invalid_argument(who, std::string("an object with a key '") + key + "' is expected",
-                           {{"value", shown(object)}});
+                           {{"value", excerpt(object)}});
   }
   return object[key];
 }
@@ -54,12 +54,12 @@ Json shape_to_json(const Shape& shape) {
 
 Shape shape_from_json(const Json& value, std::string_view who) {
   if (!value.is_array() || value.size() > Shape::kMaxRank) {
-    throw invalid_argument(who, "a shape is a list of at most 8 sizes", {{"shape", shown(value)}});
+    throw invalid_argument(who, "a shape is a list of at most 8 sizes", {{"shape", excerpt(value)}});
   }
   Shape shape;
   for (const Json& size : value) {
     if (!size.is_null() && (!size.is_number_integer() || size.get<std::int64_t>() < 0)) {
-      throw invalid_argument(who, "a shape's sizes are whole numbers or null", {{"shape", shown(value)}});
+      throw invalid_argument(who, "a shape's sizes are whole numbers or null", {{"shape", excerpt(value)}});
     }
     shape.push_back(size.is_null() ? kUnknown : size.get<std::int64_t>());
   }
@@ -107,7 +107,8 @@ Ref<Layer> layer_from_json(const Json& value, int depth) {
 
 Ref<Model> sequential_from_config(const Json& config, int depth) {
   const Json& entries = member(config, "layers", "Sequential");
-  if (!entries.is_array()) throw invalid_argument("Sequential", "layers must be a list", {{"layers", shown(entries)}});
+  if (!entries.is_array())
+    throw invalid_argument("Sequential", "layers must be a list", {{"layers", excerpt(entries)}});
   std::vector<Ref<Layer>> layers;
   for (const Json& entry : entries) layers.push_back(layer_from_json(entry, depth));
   const Json name = config.contains("name") ? config["name"] : Json();
@@ -128,7 +129,7 @@ std::string model_to_json(const Model& model) { return dump_json(layer_to_json(m
 Ref<Model> model_from_object(const Json& value) {
   const Json& class_name = member(value, "class_name", "model");
   if (!class_name.is_string() || !is_model_class(class_name)) {
-    throw unimplemented("model", "Sequential and functional models can be read", {{"class_name", shown(class_name)}});
+    throw unimplemented("model", "Sequential and functional models can be read", {{"class_name", excerpt(class_name)}});
   }
   return model_from_config(class_name, member(value, "config", "model"));
 }

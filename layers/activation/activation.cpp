@@ -1,4 +1,5 @@
 #include "cohort/layers/activation/activation.h"
+#include "cohort/model/layer/layer_activation.h"
 
 namespace cohort::layers {
 
@@ -18,5 +19,6 @@ Tensor ActivationLayer::call(const Tensor& input, const CallContext&) {
 }
 
 COHORT_REGISTER(Layer, ActivationLayer, "Activation");
+[[maybe_unused]] static const bool activation_as_activation = register_layer_as_activation("Activation");
 
 }  // namespace cohort::layers

@@ -1,6 +1,7 @@
 #include "cohort/layers/activation/elu.h"
 
 #include "cohort/model/activations.h"
+#include "cohort/model/layer/layer_activation.h"
 
 namespace cohort::layers {
 
@@ -17,5 +18,6 @@ void ELULayer::visit_fields(FieldVisitor& visitor) {
 Tensor ELULayer::call(const Tensor& input, const CallContext&) { return activations::elu(input, options_.alpha); }
 
 COHORT_REGISTER(Layer, ELULayer, "ELU");
+[[maybe_unused]] static const bool elu_as_activation = register_layer_as_activation("ELU");
 
 }  // namespace cohort::layers

@@ -1,6 +1,7 @@
 #include "cohort/layers/activation/leaky_relu.h"
 
 #include "cohort/model/activations.h"
+#include "cohort/model/layer/layer_activation.h"
 
 namespace cohort::layers {
 
@@ -19,5 +20,6 @@ Tensor LeakyReLULayer::call(const Tensor& input, const CallContext&) {
 }
 
 COHORT_REGISTER(Layer, LeakyReLULayer, "LeakyReLU");
+[[maybe_unused]] static const bool leaky_relu_as_activation = register_layer_as_activation("LeakyReLU");
 
 }  // namespace cohort::layers

@@ -1,6 +1,7 @@
 #include "cohort/layers/activation/relu.h"
 
 #include "cohort/model/activations.h"
+#include "cohort/model/layer/layer_activation.h"
 
 namespace cohort::layers {
 
@@ -33,5 +34,6 @@ Tensor ReLULayer::call(const Tensor& input, const CallContext&) {
 }
 
 COHORT_REGISTER(Layer, ReLULayer, "ReLU");
+[[maybe_unused]] static const bool relu_as_activation = register_layer_as_activation("ReLU");
 
 }  // namespace cohort::layers

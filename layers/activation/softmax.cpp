@@ -1,5 +1,6 @@
 #include "cohort/layers/activation/softmax.h"
 
+#include "cohort/model/layer/layer_activation.h"
 #include "cohort/ops/math.h"
 #include "cohort/ops/nn.h"
 #include "cohort/ops/reduce.h"
@@ -29,5 +30,6 @@ Tensor SoftmaxLayer::call(const Tensor& input, const CallContext& context) {
 }
 
 COHORT_REGISTER(Layer, SoftmaxLayer, "Softmax");
+[[maybe_unused]] static const bool softmax_as_activation = register_layer_as_activation("Softmax");
 
 }  // namespace cohort::layers

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "cohort/core/text.h"
-#include "cohort/layers/recurrent/units_rnn.h"
+#include "cohort/layers/recurrent/builtin_rnn.h"
 #include "cohort/ops/joining.h"
 #include "cohort/ops/math.h"
 #include "cohort/ops/slicing.h"
@@ -23,7 +23,7 @@ Ref<RnnLayer> copied(RnnLayer& layer, const std::string& name) {
   from_json(*made, config_to_json(layer));
   made->set_name(name);
   auto copy = std::dynamic_pointer_cast<RnnLayer>(made);
-  if (auto* from = dynamic_cast<UnitsRnn*>(&layer)) dynamic_cast<UnitsRnn&>(*copy).set_use_cudnn(from->use_cudnn());
+  if (auto* from = dynamic_cast<BuiltinRnn*>(&layer)) dynamic_cast<BuiltinRnn&>(*copy).set_use_cudnn(from->use_cudnn());
   return copy;
 }
 

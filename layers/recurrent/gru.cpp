@@ -7,8 +7,9 @@
 namespace cohort::layers {
 
 GRULayer::GRULayer(std::int64_t units, const GRUOptions& options)
-    : UnitsRnn(std::make_shared<GRUCellLayer>(units, units_cell_options(options, "gru_cell"), options.reset_after),
-               options) {}
+    : BuiltinRnn(
+          std::make_shared<GRUCellLayer>(units, builtin_rnn_cell_options(options, "gru_cell"), options.reset_after),
+          options) {}
 
 const GRUCellLayer& GRULayer::own_cell() const { return static_cast<const GRUCellLayer&>(*cell()); }
 

@@ -2,8 +2,8 @@
 
 #include <string>
 
+#include "cohort/layers/recurrent/builtin_rnn.h"
 #include "cohort/layers/recurrent/gru_cell.h"
-#include "cohort/layers/recurrent/units_rnn.h"
 
 namespace cohort::layers {
 
@@ -40,7 +40,7 @@ struct GRUOptions {
   std::string name = {};
 };
 
-class GRULayer : public UnitsRnn {
+class GRULayer : public BuiltinRnn {
  public:
   explicit GRULayer(std::int64_t units = 1, const GRUOptions& options = {});
 

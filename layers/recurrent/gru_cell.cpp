@@ -7,13 +7,13 @@
 
 namespace cohort::layers {
 
-GRUCellLayer::GRUCellLayer(std::int64_t units, UnitsCellOptions options, bool reset_after)
-    : UnitsCell(units, 3, std::move(options)), reset_after_(reset_after) {
+GRUCellLayer::GRUCellLayer(std::int64_t units, BuiltinRnnCellOptions options, bool reset_after)
+    : BuiltinRnnCell(units, 3, std::move(options)), reset_after_(reset_after) {
   GRUCellLayer::fields_changed();
 }
 
 void GRUCellLayer::visit_shared_fields(FieldVisitor& visitor) {
-  UnitsCell::visit_shared_fields(visitor);
+  BuiltinRnnCell::visit_shared_fields(visitor);
   visitor.field("reset_after", reset_after_);
 }
 

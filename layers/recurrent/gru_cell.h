@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "cohort/layers/recurrent/units_cell.h"
+#include "cohort/layers/recurrent/builtin_rnn_cell.h"
 
 namespace cohort::layers {
 
@@ -28,12 +28,12 @@ struct GRUCellOptions {
   std::string name = {};
 };
 
-class GRUCellLayer : public UnitsCell {
+class GRUCellLayer : public BuiltinRnnCell {
  public:
   GRUCellLayer() : GRUCellLayer(1, GRUCellOptions()) {}
   GRUCellLayer(std::int64_t units, const GRUCellOptions& options)
-      : GRUCellLayer(units, units_cell_options(options, options.name), options.reset_after) {}
-  GRUCellLayer(std::int64_t units, UnitsCellOptions options, bool reset_after);
+      : GRUCellLayer(units, builtin_rnn_cell_options(options, options.name), options.reset_after) {}
+  GRUCellLayer(std::int64_t units, BuiltinRnnCellOptions options, bool reset_after);
   void visit_shared_fields(FieldVisitor& visitor) override;
   std::vector<Shape> state_shapes() const override { return {{units()}}; }
   Step prepare(const Tensor& input, const CallContext& context) override;

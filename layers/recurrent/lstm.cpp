@@ -5,9 +5,9 @@
 namespace cohort::layers {
 
 LSTMLayer::LSTMLayer(std::int64_t units, const LSTMOptions& options)
-    : UnitsRnn(
-          std::make_shared<LSTMCellLayer>(units, units_cell_options(options, "lstm_cell"), options.unit_forget_bias),
-          options) {}
+    : BuiltinRnn(std::make_shared<LSTMCellLayer>(units, builtin_rnn_cell_options(options, "lstm_cell"),
+                                                 options.unit_forget_bias),
+                 options) {}
 
 const LSTMCellLayer& LSTMLayer::own_cell() const { return static_cast<const LSTMCellLayer&>(*cell()); }
 

@@ -2,8 +2,8 @@
 
 #include <string>
 
+#include "cohort/layers/recurrent/builtin_rnn.h"
 #include "cohort/layers/recurrent/lstm_cell.h"
-#include "cohort/layers/recurrent/units_rnn.h"
 
 namespace cohort::layers {
 
@@ -40,7 +40,7 @@ struct LSTMOptions {
   std::string name = {};
 };
 
-class LSTMLayer : public UnitsRnn {
+class LSTMLayer : public BuiltinRnn {
  public:
   explicit LSTMLayer(std::int64_t units = 1, const LSTMOptions& options = {});
 

@@ -29,13 +29,13 @@ Ref<Initializer> forget_bias_initializer(Ref<Initializer> inner) {
   return Ref<Initializer>(std::make_shared<ForgetBiasInitializer>(std::move(inner)));
 }
 
-LSTMCellLayer::LSTMCellLayer(std::int64_t units, UnitsCellOptions options, bool unit_forget_bias)
-    : UnitsCell(units, 4, std::move(options)), unit_forget_bias_(unit_forget_bias) {
+LSTMCellLayer::LSTMCellLayer(std::int64_t units, BuiltinRnnCellOptions options, bool unit_forget_bias)
+    : BuiltinRnnCell(units, 4, std::move(options)), unit_forget_bias_(unit_forget_bias) {
   LSTMCellLayer::fields_changed();
 }
 
 void LSTMCellLayer::visit_shared_fields(FieldVisitor& visitor) {
-  UnitsCell::visit_shared_fields(visitor);
+  BuiltinRnnCell::visit_shared_fields(visitor);
   visitor.field("unit_forget_bias", unit_forget_bias_);
 }
 
@@ -48,9 +48,9 @@ RnnCell::Step LSTMCellLayer::prepare(const Tensor& input, const CallContext& con
   const Tensor kernel = this->kernel(), recurrent_kernel = this->recurrent_kernel();
   const Tensor bias = options().use_bias ? this->bias().value() : Tensor();
   // One product for all gates, unless each of them drops other inputs.
-  const bool apart = draw.input.size() > 1 || draw.recurrent.size() > 1;
-  const Tensors kernels = apart ? ops::split(kernel, 4, 1) : Tensors{kernel};
-  const Tensors recurrent_kernels = apart ? ops::split(recurrent_kernel, 4, 1) : Tensors{recurrent_kernel};
+  const bool per_gate = draw.input.size() > 1 || draw.recurrent.size() > 1;
+  const Tensors kernels = per_gate ? ops::split(kernel, 4, 1) : Tensors{kernel};
+  const Tensors recurrent_kernels = per_gate ? ops::split(recurrent_kernel, 4, 1) : Tensors{recurrent_kernel};
   return [=, activation = options().activation, recurrent_activation = options().recurrent_activation](
              const Tensor& x, const Tensors& states) -> StepResult {
     Tensors sums;
@@ -58,7 +58,7 @@ RnnCell::Step LSTMCellLayer::prepare(const Tensor& input, const CallContext& con
       sums.push_back(ops::matmul(dropped(x, draw.input, i), kernels[i]) +
                      ops::matmul(dropped(states[0], draw.recurrent, i), recurrent_kernels[i]));
     }
-    Tensor sum = apart ? ops::concatenate(sums, -1) : sums[0];
+    Tensor sum = per_gate ? ops::concatenate(sums, -1) : sums[0];
     if (bias.defined()) sum = sum + bias;
     const Tensors gates = ops::split(sum, 4, -1);
     const Tensor i = (*recurrent_activation)(gates[0]), f = (*recurrent_activation)(gates[1]);

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "cohort/layers/recurrent/units_cell.h"
+#include "cohort/layers/recurrent/builtin_rnn_cell.h"
 
 namespace cohort::layers {
 
@@ -28,12 +28,12 @@ struct LSTMCellOptions {
   std::string name = {};
 };
 
-class LSTMCellLayer : public UnitsCell {
+class LSTMCellLayer : public BuiltinRnnCell {
  public:
   LSTMCellLayer() : LSTMCellLayer(1, LSTMCellOptions()) {}
   LSTMCellLayer(std::int64_t units, const LSTMCellOptions& options)
-      : LSTMCellLayer(units, units_cell_options(options, options.name), options.unit_forget_bias) {}
-  LSTMCellLayer(std::int64_t units, UnitsCellOptions options, bool unit_forget_bias);
+      : LSTMCellLayer(units, builtin_rnn_cell_options(options, options.name), options.unit_forget_bias) {}
+  LSTMCellLayer(std::int64_t units, BuiltinRnnCellOptions options, bool unit_forget_bias);
   void visit_shared_fields(FieldVisitor& visitor) override;
   std::vector<Shape> state_shapes() const override { return {{units()}, {units()}}; }
   Step prepare(const Tensor& input, const CallContext& context) override;

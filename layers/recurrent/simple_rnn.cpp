@@ -5,7 +5,8 @@
 namespace cohort::layers {
 
 SimpleRNNLayer::SimpleRNNLayer(std::int64_t units, const SimpleRNNOptions& options)
-    : UnitsRnn(std::make_shared<SimpleRNNCellLayer>(units, units_cell_options(options, "simple_rnn_cell")), options) {}
+    : BuiltinRnn(std::make_shared<SimpleRNNCellLayer>(units, builtin_rnn_cell_options(options, "simple_rnn_cell")),
+                 options) {}
 
 const SimpleRNNCellLayer& SimpleRNNLayer::own_cell() const { return static_cast<const SimpleRNNCellLayer&>(*cell()); }
 

@@ -2,8 +2,8 @@
 
 #include <string>
 
+#include "cohort/layers/recurrent/builtin_rnn.h"
 #include "cohort/layers/recurrent/simple_rnn_cell.h"
-#include "cohort/layers/recurrent/units_rnn.h"
 
 namespace cohort::layers {
 
@@ -34,7 +34,7 @@ struct SimpleRNNOptions {
   std::string name = {};
 };
 
-class SimpleRNNLayer : public UnitsRnn {
+class SimpleRNNLayer : public BuiltinRnn {
  public:
   explicit SimpleRNNLayer(std::int64_t units = 1, const SimpleRNNOptions& options = {});
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "cohort/layers/recurrent/units_cell.h"
+#include "cohort/layers/recurrent/builtin_rnn_cell.h"
 
 namespace cohort::layers {
 
@@ -26,12 +26,12 @@ struct SimpleRNNCellOptions {
   std::string name = {};
 };
 
-class SimpleRNNCellLayer : public UnitsCell {
+class SimpleRNNCellLayer : public BuiltinRnnCell {
  public:
   SimpleRNNCellLayer() : SimpleRNNCellLayer(1, SimpleRNNCellOptions()) {}
   SimpleRNNCellLayer(std::int64_t units, const SimpleRNNCellOptions& options)
-      : SimpleRNNCellLayer(units, units_cell_options(options, options.name)) {}
-  SimpleRNNCellLayer(std::int64_t units, UnitsCellOptions options) : UnitsCell(units, 1, std::move(options)) {
+      : SimpleRNNCellLayer(units, builtin_rnn_cell_options(options, options.name)) {}
+  SimpleRNNCellLayer(std::int64_t units, BuiltinRnnCellOptions options) : BuiltinRnnCell(units, 1, std::move(options)) {
     SimpleRNNCellLayer::fields_changed();
   }
   std::vector<Shape> state_shapes() const override { return {{units()}}; }

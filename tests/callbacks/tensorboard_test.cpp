@@ -114,7 +114,7 @@ TEST(TensorBoard, AsksForBatchHooksOnlyWhereItLogsThem) {
   };
   EXPECT_EQ(hooks({}), BatchHooks::None);
   EXPECT_EQ(hooks({.write_steps_per_second = true}), BatchHooks::None);
-  EXPECT_EQ(hooks({.profile_batch = 3}), BatchHooks::Bare);
+  EXPECT_EQ(hooks({.profile_batch = 3}), BatchHooks::WithoutLogs);
   EXPECT_EQ(hooks({.update_freq = 10}), BatchHooks::Every);
   EXPECT_TRUE(fs::is_empty(folder.path()));
 }

@@ -45,7 +45,7 @@ std::string first_difference(const Json& seen, const Json& expected) {
       if (!same_config(mine, value)) return "." + key + first_difference(mine, value);
     }
   }
-  return ": " + shown(seen) + ", expected " + shown(expected);
+  return ": " + excerpt(seen) + ", expected " + excerpt(expected);
 }
 
 void expect_json(Case& checked, const char* what, const Json& seen, const Json& expected) {

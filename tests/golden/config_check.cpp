@@ -96,7 +96,7 @@ void expect_config(Case& checked, const Configurable& object) {
     if (!seen.contains(key)) {
       checked.fail("config: no key '" + key + "'");
     } else if (!same_config(seen[key], value)) {
-      checked.fail("config: '" + key + "' is " + shown(seen[key]) + ", expected " + shown(value));
+      checked.fail("config: '" + key + "' is " + excerpt(seen[key]) + ", expected " + excerpt(value));
     }
   }
   for (const auto& [key, value] : seen.items()) {

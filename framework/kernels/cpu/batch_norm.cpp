@@ -77,9 +77,9 @@ void moments_of_columns(const ChannelPlan& plan, const T* x, C* mean, C* varianc
     const C share = static_cast<C>(rows) / static_cast<C>(before + rows);
     const C weight = static_cast<C>(before) * share;
     for (std::int64_t i = 0; i < width; ++i) {
-      const C apart = more[i] - mean[i];
-      mean[i] += apart * share;
-      variance[i] += squares[i] + apart * apart * weight;
+      const C difference = more[i] - mean[i];
+      mean[i] += difference * share;
+      variance[i] += squares[i] + difference * difference * weight;
     }
     before += rows;
   }

@@ -17,8 +17,8 @@ class RunControl;
 // How often a callback wants the batch hooks. A hook comes once for each execution (of steps_per_execution batches).
 enum class BatchHooks {
   None,
-  Bare,     // each time, with logs that may be empty: nothing waits for the figures
-  Sampled,  // now and then, at most some twenty times a second
+  WithoutLogs,  // each time, with logs that may be empty: nothing waits for the figures
+  Sampled,      // now and then, at most some twenty times a second
   Every,
 };
 

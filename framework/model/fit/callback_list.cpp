@@ -41,7 +41,7 @@ CallbackList::CallbackList(std::vector<Ref<Callback>> callbacks, Model& model, c
     callback->set_params(params);
     const BatchHooks hooks = callback->batch_hooks();
     any_every_ |= hooks == BatchHooks::Every;
-    any_bare_ |= hooks == BatchHooks::Bare;
+    any_without_logs_ |= hooks == BatchHooks::WithoutLogs;
     any_sampled_ |= hooks == BatchHooks::Sampled;
     entries_.push_back({std::move(callback), hooks});
   }
@@ -131,9 +131,9 @@ void CallbackList::predict_end(Logs& logs) {
 }
 
 void CallbackList::batch_begin(Phase phase, std::int64_t batch) {
-  if (!any_every_ && !any_bare_) return;
+  if (!any_every_ && !any_without_logs_) return;
   for (Entry& entry : entries_) {
-    if (entry.hooks != BatchHooks::Every && entry.hooks != BatchHooks::Bare) continue;
+    if (entry.hooks != BatchHooks::Every && entry.hooks != BatchHooks::WithoutLogs) continue;
     call(entry, [phase, batch](Callback& callback) {
       switch (phase) {
         case Phase::Train:
@@ -159,7 +159,7 @@ void CallbackList::batch_end(Phase phase, std::int64_t batch, const Execution& e
   const bool sampled = any_sampled_ && sample_due();
   if (any_every_ || sampled) {
     execution.read_logs(batch_logs_);
-  } else if (any_bare_) {
+  } else if (any_without_logs_) {
     batch_logs_.clear();
   } else {
     return;

@@ -52,7 +52,7 @@ class CallbackList {
   bool sample_due();
 
   std::vector<Entry> entries_;
-  bool any_every_ = false, any_bare_ = false, any_sampled_ = false;
+  bool any_every_ = false, any_without_logs_ = false, any_sampled_ = false;
   std::chrono::steady_clock::time_point last_sample_{};
   CallbackParams params_;
   Logs batch_logs_;

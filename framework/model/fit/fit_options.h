@@ -82,7 +82,7 @@ struct PredictOptions {
 };
 
 // What Model::train_on_batch takes besides its data.
-struct BatchOptionsOfTraining {
+struct TrainOnBatchOptions {
   // Weight of each sample in the loss.
   TensorArgument sample_weight = {};
   // Weights of samples by their class; classes that are not named weigh 1.

@@ -198,7 +198,7 @@ Element Layer::apply(const Element& given, const CallContext& given_context) {
 
 namespace {
 
-CallContext told(const CallOptions& options) {
+CallContext context_of(const CallOptions& options) {
   CallContext context{options.training.value_or(LayerCallScope::training()), options.mask, options.arguments};
   if (!options.training && !LayerCallScope::layer()) context.training_said = false;
   return context;
@@ -207,7 +207,7 @@ CallContext told(const CallOptions& options) {
 }  // namespace
 
 Tensor Layer::operator()(const Tensor& input, const CallOptions& options) {
-  const Element output = apply(input, told(options));
+  const Element output = apply(input, context_of(options));
   if (!output.is_leaf()) {
     throw failed_precondition(title(), "a layer of several outputs is called with apply()");
   }
@@ -215,7 +215,7 @@ Tensor Layer::operator()(const Tensor& input, const CallOptions& options) {
 }
 
 Tensor Layer::operator()(const Tensors& inputs, const CallOptions& options) {
-  const Element output = apply(Element::tuple({inputs.begin(), inputs.end()}), told(options));
+  const Element output = apply(Element::tuple({inputs.begin(), inputs.end()}), context_of(options));
   if (!output.is_leaf()) {
     throw failed_precondition(title(), "a layer of several outputs is called with apply()");
   }

@@ -71,7 +71,7 @@ const bool activations_registered = [] {
   COHORT_AXIS_ACTIVATIONS(COHORT_ROW)
 #undef COHORT_ROW
   operations::add_operation("nn", "Gelu", {"x"}, {"approximate"}, [](const Arguments& a, const Attributes& config) {
-    return Element(ops::gelu(a[0].leaf(), operations::truth_of(config, "approximate", true)));
+    return Element(ops::gelu(a[0].leaf(), operations::bool_of(config, "approximate", true)));
   });
   operations::add_operation(
       "nn", "Threshold", {"x"}, {"threshold", "default_value"}, [](const Arguments& a, const Attributes& config) {

@@ -78,7 +78,7 @@ Element cast_if_given(const Tensor& x, const Attributes& config) {
       "numpy", "Isclose", {"x1", "x2", "rtol", "atol"}, {"equal_nan"},
       [](const Arguments& a, const Attributes& config) {
         return Element(ops::isclose(a[0].leaf(), a[1].leaf(), number_of(config, "rtol", 1e-5),
-                                    number_of(config, "atol", 1e-8), operations::truth_of(config, "equal_nan")));
+                                    number_of(config, "atol", 1e-8), operations::bool_of(config, "equal_nan")));
       });
   add_operation("numpy", "Select", {"condlist", "choicelist", "default"}, {}, selected);
   add_operation("core", "Cast", {"x"}, {"dtype"},

@@ -16,12 +16,12 @@ namespace {
 using operations::add_operation;
 using operations::Arguments;
 using operations::axis_of;
+using operations::bool_of;
 using operations::integer_of;
 using operations::Integers;
 using operations::integers_of;
 using operations::optional_tensor;
 using operations::text_of;
-using operations::truth_of;
 
 std::string data_format_of(const Attributes& config) { return text_of(config, "data_format", "channels_last"); }
 
@@ -73,18 +73,18 @@ Element attention(const Arguments& a, const Attributes& config) {
   return Element(ops::dot_product_attention(a[0].leaf(), a[1].leaf(), a[2].leaf(),
                                             {.mask = optional_tensor(a[4]),
                                              .scale = operations::number_of(config, "scale"),
-                                             .is_causal = truth_of(config, "is_causal")}));
+                                             .is_causal = bool_of(config, "is_causal")}));
 }
 
 Element resized(const Arguments& a, const Attributes& config) {
-  if (truth_of(config, "crop_to_aspect_ratio") || truth_of(config, "pad_to_aspect_ratio")) {
+  if (bool_of(config, "crop_to_aspect_ratio") || bool_of(config, "pad_to_aspect_ratio")) {
     throw unimplemented("Resize", "neither crop_to_aspect_ratio nor pad_to_aspect_ratio is expected");
   }
   const Integers size = integers_of(config, "size");
   const bool first = data_format_of(config) == "channels_first", single = a[0].leaf().rank() == 3;
   Tensor x = first ? ops::moveaxis(a[0].leaf(), -3, -1) : a[0].leaf();
   x = ops::resize(single ? ops::expand_dims(x, 0) : x, size.at(0), size.at(1),
-                  {text_of(config, "interpolation", "bilinear"), truth_of(config, "antialias")});
+                  {text_of(config, "interpolation", "bilinear"), bool_of(config, "antialias")});
   if (single) x = ops::squeeze(x, {0});
   return Element(first ? ops::moveaxis(x, -1, -3) : x);
 }
@@ -110,17 +110,17 @@ void add_convolutions() {
 void add_crossentropies() {
   add_operation("nn", "BinaryCrossentropy", {"target", "output"}, {"from_logits"},
                 [](const Arguments& a, const Attributes& config) {
-                  return Element(ops::binary_crossentropy(a[0].leaf(), a[1].leaf(), truth_of(config, "from_logits")));
+                  return Element(ops::binary_crossentropy(a[0].leaf(), a[1].leaf(), bool_of(config, "from_logits")));
                 });
   add_operation("nn", "CategoricalCrossentropy", {"target", "output"}, {"from_logits", "axis"},
                 [](const Arguments& a, const Attributes& config) {
-                  return Element(ops::categorical_crossentropy(
-                      a[0].leaf(), a[1].leaf(), truth_of(config, "from_logits"), axis_of(config).value_or(-1)));
+                  return Element(ops::categorical_crossentropy(a[0].leaf(), a[1].leaf(), bool_of(config, "from_logits"),
+                                                               axis_of(config).value_or(-1)));
                 });
   add_operation("nn", "SparseCategoricalCrossentropy", {"target", "output"}, {"from_logits", "axis"},
                 [](const Arguments& a, const Attributes& config) {
                   return Element(ops::sparse_categorical_crossentropy(
-                      a[0].leaf(), a[1].leaf(), truth_of(config, "from_logits"), axis_of(config).value_or(-1)));
+                      a[0].leaf(), a[1].leaf(), bool_of(config, "from_logits"), axis_of(config).value_or(-1)));
                 });
   add_operation("nn", "CTCLoss", {"target", "output", "target_length", "output_length"}, {"mask_index"},
                 [](const Arguments& a, const Attributes& config) {

@@ -29,7 +29,7 @@ ops::linalg::NormOrder order_of(const Attributes& config) {
                 [](const Arguments& a, const Attributes& config) {
                   return Element(ops::layer_normalization(
                       a[0].leaf(), optional_tensor(a[1]), optional_tensor(a[2]), integers_of(config, "axis", {-1}),
-                      number_of(config, "epsilon", kEpsilon), operations::truth_of(config, "rms_scaling")));
+                      number_of(config, "epsilon", kEpsilon), operations::bool_of(config, "rms_scaling")));
                 });
   add_operation("nn", "RMSNorm", {"x", "scale"}, {"axis", "epsilon"}, [](const Arguments& a, const Attributes& config) {
     return Element(ops::rms_normalization(a[0].leaf(), optional_tensor(a[1]), integers_of(config, "axis", {-1}),

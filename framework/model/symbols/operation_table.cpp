@@ -42,7 +42,7 @@ std::int64_t integer_of(const Attributes& config, const char* name, std::int64_t
   refuse_field(name, "an integer", *value);
 }
 
-bool truth_of(const Attributes& config, const char* name, bool fallback) {
+bool bool_of(const Attributes& config, const char* name, bool fallback) {
   const AttributeValue* value = config.find(name);
   if (!value) return fallback;
   if (const auto* truth = std::get_if<bool>(value)) return *truth;

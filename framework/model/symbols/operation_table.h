@@ -33,7 +33,7 @@ void add_of_two(const char* module, const char* name, OfTwo function);
 // Fields as C++ wants them; the fallback where one is null. They throw when it is something else.
 double number_of(const Attributes& config, const char* name, double fallback = 0.0);
 std::int64_t integer_of(const Attributes& config, const char* name, std::int64_t fallback = 0);
-bool truth_of(const Attributes& config, const char* name, bool fallback = false);
+bool bool_of(const Attributes& config, const char* name, bool fallback = false);
 std::string text_of(const Attributes& config, const char* name, const std::string& fallback = "");
 DType dtype_of(const Attributes& config, DType fallback, const char* name = "dtype");
 // One number stands for a list of one.
@@ -44,7 +44,7 @@ ops::IndicesOrSections cuts_of(const Attributes& config);
 
 // The axis and keepdims of a reduction.
 inline Integers axes_of(const Attributes& config) { return integers_of(config, "axis"); }
-inline bool keeps_dims(const Attributes& config) { return truth_of(config, "keepdims"); }
+inline bool keeps_dims(const Attributes& config) { return bool_of(config, "keepdims"); }
 // An argument that may be left out.
 inline Tensor optional_tensor(const Element& argument) { return argument.empty() ? Tensor() : argument.leaf(); }
 

@@ -110,8 +110,7 @@ const bool reductions_registered = [] {
                   return operations::tuple_of({found.mean, found.variance});
                 });
   add_operation("math", "TopK", {"x"}, {"k", "sorted"}, [](const Arguments& a, const Attributes& config) {
-    const ops::TopK top =
-        ops::top_k(a[0].leaf(), integer_of(config, "k"), operations::truth_of(config, "sorted", true));
+    const ops::TopK top = ops::top_k(a[0].leaf(), integer_of(config, "k"), operations::bool_of(config, "sorted", true));
     return operations::tuple_of({top.values, top.indices});
   });
   add_operation("nn", "Normalize", {"x"}, {"axis", "order", "epsilon"},

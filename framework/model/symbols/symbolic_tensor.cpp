@@ -87,7 +87,7 @@ Symbols Layer::apply_symbols(const Symbols& inputs, const Attributes& arguments)
 namespace {
 
 // What a call on symbols keeps of its options.
-Attributes kept(const Layer& layer, const CallOptions& options) {
+Attributes call_arguments(const Layer& layer, const CallOptions& options) {
   if (!options.mask.empty()) {
     throw invalid_argument(layer.title(), "a call on symbols takes its masks from the layers before it", {},
                            "Use a Masking layer, or a named argument of apply_symbols.");
@@ -100,16 +100,17 @@ Attributes kept(const Layer& layer, const CallOptions& options) {
 }  // namespace
 
 SymbolicOutputs Layer::operator()(const SymbolicTensor& input, const CallOptions& options) {
-  return SymbolicOutputs(apply_symbols(input, kept(*this, options)));
+  return SymbolicOutputs(apply_symbols(input, call_arguments(*this, options)));
 }
 
 SymbolicOutputs Layer::operator()(const std::vector<SymbolicTensor>& inputs, const CallOptions& options) {
-  return SymbolicOutputs(apply_symbols(inputs, kept(*this, options)));
+  return SymbolicOutputs(apply_symbols(inputs, call_arguments(*this, options)));
 }
 
 SymbolicOutputs Layer::operator()(const SymbolicOutputs& inputs, const CallOptions& options) {
   const std::vector<SymbolicTensor> all = inputs;
-  return SymbolicOutputs(apply_symbols(all.size() == 1 ? Symbols(all[0]) : inputs.symbols(), kept(*this, options)));
+  return SymbolicOutputs(
+      apply_symbols(all.size() == 1 ? Symbols(all[0]) : inputs.symbols(), call_arguments(*this, options)));
 }
 
 namespace {

@@ -49,7 +49,7 @@ std::string bytes_of(const Tensor& value) {
 }
 
 // "[a, b, ... (12 in all)]"
-std::string listed(const std::vector<std::string>& names) {
+std::string shortened_list(const std::vector<std::string>& names) {
   constexpr std::size_t kShown = 8;
   if (names.size() <= kShown) return "[" + join(names) + "]";
   return "[" + join(std::span(names).first(kShown)) + ", ... (" + std::to_string(names.size()) + " in all)]";
@@ -100,9 +100,9 @@ CheckpointRestoration::CheckpointRestoration(const CheckpointContent& content, c
   throw failed_precondition(
       "Checkpoint", "a checkpoint of the same model and optimizer is expected",
       {{"path", path},
-       {"not in the checkpoint", listed(missing_)},
-       {"only in the checkpoint", listed(unused_)},
-       {"different", listed(different_)}},
+       {"not in the checkpoint", shortened_list(missing_)},
+       {"only in the checkpoint", shortened_list(unused_)},
+       {"different", shortened_list(different_)}},
       different_.empty() ? "Give expect_partial to restore what both have." : "It was saved from another model.");
 }
 

@@ -33,7 +33,7 @@ Json tensor_to_json(const Tensor& tensor) {
 
 NestedNumbers tensor_numbers(const Json& config, std::string_view who) {
   if (!config.is_object() || !config.contains("value") || !config.contains("dtype") || !config["dtype"].is_string()) {
-    throw invalid_argument(who, "a tensor is written with its value and dtype", {{"tensor", shown(config)}});
+    throw invalid_argument(who, "a tensor is written with its value and dtype", {{"tensor", excerpt(config)}});
   }
   const NestedNumbers numbers = nested_numbers(value_from_json(config["value"]), who);
   return NestedNumbers(numbers.shape(), numbers.values(), config["dtype"].get<std::string>());
@@ -101,7 +101,7 @@ AttributeValue attribute_from_json(const Json& value, std::string_view who) {
   if (value.is_object() && is_index_json(value)) return index_from_json(Json::array({value}));
   if (is_tensor_json(value)) return tensor_from_json(value["config"], who);
   throw unimplemented(who, "call arguments are symbols, numbers, strings or lists of them",
-                      {{"argument", shown(value)}});
+                      {{"argument", excerpt(value)}});
 }
 
 }  // namespace cohort

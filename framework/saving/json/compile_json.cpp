@@ -11,7 +11,7 @@ namespace {
 constexpr const char* kCompileConfig = "compile_config";
 
 template <class T>
-Json item_to_json(const NamedOr<T>& item) {
+Json item_to_json(const NameOrObject<T>& item) {
   if (item.empty()) return nullptr;
   return item.is_name() ? Json(item.name()) : object_to_json(item.object().get());
 }
@@ -39,7 +39,7 @@ Json per_output_to_json(const PerOutput<T>& argument) {
 }
 
 template <class T>
-NamedOr<T> item_from_json(const Json& value, const char* name) {
+NameOrObject<T> item_from_json(const Json& value, const char* name) {
   if (value.is_null()) return {};
   if (value.is_string()) return value.get<std::string>();
   Ref<T> object;
@@ -87,7 +87,7 @@ LossArgument loss_argument(const Json& value) {
 }
 
 double number(const Json& value, const char* name) {
-  if (!value.is_number()) throw invalid_argument(kCompileConfig, "a number is expected", {{name, shown(value)}});
+  if (!value.is_number()) throw invalid_argument(kCompileConfig, "a number is expected", {{name, excerpt(value)}});
   return value.get<double>();
 }
 
@@ -121,7 +121,7 @@ Json compile_to_json(const CompileOptions& options) {
 
 CompileOptions compile_from_json(const Json& config) {
   if (!config.is_object())
-    throw invalid_argument(kCompileConfig, "an object is expected", {{"compile_config", shown(config)}});
+    throw invalid_argument(kCompileConfig, "an object is expected", {{"compile_config", excerpt(config)}});
   const auto at = [&](const char* key) { return config.contains(key) ? config[key] : Json(); };
   CompileOptions options{.optimizer = nullptr};
   detail::RefFieldOf<Optimizer> optimizer(options.optimizer);

@@ -22,7 +22,7 @@ class JsonObject : public ConfigObject {
   JsonObject(const Json& json, std::string who, std::string name, int depth)
       : json_(json), who_(std::move(who)), name_(std::move(name)), depth_(depth) {}
   void make(RefField& field) const override { read_ref(field, json_, who_, name_, depth_); }
-  std::string to_string() const override { return shown(json_); }
+  std::string to_string() const override { return excerpt(json_); }
 
  private:
   const Json& json_;
@@ -42,7 +42,7 @@ class ConfigReader : public FieldVisitor {
       if (std::find(known_.begin(), known_.end(), key) == known_.end() &&
           std::find(ignored.begin(), ignored.end(), key) == ignored.end()) {
         throw invalid_argument(who_, "the config must hold fields of this class only",
-                               {{"key", in_quotes(key)}, {"value", shown(value)}},
+                               {{"key", in_quotes(key)}, {"value", excerpt(value)}},
                                "Known fields: " + join(known_) + ".");
       }
     }
@@ -77,7 +77,7 @@ class ConfigReader : public FieldVisitor {
       }
     }
     throw invalid_argument(who_, std::string("'") + name + "' must be the name of an element type or a DTypePolicy",
-                           {{name, shown(json)}});
+                           {{name, excerpt(json)}});
   }
   ConfigValue to_value(const char* name, const Json& json) const {
     return value_from_json(json, [&](const Json& object) -> ConfigValue {
@@ -111,7 +111,7 @@ Json parse_json(std::string_view text, std::string_view who) {
   }
 }
 
-std::string shown(const Json& value) {
+std::string excerpt(const Json& value) {
   std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
   if (text.size() > kShownLength) text = text.substr(0, kShownLength) + "...";
   return text;
@@ -125,7 +125,7 @@ bool is_object_json(const Json& value) {
 std::string registered_name(const Json& object) {
   if (!is_object_json(object)) {
     throw invalid_argument("registered_name", "an object with class_name and config is expected",
-                           {{"value", shown(object)}});
+                           {{"value", excerpt(object)}});
   }
   const std::string name = object["class_name"].get<std::string>(), module = string_or_empty(object, "module");
   // Op layers share their class names with layers.
@@ -158,7 +158,7 @@ void read_config(Configurable& object, const Json& config, int depth) {
     throw invalid_argument(object.class_name(), "objects may be nested 100 deep", {{"depth", depth}});
   }
   if (!config.is_object()) {
-    throw invalid_argument(object.class_name(), "the config must be a JSON object", {{"config", shown(config)}});
+    throw invalid_argument(object.class_name(), "the config must be a JSON object", {{"config", excerpt(config)}});
   }
   ConfigReader reader(object, config, depth);
   object.visit_fields(reader);
@@ -197,14 +197,14 @@ void read_ref(RefField& field, const Json& value, std::string_view who, std::str
                           "COHORT_REGISTER_FUNCTION, and save the model with a function of that name.");
     } else if (const Ref<Model> model = model_in_config(value, depth)) {
       if (!field.set(model.shared())) {
-        throw invalid_argument(who, "'" + std::string(name) + "' cannot be a model", {{name, shown(value)}});
+        throw invalid_argument(who, "'" + std::string(name) + "' cannot be a model", {{name, excerpt(value)}});
       }
     } else {
       read_config(make_registered(field, registered_name(value), who), config, depth);
     }
   } else {
     throw invalid_argument(who, in_quotes(name) + " must be an object, a registered name or null",
-                           {{name, shown(value)}});
+                           {{name, excerpt(value)}});
   }
 }
 

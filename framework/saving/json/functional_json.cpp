@@ -61,14 +61,14 @@ Json tree_to_json(const Tree<SymbolicTensor>& tree, const Leaf& leaf) {
   return result;
 }
 
-Error bad(std::string_view expected, const Json& value) {
-  return invalid_argument(kFunctional, expected, {{"value", shown(value)}});
+Error malformed(std::string_view expected, const Json& value) {
+  return invalid_argument(kFunctional, expected, {{"value", excerpt(value)}});
 }
 
 Place place_from_json(const Json& value) {
   if (!value.is_array() || value.size() < 3 || !value[0].is_string() || !value[1].is_number_integer() ||
       !value[2].is_number_integer()) {
-    throw bad("a place in the graph is [layer, call, output]", value);
+    throw malformed("a place in the graph is [layer, call, output]", value);
   }
   return {value[0].get<std::string>(), value[1].get<std::int64_t>(), value[2].get<std::int64_t>()};
 }
@@ -122,7 +122,7 @@ class Reader {
   explicit Reader(int depth) : depth_(depth) {}
 
   void read_layers(const Json& entries) {
-    if (!entries.is_array()) throw bad("layers must be a list", entries);
+    if (!entries.is_array()) throw malformed("layers must be a list", entries);
     struct Pending {
       std::string name;
       Json nodes;
@@ -133,11 +133,11 @@ class Reader {
       const Ref<Layer> layer = layer_from_json(entry, depth_);
       const std::string name =
           entry.contains("name") && entry["name"].is_string() ? entry["name"] : Json(layer->name());
-      if (!layers_.emplace(name, layer).second) throw bad("each name occurs once among the layers", name);
+      if (!layers_.emplace(name, layer).second) throw malformed("each name occurs once among the layers", name);
       layer->set_name(name);
       if (const auto input = layer.as<InputLayer>()) symbols_[{name, 0, 0}] = input->input_symbol();
       const Json nodes = entry.contains("inbound_nodes") ? entry["inbound_nodes"] : Json::array();
-      if (!nodes.is_array()) throw bad("inbound_nodes must be a list", nodes);
+      if (!nodes.is_array()) throw malformed("inbound_nodes must be a list", nodes);
       pending.push_back({name, nodes});
     }
     // A call may need symbols of layers that stand later in the file.
@@ -150,7 +150,7 @@ class Reader {
       }
     }
     for (const Pending& each : pending) {
-      if (each.done < each.nodes.size()) throw bad("every call's inputs must be made by other calls", each.name);
+      if (each.done < each.nodes.size()) throw malformed("every call's inputs must be made by other calls", each.name);
     }
   }
 
@@ -168,7 +168,7 @@ class Reader {
       for (const auto& [key, each] : value.items()) dict.emplace_back(key, places(each));
       return Symbols(Tree<SymbolicTensor>::dict(std::move(dict)));
     }
-    if (!value.is_array()) throw bad("inputs and outputs are places in the graph", value);
+    if (!value.is_array()) throw malformed("inputs and outputs are places in the graph", value);
     for (const Json& each : value) list.push_back(places(each));
     return Symbols(Tree<SymbolicTensor>::tuple(std::move(list)));
   }
@@ -176,7 +176,7 @@ class Reader {
  private:
   SymbolicTensor at(const Place& place) const {
     const auto found = symbols_.find(place);
-    if (found == symbols_.end()) throw bad("a place must name a call of a layer in the file", std::get<0>(place));
+    if (found == symbols_.end()) throw malformed("a place must name a call of a layer in the file", std::get<0>(place));
     return found->second;
   }
 
@@ -185,14 +185,14 @@ class Reader {
     using Symbolic = Tree<SymbolicTensor>;
     if (value.is_object() && value.contains("class_name") && value["class_name"] == "__keras_tensor__") {
       if (!value.contains("config") || !value["config"].contains("keras_history")) {
-        throw bad("a symbol must have a keras_history", value);
+        throw malformed("a symbol must have a keras_history", value);
       }
       const auto found = symbols_.find(place_from_json(value["config"]["keras_history"]));
       if (found == symbols_.end()) return std::nullopt;
       return Symbolic(found->second);
     }
     if (!value.is_structured()) {
-      throw unimplemented(kFunctional, "a layer is called with symbols only", {{"argument", shown(value)}});
+      throw unimplemented(kFunctional, "a layer is called with symbols only", {{"argument", excerpt(value)}});
     }
     std::vector<Symbolic> list;
     std::vector<Symbolic::Named> dict;
@@ -206,7 +206,8 @@ class Reader {
   }
 
   bool make_call(const std::string& name, std::size_t number, const Json& node) {
-    if (!node.is_object() || !node.contains("args") || !node["args"].is_array()) throw bad("a call has args", node);
+    if (!node.is_object() || !node.contains("args") || !node["args"].is_array())
+      throw malformed("a call has args", node);
     const Layer& layer = *layers_.at(name);
     const std::vector<std::string> names = layer.argument_names();
     const Json& args = node["args"];
@@ -231,12 +232,12 @@ class Reader {
     for (const auto& [key, value] : keywords.items()) {
       if (holds_symbol(value) && std::find(names.begin(), names.end(), key) == names.end()) {
         throw unimplemented(kFunctional, "symbols are arguments that the layer names",
-                            {{"layer", name}, {key, shown(value)}});
+                            {{"layer", name}, {key, excerpt(value)}});
       }
       take(key, value);
     }
     if (!complete) return false;
-    if (symbols.empty()) throw bad("a layer is called with at least one symbol", node);
+    if (symbols.empty()) throw malformed("a layer is called with at least one symbol", node);
     const bool bare = symbols.size() == 1 && (names.empty() || symbols[0].first == names[0]) && holds_symbol(args[0]);
     const Symbols inputs(bare ? symbols[0].second : Tree<SymbolicTensor>::dict(std::move(symbols)));
     const std::vector<SymbolicTensor> outputs = layers_.at(name)->apply_symbols(inputs, attributes).flatten();
@@ -281,7 +282,7 @@ Json functional_config_to_json(const Model& model) {
 Ref<Model> functional_from_config(const Json& config, int depth) {
   for (const char* key : {"layers", "input_layers", "output_layers"}) {
     if (!config.is_object() || !config.contains(key))
-      throw bad(std::string("a config with '") + key + "' is expected", config);
+      throw malformed(std::string("a config with '") + key + "' is expected", config);
   }
   Reader reader(depth);
   reader.read_layers(config["layers"]);

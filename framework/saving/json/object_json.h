@@ -18,7 +18,7 @@ Json parse_json(std::string_view text, std::string_view who);
 // Text for files: ASCII, as Python's json module writes it. Throws for strings that are not UTF-8.
 std::string dump_json(const Json& value);
 // A value for an error message, cut when it is long.
-std::string shown(const Json& value);
+std::string excerpt(const Json& value);
 
 // The whole object, its short name, or null for nullptr.
 Json object_to_json(const Configurable* object);

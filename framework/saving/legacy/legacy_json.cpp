@@ -100,7 +100,7 @@ Ref<Model> model_from_legacy_config(const Json& value) {
 CompileOptions compile_from_legacy_config(const Json& value) {
   if (!value.is_object() || !value.contains("optimizer_config")) {
     throw invalid_argument("training_config", "an object with a key 'optimizer_config' is expected",
-                           {{"training_config", shown(value)}});
+                           {{"training_config", excerpt(value)}});
   }
   Json config = value;
   config["optimizer"] = std::move(config["optimizer_config"]);

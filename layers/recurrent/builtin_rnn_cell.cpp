@@ -1,4 +1,4 @@
-#include "cohort/layers/recurrent/units_cell.h"
+#include "cohort/layers/recurrent/builtin_rnn_cell.h"
 
 #include <algorithm>
 
@@ -6,25 +6,25 @@
 
 namespace cohort::layers {
 
-UnitsCell::UnitsCell(std::int64_t units, int gates, UnitsCellOptions options)
+BuiltinRnnCell::BuiltinRnnCell(std::int64_t units, int gates, BuiltinRnnCellOptions options)
     : units_(units), gates_(gates), options_(std::move(options)) {
   take_options(options_);
 }
 
-void UnitsCell::visit_fields(FieldVisitor& visitor) {
+void BuiltinRnnCell::visit_fields(FieldVisitor& visitor) {
   Layer::visit_fields(visitor);
   visit_shared_fields(visitor);
   visit_seed(visitor);
 }
 
-void UnitsCell::visit_shared_fields(FieldVisitor& visitor) {
+void BuiltinRnnCell::visit_shared_fields(FieldVisitor& visitor) {
   visitor.field("units", units_);
   visitor.field("activation", options_.activation);
   if (has_recurrent_activation()) visitor.field("recurrent_activation", options_.recurrent_activation);
   visit_options(options_, visitor);
 }
 
-void UnitsCell::fields_changed() {
+void BuiltinRnnCell::fields_changed() {
   if (units_ <= 0) throw invalid_argument(class_name(), "units must be positive", {{"units", units_}});
   if (!options_.activation) options_.activation = "linear";
   if (has_recurrent_activation() && !options_.recurrent_activation) options_.recurrent_activation = "linear";
@@ -33,7 +33,7 @@ void UnitsCell::fields_changed() {
   factors_.set_seed(options_.seed);
 }
 
-void UnitsCell::build(const Shape& input) {
+void BuiltinRnnCell::build(const Shape& input) {
   check_rank(*this, input, 2, "(batch, features)");
   if (input[1] == kUnknown) {
     throw invalid_argument(title(), "the last axis of the input must have a known size", {{"input.shape", input}});
@@ -56,7 +56,7 @@ void UnitsCell::build(const Shape& input) {
                       .constraint = options_.bias_constraint});
 }
 
-CellDropout UnitsCell::draw_dropout(const Tensor& input, bool training) {
+CellDropout BuiltinRnnCell::draw_dropout(const Tensor& input, bool training) {
   CellDropout draw;
   if (!training) return draw;
   if (drops(options_.dropout)) draw.input = factors_.draw(input, options_.dropout, dropout_count());

@@ -1,4 +1,4 @@
-#include "cohort/layers/recurrent/units_rnn.h"
+#include "cohort/layers/recurrent/builtin_rnn.h"
 
 #include "cohort/ops/array.h"
 #include "cohort/ops/cast.h"
@@ -9,28 +9,28 @@
 
 namespace cohort::layers {
 
-void UnitsRnn::visit_fields(FieldVisitor& visitor) {
+void BuiltinRnn::visit_fields(FieldVisitor& visitor) {
   RnnLayer::visit_fields(visitor);
-  units_cell_->visit_shared_fields(visitor);
+  builtin_cell_->visit_shared_fields(visitor);
   visitor.field("activity_regularizer", given_activity_regularizer_);
-  if (writes_seed()) units_cell_->visit_seed(visitor);
+  if (writes_seed()) builtin_cell_->visit_seed(visitor);
 }
 
-void UnitsRnn::fields_changed() {
+void BuiltinRnn::fields_changed() {
   RnnLayer::fields_changed();
-  units_cell_->set_dtype_policy(dtype_policy());
-  units_cell_->fields_changed();
+  builtin_cell_->set_dtype_policy(dtype_policy());
+  builtin_cell_->fields_changed();
   activity_regularizer_ = given_activity_regularizer_;
 }
 
-Tensor UnitsRnn::projected(const Tensor& inputs, const Tensor& bias) const {
-  const Tensor product = ops::matmul(inputs, units_cell_->kernel());
+Tensor BuiltinRnn::projected(const Tensor& inputs, const Tensor& bias) const {
+  const Tensor product = ops::matmul(inputs, builtin_cell_->kernel());
   return bias.defined() ? product + bias : product;
 }
 
-std::optional<RnnLayer::Rolled> UnitsRnn::run_fused(const Tensor& sequences, const Tensors& initial, const Tensor& mask,
-                                                    const CallContext& context) {
-  const UnitsCellOptions& options = units_cell_->options();
+std::optional<RnnLayer::Rolled> BuiltinRnn::run_fused(const Tensor& sequences, const Tensors& initial,
+                                                      const Tensor& mask, const CallContext& context) {
+  const BuiltinRnnCellOptions& options = builtin_cell_->options();
   const bool plain = sequences.dtype() == DType::Float32 || sequences.dtype() == DType::Float64;
   const bool possible = plain && !settings().unroll && options.activation->class_name() == "tanh" &&
                         !(context.training && options.recurrent_dropout > 0.0) && suits_op();
@@ -43,7 +43,7 @@ std::optional<RnnLayer::Rolled> UnitsRnn::run_fused(const Tensor& sequences, con
   if (!possible || use_cudnn_ == false) return std::nullopt;
   Tensor inputs = sequences;
   if (context.training && options.dropout > 0.0) {
-    const CellDropout draw = units_cell_->draw_dropout(ops::take_at(sequences, 0, 1), true);
+    const CellDropout draw = builtin_cell_->draw_dropout(ops::take_at(sequences, 0, 1), true);
     if (!draw.input.empty()) inputs = inputs * ops::expand_dims(draw.input[0], 1);
   }
   Tensors results = run_op_over(inputs, initial, mask);

@@ -3,13 +3,13 @@
 #include <memory>
 #include <string>
 
+#include "cohort/layers/recurrent/builtin_rnn_cell.h"
 #include "cohort/layers/recurrent/rnn_layer.h"
-#include "cohort/layers/recurrent/units_cell.h"
 
 namespace cohort::layers {
 
 // What SimpleRNN, LSTM and GRU have in common: a cell of their own, whose options stand in the layer's config.
-class UnitsRnn : public RnnLayer {
+class BuiltinRnn : public RnnLayer {
  public:
   void visit_fields(FieldVisitor& visitor) override;
   void fields_changed() override;
@@ -19,13 +19,13 @@ class UnitsRnn : public RnnLayer {
 
  protected:
   template <class Options>
-  UnitsRnn(std::shared_ptr<UnitsCell> cell, const Options& options)
+  BuiltinRnn(std::shared_ptr<BuiltinRnnCell> cell, const Options& options)
       : RnnLayer(Ref<RnnCell>(std::shared_ptr<RnnCell>(cell)), rnn_settings(options)),
-        units_cell_(std::move(cell)),
+        builtin_cell_(std::move(cell)),
         given_activity_regularizer_(options.activity_regularizer) {
     if constexpr (requires { options.use_cudnn; }) use_cudnn_ = options.use_cudnn;
     take_options(options);
-    UnitsRnn::fields_changed();
+    BuiltinRnn::fields_changed();
   }
   // SimpleRNN's config has no seed.
   virtual bool writes_seed() const { return true; }
@@ -41,7 +41,7 @@ class UnitsRnn : public RnnLayer {
   Tensor projected(const Tensor& inputs, const Tensor& bias) const;
 
  private:
-  std::shared_ptr<UnitsCell> units_cell_;
+  std::shared_ptr<BuiltinRnnCell> builtin_cell_;
   Ref<Regularizer> given_activity_regularizer_;
   std::optional<bool> use_cudnn_;
 };

@@ -12,7 +12,7 @@
 namespace cohort::layers {
 
 // What the cells of SimpleRNN, LSTM and GRU have in common, as their own options name it.
-struct UnitsCellOptions {
+struct BuiltinRnnCellOptions {
   Ref<cohort::Activation> activation;
   Ref<cohort::Activation> recurrent_activation;
   bool use_bias = true;
@@ -31,37 +31,37 @@ struct UnitsCellOptions {
   DTypePolicy dtype;
   std::string name;
 };
-COHORT_FIELDS(UnitsCellOptions, use_bias, kernel_initializer, recurrent_initializer, bias_initializer,
+COHORT_FIELDS(BuiltinRnnCellOptions, use_bias, kernel_initializer, recurrent_initializer, bias_initializer,
               kernel_regularizer, recurrent_regularizer, bias_regularizer, kernel_constraint, recurrent_constraint,
               bias_constraint, dropout, recurrent_dropout)
 
 // The same from a cell's or a layer's options; a layer's name is not its cell's.
 template <class Options>
-UnitsCellOptions units_cell_options(const Options& options, std::string name) {
-  UnitsCellOptions shared{.activation = options.activation,
-                          .recurrent_activation = {},
-                          .use_bias = options.use_bias,
-                          .kernel_initializer = options.kernel_initializer,
-                          .recurrent_initializer = options.recurrent_initializer,
-                          .bias_initializer = options.bias_initializer,
-                          .kernel_regularizer = options.kernel_regularizer,
-                          .recurrent_regularizer = options.recurrent_regularizer,
-                          .bias_regularizer = options.bias_regularizer,
-                          .kernel_constraint = options.kernel_constraint,
-                          .recurrent_constraint = options.recurrent_constraint,
-                          .bias_constraint = options.bias_constraint,
-                          .dropout = options.dropout,
-                          .recurrent_dropout = options.recurrent_dropout,
-                          .seed = options.seed,
-                          .dtype = options.dtype,
-                          .name = std::move(name)};
+BuiltinRnnCellOptions builtin_rnn_cell_options(const Options& options, std::string name) {
+  BuiltinRnnCellOptions shared{.activation = options.activation,
+                               .recurrent_activation = {},
+                               .use_bias = options.use_bias,
+                               .kernel_initializer = options.kernel_initializer,
+                               .recurrent_initializer = options.recurrent_initializer,
+                               .bias_initializer = options.bias_initializer,
+                               .kernel_regularizer = options.kernel_regularizer,
+                               .recurrent_regularizer = options.recurrent_regularizer,
+                               .bias_regularizer = options.bias_regularizer,
+                               .kernel_constraint = options.kernel_constraint,
+                               .recurrent_constraint = options.recurrent_constraint,
+                               .bias_constraint = options.bias_constraint,
+                               .dropout = options.dropout,
+                               .recurrent_dropout = options.recurrent_dropout,
+                               .seed = options.seed,
+                               .dtype = options.dtype,
+                               .name = std::move(name)};
   if constexpr (requires { options.recurrent_activation; }) shared.recurrent_activation = options.recurrent_activation;
   return shared;
 }
 
 // A cell with states of `units` numbers and `gates` blocks of weights: kernel (features, gates * units),
 // recurrent_kernel (units, gates * units) and bias.
-class UnitsCell : public RnnCell {
+class BuiltinRnnCell : public RnnCell {
  public:
   void visit_fields(FieldVisitor& visitor) override;
   void fields_changed() override;
@@ -73,7 +73,7 @@ class UnitsCell : public RnnCell {
 
   // Number of units, options, and the weights once the cell is built.
   std::int64_t units() const { return units_; }
-  const UnitsCellOptions& options() const { return options_; }
+  const BuiltinRnnCellOptions& options() const { return options_; }
   const Variable& kernel() const { return kernel_; }
   const Variable& recurrent_kernel() const { return recurrent_kernel_; }
   const Variable& bias() const { return bias_; }
@@ -81,7 +81,7 @@ class UnitsCell : public RnnCell {
   CellDropout draw_dropout(const Tensor& input, bool training);
 
  protected:
-  UnitsCell(std::int64_t units, int gates, UnitsCellOptions options);
+  BuiltinRnnCell(std::int64_t units, int gates, BuiltinRnnCellOptions options);
   // SimpleRNN's config has no recurrent_activation.
   virtual bool has_recurrent_activation() const { return true; }
   virtual Shape bias_shape() const { return {gates_ * units_}; }
@@ -94,7 +94,7 @@ class UnitsCell : public RnnCell {
  private:
   std::int64_t units_;
   int gates_;
-  UnitsCellOptions options_;
+  BuiltinRnnCellOptions options_;
   Variable kernel_, recurrent_kernel_, bias_;
   DropoutFactors factors_;
 };
