@@ -6,9 +6,11 @@ find_package(GTest REQUIRED)
 set(tests ${PROJECT_SOURCE_DIR}/tests)
 
 # Folders whose tests run a second time on the TEST device, whose memory the host cannot read.
-set(COHORT_DEVICE_TESTS core ops graph autodiff variables losses metrics optimizers data datasets layers model)
+set(COHORT_DEVICE_TESTS config files core ops graph autodiff variables losses metrics optimizers data datasets layers
+    model)
 # Folders whose tests run under the sanitizers; the others cover the same code again, slowly.
-set(COHORT_SANITIZED_TESTS core ops kernels graph autodiff variables data model datasets saving summary distribute)
+set(COHORT_SANITIZED_TESTS config files core ops kernels graph autodiff variables data model datasets saving summary
+    distribute)
 # Folders that tools/test --quick leaves out.
 set(COHORT_SLOW_TESTS faults install)
 set(special_folders support golden contract house install interop fuzz)

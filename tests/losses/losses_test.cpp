@@ -148,5 +148,20 @@ TEST(Losses, ConfigsGoRoundTrip) {
   test::expect_error([&] { from_json(huber, R"({"name": "h", "reduction": "often", "delta": 1.0})"); }, {"reduction"});
 }
 
+TEST(Losses, RefuseWhatDoesNotFit) {
+  const Tensor scores = floats({1, 2, 0.5, 0, -1, 3}, {2, 3}), column = floats({1, 0}, {2, 1});
+  using test::expect_error;
+  expect_error([&] { losses::Dice()(floats({1, 0}, {1, 2}), scores); }, {"dice", "(1, 2)", "(2, 3)"});
+  expect_error([&] { losses::Tversky()(floats({1, 0}, {1, 2}), scores); }, {"tversky", "(1, 2)"});
+  expect_error([&] { losses::BinaryFocalCrossentropy()(column, scores); }, {"binary_focal_crossentropy"});
+  expect_error([&] { losses::CategoricalFocalCrossentropy()(column, scores); }, {"categorical_focal_crossentropy"});
+  expect_error([&] { losses::CategoricalGeneralizedCrossEntropy()(column, scores); }, {"class numbers", "(2, 1)"});
+  expect_error([] { losses::CategoricalGeneralizedCrossEntropy({.q = 1.0}); }, {"(0, 1)", "q=1"});
+  expect_error([&] { losses::Circle()(scores, scores); }, {"circle", "(2, 3)"});
+  expect_error([&] { losses::CTC()(column, scores); }, {"ctc", "(batch, steps, classes)"});
+  losses::CategoricalGeneralizedCrossEntropyLoss read;
+  expect_error([&] { from_json(read, R"({"name": "g", "reduction": "sum", "q": 0.0})"); }, {"q=0"});
+}
+
 }  // namespace
 }  // namespace cohort

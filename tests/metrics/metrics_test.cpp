@@ -99,5 +99,22 @@ TEST(Metrics, NamesAndConfigs) {
   EXPECT_NE(to_json(metric).find("0.3"), std::string::npos);
 }
 
+// What a cluster's workers count apart is added up: all state starts at zero and sums.
+TEST(Metrics, StateAddsUp) {
+  const std::vector<Ref<Metric>> all = {metrics::AUC(),           metrics::Recall({.top_k = 1}),
+                                        metrics::TruePositives(), metrics::PrecisionAtRecall(0.5),
+                                        metrics::F1Score(),       metrics::R2Score(),
+                                        metrics::MeanIoU(2),      metrics::PearsonCorrelation()};
+  const Tensor y = floats({0, 1, 1, 0}, {2, 2}), p = floats({0.1f, 0.9f, 0.4f, 0.6f}, {2, 2});
+  for (const Ref<Metric>& metric : all) {
+    metric->update_state(y, p);
+    ASSERT_FALSE(metric->variables().empty()) << metric->name();
+    for (const Variable& variable : metric->variables()) {
+      EXPECT_EQ(variable.aggregation(), Aggregation::Sum) << variable.path();
+      EXPECT_EQ(variable.synchronization(), Synchronization::OnRead) << variable.path();
+    }
+  }
+}
+
 }  // namespace
 }  // namespace cohort

@@ -2,8 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
+#include "cohort/autodiff/tape.h"
 #include "cohort/graph/function.h"
+#include "cohort/ops/indexing.h"
 #include "cohort/ops/math.h"
+#include "cohort/ops/reduce.h"
 #include "cohort/saving/config_json.h"
 #include "tests/support/op_check.h"
 
@@ -198,6 +203,34 @@ TEST(Optimizers, ConfigsGoRoundTrip) {
   for (const char* name : {"sgd", "adam", "adamw", "rmsprop", "adagrad", "adamax", "SGD", "Adam"}) {
     EXPECT_TRUE(Ref<Optimizer>(name));
   }
+}
+
+// As in Keras: the accumulator of a row that two slices reach grows by 1 * 1 + 2 * 2, the row moves by their sum.
+TEST(Optimizers, SquareTheSlicesOfARowOneByOne) {
+  const Variable table(Tensor::full({3, 1}, 1.0), {.name = "table"});
+  Gradients gradients;
+  {
+    GradientTape tape;
+    const Tensor rows = ops::gather(table, Tensor::of<std::int32_t>({2, 2}, {2}));
+    gradients = tape.gradient(ops::sum(rows * Tensor::of<float>({1, 2}, {2, 1})), Variables{table});
+  }
+  ASSERT_TRUE(gradients[0].is_slices());
+  optimizers::Adagrad(1.0, {.initial_accumulator_value = 0.0, .epsilon = 0.0}).apply(gradients, {table});
+  const std::vector<float> values = read_now(table).to_vector<float>();
+  EXPECT_NEAR(values[2], 1.0f - 3.0f / std::sqrt(5.0f), 1e-6f);
+  optimizers::Lamb lamb;
+  EXPECT_NO_THROW(lamb.apply(gradients, {table}));
+}
+
+TEST(Optimizers, WrongOptionsAreErrors) {
+  using test::expect_error;
+  expect_error([] { optimizers::Ftrl(0.1, {.learning_rate_power = 0.5}); }, {"Ftrl", "learning_rate_power=0.5"});
+  expect_error([] { optimizers::Ftrl(0.1, {.initial_accumulator_value = -1}); }, {"initial_accumulator_value=-1"});
+  expect_error([] { optimizers::Muon(0.1, {.exclude_layers = {"("}}); }, {"Muon", "regular expressions"});
+  expect_error([] { optimizers::LossScaleOptimizer(Ref<Optimizer>()); }, {"inner_optimizer=None"});
+  expect_error([] { optimizers::LossScaleOptimizer("sgd", {.initial_scale = 0}); }, {"initial_scale=0"});
+  expect_error([] { optimizers::LossScaleOptimizer("sgd", {.dynamic_growth_steps = 0}); }, {"dynamic_growth_steps=0"});
+  expect_error([] { optimizers::SGD()->exclude_from_weight_decay({}, {"["}); }, {"regular expressions", "name=["});
 }
 
 }  // namespace

@@ -141,5 +141,14 @@ TEST(WholeVariableOptimizers, CheckTheShapesOfTheirSlots) {
   EXPECT_THROW(run_op_all("MuonUpdate", {rows.handle(), rows.handle(), Tensor::full({3}, 1.0), rate}), Error);
 }
 
+TEST(WholeVariableOptimizers, SayThatTheyAre) {
+  EXPECT_TRUE(optimizers::Lamb()->needs_whole_variable());
+  EXPECT_TRUE(optimizers::Adafactor()->needs_whole_variable());
+  EXPECT_TRUE(optimizers::Muon()->needs_whole_variable());
+  EXPECT_TRUE(optimizers::LossScaleOptimizer(optimizers::Lamb())->needs_whole_variable());
+  EXPECT_FALSE(optimizers::Ftrl()->needs_whole_variable());
+  EXPECT_FALSE(optimizers::ScheduleFreeAdamW()->needs_whole_variable());
+}
+
 }  // namespace
 }  // namespace cohort

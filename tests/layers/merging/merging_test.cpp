@@ -5,12 +5,14 @@
 #include "cohort/core/masks.h"
 #include "cohort/layers/merging/add.h"
 #include "cohort/layers/merging/average.h"
+#include "cohort/layers/merging/concatenate.h"
 #include "cohort/layers/merging/dot.h"
 #include "cohort/layers/merging/maximum.h"
 #include "cohort/layers/merging/minimum.h"
 #include "cohort/layers/merging/multiply.h"
 #include "cohort/layers/merging/subtract.h"
 #include "cohort/saving/config_json.h"
+#include "tests/layers/counting.h"
 #include "tests/support/op_check.h"
 
 namespace cohort::layers {
@@ -63,6 +65,18 @@ TEST(Merging, WrongInputsAreErrors) {
   test::expect_error([&] { Dot(0)({x, x}); }, {"Dot", "other than the batch"});
   test::expect_error([&] { Dot({1, 2})({x, x}); }, {"Dot", "one size", "(1, 3, 1)"});
   test::expect_error([&] { Dot(1)({x, x, x}); }, {"Dot", "two inputs"});
+}
+
+TEST(Merging, InputsAreJoinedOrAdded) {
+  const Tensors inputs = {counting({2, 2}), counting({2, 1})};
+  test::expect_tensor(Concatenate()(inputs), DType::Float32, {2, 3}, {0, 1, 0, 2, 3, 1});
+  test::expect_values(Add()(Tensors{counting({2, 2}), counting({2, 2})}), {0, 2, 4, 6}, 0);
+  EXPECT_EQ(Add()(Tensors{counting({2, 3, 2}), counting({2, 2})}).shape(), Shape({2, 3, 2}));
+  test::expect_error(
+      [] {
+        Concatenate({.axis = 0})(Tensors{counting({2, 2}), counting({2, 3})});
+      },
+      {"Concatenate", "(2, 2)", "(2, 3)"});
 }
 
 }  // namespace

@@ -1,6 +1,11 @@
 #include <gtest/gtest.h>
 
+#include "cohort/graph/function.h"
 #include "cohort/layers/reshaping/cropping.h"
+#include "cohort/layers/reshaping/flatten.h"
+#include "cohort/layers/reshaping/permute.h"
+#include "cohort/layers/reshaping/repeat_vector.h"
+#include "cohort/layers/reshaping/reshape.h"
 #include "cohort/layers/reshaping/up_sampling.h"
 #include "cohort/layers/reshaping/zero_padding.h"
 #include "cohort/saving/config_json.h"
@@ -49,6 +54,26 @@ TEST(Reshaping, WrongShapesAndSizesAreErrors) {
   test::expect_error([] { UpSampling1D(0); }, {"UpSampling1D", "size=0"});
   test::expect_error([] { UpSampling2D(2, {.interpolation = "cubic"}); }, {"UpSampling2D", "'cubic'"});
   test::expect_error([] { UpSampling3D({1, 2}); }, {"UpSampling3D", "size", "3 of them"});
+}
+
+TEST(Reshaping, ShapesChangeAndValuesStay) {
+  test::expect_tensor(Flatten()(counting({2, 2, 2})), DType::Float32, {2, 4}, {0, 1, 2, 3, 4, 5, 6, 7});
+  test::expect_tensor(Flatten({.data_format = "channels_first"})(counting({1, 2, 2})), DType::Float32, {1, 4},
+                      {0, 2, 1, 3});
+  EXPECT_EQ(Reshape({-1, 3})(counting({2, 6, 2})).shape(), Shape({2, 4, 3}));
+  test::expect_tensor(Permute({2, 1})(counting({1, 2, 3})), DType::Float32, {1, 3, 2}, {0, 3, 1, 4, 2, 5});
+  test::expect_tensor(RepeatVector(2)(counting({1, 3})), DType::Float32, {1, 2, 3}, {0, 1, 2, 0, 1, 2});
+  test::expect_error([] { Reshape({5})(counting({2, 6})); }, {"Reshape 'reshape", "(2, 6)", "(5,)"});
+  test::expect_error([] { Permute({1, 3}); }, {"dims"});
+  test::expect_error([] { RepeatVector(2)(counting({1, 2, 3})); }, {"2 axes", "(1, 2, 3)"});
+}
+
+TEST(Reshaping, UnknownBatchesTrace) {
+  const Flatten flatten;
+  const Reshape reshape({-1, 2});
+  const Function traced = function([&](const Tensor& x) { return reshape(flatten(x)); },
+                                   {.input_signature = {{float32, {kUnknown, 2, 2}}}});
+  EXPECT_EQ(Tensor(traced(counting({3, 2, 2}))).shape(), Shape({3, 2, 2}));
 }
 
 }  // namespace

@@ -10,6 +10,8 @@
 #include "cohort/layers/convolutional/depthwise_conv2d.h"
 #include "cohort/layers/convolutional/separable_conv1d.h"
 #include "cohort/layers/convolutional/separable_conv2d.h"
+#include "cohort/layers/layers.h"
+#include "tests/layers/counting.h"
 #include "tests/support/op_check.h"
 
 namespace cohort::layers {
@@ -123,6 +125,19 @@ TEST(Convolution, RefusesWrongOptions) {
                {"Conv2DTranspose", "output_padding must be below strides", "output_padding=(2, 2)"});
   expect_error([] { Conv2DTranspose(3, 3, {.output_padding = -1}); },
                {"Conv2DTranspose", "output_padding", "from 0 on"});
+}
+
+TEST(Convolution, AWindowOfOnesSums) {
+  const Conv2D conv(1, 2, {.kernel_initializer = "ones"});
+  test::expect_tensor(conv(counting({1, 3, 3, 1})), DType::Float32, {1, 2, 2, 1}, {8, 12, 20, 24});
+  const Conv2D same(2, {2, 2}, {.strides = 2, .padding = "same", .use_bias = false, .kernel_initializer = "ones"});
+  test::expect_tensor(same(counting({1, 3, 3, 1})), DType::Float32, {1, 2, 2, 2}, {8, 8, 7, 7, 13, 13, 8, 8});
+  test::expect_error(
+      [] {
+        Conv2D(1, 2, {.name = "c"})(counting({2, 9}));
+      },
+      {"Conv2D 'c'", "4 axes (batch, height, width, channels)", "(2, 9)", "Reshape"});
+  test::expect_tensor(GlobalAveragePooling2D()(counting({1, 2, 2, 2})), DType::Float32, {1, 2}, {3, 4});
 }
 
 }  // namespace
