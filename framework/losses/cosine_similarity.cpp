@@ -20,15 +20,15 @@ Tensor cosine_similarity(const Tensor& y_true, const Tensor& y_pred, const ops::
 }
 
 CosineSimilarityLoss::CosineSimilarityLoss(CosineSimilarityOptions options)
-    : Loss(options.name, options.reduction), axis_(std::move(options.axis)) {}
+    : Loss(options.name, options.reduction), options_(std::move(options)) {}
 
 void CosineSimilarityLoss::visit_fields(FieldVisitor& visitor) {
   Loss::visit_fields(visitor);
-  visitor.field("axis", axis_);
+  visit_options(options_, visitor);
 }
 
 Tensor CosineSimilarityLoss::call(const Tensor& y_true, const Tensor& y_pred) {
-  return cosine_similarity(y_true, y_pred, axis_);
+  return cosine_similarity(y_true, y_pred, options_.axis);
 }
 
 COHORT_REGISTER(Loss, CosineSimilarityLoss, "CosineSimilarity", "cosine_similarity");

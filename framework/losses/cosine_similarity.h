@@ -11,6 +11,7 @@ struct CosineSimilarityOptions {
   std::string reduction = "sum_over_batch_size";
   std::string name = "cosine_similarity";
 };
+COHORT_FIELDS(CosineSimilarityOptions, axis)
 
 // The values of CosineSimilarity before the reduction: y_true and y_pred (batch, ..., size); a value for each (batch,
 // ...).
@@ -24,7 +25,7 @@ class CosineSimilarityLoss : public Loss {
   Tensor call(const Tensor& y_true, const Tensor& y_pred) override;
 
  private:
-  ops::Axes axis_;
+  CosineSimilarityOptions options_;
 };
 
 // Minus the cosine of the angle between labels and predictions: -1 where they point the same way, 1 where they are

@@ -13,14 +13,14 @@ Tensor huber(const Tensor& y_true, const Tensor& y_pred, double delta) {
   return ops::mean(ops::where(size <= delta, parabola, line), -1);
 }
 
-HuberLoss::HuberLoss(HuberOptions options) : Loss(options.name, options.reduction), delta_(options.delta) {}
+HuberLoss::HuberLoss(HuberOptions options) : Loss(options.name, options.reduction), options_(std::move(options)) {}
 
 void HuberLoss::visit_fields(FieldVisitor& visitor) {
   Loss::visit_fields(visitor);
-  visitor.field("delta", delta_);
+  visit_options(options_, visitor);
 }
 
-Tensor HuberLoss::call(const Tensor& y_true, const Tensor& y_pred) { return huber(y_true, y_pred, delta_); }
+Tensor HuberLoss::call(const Tensor& y_true, const Tensor& y_pred) { return huber(y_true, y_pred, options_.delta); }
 
 COHORT_REGISTER(Loss, HuberLoss, "Huber", "huber");
 

@@ -10,6 +10,7 @@ struct HuberOptions {
   std::string reduction = "sum_over_batch_size";
   std::string name = "huber_loss";
 };
+COHORT_FIELDS(HuberOptions, delta)
 
 // The values of Huber before the reduction: y_true and y_pred (batch, ..., outputs); a value for each (batch, ...).
 //   delta: the error at which the square becomes a line.
@@ -22,7 +23,7 @@ class HuberLoss : public Loss {
   Tensor call(const Tensor& y_true, const Tensor& y_pred) override;
 
  private:
-  double delta_;
+  HuberOptions options_;
 };
 
 // Mean over the last axis of error^2 / 2 for errors up to `delta`, and of delta * |error| - delta^2 / 2 beyond.

@@ -5,18 +5,17 @@
 namespace cohort::metrics {
 
 ConditionCountMetric::ConditionCountMetric(ConditionCountOptions options, const char* default_name)
-    : Metric(options.name.empty() ? default_name : options.name, options.dtype),
-      thresholds_(std::move(options.thresholds)) {
+    : Metric(options.name.empty() ? default_name : options.name, options.dtype), options_(std::move(options)) {
   ConditionCountMetric::fields_changed();
 }
 
 void ConditionCountMetric::visit_fields(FieldVisitor& visitor) {
   Metric::visit_fields(visitor);
-  visitor.field("thresholds", thresholds_);
+  visit_options(options_, visitor);
 }
 
 void ConditionCountMetric::fields_changed() {
-  rule_.thresholds = thresholds_.value_or(std::vector<double>{0.5});
+  rule_.thresholds = options_.thresholds.value_or(std::vector<double>{0.5});
   check_thresholds(titled("Metric", name()), rule_.thresholds);
   rule_.evenly_spread = are_evenly_spread(rule_.thresholds);
 }

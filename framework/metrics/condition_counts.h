@@ -14,6 +14,7 @@ struct ConditionCountOptions {
   std::string name = {};
   DType dtype = DType::Float32;
 };
+COHORT_FIELDS(ConditionCountOptions, thresholds)
 
 // The weight of the samples for which a condition holds, at each threshold: a scalar for one of them. What the four
 // counts have in common.
@@ -31,7 +32,7 @@ class ConditionCountMetric : public Metric {
 
  private:
   void ensure_state();
-  std::optional<std::vector<double>> thresholds_;
+  ConditionCountOptions options_;
   ConfusionRule rule_;
   Variable accumulator_;
 };

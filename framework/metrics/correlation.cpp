@@ -33,28 +33,28 @@ Tensor concordance_correlation(const Tensor& y_true, const Tensor& y_pred, const
 }
 
 PearsonCorrelationMetric::PearsonCorrelationMetric(CorrelationOptions options)
-    : MeanMetricWrapper(named({options.name, options.dtype}, "pearson_correlation")), axis_(std::move(options.axis)) {}
+    : MeanMetricWrapper(named({options.name, options.dtype}, "pearson_correlation")), options_(std::move(options)) {}
 
 void PearsonCorrelationMetric::visit_fields(FieldVisitor& visitor) {
   MeanMetricWrapper::visit_fields(visitor);
-  visitor.field("axis", axis_);
+  visit_options(options_, visitor);
 }
 
 Tensor PearsonCorrelationMetric::values(const Tensor& y_true, const Tensor& y_pred) {
-  return pearson_correlation(y_true, ops::to_floating(y_pred), axis_);
+  return pearson_correlation(y_true, ops::to_floating(y_pred), options_.axis);
 }
 
 ConcordanceCorrelationMetric::ConcordanceCorrelationMetric(CorrelationOptions options)
     : MeanMetricWrapper(named({options.name, options.dtype}, "concordance_correlation")),
-      axis_(std::move(options.axis)) {}
+      options_(std::move(options)) {}
 
 void ConcordanceCorrelationMetric::visit_fields(FieldVisitor& visitor) {
   MeanMetricWrapper::visit_fields(visitor);
-  visitor.field("axis", axis_);
+  visit_options(options_, visitor);
 }
 
 Tensor ConcordanceCorrelationMetric::values(const Tensor& y_true, const Tensor& y_pred) {
-  return concordance_correlation(y_true, ops::to_floating(y_pred), axis_);
+  return concordance_correlation(y_true, ops::to_floating(y_pred), options_.axis);
 }
 
 COHORT_REGISTER(Metric, PearsonCorrelationMetric, "PearsonCorrelation", "pearson_correlation");

@@ -12,6 +12,7 @@ struct CorrelationOptions {
   // Axis along which labels and predictions are correlated, or a list of several.
   ops::Axes axis = -1;
 };
+COHORT_FIELDS(CorrelationOptions, axis)
 
 // Pearson's correlation of y_true and y_pred (batch, ..., size) along `axis`: (batch, ...).
 Tensor pearson_correlation(const Tensor& y_true, const Tensor& y_pred, const ops::Axes& axis = -1);
@@ -25,7 +26,7 @@ class PearsonCorrelationMetric : public MeanMetricWrapper {
   Tensor values(const Tensor& y_true, const Tensor& y_pred) override;
 
  private:
-  ops::Axes axis_;
+  CorrelationOptions options_;
 };
 
 class ConcordanceCorrelationMetric : public MeanMetricWrapper {
@@ -35,7 +36,7 @@ class ConcordanceCorrelationMetric : public MeanMetricWrapper {
   Tensor values(const Tensor& y_true, const Tensor& y_pred) override;
 
  private:
-  ops::Axes axis_;
+  CorrelationOptions options_;
 };
 
 // Mean over all samples of Pearson's correlation of labels and predictions, in [-1, 1].

@@ -9,10 +9,7 @@
 namespace cohort::optimizers {
 
 LossScalingOptimizer::LossScalingOptimizer(Ref<Optimizer> inner_optimizer, LossScaleOptimizerOptions options)
-    : Optimizer(0.0, {}, options.name),
-      inner_(std::move(inner_optimizer)),
-      initial_scale_(options.initial_scale),
-      dynamic_growth_steps_(options.dynamic_growth_steps) {
+    : Optimizer(0.0, {}, options.name), inner_(std::move(inner_optimizer)), options_(std::move(options)) {
   check();
   make_scale();
 }
@@ -20,8 +17,7 @@ LossScalingOptimizer::LossScalingOptimizer(Ref<Optimizer> inner_optimizer, LossS
 void LossScalingOptimizer::visit_fields(FieldVisitor& visitor) {
   visitor.field("name", name_);
   visitor.field("inner_optimizer", inner_);
-  visitor.field("initial_scale", initial_scale_);
-  visitor.field("dynamic_growth_steps", dynamic_growth_steps_);
+  visit_options(options_, visitor);
 }
 
 void LossScalingOptimizer::fields_changed() {
@@ -33,18 +29,18 @@ void LossScalingOptimizer::fields_changed() {
 // Made before build(): a step that is traced first scales its loss by the variable, not by what it was then.
 void LossScalingOptimizer::make_scale() {
   step_counter_ = add_state("step_counter", Tensor::scalar(0, DType::Int64));
-  dynamic_scale_ = add_state("dynamic_scale", Tensor::scalar(initial_scale_));
+  dynamic_scale_ = add_state("dynamic_scale", Tensor::scalar(options_.initial_scale));
 }
 
 void LossScalingOptimizer::check() const {
   const std::string who = titled("Optimizer", name_);
   if (!inner_) throw invalid_argument(who, "an inner_optimizer is expected", {{"inner_optimizer", "None"}});
-  if (!(initial_scale_ > 0.0)) {
-    throw invalid_argument(who, "initial_scale must be above 0", {{"initial_scale", initial_scale_}});
+  if (!(options_.initial_scale > 0.0)) {
+    throw invalid_argument(who, "initial_scale must be above 0", {{"initial_scale", options_.initial_scale}});
   }
-  if (dynamic_growth_steps_ < 1) {
+  if (options_.dynamic_growth_steps < 1) {
     throw invalid_argument(who, "dynamic_growth_steps must be at least 1",
-                           {{"dynamic_growth_steps", dynamic_growth_steps_}});
+                           {{"dynamic_growth_steps", options_.dynamic_growth_steps}});
   }
   inner_->set_loss_scale_factor(std::nullopt);
 }
@@ -87,7 +83,7 @@ void LossScalingOptimizer::apply(const Gradients& gradients, const Variables& va
   for (std::size_t i = 0; i < touched.size(); ++i) {
     touched[i].assign(ops::where(finite, touched[i].value(), before[i]));
   }
-  const Tensor grows = ops::equal(counter, static_cast<double>(dynamic_growth_steps_ - 1));
+  const Tensor grows = ops::equal(counter, static_cast<double>(options_.dynamic_growth_steps - 1));
   step_counter_.assign(ops::where(ops::logical_and(finite, ops::logical_not(grows)), counter + 1.0, 0.0));
   dynamic_scale_.assign(ops::where(finite, ops::where(grows, scale * 2.0, scale), scale * 0.5));
 }

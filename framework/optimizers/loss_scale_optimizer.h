@@ -14,6 +14,7 @@ struct LossScaleOptimizerOptions {
   std::int64_t dynamic_growth_steps = 2000;
   std::string name = "loss_scale_optimizer";
 };
+COHORT_FIELDS(LossScaleOptimizerOptions, initial_scale, dynamic_growth_steps)
 
 class LossScalingOptimizer : public Optimizer {
  public:
@@ -44,8 +45,7 @@ class LossScalingOptimizer : public Optimizer {
   void check() const;
   void make_scale();
   Ref<Optimizer> inner_;
-  double initial_scale_;
-  std::int64_t dynamic_growth_steps_;
+  LossScaleOptimizerOptions options_;
   Variable step_counter_, dynamic_scale_;
   Variables all_;
 };

@@ -11,16 +11,14 @@ Tensor l2_penalty(const Tensor& weight, double factor) { return ops::sum(ops::sq
 
 }  // namespace
 
-void L1L2Regularizer::visit_fields(FieldVisitor& visitor) {
-  visitor.field("l1", l1_);
-  visitor.field("l2", l2_);
-}
+void L1L2Regularizer::visit_fields(FieldVisitor& visitor) { visit_options(options_, visitor); }
 
 Tensor L1L2Regularizer::operator()(const Tensor& weight) const {
-  if (l1_ == 0.0 && l2_ == 0.0) return Tensor::scalar(0.0, weight.dtype());
-  if (l1_ == 0.0) return l2_penalty(weight, l2_);
-  if (l2_ == 0.0) return l1_penalty(weight, l1_);
-  return l1_penalty(weight, l1_) + l2_penalty(weight, l2_);
+  const auto [l1, l2] = options_;
+  if (l1 == 0.0 && l2 == 0.0) return Tensor::scalar(0.0, weight.dtype());
+  if (l1 == 0.0) return l2_penalty(weight, l2);
+  if (l2 == 0.0) return l1_penalty(weight, l1);
+  return l1_penalty(weight, l1) + l2_penalty(weight, l2);
 }
 
 Tensor L1Regularizer::operator()(const Tensor& weight) const { return l1_penalty(weight, l1_); }

@@ -10,15 +10,16 @@ struct L1L2Options {
   // Factor of the sum of squares.
   double l2 = 0.0;
 };
+COHORT_FIELDS(L1L2Options, l1, l2)
 
 class L1L2Regularizer : public Regularizer {
  public:
-  explicit L1L2Regularizer(L1L2Options options = {}) : l1_(options.l1), l2_(options.l2) {}
+  explicit L1L2Regularizer(L1L2Options options = {}) : options_(options) {}
   void visit_fields(FieldVisitor& visitor) override;
   Tensor operator()(const Tensor& weight) const override;
 
  private:
-  double l1_, l2_;
+  L1L2Options options_;
 };
 
 class L1Regularizer : public Regularizer {

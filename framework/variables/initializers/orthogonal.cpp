@@ -30,7 +30,7 @@ std::vector<double> orthonormal_columns(std::size_t rows, std::size_t columns, N
 
 void OrthogonalInitializer::visit_fields(FieldVisitor& visitor) {
   RandomInitializer::visit_fields(visitor);
-  visitor.field("gain", gain_);
+  visit_options(options_, visitor);
 }
 
 Tensor OrthogonalInitializer::operator()(const Shape& shape, DType dtype) const {
@@ -46,7 +46,7 @@ Tensor OrthogonalInitializer::operator()(const Shape& shape, DType dtype) const 
   for (std::size_t row = 0; row < rows; ++row) {
     for (std::size_t column = 0; column < columns; ++column) {
       const double value = rows >= columns ? vectors[row * count + column] : vectors[column * count + row];
-      values[row * columns + column] = static_cast<float>(gain_ * value);
+      values[row * columns + column] = static_cast<float>(options_.gain * value);
     }
   }
   return from_floats(values, shape, dtype);

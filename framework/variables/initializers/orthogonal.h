@@ -9,16 +9,16 @@ struct OrthogonalOptions {
   double gain = 1.0;
   std::optional<std::int64_t> seed = std::nullopt;
 };
+COHORT_FIELDS(OrthogonalOptions, gain)
 
 class OrthogonalInitializer : public RandomInitializer {
  public:
-  explicit OrthogonalInitializer(OrthogonalOptions options = {})
-      : RandomInitializer(options.seed), gain_(options.gain) {}
+  explicit OrthogonalInitializer(OrthogonalOptions options = {}) : RandomInitializer(options.seed), options_(options) {}
   void visit_fields(FieldVisitor& visitor) override;
   Tensor operator()(const Shape& shape, DType dtype) const override;
 
  private:
-  double gain_;
+  OrthogonalOptions options_;
 };
 
 // A random matrix with orthogonal columns (rows when it is wider than high), times `gain`; the axes before the last one

@@ -5,33 +5,34 @@
 namespace cohort::initializers {
 
 RandomNormalInitializer::RandomNormalInitializer(NormalOptions options)
-    : RandomInitializer(options.seed), mean_(options.mean), stddev_(options.stddev) {}
+    : RandomInitializer(options.seed), options_(options) {}
 
 void RandomNormalInitializer::visit_fields(FieldVisitor& visitor) {
   RandomInitializer::visit_fields(visitor);
-  visitor.field("mean", mean_);
-  visitor.field("stddev", stddev_);
+  visit_options(options_, visitor);
 }
 
 Tensor RandomNormalInitializer::operator()(const Shape& shape, DType dtype) const {
-  return from_floats(random_values(shape, seed_, &NumberStream::normal, stddev_, mean_), shape, dtype);
+  return from_floats(random_values(shape, seed_, &NumberStream::normal, options_.stddev, options_.mean), shape, dtype);
 }
 
 Tensor TruncatedNormalInitializer::operator()(const Shape& shape, DType dtype) const {
-  return from_floats(random_values(shape, seed_, &NumberStream::truncated_normal, stddev_, mean_), shape, dtype);
+  return from_floats(random_values(shape, seed_, &NumberStream::truncated_normal, options_.stddev, options_.mean),
+                     shape, dtype);
 }
 
 RandomUniformInitializer::RandomUniformInitializer(UniformOptions options)
-    : RandomInitializer(options.seed), minval_(options.minval), maxval_(options.maxval) {}
+    : RandomInitializer(options.seed), options_(options) {}
 
 void RandomUniformInitializer::visit_fields(FieldVisitor& visitor) {
   RandomInitializer::visit_fields(visitor);
-  visitor.field("minval", minval_);
-  visitor.field("maxval", maxval_);
+  visit_options(options_, visitor);
 }
 
 Tensor RandomUniformInitializer::operator()(const Shape& shape, DType dtype) const {
-  return from_floats(random_values(shape, seed_, &NumberStream::uniform, maxval_ - minval_, minval_), shape, dtype);
+  return from_floats(
+      random_values(shape, seed_, &NumberStream::uniform, options_.maxval - options_.minval, options_.minval), shape,
+      dtype);
 }
 
 COHORT_REGISTER(Initializer, RandomNormalInitializer, "RandomNormal", "random_normal", "normal");

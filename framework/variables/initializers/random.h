@@ -25,6 +25,7 @@ struct NormalOptions {
   double stddev = 0.05;
   std::optional<std::int64_t> seed = std::nullopt;
 };
+COHORT_FIELDS(NormalOptions, mean, stddev)
 
 class RandomNormalInitializer : public RandomInitializer {
  public:
@@ -33,7 +34,7 @@ class RandomNormalInitializer : public RandomInitializer {
   Tensor operator()(const Shape& shape, DType dtype) const override;
 
  protected:
-  double mean_, stddev_;
+  NormalOptions options_;
 };
 
 class TruncatedNormalInitializer : public RandomNormalInitializer {
@@ -50,6 +51,7 @@ struct UniformOptions {
   double maxval = 0.05;
   std::optional<std::int64_t> seed = std::nullopt;
 };
+COHORT_FIELDS(UniformOptions, minval, maxval)
 
 class RandomUniformInitializer : public RandomInitializer {
  public:
@@ -58,7 +60,7 @@ class RandomUniformInitializer : public RandomInitializer {
   Tensor operator()(const Shape& shape, DType dtype) const override;
 
  private:
-  double minval_, maxval_;
+  UniformOptions options_;
 };
 
 // Normally distributed numbers.
