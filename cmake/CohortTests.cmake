@@ -13,7 +13,7 @@ set(COHORT_SANITIZED_TESTS config files core ops kernels graph autodiff variable
     distribute)
 # Folders that tools/test --quick leaves out.
 set(COHORT_SLOW_TESTS faults install)
-set(special_folders support golden contract house install interop fuzz)
+set(special_folders support golden contract reference house install interop fuzz)
 if(NOT COHORT_EXAMPLES)
   list(APPEND special_folders examples)
 endif()
@@ -165,6 +165,21 @@ cohort_contract_test(program_3_in_process $<TARGET_FILE:contract_program_3_in_pr
 if(TARGET model_test AND TARGET contract_program_graph_runner)
   add_dependencies(model_test contract_program_graph_runner)
 endif()
+
+# reference: small programs written from docs/reference alone; each checks what it shows and writes its files where it is.
+file(GLOB sources CONFIGURE_DEPENDS ${tests}/reference/*.cpp)
+foreach(source ${sources})
+  get_filename_component(name ${source} NAME_WE)
+  add_executable(reference_${name} ${source})
+  target_link_libraries(reference_${name} PRIVATE cohort cohort_flags)
+  target_compile_options(reference_${name} PRIVATE ${test_options})
+  cohort_share_precompiled(contract reference_${name} cohort/cohort.h)
+  set_target_properties(reference_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin/reference)
+  set(scratch ${PROJECT_BINARY_DIR}/reference/${name})
+  file(MAKE_DIRECTORY ${scratch})
+  cohort_add_test(reference_${name} reference reference_${name})
+  set_tests_properties(reference_${name} PROPERTIES WORKING_DIRECTORY ${scratch})
+endforeach()
 
 # house: checks of the sources themselves.
 foreach(check check_includes check_unity check_paths check_format check_docs check_reference)

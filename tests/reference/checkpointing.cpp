@@ -1,6 +1,7 @@
 // Checkpoints: a CheckpointManager in a loop of one's own, ModelCheckpoint and BackupAndRestore in fit.
 #include <cohort/cohort.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "check.h"

@@ -11,7 +11,6 @@ namespace ops = ch::ops;
 class PinballLoss : public ch::Loss {
  public:
   explicit PinballLoss(double quantile = 0.5) : Loss("pinball"), quantile_(quantile) {}
-  std::string class_name() const override { return "programs>PinballLoss"; }
   void visit_fields(ch::FieldVisitor& visitor) override {
     Loss::visit_fields(visitor);
     visitor.field("quantile", quantile_);
@@ -20,13 +19,11 @@ class PinballLoss : public ch::Loss {
     const ch::Tensor error = y_true - y_pred;
     return ops::mean(ops::maximum(quantile_ * error, (quantile_ - 1.0) * error), -1);
   }
-  double quantile() const { return quantile_; }
 
  private:
   double quantile_;
 };
-const bool pinball_registered =
-    ch::Loss::registry().add("programs>PinballLoss", [] { return std::make_shared<PinballLoss>(); });
+COHORT_REGISTER(ch::Loss, PinballLoss, "programs>PinballLoss");
 
 // The share of y below what a model of a constant learns under this loss.
 double share_below(const ch::LossArgument& loss, const ch::Tensor& y) {

@@ -12,7 +12,6 @@ namespace ops = ch::ops;
 class InverseRoot : public ch::LearningRateSchedule {
  public:
   explicit InverseRoot(double rate = 0.1) : rate_(rate) {}
-  std::string class_name() const override { return "programs>InverseRoot"; }
   ch::Tensor operator()(const ch::Tensor& step) const override {
     return rate_ * ops::rsqrt(1.0 + ops::cast(step, ch::DType::Float32));
   }
@@ -25,7 +24,6 @@ class SignMomentum : public ch::Optimizer {
  public:
   SignMomentum(ch::LearningRate learning_rate, double beta, ch::OptimizerSettings settings = {})
       : Optimizer(learning_rate, settings, "sign_momentum"), beta_(beta) {}
-  std::string class_name() const override { return "programs>SignMomentum"; }
   void build(const ch::Variables& variables) override {
     Optimizer::build(variables);
     for (const ch::Variable& variable : variables) momenta_.push_back(add_slot(variable, "momentum"));

@@ -1,6 +1,8 @@
 // Transfer learning: layers trained on one task, frozen below a new head for another, then thawed for a finer training.
 #include <cohort/cohort.h>
 
+#include <algorithm>
+
 #include "check.h"
 
 namespace ch = cohort;

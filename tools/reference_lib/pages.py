@@ -46,7 +46,7 @@ PAGES = (
     Page("initializers-regularizers-constraints-activations", "Initializers, regularizers, constraints, activations",
          "what layers take by object or by name", handles_only=True,
          namespaces=("initializers", "regularizers", "constraints", "activations"),
-         names=("Initializer", "Regularizer", "Constraint", "Activation")),
+         names=("Initializer", "Regularizer", "Constraint", "Activation", "NestedNumbers")),
     Page("callbacks", "Callbacks", "what watches and steers a training, and how to write one", handles_only=True,
          namespaces=("callbacks",), rooms=("callbacks",),
          names=("Callback", "CallbackParams", "BatchHooks", "Logs", "RunControl", "Position")),

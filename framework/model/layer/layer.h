@@ -212,7 +212,7 @@ class Layer : public Configurable, public std::enable_shared_from_this<Layer> {
  protected:
   // A weight under Keras's attribute name ("kernel"); also its H5 path.
   Variable add_weight(const std::string& name, const Shape& shape, WeightOptions options = {});
-  // A sub-layer or metric under Keras's attribute name ("query_dense").
+  // A sub-layer under Keras's attribute name ("query_dense"); returns its handle.
   template <class T>
   T track(const std::string& name, T sublayer) {
     track_layer(name, sublayer);
