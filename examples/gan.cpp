@@ -40,14 +40,15 @@ class Gan : public ch::Model {
       const ch::Tensor loss = ops::mean(ops::sigmoid_cross_entropy(on_real, ops::ones_like(on_real))) +
                               ops::mean(ops::sigmoid_cross_entropy(on_made, ops::zeros_like(on_made)));
       const ch::Variables variables = critic_->trainable_variables();
-      critic_optimizer_.apply(tape.gradient(loss, variables), variables);
+      // Scaled where the optimizer says so, as compile's does under mixed_float16; apply() undoes it.
+      critic_optimizer_.apply(tape.gradient(critic_optimizer_->scale_loss(loss), variables), variables);
       critic_loss_.update_state(loss);
     }
     ch::GradientTape tape;
     const ch::Tensor on_made = critic_(generator_(noise, {.training = true}), {.training = true});
     const ch::Tensor loss = ops::mean(ops::sigmoid_cross_entropy(on_made, ops::ones_like(on_made)));
     const ch::Variables variables = generator_->trainable_variables();
-    optimizer()->apply(tape.gradient(loss, variables), variables);
+    optimizer()->apply(tape.gradient(optimizer()->scale_loss(loss), variables), variables);
     generator_loss_.update_state(loss);
   }
 

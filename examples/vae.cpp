@@ -44,7 +44,8 @@ class Vae : public ch::Model {
     restoration_.update_state(restoration);
     divergence_.update_state(divergence);
     const ch::Variables variables = trainable_variables();
-    optimizer()->apply(tape.gradient(loss, variables), variables);
+    // Scaled only under mixed_float16; apply() undoes it.
+    optimizer()->apply(tape.gradient(optimizer()->scale_loss(loss), variables), variables);
   }
 
  private:

@@ -37,7 +37,7 @@ Tensor patterned(const Shape& shape, int factor, int modulus, int less, double d
 
 const KerasInputs<Tensor>& keras_inputs() {
   static const float nan = std::nanf(""), inf = INFINITY;
-  static const KerasInputs<Tensor> inputs{
+  static const KerasInputs<Tensor> given{
       Tensor::of<float>({0.1f, 0.5f, -0.9f, 0.3f, -0.7f, 0.2f}, {2, 3}),
       Tensor::of<float>({1.5f, -2.0f, 0.25f, 0.0f, 3.0f, -1.0f}, {2, 3}),
       Tensor::of<float>({0.2f, 1.5f, 3.0f, 0.7f, 2.5f, 0.4f}, {2, 3}),
@@ -49,7 +49,7 @@ const KerasInputs<Tensor>& keras_inputs() {
       patterned({2, 3, 4}, 7, 11, 4, 4),
       patterned({2, 4, 4, 4}, 5, 17, 6, 5),
   };
-  return inputs;
+  return given;
 }
 const Tensor& three() {
   static const Tensor three = Tensor::of<float>({0.5f, 1.0f, 2.0f}, {3});

@@ -5,6 +5,7 @@
 #include "cohort/core/text.h"
 #include "cohort/model/fit/strategy.h"
 #include "cohort/model/fit/training.h"
+#include "cohort/model/layer/untracked.h"
 #include "cohort/model/model.h"
 #include "cohort/ops/logits.h"
 
@@ -79,6 +80,7 @@ const StepGraph& Program::step(const ElementSpec& spec) {
     return result.flatten();
   });
   model_->clear_losses();
+  warn_of_untracked_variables(*model_, made->traced.captures);
   made->executables = std::make_unique<ExecutableCache>(made->traced.graph);
   std::lock_guard lock(mutex_);
   steps_.push_back(std::move(made));

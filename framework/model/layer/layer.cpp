@@ -12,6 +12,7 @@
 #include "cohort/model/layer/layer_call_scope.h"
 #include "cohort/model/layer/layer_masks.h"
 #include "cohort/model/layer/remat_scope.h"
+#include "cohort/model/layer/untracked.h"
 #include "cohort/variables/autocast.h"
 
 namespace cohort {
@@ -52,6 +53,12 @@ LayerCallScope::LayerCallScope(Layer& layer, bool training, std::optional<bool> 
 bool LayerCallScope::training() { return Calls::current().training; }
 bool LayerCallScope::training_said() { return Calls::current().training_said; }
 Layer* LayerCallScope::layer() { return Calls::current().layer; }
+
+void LayerCallScope::check_tracked() {
+  Layer& layer = *call_.value().layer;
+  if (layer.tracked_ || !call_.outer() || layer.weights().empty()) return;
+  if (!layer.tracked_.exchange(true)) warn_of_untracked_layer(layer, *call_.outer()->value().layer);
+}
 
 Layer::Layer() : remat_(RematScope::current()) {}
 Layer::~Layer() = default;
@@ -167,6 +174,7 @@ Element Layer::apply(const Element& given, const CallContext& given_context) {
     }
     inputs = inputs.with_leaves(leaves);
     ensure_built_element(inputs.map([](const Tensor& leaf) { return leaf.shape(); }));
+    scope.check_tracked();
     const bool carried = given_context.mask.empty() && (given.kind() != Element::Kind::Dict || !given.find("mask"));
     const Element masks = input_masks(*this, inputs, context.mask);
     context.mask = carried ? call_masks(*this, inputs, masks) : masks;
@@ -282,6 +290,7 @@ std::vector<Ref<Metric>> Layer::metrics() const {
 
 void Layer::track_layer(const std::string& name, Ref<Layer> layer) {
   if (!layer) throw invalid_argument(class_name(), "a sub-layer must be given", {{"name", name}});
+  layer->tracked_ = true;
   sublayers_.emplace_back(name, std::move(layer));
 }
 void Layer::untrack_last_layer() { sublayers_.pop_back(); }

@@ -264,6 +264,7 @@ class Layer : public Configurable, public std::enable_shared_from_this<Layer> {
   mutable std::string name_;
   mutable std::mutex mutex_;  // guards the name and what a call leaves behind
   std::atomic<bool> built_ = false;
+  std::atomic<bool> tracked_ = false;  // by a layer around it; or warned of
   std::vector<Weight> weights_;
   std::vector<std::pair<std::string, Variable>> own_weights_;
   std::vector<std::pair<std::string, Ref<Layer>>> sublayers_;

@@ -18,6 +18,8 @@ class LayerCallScope {
  public:
   // said: whether a caller told the layer to train or not; none: as for the call around this one, if training is its.
   LayerCallScope(Layer& layer, bool training, std::optional<bool> said = std::nullopt);
+  // Warns once of a built layer with weights that another one calls and nobody tracks.
+  void check_tracked();
   // Whether the innermost layer call of this thread is in training; false outside of any.
   static bool training();
   // Whether that was said by a caller: where it was not, a functional model goes by what its calls recorded.

@@ -79,9 +79,8 @@ const bool activations_registered = [] {
       });
   add_of_keras_activations("ReLU", {"negative_slope", "max_value", "threshold"},
                            [](const Arguments& a, const Attributes& config) {
-                             std::optional<double> largest;
-                             if (config.has("max_value")) largest = number_of(config, "max_value");
-                             return Element(activations::relu(a[0].leaf(), number_of(config, "negative_slope"), largest,
+                             return Element(activations::relu(a[0].leaf(), number_of(config, "negative_slope"),
+                                                              operations::optional_number(config, "max_value"),
                                                               number_of(config, "threshold")));
                            });
   add_of_keras_activations(

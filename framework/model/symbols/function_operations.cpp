@@ -36,10 +36,6 @@ using operations::number_of;
   X(fmin, Fmin)                    \
   X(fmod, Fmod)
 
-std::optional<double> optional_number(const Attributes& config, const char* name) {
-  return config.has(name) ? std::optional(number_of(config, name)) : std::nullopt;
-}
-
 Element selected(const Arguments& a, const Attributes&) {
   if (a[2].empty()) return Element(ops::select(a[0].flatten(), a[1].flatten()));
   return Element(ops::select(a[0].flatten(), a[1].flatten(), a[2].leaf()));
@@ -72,7 +68,8 @@ Element cast_if_given(const Tensor& x, const Attributes& config) {
   add_operation("numpy", "NanToNum", {"x"}, {"nan", "posinf", "neginf"},
                 [](const Arguments& a, const Attributes& config) {
                   return Element(ops::nan_to_num(a[0].leaf(), number_of(config, "nan"),
-                                                 optional_number(config, "posinf"), optional_number(config, "neginf")));
+                                                 operations::optional_number(config, "posinf"),
+                                                 operations::optional_number(config, "neginf")));
                 });
   add_operation(
       "numpy", "Isclose", {"x1", "x2", "rtol", "atol"}, {"equal_nan"},

@@ -10,11 +10,7 @@ namespace {
 using Kind = OperationField::Kind;
 using OfMatrices = Tensor (*)(const Tensor&);
 
-std::optional<double> optional_rcond(const Attributes& config, const char* name) {
-  return config.has(name) ? std::optional(number_of(config, name)) : std::nullopt;
-}
-
-void add_linalg_operation(const char* module, const char* name, OfMatrices function) {
+void add_of_matrices(const char* module, const char* name, OfMatrices function) {
   add_operation(module, name, {"x"}, {},
                 [function](const Arguments& a, const Attributes&) { return Element(function(a[0].leaf())); });
 }
@@ -22,28 +18,28 @@ void add_linalg_operation(const char* module, const char* name, OfMatrices funct
 void add_flagged(const char* name, const char* flag, Tensor (*function)(const Tensor&, bool)) {
   add_typed_operation("linalg", name, {"x"}, {{flag, Kind::Bool}},
                       [function, flag](const Arguments& a, const Attributes& config) {
-                        return Element(function(a[0].leaf(), bool_of(config, flag)));
+                        return Element(function(a[0].leaf(), truth_of(config, flag)));
                       });
 }
 
 void add_bounded(const char* name, const char* bound, Tensor (*function)(const Tensor&, std::optional<double>)) {
   add_operation("linalg", name, {"x"}, {bound}, [function, bound](const Arguments& a, const Attributes& config) {
-    return Element(function(a[0].leaf(), optional_rcond(config, bound)));
+    return Element(function(a[0].leaf(), optional_number(config, bound)));
   });
 }
 
 Element decomposed_by_svd(const Arguments& a, const Attributes& config) {
   const ops::linalg::Svd svd =
-      ops::linalg::svd(a[0].leaf(), bool_of(config, "full_matrices", true), bool_of(config, "compute_uv", true));
+      ops::linalg::svd(a[0].leaf(), truth_of(config, "full_matrices", true), truth_of(config, "compute_uv", true));
   return svd.u.defined() ? tuple_of({svd.u, svd.s, svd.vh}) : Element(svd.s);
 }
 
 [[maybe_unused]] const bool linalg_registered = [] {
   add_flagged("Cholesky", "upper", ops::linalg::cholesky);
   add_flagged("CholeskyInverse", "upper", ops::linalg::cholesky_inverse);
-  add_linalg_operation("linalg", "Det", ops::linalg::det);
-  add_linalg_operation("linalg", "Inv", ops::linalg::inv);
-  add_linalg_operation("math", "Logdet", ops::logdet);
+  add_of_matrices("linalg", "Det", ops::linalg::det);
+  add_of_matrices("linalg", "Inv", ops::linalg::inv);
+  add_of_matrices("math", "Logdet", ops::logdet);
   add_bounded("Pinv", "rcond", ops::linalg::pinv);
   add_bounded("MatrixRank", "tol", ops::linalg::matrix_rank);
   add_operation("linalg", "Eigh", {"x"}, {}, [](const Arguments& a, const Attributes&) {
@@ -69,11 +65,11 @@ Element decomposed_by_svd(const Arguments& a, const Attributes& config) {
   });
   add_typed_operation("linalg", "SolveTriangular", {"a", "b"}, {{"lower", Kind::Bool}},
                       [](const Arguments& a, const Attributes& config) {
-                        const bool lower = bool_of(config, "lower");
+                        const bool lower = truth_of(config, "lower");
                         return Element(ops::linalg::solve_triangular(a[0].leaf(), a[1].leaf(), lower));
                       });
   add_operation("linalg", "Lstsq", {"a", "b"}, {"rcond"}, [](const Arguments& a, const Attributes& config) {
-    return Element(ops::linalg::lstsq(a[0].leaf(), a[1].leaf(), optional_rcond(config, "rcond")));
+    return Element(ops::linalg::lstsq(a[0].leaf(), a[1].leaf(), optional_number(config, "rcond")));
   });
   return true;
 }();

@@ -35,6 +35,10 @@ double number_of(const Attributes& config, const char* name, double fallback) {
   refuse_field(name, "a number", *value);
 }
 
+std::optional<double> optional_number(const Attributes& config, const char* name) {
+  return config.has(name) ? std::optional(number_of(config, name)) : std::nullopt;
+}
+
 std::int64_t integer_of(const Attributes& config, const char* name, std::int64_t fallback) {
   const AttributeValue* value = config.find(name);
   if (!value) return fallback;

@@ -32,6 +32,7 @@ void add_of_two(const char* module, const char* name, OfTwo function);
 
 // Fields as C++ wants them; the fallback where one is null. They throw when it is something else.
 double number_of(const Attributes& config, const char* name, double fallback = 0.0);
+std::optional<double> optional_number(const Attributes& config, const char* name);
 std::int64_t integer_of(const Attributes& config, const char* name, std::int64_t fallback = 0);
 bool bool_of(const Attributes& config, const char* name, bool fallback = false);
 std::string text_of(const Attributes& config, const char* name, const std::string& fallback = "");

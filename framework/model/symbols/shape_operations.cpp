@@ -91,7 +91,7 @@ void add(const char* name, std::vector<std::string> arguments, const std::vector
 }
 
 // One of x, of the matrices' offset and axes.
-void add_of_matrices(const char* name, Tensor (*function)(const Tensor&, std::int64_t, int, int)) {
+void add_of_diagonals(const char* name, Tensor (*function)(const Tensor&, std::int64_t, int, int)) {
   add(name, {"x"}, {"offset", "axis1", "axis2"}, [function](const Arguments& a, const Attributes& config) {
     return function(a[0].leaf(), integer_of(config, "offset"), static_cast<int>(integer_of(config, "axis1", 0)),
                     static_cast<int>(integer_of(config, "axis2", 1)));
@@ -116,8 +116,8 @@ const bool shaping_registered = [] {
   operations::add_of_one("numpy", "Flipud", ops::flipud);
   add_band("Tril", ops::tril);
   add_band("Triu", ops::triu);
-  add_of_matrices("Trace", ops::trace);
-  add_of_matrices("Diagonal", ops::diagonal);
+  add_of_diagonals("Trace", ops::trace);
+  add_of_diagonals("Diagonal", ops::diagonal);
   add_like("ZerosLike", ops::zeros_like);
   add_like("OnesLike", ops::ones_like);
   add("Reshape", {"x"}, {"newshape"}, [](const Arguments& a, const Attributes& config) {
