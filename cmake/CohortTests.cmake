@@ -37,6 +37,10 @@ function(cohort_add_test name room)
   set_tests_properties(${name} PROPERTIES LABELS "${labels}" ENVIRONMENT "${test_environment}" TIMEOUT 600)
 endfunction()
 
+# What tests use to look at files by other means than the library's, beside what their room uses.
+set(COHORT_TEST_LIBS_saving ZLIB::ZLIB)
+set(COHORT_TEST_LIBS_summary PNG::PNG)
+
 # Tests spend their time in the library: compiling them for speed takes longer than it saves.
 set(test_options $<$<CONFIG:Release>:-O0>)
 
@@ -57,10 +61,10 @@ foreach(room ${test_rooms})
   endif()
   add_executable(${room}_test ${sources})
   target_compile_options(${room}_test PRIVATE ${test_options})
-  cohort_use_internals(${room}_test cohort_test_support GTest::gmock ${COHORT_LIBS_${room}})
+  cohort_use_internals(${room}_test cohort_test_support GTest::gmock ${COHORT_LIBS_${room}} ${COHORT_TEST_LIBS_${room}})
   # A library's definitions would not fit the others' headers.
   set(group tests)
-  if(COHORT_LIBS_${room})
+  if(COHORT_LIBS_${room} OR COHORT_TEST_LIBS_${room})
     set(group ${room}_tests)
   endif()
   cohort_share_precompiled(${group} ${room}_test gmock/gmock.h gtest/gtest.h cohort/model/layer/layer.h)

@@ -18,7 +18,7 @@ void add_of_matrices(const char* module, const char* name, OfMatrices function) 
 void add_flagged(const char* name, const char* flag, Tensor (*function)(const Tensor&, bool)) {
   add_typed_operation("linalg", name, {"x"}, {{flag, Kind::Bool}},
                       [function, flag](const Arguments& a, const Attributes& config) {
-                        return Element(function(a[0].leaf(), truth_of(config, flag)));
+                        return Element(function(a[0].leaf(), bool_of(config, flag)));
                       });
 }
 
@@ -30,7 +30,7 @@ void add_bounded(const char* name, const char* bound, Tensor (*function)(const T
 
 Element decomposed_by_svd(const Arguments& a, const Attributes& config) {
   const ops::linalg::Svd svd =
-      ops::linalg::svd(a[0].leaf(), truth_of(config, "full_matrices", true), truth_of(config, "compute_uv", true));
+      ops::linalg::svd(a[0].leaf(), bool_of(config, "full_matrices", true), bool_of(config, "compute_uv", true));
   return svd.u.defined() ? tuple_of({svd.u, svd.s, svd.vh}) : Element(svd.s);
 }
 
@@ -65,7 +65,7 @@ Element decomposed_by_svd(const Arguments& a, const Attributes& config) {
   });
   add_typed_operation("linalg", "SolveTriangular", {"a", "b"}, {{"lower", Kind::Bool}},
                       [](const Arguments& a, const Attributes& config) {
-                        const bool lower = truth_of(config, "lower");
+                        const bool lower = bool_of(config, "lower");
                         return Element(ops::linalg::solve_triangular(a[0].leaf(), a[1].leaf(), lower));
                       });
   add_operation("linalg", "Lstsq", {"a", "b"}, {"rcond"}, [](const Arguments& a, const Attributes& config) {
