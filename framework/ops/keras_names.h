@@ -17,6 +17,7 @@
 // The names of keras.ops for what has another name here.
 namespace cohort::ops {
 
+// Of tensors and of symbols alike.
 #define COHORT_KERAS_UNARY_NAME(keras, name)       \
   template <class X>                               \
   auto keras(const X& x)->decltype(ops::name(x)) { \
@@ -27,31 +28,20 @@ namespace cohort::ops {
   auto keras(const A& a, const B& b)->decltype(ops::name(a, b)) { \
     return ops::name(a, b);                                       \
   }
-// abs.
+// abs, acos, acosh, asin, asinh, atan, atanh, is_finite, is_inf and is_nan, elementwise, under the names of keras.ops.
 COHORT_KERAS_UNARY_NAME(absolute, abs)
-// acos.
 COHORT_KERAS_UNARY_NAME(arccos, acos)
-// acosh.
 COHORT_KERAS_UNARY_NAME(arccosh, acosh)
-// asin.
 COHORT_KERAS_UNARY_NAME(arcsin, asin)
-// asinh.
 COHORT_KERAS_UNARY_NAME(arcsinh, asinh)
-// atan.
 COHORT_KERAS_UNARY_NAME(arctan, atan)
-// atanh.
 COHORT_KERAS_UNARY_NAME(arctanh, atanh)
-// is_finite.
 COHORT_KERAS_UNARY_NAME(isfinite, is_finite)
-// is_inf.
 COHORT_KERAS_UNARY_NAME(isinf, is_inf)
-// is_nan.
 COHORT_KERAS_UNARY_NAME(isnan, is_nan)
-// atan2.
+// atan2, pow and divide, elementwise, under the names of keras.ops.
 COHORT_KERAS_BINARY_NAME(arctan2, atan2)
-// pow.
 COHORT_KERAS_BINARY_NAME(power, pow)
-// divide.
 COHORT_KERAS_BINARY_NAME(true_divide, divide)
 #undef COHORT_KERAS_UNARY_NAME
 #undef COHORT_KERAS_BINARY_NAME

@@ -97,8 +97,8 @@ Tensors qr_gradient(const OpCall& call, std::span<const Tensor> dys) {
   if (rows >= columns) return {tall_qr_gradient(q, r, dq, dr)};
   // The first columns decide q; the others are q @ (their columns of r).
   const std::vector<std::int64_t> sizes = {rows, columns - rows};
-  const Tensors r_parts = split(r, sizes, -1), dr_parts = split(dr, sizes, -1),
-                x_parts = split(call.input(0), sizes, -1);
+  const Tensors r_parts = split_sizes(r, sizes, -1), dr_parts = split_sizes(dr, sizes, -1),
+                x_parts = split_sizes(call.input(0), sizes, -1);
   const Tensor dq_of_all = dq + matmul(x_parts[1], dr_parts[1], false, true);
   return {concatenate({tall_qr_gradient(q, r_parts[0], dq_of_all, dr_parts[0]), matmul(q, dr_parts[1])}, -1)};
 }

@@ -6,7 +6,7 @@ namespace cohort::ops {
 namespace {
 
 // Joined along `axis` after each got at least `rank` axes, `in_front` or behind the others.
-Tensor joined_after_growing(const Tensors& xs, int rank, int axis, bool in_front) {
+Tensor joined_along(const Tensors& xs, int rank, int axis, bool in_front) {
   Tensors grown;
   for (Tensor x : xs) {
     while (x.rank() < rank) x = expand_dims(x, in_front ? 0 : -1);
@@ -22,15 +22,13 @@ Tensor append(const Tensor& x1, const Tensor& x2, std::optional<int> axis) {
   return concatenate({ravel(x1), ravel(x2)}, 0);
 }
 
-Tensor hstack(const Tensors& xs) {
-  return joined_after_growing(xs, 1, !xs.empty() && xs[0].rank() >= 2 ? 1 : 0, false);
-}
-Tensor vstack(const Tensors& xs) { return joined_after_growing(xs, 2, 0, true); }
+Tensor hstack(const Tensors& xs) { return joined_along(xs, 1, !xs.empty() && xs[0].rank() >= 2 ? 1 : 0, false); }
+Tensor vstack(const Tensors& xs) { return joined_along(xs, 2, 0, true); }
 
 Tensor dstack(const Tensors& xs) {
   Tensors grown = xs;
-  for (Tensor& x : grown) x = joined_after_growing({x}, 2, 0, true);
-  return joined_after_growing(grown, 3, 2, false);
+  for (Tensor& x : grown) x = joined_along({x}, 2, 0, true);
+  return joined_along(grown, 3, 2, false);
 }
 
 Tensors array_split(const Tensor& x, const IndicesOrSections& where, int axis) {

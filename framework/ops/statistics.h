@@ -12,10 +12,9 @@ Tensor median(const Tensor& x, const Axes& axis = {}, bool keepdims = false);
 // The largest element less the smallest.
 Tensor ptp(const Tensor& x, const Axes& axis = {}, bool keepdims = false);
 
-// What moments() finds.
 struct Moments {
-  Tensor mean;      // over the axes
-  Tensor variance;  // likewise
+  // Both in the shape that is left without the axes, or with them of size 1.
+  Tensor mean, variance;
 };
 // Mean and variance over the axes.
 Moments moments(const Tensor& x, const Axes& axes, bool keepdims = false);

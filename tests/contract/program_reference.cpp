@@ -39,7 +39,7 @@ class Classifier : public ch::Model {
     const ch::Element predictions = forward(x, true);
     const ch::Tensor loss = compute_loss(x, y, predictions, sample_weight, true);
     const ch::Variables weights = trainable_variables();
-    optimizer()->apply(tape.gradient(loss, weights), weights);
+    optimizer()->apply(tape.gradient(optimizer()->scale_loss(loss), weights), weights);
     track_loss(loss, x);
     compute_metrics(x, y, predictions, sample_weight);
   }

@@ -179,7 +179,7 @@ TEST(MaxPool, bits_do_not_depend_on_threads) {
 }
 TEST(MaxPool, says_what_is_wrong) {
   expect_error([] { max_pool(spread({2, 4}), {2}); }, {"MaxPool:", "3 to 5 axes", "(2, 4)"});
-  expect_error([] { max_pool(spread({2, 4, 4, 1}), {2}); }, {"MaxPool:", "for each axis", "pool_size=(2,)"});
+  expect_error([] { max_pool(spread({2, 4, 4, 1}), {2, 2, 2}); }, {"MaxPool:", "for each axis", "pool_size=(2, 2, 2)"});
   expect_error([] { max_pool(spread({2, 2, 1}), {3}); }, {"MaxPool:", "fit", "input.shape=(2, 2, 1)"});
   expect_error([] { average_pool(spread({2, 2, 1}), {2}, {.padding = "full"}); }, {"padding=full"});
   expect_error([] { adaptive_max_pool(spread({2, 2, 1}), {0}); }, {"positive", "output_size=(0,)"});

@@ -10,7 +10,7 @@ namespace {
 using Kind = OperationField::Kind;
 using OfMatrices = Tensor (*)(const Tensor&);
 
-void add_of_matrices(const char* module, const char* name, OfMatrices function) {
+void add_linalg_operation(const char* module, const char* name, OfMatrices function) {
   add_operation(module, name, {"x"}, {},
                 [function](const Arguments& a, const Attributes&) { return Element(function(a[0].leaf())); });
 }
@@ -37,9 +37,9 @@ Element decomposed_by_svd(const Arguments& a, const Attributes& config) {
 [[maybe_unused]] const bool linalg_registered = [] {
   add_flagged("Cholesky", "upper", ops::linalg::cholesky);
   add_flagged("CholeskyInverse", "upper", ops::linalg::cholesky_inverse);
-  add_of_matrices("linalg", "Det", ops::linalg::det);
-  add_of_matrices("linalg", "Inv", ops::linalg::inv);
-  add_of_matrices("math", "Logdet", ops::logdet);
+  add_linalg_operation("linalg", "Det", ops::linalg::det);
+  add_linalg_operation("linalg", "Inv", ops::linalg::inv);
+  add_linalg_operation("math", "Logdet", ops::logdet);
   add_bounded("Pinv", "rcond", ops::linalg::pinv);
   add_bounded("MatrixRank", "tol", ops::linalg::matrix_rank);
   add_operation("linalg", "Eigh", {"x"}, {}, [](const Arguments& a, const Attributes&) {
