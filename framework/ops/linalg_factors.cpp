@@ -56,9 +56,8 @@ COHORT_OP("Eigh")
 Tensors lu_factor_gradient(const OpCall& call, std::span<const Tensor> dys) {
   if (!dys[0].defined()) return {Tensor()};
   const Tensor& lu = call.output(0);
-  const Tensor lower = strictly_lower_triangle(lu) + identity_like(lu), upper = upper_triangle(lu);
-  const Tensor inner = strictly_lower_triangle(matmul(lower, strictly_lower_triangle(dys[0]), true)) +
-                       upper_triangle(matmul(upper_triangle(dys[0]), upper, false, true));
+  const Tensor lower = tril(lu, -1) + identity_like(lu), upper = triu(lu);
+  const Tensor inner = tril(matmul(lower, tril(dys[0], -1), true), -1) + triu(matmul(triu(dys[0]), upper, false, true));
   // l^-T inner u^-T, its rows where they were in x.
   const Tensor left = solve_triangular(transposed(lower), inner);
   const Tensor sorted = transposed(solve_triangular(upper, transposed(left)));
@@ -78,8 +77,8 @@ COHORT_OP("LuFactor")
 // Of x = q @ r with a square r.
 Tensor tall_qr_gradient(const Tensor& q, const Tensor& r, const Tensor& dq, const Tensor& dr) {
   const Tensor inner = matmul(r, dr, false, true) - matmul(dq, q, true);
-  const Tensor lower = strictly_lower_triangle(inner);
-  const Tensor symmetric = lower_triangle(inner) + transposed(lower);
+  const Tensor lower = tril(inner, -1);
+  const Tensor symmetric = tril(inner) + transposed(lower);
   return transposed(solve_triangular(r, transposed(dq + matmul(q, symmetric))));
 }
 

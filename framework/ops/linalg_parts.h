@@ -4,9 +4,9 @@
 #include "cohort/ops/array.h"
 #include "cohort/ops/broadcast.h"
 #include "cohort/ops/creation.h"
-#include "cohort/ops/cumulative.h"
 #include "cohort/ops/math.h"
 #include "cohort/ops/matmul.h"
+#include "cohort/ops/matrices.h"
 
 // What definitions of ops on matrices share. No size need be known.
 namespace cohort::ops::linalg {
@@ -37,17 +37,9 @@ inline Shape with_axes(Shape leading, std::initializer_list<std::int64_t> sizes)
 
 inline Tensor transposed(const Tensor& x) { return swapaxes(x, -2, -1); }
 
-// How far each element is to the right of the diagonal.
-inline Tensor distance_from_diagonal(const Tensor& x) {
-  const Tensor ones = ones_like(x);
-  return cumsum(ones, -1) - cumsum(ones, -2);
-}
-inline Tensor lower_triangle(const Tensor& x) { return where(distance_from_diagonal(x) <= 0.0, x, 0.0); }
-inline Tensor strictly_lower_triangle(const Tensor& x) { return where(distance_from_diagonal(x) < 0.0, x, 0.0); }
-inline Tensor upper_triangle(const Tensor& x) { return where(distance_from_diagonal(x) >= 0.0, x, 0.0); }
 // The lower triangle with half of the diagonal: of a symmetric matrix, what it and its transpose add up to.
-inline Tensor half_lower_triangle(const Tensor& x) { return 0.5 * (lower_triangle(x) + strictly_lower_triangle(x)); }
-inline Tensor identity_like(const Tensor& x) { return cast(equal(distance_from_diagonal(x), 0.0), x.dtype()); }
+inline Tensor half_lower_triangle(const Tensor& x) { return 0.5 * (tril(x) + tril(x, -1)); }
+inline Tensor identity_like(const Tensor& x) { return triu(tril(ones_like(x))); }
 // Square matrices with the values of the last axis on their diagonals.
 inline Tensor diagonal_matrix(const Tensor& values, const Tensor& like) {
   return identity_like(like) * expand_dims(values, -1);

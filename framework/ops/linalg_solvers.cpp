@@ -75,7 +75,7 @@ COHORT_OP("SolveTriangular")
       const bool lower = call.attr<bool>("lower");
       const Tensor db = run_op("SolveTriangular", {transposed(a), dy}, {{"lower", !lower}});
       const Tensor da = -matmul(db, call.output(0), false, true);
-      return {summed_like(lower ? lower_triangle(da) : upper_triangle(da), a), summed_like(db, b)};
+      return {summed_like(lower ? tril(da) : triu(da), a), summed_like(db, b)};
     });
 
 // True of matrices whose rank does not change nearby, which includes those of full rank.
