@@ -99,6 +99,7 @@ const std::map<std::string, Row>& table() {
       {"Lambda",
        with(R"({"function":{"module":"builtins","class_name":"function","config":"every_layer>doubled"}})", vector)},
       {"LayerNormalization", with("{}", line)},
+      {"LayerScale", with(R"({"init_values":0.5,"projection_dim":4})", line)},
       {"Masking", with("{}", line)},
       {"MultiHeadAttention",
        {.config = R"({"num_heads":2,"key_dim":3,"dropout":0.2})", .inputs = three, .names = {"query", "value", "key"}}},
