@@ -26,12 +26,12 @@ int main() {
   x = layers::Dense(4 * 4 * 8, {.activation = "relu"})(code_input);
   x = layers::Reshape({4, 4, 8})(x);
   x = layers::Conv2DTranspose(8, 3, {.strides = 2, .padding = "same", .activation = "relu"})(x);
-  auto decoder = ch::make<ch::Model>(code_input, layers::Conv2D(1, 3, {.padding = "same", .activation = "sigmoid"})(x));
+  auto decoder = ch::make<ch::Model>(code_input, layers::Conv2D(1, 3, {.padding = "same"})(x));
 
   ch::Model autoencoder(image, decoder(encoder(image)), {.name = "autoencoder"});
   check(autoencoder.outputs().leaf().shape() == ch::Shape({ch::kUnknown, 8, 8, 1}), "what comes out is an image");
   autoencoder.compile({.optimizer = ch::optimizers::Adam(1e-2), .loss = "mse"});
-  const ch::History history = autoencoder.fit(images, images, {.batch_size = 16, .epochs = 12, .verbose = 0});
+  const ch::History history = autoencoder.fit(images, images, {.batch_size = 16, .epochs = 20, .verbose = 0});
   check(history["loss"].back() < 0.15 * history["loss"].front(), "images come out as they went in");
 
   const ch::Tensor codes = encoder->predict(images, {.verbose = 0});

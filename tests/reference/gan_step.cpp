@@ -45,7 +45,7 @@ class Gan : public ch::Model {
   ch::LayerHandle<ch::Sequential> discriminator_ =
       track("discriminator", ch::make<ch::Sequential>({layers::Dense(16, {.activation = "relu"}), layers::Dense(1)}));
   ch::losses::BinaryCrossentropy crossentropy_{{.from_logits = true}};
-  ch::optimizers::Adam generator_optimizer_{2e-3}, discriminator_optimizer_{5e-3};
+  ch::optimizers::Adam generator_optimizer_{2e-3}, discriminator_optimizer_{2e-2};
   ch::metrics::Mean generator_loss_{{.name = "generator_loss"}}, discriminator_loss_{{.name = "discriminator_loss"}};
 };
 
@@ -57,9 +57,9 @@ int main() {
   gan.compile();
   const double before = ops::mean(gan(noise)).item<double>();
   const ch::History history =
-      gan.fit(ch::datasets::from_tensor_slices(real).shuffle(512).batch(64), {.epochs = 40, .verbose = 0});
+      gan.fit(ch::datasets::from_tensor_slices(real).shuffle(512).batch(64), {.epochs = 50, .verbose = 0});
   const double after = ops::mean(gan(noise)).item<double>();
   check(history.has("generator_loss") && history.has("discriminator_loss"), "fit reports both losses");
   check(std::abs(before - 4.0) > 3.0, "at first the samples lie elsewhere: " + std::to_string(before));
-  check(std::abs(after - 4.0) < 1.5, "the samples have come to the data: " + std::to_string(after));
+  check(std::abs(after - 4.0) < 1.0, "the samples have come to the data: " + std::to_string(after));
 }

@@ -15,7 +15,7 @@ int main() {
 
   // Window i holds the values [i, i + kWindow); its target is the value after it.
   const std::int64_t count = kSteps - kWindow;
-  const ch::Tensor first = ops::expand_dims(ops::arange(0, static_cast<double>(count)), -1);
+  const ch::Tensor first = ops::expand_dims(ops::arange(0, count), -1);
   const ch::Tensor offsets = ops::expand_dims(ops::arange(0, kWindow), 0);
   const ch::Tensor x = ops::expand_dims(ops::gather(signal, first + offsets), -1);
   const ch::Tensor y = ops::expand_dims(signal.rows(kWindow, count), -1);
