@@ -50,6 +50,8 @@ def shake(model, x):
                 weight.assign(random.uniform(0.5, 1.5, shape))
             elif name in ("mean", "variance"):
                 weight.assign(random.uniform(0.2, 0.8, shape))
+        if isinstance(layer, keras.layers.Normalization):
+            layer.finalize_state()  # it computes with copies of its weights
     norms = [layer for layer in model.layers if isinstance(layer, keras.layers.BatchNormalization)]
     momenta = [norm.momentum for norm in norms]
     for norm in norms:
