@@ -23,9 +23,9 @@ Tensor along_axes(const Tensor& factors, const Tensor& x, const NormAxes& axes) 
   return factors.rank() == x.rank() ? factors : reshape(factors, shape);
 }
 
-Tensor normalize(const Tensor& x, const Axes& axis, double order, double epsilon) {
+Tensor normalize(const Tensor& x, const Axes& axis, int order, double epsilon) {
   const Tensor values = to_floating(x);
-  if (order == 2.0) return values * minimum(rsqrt(sum(square(values), axis, keep_dims)), 1.0 / epsilon);
+  if (order == 2) return values * minimum(rsqrt(sum(square(values), axis, keep_dims)), 1.0 / epsilon);
   return values / maximum(norm(values, order, axis, keep_dims), epsilon);
 }
 

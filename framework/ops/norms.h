@@ -10,7 +10,7 @@
 namespace cohort::ops {
 
 // x divided by its norm along the axes, which counts for at least epsilon.
-Tensor normalize(const Tensor& x, const Axes& axis = -1, double order = 2.0, double epsilon = kEpsilon);
+Tensor normalize(const Tensor& x, const Axes& axis = -1, int order = 2, double epsilon = kEpsilon);
 
 // x less its mean over the axes, divided by sqrt(variance + epsilon), times gamma plus beta, each of the axes' sizes
 // and left out where undefined. `rms_scaling` takes neither the mean away nor beta in. layer_norm is the same as one

@@ -7,11 +7,18 @@
 namespace cohort {
 namespace {
 
-using operations::add_operation;
 using operations::Arguments;
 using operations::integers_of;
 using operations::number_of;
 using operations::optional_tensor;
+
+// Keras asks for each argument of these calls, null where there is none.
+void add_normalization(const char* name, std::vector<std::string> arguments, const std::vector<std::string>& fields,
+                       operations::Compute compute) {
+  std::vector<OperationField> kinds;
+  for (const std::string& field : fields) kinds.push_back({field, OperationField::Kind::Any});
+  register_operation({"keras.src.ops.nn", name, std::move(arguments), std::move(kinds), std::move(compute), true});
+}
 
 ops::linalg::NormOrder order_of(const Attributes& config) {
   const AttributeValue* order = config.find("ord");
@@ -21,26 +28,27 @@ ops::linalg::NormOrder order_of(const Attributes& config) {
 }
 
 [[maybe_unused]] const bool norms_registered = [] {
-  add_operation("linalg", "Norm", {"x"}, {"ord", "axis", "keepdims"}, [](const Arguments& a, const Attributes& config) {
-    return Element(
-        ops::linalg::norm(a[0].leaf(), order_of(config), operations::axes_of(config), operations::keeps_dims(config)));
-  });
-  add_operation("nn", "LayerNorm", {"x", "gamma", "beta"}, {"axis", "epsilon", "rms_scaling"},
-                [](const Arguments& a, const Attributes& config) {
-                  return Element(ops::layer_normalization(
-                      a[0].leaf(), optional_tensor(a[1]), optional_tensor(a[2]), integers_of(config, "axis", {-1}),
-                      number_of(config, "epsilon", kEpsilon), operations::bool_of(config, "rms_scaling")));
-                });
-  add_operation("nn", "RMSNorm", {"x", "scale"}, {"axis", "epsilon"}, [](const Arguments& a, const Attributes& config) {
+  operations::add_operation(
+      "linalg", "Norm", {"x"}, {"ord", "axis", "keepdims"}, [](const Arguments& a, const Attributes& config) {
+        return Element(ops::linalg::norm(a[0].leaf(), order_of(config), operations::axes_of(config),
+                                         operations::keeps_dims(config)));
+      });
+  add_normalization("LayerNorm", {"x", "gamma", "beta"}, {"axis", "epsilon", "rms_scaling"},
+                    [](const Arguments& a, const Attributes& config) {
+                      return Element(ops::layer_normalization(
+                          a[0].leaf(), optional_tensor(a[1]), optional_tensor(a[2]), integers_of(config, "axis", {-1}),
+                          number_of(config, "epsilon", kEpsilon), operations::bool_of(config, "rms_scaling")));
+                    });
+  add_normalization("RMSNorm", {"x", "scale"}, {"axis", "epsilon"}, [](const Arguments& a, const Attributes& config) {
     return Element(ops::rms_normalization(a[0].leaf(), optional_tensor(a[1]), integers_of(config, "axis", {-1}),
                                           number_of(config, "epsilon", kEpsilon)));
   });
-  add_operation("nn", "BatchNorm", {"x", "mean", "variance", "offset", "scale"}, {"axis", "epsilon"},
-                [](const Arguments& a, const Attributes& config) {
-                  return Element(ops::batch_normalization(a[0].leaf(), a[1].leaf(), a[2].leaf(),
-                                                          integers_of(config, "axis", {-1}), optional_tensor(a[3]),
-                                                          optional_tensor(a[4]), number_of(config, "epsilon", 1e-3)));
-                });
+  add_normalization("BatchNorm", {"x", "mean", "variance", "offset", "scale"}, {"axis", "epsilon"},
+                    [](const Arguments& a, const Attributes& config) {
+                      return Element(ops::batch_normalization(
+                          a[0].leaf(), a[1].leaf(), a[2].leaf(), integers_of(config, "axis", {-1}),
+                          optional_tensor(a[3]), optional_tensor(a[4]), number_of(config, "epsilon", 1e-3)));
+                    });
   return true;
 }();
 

@@ -43,6 +43,9 @@ struct OperationDef {
   // arguments that are not tensors.
   std::function<Element(const std::vector<Element>& arguments, const Attributes& config)> compute;
 
+  // Whether files say null for a call's arguments that are not given: a few of Keras's operations ask for each.
+  bool lists_all_arguments = false;
+
   // The name it is registered under: "keras.src.ops.numpy>Add".
   std::string registered_name() const { return module + ">" + name; }
 };
@@ -55,6 +58,8 @@ class Operation : public Layer {
   std::string module_name() const override { return def_->module; }
   void visit_fields(FieldVisitor& visitor) override;
   std::vector<std::string> argument_names() const override { return def_->arguments; }
+  // Whether files say null for arguments that are not given.
+  bool lists_all_arguments() const { return def_->lists_all_arguments; }
   void build_element(const ShapeTree&) override {}
   Element call_element(const Element& inputs, const CallContext& context) override;
 

@@ -116,7 +116,7 @@ const bool reductions_registered = [] {
   add_operation("nn", "Normalize", {"x"}, {"axis", "order", "epsilon"},
                 [](const Arguments& a, const Attributes& config) {
                   return Element(ops::normalize(a[0].leaf(), integers_of(config, "axis", {-1}),
-                                                operations::number_of(config, "order", 2.0),
+                                                static_cast<int>(operations::number_of(config, "order", 2.0)),
                                                 operations::number_of(config, "epsilon", kEpsilon)));
                 });
 #define COHORT_ROW(function, keras) operations::add_of_two("numpy", #keras, ops::function);
@@ -177,7 +177,7 @@ SymbolicTensor argmax(const SymbolicTensor& x, std::optional<int> axis, bool kee
 SymbolicTensor argmin(const SymbolicTensor& x, std::optional<int> axis, bool keepdims) {
   return call_one("numpy>Argmin", {x}, with_axis({{"keepdims", keepdims}}, axis));
 }
-SymbolicTensor normalize(const SymbolicTensor& x, const Axes& axis, double order, double epsilon) {
+SymbolicTensor normalize(const SymbolicTensor& x, const Axes& axis, int order, double epsilon) {
   return call_one("nn>Normalize", {x}, with_axes({{"order", order}, {"epsilon", epsilon}}, axis.values));
 }
 SymbolicMoments moments(const SymbolicTensor& x, const Axes& axes, bool keepdims) {

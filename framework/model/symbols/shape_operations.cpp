@@ -263,8 +263,8 @@ SymbolicTensor take_along_axis(const SymbolicTensor& x, const SymbolicTensor& in
 SymbolicTensor take_along_axis(const SymbolicTensor& x, const Tensor& indices, std::optional<int> axis) {
   return call_one("numpy>TakeAlongAxis", {x, indices}, with_axis({}, axis));
 }
-SymbolicTensor scatter_update(const SymbolicTensor& x, const SymbolicTensor& indices, const SymbolicTensor& updates) {
-  return call_one("core>ScatterUpdate", {x, indices, updates});
+SymbolicTensor scatter_update(const SymbolicTensor& x, const SymbolicOperand& indices, const SymbolicOperand& updates) {
+  return call_one("core>ScatterUpdate", {x, operations::argument_of(indices), operations::argument_of(updates)});
 }
 SymbolicTensor tril(const SymbolicTensor& x, std::int64_t k) { return call_one("numpy>Tril", {x}, {{"k", k}}); }
 SymbolicTensor triu(const SymbolicTensor& x, std::int64_t k) { return call_one("numpy>Triu", {x}, {{"k", k}}); }

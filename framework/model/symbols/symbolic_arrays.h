@@ -67,7 +67,7 @@ SymbolicTensor take(const Tensor& x, const SymbolicTensor& indices, std::optiona
 SymbolicTensor take_along_axis(const SymbolicTensor& x, const SymbolicTensor& indices,
                                std::optional<int> axis = std::nullopt);
 SymbolicTensor take_along_axis(const SymbolicTensor& x, const Tensor& indices, std::optional<int> axis = std::nullopt);
-SymbolicTensor scatter_update(const SymbolicTensor& x, const SymbolicTensor& indices, const SymbolicTensor& updates);
+SymbolicTensor scatter_update(const SymbolicTensor& x, const SymbolicOperand& indices, const SymbolicOperand& updates);
 SymbolicTensor tril(const SymbolicTensor& x, std::int64_t k = 0);
 SymbolicTensor triu(const SymbolicTensor& x, std::int64_t k = 0);
 SymbolicTensor diagonal(const SymbolicTensor& x, std::int64_t offset = 0, int axis1 = 0, int axis2 = 1);

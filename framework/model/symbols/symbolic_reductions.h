@@ -40,7 +40,7 @@ SymbolicTensor average(const SymbolicTensor& x, const Axes& axis, const Symbolic
 SymbolicTensor count_nonzero(const SymbolicTensor& x, const Axes& axis = {});
 SymbolicTensor argmax(const SymbolicTensor& x, std::optional<int> axis = std::nullopt, bool keepdims = false);
 SymbolicTensor argmin(const SymbolicTensor& x, std::optional<int> axis = std::nullopt, bool keepdims = false);
-SymbolicTensor normalize(const SymbolicTensor& x, const Axes& axis = -1, double order = 2.0, double epsilon = 1e-7);
+SymbolicTensor normalize(const SymbolicTensor& x, const Axes& axis = -1, int order = 2, double epsilon = 1e-7);
 
 // Mean and variance of symbols.
 struct SymbolicMoments {

@@ -8,6 +8,7 @@
 #include "cohort/model/layer/input_layer.h"
 #include "cohort/model/layer/layer_arguments.h"
 #include "cohort/model/sequential.h"
+#include "cohort/model/symbols/operation.h"
 #include "cohort/saving/json/layer_json.h"
 
 // Functional models as Keras writes them: each layer once, with the calls ("inbound nodes") it has in this model.
@@ -86,12 +87,15 @@ Json call_to_json(const LayerCall& call, const CallNumbers& numbers) {
   Json args = Json::array(), kwargs = Json::object();
   const bool named = is_called_by_name(*call.layer, call.inputs);
   if (!named) args.push_back(tree_to_json(call.inputs, symbol));
+  const auto* operation = dynamic_cast<const Operation*>(call.layer.get());
+  const bool lists_all = operation && operation->lists_all_arguments();
   bool in_order = true;
   for (std::size_t i = named ? 0 : 1; i < names.size(); ++i) {
     const Tree<SymbolicTensor>* member = named ? call.inputs.find(names[i]) : nullptr;
     const AttributeValue* attribute = call.arguments.find(names[i]);
     if (member == nullptr && attribute == nullptr) {
-      in_order = false;
+      if (lists_all) args.push_back(nullptr);
+      in_order = lists_all;
       continue;
     }
     if (names[i] == "mask") in_order = false;  // where Keras puts it, and a model's second argument is another

@@ -98,6 +98,21 @@ TEST(SymbolicOps, AreWrittenAsKerasWritesThem) {
   EXPECT_NE(model.summary_text().find("reshape (Reshape)"), std::string::npos) << model.summary_text();
 }
 
+// Keras asks for every argument of a normalization, and for numbers and lists where it wrote such.
+TEST(SymbolicOps, AreWrittenSoThatKerasReadsThem) {
+  const SymbolicTensor x = Input({4});
+  const std::string normalized = model_to_json(Model(x, ops::layer_normalization(x)));
+  EXPECT_NE(normalized.find(R"(}},null,null],"kwargs":{}})"), std::string::npos) << normalized;
+  const std::string cut = model_to_json(Model(x, ops::split(x, {1}, 1)));
+  EXPECT_NE(cut.find(R"("indices_or_sections":[1],"axis":1)"), std::string::npos) << cut;
+  const std::string even = model_to_json(Model(x, ops::split(x, 2, 1)));
+  EXPECT_NE(even.find(R"("indices_or_sections":2,"axis":1)"), std::string::npos) << even;
+  const std::string all = model_to_json(Model(x, ops::argmax(x)));
+  EXPECT_NE(all.find(R"("axis":null,"keepdims":false)"), std::string::npos) << all;
+  const std::string scaled = model_to_json(Model(x, ops::normalize(x)));
+  EXPECT_NE(scaled.find(R"("axis":-1,"order":2,)"), std::string::npos) << scaled;
+}
+
 TEST(SymbolicOps, TakeTensorsAsConstants) {
   const SymbolicTensor x = Input({3});
   Model model(x, x * Tensor::of(std::vector<float>{1, 2, 3}, {3}));
