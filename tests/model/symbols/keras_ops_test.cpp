@@ -342,7 +342,9 @@ void expect_as_keras(const Tensors& seen, const Json& wanted) {
       const double want = number(wanted[i]["values"][j]);
       if (std::isnan(want) || std::isinf(want)) {
         EXPECT_EQ(std::isnan(values[j]), std::isnan(want)) << "element " << j;
-        if (std::isinf(want)) EXPECT_EQ(values[j], want) << "element " << j;
+        if (std::isinf(want)) {
+          EXPECT_EQ(values[j], want) << "element " << j;
+        }
       } else {
         EXPECT_NEAR(values[j], want, 2e-6 * std::max(1.0, std::abs(want))) << "element " << j;
       }
