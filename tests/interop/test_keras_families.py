@@ -83,7 +83,7 @@ def unexported():
     """What Keras saves under other names than its users know: private layers, operations, a class exported as another."""
     x = keras.Input((4, 6))
     h = LayerScale(0.5, 6)(L.GroupQueryAttention(3, 4, 2)(x, x))
-    h = CustomScaleLayer(0.17)([keras.ops.relu(x + 3.0) * 0.5, h])
+    h = CustomScaleLayer(0.17)([keras.ops.relu(x + 3.0), h])
     model = keras.Model(x, L.Dense(2)(L.Flatten()(L.Add()([h, x]))))
     model.compile(optimizers.SGD(0.05), losses.MeanSquaredError())
     return model, [floats(8, 4, 6)], [floats(8, 2)]
