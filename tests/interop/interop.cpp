@@ -104,6 +104,8 @@ void save(const std::string& folder) {
   x = ops::strided_slice(x, {{}, {.begin = 1}, {.begin = 0, .end = 10, .step = 2}});
   x = ops::reshape(ops::transpose(x, {0, 2, 1}), {-1, 15});
   x = ops::softmax(ops::clip(x, -3.0, 3.0)) + ops::relu(x);
+  const std::vector<ch::SymbolicTensor> parts = ops::split(ops::layer_normalization(x), {6}, 1);
+  x = ops::concatenate({ops::gelu(parts[0]), ops::silu(ops::cumsum(parts[1], 1))}, 1) + ops::normalize(x);
   ch::Model operations(steps, ch::layers::Dense(1)(x), {.name = "operations"});
   operations.compile(
       {.optimizer = ch::optimizers::SGD(0.05), .loss = ch::losses::MeanSquaredError(), .metrics = {"mae"}});

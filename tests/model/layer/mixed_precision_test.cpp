@@ -1,10 +1,13 @@
 #include <gtest/gtest.h>
 
+#include "cohort/autodiff/tape.h"
 #include "cohort/layers/core/dense.h"
 #include "cohort/layers/core/identity.h"
 #include "cohort/model/functional.h"
 #include "cohort/model/layer/dtype_policy.h"
 #include "cohort/model/symbols/symbolic_ops.h"
+#include "cohort/ops/ops.h"
+#include "cohort/optimizers/optimizers.h"
 #include "cohort/saving/config_json.h"
 #include "cohort/saving/model_json.h"
 #include "tests/model/small_models.h"
@@ -85,6 +88,36 @@ TEST_F(MixedPrecision, ScalesTheLossOfFloat16) {
   EXPECT_LT(history["loss"].back(), 0.3 * history["loss"].front());
   model.compile({.optimizer = "sgd", .loss = "mse", .auto_scale_loss = false});
   EXPECT_EQ(model.optimizer()->class_name(), "SGD");
+}
+
+// A step of one's own, as examples/vae.cpp has it.
+class OwnStep : public Model {
+ public:
+  OwnStep() : dense_(track("dense", Dense(1, {.kernel_initializer = "ones"}))) {}
+  Tensor call(const Tensor& x, const CallContext&) override { return dense_(x); }
+  void train_step(const Element& data) override {
+    GradientTape tape;
+    const Tensor y = ops::cast(data[1].leaf(), DType::Float32);
+    const Tensor loss = ops::mean(ops::square(ops::cast(forward(data[0], true).leaf(), DType::Float32) - y));
+    const Variables variables = trainable_variables();
+    optimizer()->apply(tape.gradient(optimizer()->scale_loss(loss), variables), variables);
+  }
+
+ private:
+  Dense dense_;
+};
+
+TEST_F(MixedPrecision, LearnsAsFastInAStepOfOnesOwnThatScalesItsLoss) {
+  const auto kernel_after_a_step = [](const char* policy) {
+    mixed_precision::set_global_policy(policy);
+    OwnStep model;
+    model.compile({.optimizer = optimizers::LossScaleOptimizer(optimizers::SGD(0.1), {.initial_scale = 8.0})});
+    model.fit(testing_models::line_x(), testing_models::line_y(), {.batch_size = 100, .verbose = 0});
+    return model.weights()[0].value().to_vector<float>()[0];
+  };
+  const float exact = kernel_after_a_step("float32"), mixed = kernel_after_a_step("mixed_float16");
+  EXPECT_GT(std::abs(exact - 1.0f), 0.05f);
+  EXPECT_NEAR(mixed, exact, 0.01f * std::abs(exact - 1.0f) + 1e-3f);
 }
 
 TEST_F(MixedPrecision, IsWrittenAsKerasWritesIt) {
