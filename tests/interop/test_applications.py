@@ -1,6 +1,6 @@
 """The architectures of keras.applications, saved by Keras, open in Cohort and predict the same.
 
-A few small ones that differ run as a rule; COHORT_ALL_APPLICATIONS=1 runs all of them (half an hour and 12 GiB of memory).
+A few small ones that differ run as a rule; COHORT_ALL_APPLICATIONS=1 runs all of them.
 """
 import gc
 import os
