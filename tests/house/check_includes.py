@@ -38,7 +38,8 @@ CONFINED = {
              r"|(cuda|cub|thrust|cooperative_groups|nvtx3)/|cudnn_frontend",
              r"framework/kernels/cuda/|framework/cuda/|distribute/collective/nccl/"),
     "HDF5": (r"(hdf5|hdf5_hl|H5\w*)\.h$|hdf5/", r"framework/saving/hdf5/"),
-    "Eigen": (r"(unsupported/)?Eigen/", r"framework/kernels/cpu/linalg_(solve|qr|svd)\.cpp$"),
+    "Eigen": (r"(unsupported/)?Eigen/|cohort/kernels/cpu/eigen\.h$",
+              r"framework/kernels/cpu/(eigen\.h|linalg_(solve|qr|svd)\.cpp)$"),
 }
 # What no public header includes, so that users' builds do without these libraries.
 NEVER_PUBLIC = r"google/protobuf/|.*\.pb\.h$|nlohmann/|spdlog/|CLI/|cblas\.h$|" + "|".join(

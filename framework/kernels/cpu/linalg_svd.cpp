@@ -1,10 +1,5 @@
+#include "cohort/kernels/cpu/eigen.h"
 #include "cohort/kernels/cpu/matrix_batch.h"
-
-// Hidden, so that a program with an Eigen of its own never shares code with this one.
-#define EIGEN_DONT_PARALLELIZE
-#pragma GCC visibility push(hidden)
-#include <Eigen/SVD>
-#pragma GCC visibility pop
 
 namespace cohort {
 namespace {
