@@ -61,7 +61,7 @@ def shake(model, x):
     for norm, momentum in zip(norms, momenta):
         norm.momentum = momentum
         mean, variance = np.array(norm.moving_mean), np.array(norm.moving_variance)
-        variance += 0.2 * variance.mean()  # a channel that x never reaches would be blown up
+        variance += 0.05 * variance.mean()  # a channel that x never reaches would be blown up
         norm.moving_mean.assign(mean + 0.2 * np.sqrt(variance) * random.standard_normal(mean.shape))
         norm.moving_variance.assign(variance * random.uniform(0.7, 1.4, variance.shape))
 
@@ -75,7 +75,7 @@ def application(request, tmp_path_factory):
     shake(model, x)
     expected = np.array(model(x, training=False))
     # What the model makes of different images differs: a part that is wrong would show.
-    assert np.abs(expected - expected.mean(axis=0)).max() > 0.01 * np.abs(expected).max()
+    assert np.abs(expected - expected.mean(axis=0)).max() > 0.005 * np.abs(expected).max()
     folder = tmp_path_factory.mktemp(request.param)
     model.save(folder / "model.keras")
     model.save(folder / "model.h5")
