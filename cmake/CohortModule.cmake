@@ -14,15 +14,13 @@ function(cohort_use_internals target)
 endfunction()
 
 # cohort_precompile(<target> <header>...): parses headers that most of a target's sources include only once. Sources include
-# what they use all the same: builds under a sanitizer do without.
+# what they use all the same: the preset debug does without.
 # g++ then forgets that <string> is a system header and warns inside it.
 set(precompiled_options -Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread)
 function(cohort_precompile target)
-  if(NOT COHORT_SANITIZE)
-    list(TRANSFORM ARGN REPLACE "(.+)" "<\\1>" OUTPUT_VARIABLE headers)
-    target_precompile_headers(${target} PRIVATE ${headers})
-    target_compile_options(${target} PRIVATE ${precompiled_options})
-  endif()
+  list(TRANSFORM ARGN REPLACE "(.+)" "<\\1>" OUTPUT_VARIABLE headers)
+  target_precompile_headers(${target} PRIVATE ${headers})
+  target_compile_options(${target} PRIVATE ${precompiled_options})
 endfunction()
 
 # cohort_share_precompiled(<group> <target> <header>...): the same for targets with the same flags; the first of a group does
@@ -32,15 +30,14 @@ function(cohort_share_precompiled group target)
   if(NOT first)
     cohort_precompile(${target} ${ARGN})
     set_property(GLOBAL PROPERTY COHORT_PRECOMPILED_FOR_${group} ${target})
-  elseif(NOT COHORT_SANITIZE)
+  else()
     target_precompile_headers(${target} REUSE_FROM ${first})
     target_compile_options(${target} PRIVATE ${precompiled_options})
   endif()
 endfunction()
 
 # cohort_compile_together(<target>): its sources are parsed and compiled several at a time; what they include and
-# instantiate is then done once for all of them. Sources stay whole by themselves: the presets debug and
-# asan do without.
+# instantiate is then done once for all of them. Sources stay whole by themselves: the preset debug does without.
 function(cohort_compile_together target)
   if(COHORT_UNITY)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
