@@ -100,4 +100,7 @@ void BackupAndRestoreCallback::on_train_end(Logs&) {
   checkpoint_.reset();
 }
 
+BackupAndRestore::BackupAndRestore(std::string backup_dir, BackupAndRestoreOptions options)
+    : Ref(std::make_shared<BackupAndRestoreCallback>(std::move(backup_dir), std::move(options))) {}
+
 }  // namespace cohort::callbacks

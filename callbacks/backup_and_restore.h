@@ -49,8 +49,7 @@ class BackupAndRestoreCallback : public Callback {
 // the list of callbacks, it saves what the others did, too.
 //   backup_dir: the folder, for one run's use alone.
 struct BackupAndRestore : Ref<BackupAndRestoreCallback> {
-  explicit BackupAndRestore(std::string backup_dir, BackupAndRestoreOptions options = {})
-      : Ref(std::make_shared<BackupAndRestoreCallback>(std::move(backup_dir), std::move(options))) {}
+  explicit BackupAndRestore(std::string backup_dir, BackupAndRestoreOptions options = {});
 };
 
 }  // namespace cohort::callbacks

@@ -81,4 +81,7 @@ void CSVLoggerCallback::on_train_end(Logs&) {
   check_written();
 }
 
+CSVLogger::CSVLogger(std::string filename, CSVLoggerOptions options)
+    : Ref(std::make_shared<CSVLoggerCallback>(std::move(filename), std::move(options))) {}
+
 }  // namespace cohort::callbacks

@@ -39,8 +39,7 @@ class CSVLoggerCallback : public Callback {
 // Writes the figures of every epoch as a line of a CSV file, under a header of their names.
 //   filename: the file.
 struct CSVLogger : Ref<CSVLoggerCallback> {
-  explicit CSVLogger(std::string filename, CSVLoggerOptions options = {})
-      : Ref(std::make_shared<CSVLoggerCallback>(std::move(filename), std::move(options))) {}
+  explicit CSVLogger(std::string filename, CSVLoggerOptions options = {});
 };
 
 }  // namespace cohort::callbacks

@@ -90,4 +90,7 @@ void EarlyStoppingCallback::restore_state(std::string_view state) {
   reader.finish();
 }
 
+EarlyStopping::EarlyStopping(EarlyStoppingOptions options)
+    : Ref(std::make_shared<EarlyStoppingCallback>(std::move(options))) {}
+
 }  // namespace cohort::callbacks

@@ -56,8 +56,7 @@ class EarlyStoppingCallback : public Callback {
 
 // Stops fit once a figure has not improved for `patience` epochs.
 struct EarlyStopping : Ref<EarlyStoppingCallback> {
-  explicit EarlyStopping(EarlyStoppingOptions options = {})
-      : Ref(std::make_shared<EarlyStoppingCallback>(std::move(options))) {}
+  explicit EarlyStopping(EarlyStoppingOptions options = {});
 };
 
 }  // namespace cohort::callbacks

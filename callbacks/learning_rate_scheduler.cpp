@@ -44,4 +44,8 @@ void LearningRateSchedulerCallback::restore_state(std::string_view state) {
   reader.finish();
 }
 
+LearningRateScheduler::LearningRateScheduler(LearningRateSchedulerCallback::Schedule schedule,
+                                             LearningRateSchedulerOptions options)
+    : Ref(std::make_shared<LearningRateSchedulerCallback>(std::move(schedule), options)) {}
+
 }  // namespace cohort::callbacks

@@ -35,8 +35,7 @@ class LearningRateSchedulerCallback : public Callback {
 //   schedule: the new rate from (epoch, rate), or from the epoch alone; epochs count from 0.
 struct LearningRateScheduler : Ref<LearningRateSchedulerCallback> {
   explicit LearningRateScheduler(LearningRateSchedulerCallback::Schedule schedule,
-                                 LearningRateSchedulerOptions options = {})
-      : Ref(std::make_shared<LearningRateSchedulerCallback>(std::move(schedule), options)) {}
+                                 LearningRateSchedulerOptions options = {});
   // Of a function that looks at the epoch alone.
   template <std::invocable<std::int64_t> OfEpoch>
   explicit LearningRateScheduler(OfEpoch schedule, LearningRateSchedulerOptions options = {})

@@ -114,4 +114,7 @@ void ModelCheckpointCallback::restore_state(std::string_view state) {
   reader.finish();
 }
 
+ModelCheckpoint::ModelCheckpoint(std::string filepath, ModelCheckpointOptions options)
+    : Ref(std::make_shared<ModelCheckpointCallback>(std::move(filepath), std::move(options))) {}
+
 }  // namespace cohort::callbacks

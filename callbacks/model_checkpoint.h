@@ -74,8 +74,7 @@ class ModelCheckpointCallback : public Callback {
 //   filepath: a path that ends in .keras, .h5 or .weights.h5; may have fields, filled in with the counts (from 1) and
 //     the logs: {epoch:02d}, {batch}, {val_loss:.2f}.
 struct ModelCheckpoint : Ref<ModelCheckpointCallback> {
-  explicit ModelCheckpoint(std::string filepath, ModelCheckpointOptions options = {})
-      : Ref(std::make_shared<ModelCheckpointCallback>(std::move(filepath), std::move(options))) {}
+  explicit ModelCheckpoint(std::string filepath, ModelCheckpointOptions options = {});
 };
 
 }  // namespace cohort::callbacks

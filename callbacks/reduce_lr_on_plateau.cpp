@@ -67,4 +67,7 @@ void ReduceLROnPlateauCallback::restore_state(std::string_view state) {
   reader.finish();
 }
 
+ReduceLROnPlateau::ReduceLROnPlateau(ReduceLROnPlateauOptions options)
+    : Ref(std::make_shared<ReduceLROnPlateauCallback>(std::move(options))) {}
+
 }  // namespace cohort::callbacks

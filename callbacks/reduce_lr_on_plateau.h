@@ -52,8 +52,7 @@ class ReduceLROnPlateauCallback : public Callback {
 
 // Multiplies the learning rate by `factor` once a figure has not improved for `patience` epochs.
 struct ReduceLROnPlateau : Ref<ReduceLROnPlateauCallback> {
-  explicit ReduceLROnPlateau(ReduceLROnPlateauOptions options = {})
-      : Ref(std::make_shared<ReduceLROnPlateauCallback>(std::move(options))) {}
+  explicit ReduceLROnPlateau(ReduceLROnPlateauOptions options = {});
 };
 
 }  // namespace cohort::callbacks

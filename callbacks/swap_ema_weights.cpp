@@ -48,4 +48,7 @@ void SwapEMAWeightsCallback::on_predict_begin() { put_averages(true); }
 // Keras 3.15 leaves the averages in the model here, by a slip of a condition; its documentation says what is meant.
 void SwapEMAWeightsCallback::on_predict_end(Logs&) { put_averages(false); }
 
+SwapEMAWeights::SwapEMAWeights(SwapEMAWeightsOptions options)
+    : Ref(std::make_shared<SwapEMAWeightsCallback>(options)) {}
+
 }  // namespace cohort::callbacks

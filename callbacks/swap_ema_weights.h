@@ -33,8 +33,7 @@ class SwapEMAWeightsCallback : public Callback {
 // Puts the optimizer's averages of the weights (`use_ema`) into the model while it is evaluated or predicts, and the
 // weights back afterwards.
 struct SwapEMAWeights : Ref<SwapEMAWeightsCallback> {
-  explicit SwapEMAWeights(SwapEMAWeightsOptions options = {})
-      : Ref(std::make_shared<SwapEMAWeightsCallback>(options)) {}
+  explicit SwapEMAWeights(SwapEMAWeightsOptions options = {});
 };
 
 }  // namespace cohort::callbacks

@@ -242,4 +242,6 @@ void TensorBoardCallback::on_test_end(Logs& logs) {
   if (train_) train_->flush();
 }
 
+TensorBoard::TensorBoard(TensorBoardOptions options) : Ref(std::make_shared<TensorBoardCallback>(std::move(options))) {}
+
 }  // namespace cohort::callbacks

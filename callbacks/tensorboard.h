@@ -118,8 +118,7 @@ class TensorBoardCallback : public Callback {
 // profile_batch records what fit did when into train/plugins/profile/<time>/<host>.trace.json, for chrome://tracing and
 // Perfetto; TensorBoard itself shows the graph that ran, as batch_<n>, but not the times.
 struct TensorBoard : Ref<TensorBoardCallback> {
-  explicit TensorBoard(TensorBoardOptions options = {})
-      : Ref(std::make_shared<TensorBoardCallback>(std::move(options))) {}
+  explicit TensorBoard(TensorBoardOptions options = {});
 };
 
 }  // namespace cohort::callbacks

@@ -18,4 +18,7 @@ void TerminateOnNaNCallback::on_train_batch_end(std::int64_t batch, Logs& logs) 
   model().stop_training = true;
 }
 
+TerminateOnNaN::TerminateOnNaN(TerminateOnNaNOptions options)
+    : Ref(std::make_shared<TerminateOnNaNCallback>(options)) {}
+
 }  // namespace cohort::callbacks

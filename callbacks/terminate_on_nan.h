@@ -20,8 +20,7 @@ class TerminateOnNaNCallback : public Callback {
 
 // Stops fit after a batch whose loss is not finite.
 struct TerminateOnNaN : Ref<TerminateOnNaNCallback> {
-  explicit TerminateOnNaN(TerminateOnNaNOptions options = {})
-      : Ref(std::make_shared<TerminateOnNaNCallback>(options)) {}
+  explicit TerminateOnNaN(TerminateOnNaNOptions options = {});
 };
 
 }  // namespace cohort::callbacks

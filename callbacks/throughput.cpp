@@ -48,4 +48,6 @@ void ThroughputCallback::on_epoch_end(std::int64_t epoch, Logs& logs) {
   if (options_.verbose > 0) std::printf("%s\n", text);
 }
 
+Throughput::Throughput(ThroughputOptions options) : Ref(std::make_shared<ThroughputCallback>(options)) {}
+
 }  // namespace cohort::callbacks

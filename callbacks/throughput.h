@@ -32,7 +32,7 @@ class ThroughputCallback : public Callback {
 // examples_per_second and data_wait (the share of the time spent waiting for data) in the logs. The last two only where
 // batches are seen by this process; nothing is asked of the steps but two looks at the clock.
 struct Throughput : Ref<ThroughputCallback> {
-  explicit Throughput(ThroughputOptions options = {}) : Ref(std::make_shared<ThroughputCallback>(options)) {}
+  explicit Throughput(ThroughputOptions options = {});
 };
 
 }  // namespace cohort::callbacks

@@ -29,4 +29,7 @@ Tensor BinaryCrossentropyLoss::call(const Tensor& y_true, const Tensor& y_pred) 
 
 COHORT_REGISTER(Loss, BinaryCrossentropyLoss, "BinaryCrossentropy", "binary_crossentropy", "bce", "BCE");
 
+BinaryCrossentropy::BinaryCrossentropy(BinaryCrossentropyOptions options)
+    : Handle(std::make_shared<BinaryCrossentropyLoss>(std::move(options))) {}
+
 }  // namespace cohort::losses

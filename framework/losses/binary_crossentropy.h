@@ -36,8 +36,7 @@ class BinaryCrossentropyLoss : public Loss {
 // y_true is 1 and of -log(1 - y_pred) where it is 0.
 // y_true and y_pred (batch, ..., outputs), of one shape; a value for each (batch, ...), then the reduction.
 struct BinaryCrossentropy : Loss::Handle<BinaryCrossentropyLoss> {
-  explicit BinaryCrossentropy(BinaryCrossentropyOptions options = {})
-      : Handle(std::make_shared<BinaryCrossentropyLoss>(std::move(options))) {}
+  explicit BinaryCrossentropy(BinaryCrossentropyOptions options = {});
 };
 
 }  // namespace cohort::losses

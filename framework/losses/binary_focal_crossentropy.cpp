@@ -46,4 +46,7 @@ Tensor BinaryFocalCrossentropyLoss::call(const Tensor& y_true, const Tensor& y_p
 
 COHORT_REGISTER(Loss, BinaryFocalCrossentropyLoss, "BinaryFocalCrossentropy", "binary_focal_crossentropy");
 
+BinaryFocalCrossentropy::BinaryFocalCrossentropy(BinaryFocalCrossentropyOptions options)
+    : Handle(std::make_shared<BinaryFocalCrossentropyLoss>(std::move(options))) {}
+
 }  // namespace cohort::losses

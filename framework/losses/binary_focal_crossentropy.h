@@ -46,8 +46,7 @@ class BinaryFocalCrossentropyLoss : public Loss {
 // count more; the mean over `axis`.
 // y_true and y_pred (batch, ..., outputs), of one shape; a value for each (batch, ...), then the reduction.
 struct BinaryFocalCrossentropy : Loss::Handle<BinaryFocalCrossentropyLoss> {
-  explicit BinaryFocalCrossentropy(BinaryFocalCrossentropyOptions options = {})
-      : Handle(std::make_shared<BinaryFocalCrossentropyLoss>(std::move(options))) {}
+  explicit BinaryFocalCrossentropy(BinaryFocalCrossentropyOptions options = {});
 };
 
 }  // namespace cohort::losses

@@ -31,4 +31,7 @@ Tensor CategoricalCrossentropyLoss::call(const Tensor& y_true, const Tensor& y_p
 
 COHORT_REGISTER(Loss, CategoricalCrossentropyLoss, "CategoricalCrossentropy", "categorical_crossentropy");
 
+CategoricalCrossentropy::CategoricalCrossentropy(CategoricalCrossentropyOptions options)
+    : Handle(std::make_shared<CategoricalCrossentropyLoss>(std::move(options))) {}
+
 }  // namespace cohort::losses

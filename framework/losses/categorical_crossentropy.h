@@ -35,8 +35,7 @@ class CategoricalCrossentropyLoss : public Loss {
 // over the classes. Probabilities are first scaled to sum to one.
 // y_true and y_pred (batch, ..., classes), of one shape; a value for each (batch, ...), then the reduction.
 struct CategoricalCrossentropy : Loss::Handle<CategoricalCrossentropyLoss> {
-  explicit CategoricalCrossentropy(CategoricalCrossentropyOptions options = {})
-      : Handle(std::make_shared<CategoricalCrossentropyLoss>(std::move(options))) {}
+  explicit CategoricalCrossentropy(CategoricalCrossentropyOptions options = {});
 };
 
 }  // namespace cohort::losses

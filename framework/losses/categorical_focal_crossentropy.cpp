@@ -54,4 +54,7 @@ Tensor CategoricalFocalCrossentropyLoss::call(const Tensor& y_true, const Tensor
 COHORT_REGISTER(Loss, CategoricalFocalCrossentropyLoss, "CategoricalFocalCrossentropy",
                 "categorical_focal_crossentropy");
 
+CategoricalFocalCrossentropy::CategoricalFocalCrossentropy(CategoricalFocalCrossentropyOptions options)
+    : Handle(std::make_shared<CategoricalFocalCrossentropyLoss>(std::move(options))) {}
+
 }  // namespace cohort::losses

@@ -64,8 +64,7 @@ class CategoricalFocalCrossentropyLoss : public Loss {
 // log(y_pred). Probabilities are first scaled to sum to one.
 // y_true and y_pred (batch, ..., classes), of one shape; a value for each (batch, ...), then the reduction.
 struct CategoricalFocalCrossentropy : Loss::Handle<CategoricalFocalCrossentropyLoss> {
-  explicit CategoricalFocalCrossentropy(CategoricalFocalCrossentropyOptions options = {})
-      : Handle(std::make_shared<CategoricalFocalCrossentropyLoss>(std::move(options))) {}
+  explicit CategoricalFocalCrossentropy(CategoricalFocalCrossentropyOptions options = {});
 };
 
 }  // namespace cohort::losses

@@ -42,4 +42,8 @@ Tensor CategoricalGeneralizedCrossEntropyLoss::call(const Tensor& y_true, const 
 COHORT_REGISTER(Loss, CategoricalGeneralizedCrossEntropyLoss, "CategoricalGeneralizedCrossEntropy",
                 "categorical_generalized_cross_entropy");
 
+CategoricalGeneralizedCrossEntropy::CategoricalGeneralizedCrossEntropy(
+    CategoricalGeneralizedCrossEntropyOptions options)
+    : Handle(std::make_shared<CategoricalGeneralizedCrossEntropyLoss>(std::move(options))) {}
+
 }  // namespace cohort::losses

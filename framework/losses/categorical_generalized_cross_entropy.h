@@ -34,8 +34,7 @@ class CategoricalGeneralizedCrossEntropyLoss : public Loss {
 // y_true class indices (batch, ...), y_pred probabilities (batch, ..., classes); a value for each (batch, ...), then
 // the reduction.
 struct CategoricalGeneralizedCrossEntropy : Loss::Handle<CategoricalGeneralizedCrossEntropyLoss> {
-  explicit CategoricalGeneralizedCrossEntropy(CategoricalGeneralizedCrossEntropyOptions options = {})
-      : Handle(std::make_shared<CategoricalGeneralizedCrossEntropyLoss>(std::move(options))) {}
+  explicit CategoricalGeneralizedCrossEntropy(CategoricalGeneralizedCrossEntropyOptions options = {});
 };
 
 }  // namespace cohort::losses

@@ -21,4 +21,7 @@ Tensor CategoricalHingeLoss::call(const Tensor& y_true, const Tensor& y_pred) {
 
 COHORT_REGISTER(Loss, CategoricalHingeLoss, "CategoricalHinge", "categorical_hinge");
 
+CategoricalHinge::CategoricalHinge(LossOptions options)
+    : Handle(std::make_shared<CategoricalHingeLoss>(std::move(options))) {}
+
 }  // namespace cohort::losses

@@ -18,8 +18,7 @@ class CategoricalHingeLoss : public Loss {
 // y_true one-hot (batch, ..., classes), y_pred scores (batch, ..., classes); a value for each (batch, ...), then the
 // reduction.
 struct CategoricalHinge : Loss::Handle<CategoricalHingeLoss> {
-  explicit CategoricalHinge(LossOptions options = {})
-      : Handle(std::make_shared<CategoricalHingeLoss>(std::move(options))) {}
+  explicit CategoricalHinge(LossOptions options = {});
 };
 
 }  // namespace cohort::losses

@@ -68,4 +68,6 @@ std::pair<Tensor, Tensor> CircleLoss::call_masked(const Tensor& y_true, const Te
 
 COHORT_REGISTER(Loss, CircleLoss, "Circle", "circle");
 
+Circle::Circle(CircleOptions options) : Handle(std::make_shared<CircleLoss>(std::move(options))) {}
+
 }  // namespace cohort::losses

@@ -46,7 +46,7 @@ class CircleLoss : public Loss {
 // y_true class indices (batch) or (batch, 1), y_pred embeddings (batch, size), each of length 1; a value for each
 // sample, then the reduction, in which samples without a loss do not count.
 struct Circle : Loss::Handle<CircleLoss> {
-  explicit Circle(CircleOptions options = {}) : Handle(std::make_shared<CircleLoss>(std::move(options))) {}
+  explicit Circle(CircleOptions options = {});
 };
 
 }  // namespace cohort::losses

@@ -33,4 +33,7 @@ Tensor CosineSimilarityLoss::call(const Tensor& y_true, const Tensor& y_pred) {
 
 COHORT_REGISTER(Loss, CosineSimilarityLoss, "CosineSimilarity", "cosine_similarity");
 
+CosineSimilarity::CosineSimilarity(CosineSimilarityOptions options)
+    : Handle(std::make_shared<CosineSimilarityLoss>(std::move(options))) {}
+
 }  // namespace cohort::losses

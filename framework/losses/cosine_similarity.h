@@ -32,8 +32,7 @@ class CosineSimilarityLoss : public Loss {
 // opposite.
 // y_true and y_pred (batch, ..., size); a value for each (batch, ...), then the reduction.
 struct CosineSimilarity : Loss::Handle<CosineSimilarityLoss> {
-  explicit CosineSimilarity(CosineSimilarityOptions options = {})
-      : Handle(std::make_shared<CosineSimilarityLoss>(std::move(options))) {}
+  explicit CosineSimilarity(CosineSimilarityOptions options = {});
 };
 
 }  // namespace cohort::losses

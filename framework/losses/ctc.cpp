@@ -25,4 +25,6 @@ Tensor CTCLoss::call(const Tensor& y_true, const Tensor& y_pred) { return ctc(y_
 
 COHORT_REGISTER(Loss, CTCLoss, "CTC", "ctc");
 
+CTC::CTC(CTCOptions options) : Handle(std::make_shared<CTCLoss>(std::move(options))) {}
+
 }  // namespace cohort::losses

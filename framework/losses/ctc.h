@@ -27,7 +27,7 @@ class CTCLoss : public Loss {
 // y_true class indices (batch, length), y_pred logits (batch, steps, classes); a value for each sample, then the
 // reduction.
 struct CTC : Loss::Handle<CTCLoss> {
-  explicit CTC(CTCOptions options = {}) : Handle(std::make_shared<CTCLoss>(std::move(options))) {}
+  explicit CTC(CTCOptions options = {});
 };
 
 }  // namespace cohort::losses

@@ -26,4 +26,6 @@ Tensor DiceLoss::call(const Tensor& y_true, const Tensor& y_pred) {
 
 COHORT_REGISTER(Loss, DiceLoss, "Dice", "dice");
 
+Dice::Dice(DiceOptions options) : Handle(std::make_shared<DiceLoss>(std::move(options))) {}
+
 }  // namespace cohort::losses

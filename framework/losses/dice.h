@@ -37,7 +37,7 @@ class DiceLoss : public Loss {
 // y_true and y_pred of one shape, any, in [0, 1]; a value for all of it, or one for each index of the axes outside
 // `axis`, then the reduction.
 struct Dice : Loss::Handle<DiceLoss> {
-  explicit Dice(DiceOptions options = {}) : Handle(std::make_shared<DiceLoss>(std::move(options))) {}
+  explicit Dice(DiceOptions options = {});
 };
 
 }  // namespace cohort::losses

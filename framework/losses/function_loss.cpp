@@ -15,4 +15,7 @@ Tensor LossFunctionWrapperLoss::call(const Tensor& y_true, const Tensor& y_pred)
   return function_(labels, predictions);
 }
 
+LossFunctionWrapper::LossFunctionWrapper(LossFunction function, LossOptions options)
+    : Handle(std::make_shared<LossFunctionWrapperLoss>(std::move(function), std::move(options))) {}
+
 }  // namespace cohort::losses

@@ -25,8 +25,7 @@ class LossFunctionWrapperLoss : public Loss {
 // y_true and y_pred of any shape that the function takes; its values, then the reduction.
 //   function: gives the values from y_true and y_pred.
 struct LossFunctionWrapper : Loss::Handle<LossFunctionWrapperLoss> {
-  explicit LossFunctionWrapper(LossFunction function, LossOptions options = {})
-      : Handle(std::make_shared<LossFunctionWrapperLoss>(std::move(function), std::move(options))) {}
+  explicit LossFunctionWrapper(LossFunction function, LossOptions options = {});
 };
 
 }  // namespace cohort::losses

@@ -23,4 +23,6 @@ Tensor HingeLoss::call(const Tensor& y_true, const Tensor& y_pred) {
 
 COHORT_REGISTER(Loss, HingeLoss, "Hinge", "hinge");
 
+Hinge::Hinge(LossOptions options) : Handle(std::make_shared<HingeLoss>(std::move(options))) {}
+
 }  // namespace cohort::losses

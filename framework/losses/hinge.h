@@ -20,7 +20,7 @@ class HingeLoss : public Loss {
 // Mean of max(0, 1 - y_true * y_pred) over the last axis; labels are -1 and 1, or 0 and 1.
 // y_true and y_pred (batch, ..., outputs), y_pred of scores; a value for each (batch, ...), then the reduction.
 struct Hinge : Loss::Handle<HingeLoss> {
-  explicit Hinge(LossOptions options = {}) : Handle(std::make_shared<HingeLoss>(std::move(options))) {}
+  explicit Hinge(LossOptions options = {});
 };
 
 }  // namespace cohort::losses

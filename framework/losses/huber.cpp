@@ -24,4 +24,6 @@ Tensor HuberLoss::call(const Tensor& y_true, const Tensor& y_pred) { return hube
 
 COHORT_REGISTER(Loss, HuberLoss, "Huber", "huber");
 
+Huber::Huber(HuberOptions options) : Handle(std::make_shared<HuberLoss>(std::move(options))) {}
+
 }  // namespace cohort::losses

@@ -29,7 +29,7 @@ class HuberLoss : public Loss {
 // Mean over the last axis of error^2 / 2 for errors up to `delta`, and of delta * |error| - delta^2 / 2 beyond.
 // y_true and y_pred (batch, ..., outputs); a value for each (batch, ...), then the reduction.
 struct Huber : Loss::Handle<HuberLoss> {
-  explicit Huber(HuberOptions options = {}) : Handle(std::make_shared<HuberLoss>(std::move(options))) {}
+  explicit Huber(HuberOptions options = {});
 };
 
 }  // namespace cohort::losses

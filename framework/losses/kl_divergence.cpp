@@ -20,4 +20,6 @@ Tensor KLDivergenceLoss::call(const Tensor& y_true, const Tensor& y_pred) {
 
 COHORT_REGISTER(Loss, KLDivergenceLoss, "KLDivergence", "kl_divergence", "kld", "KLD");
 
+KLDivergence::KLDivergence(LossOptions options) : Handle(std::make_shared<KLDivergenceLoss>(std::move(options))) {}
+
 }  // namespace cohort::losses

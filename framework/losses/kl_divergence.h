@@ -17,7 +17,7 @@ class KLDivergenceLoss : public Loss {
 // Kullback-Leibler divergence sum(y_true * log(y_true / y_pred)) over the last axis, of two distributions.
 // y_true and y_pred (batch, ..., classes) of probabilities; a value for each (batch, ...), then the reduction.
 struct KLDivergence : Loss::Handle<KLDivergenceLoss> {
-  explicit KLDivergence(LossOptions options = {}) : Handle(std::make_shared<KLDivergenceLoss>(std::move(options))) {}
+  explicit KLDivergence(LossOptions options = {});
 };
 
 }  // namespace cohort::losses

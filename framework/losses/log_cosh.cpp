@@ -21,4 +21,6 @@ Tensor LogCoshLoss::call(const Tensor& y_true, const Tensor& y_pred) { return lo
 
 COHORT_REGISTER(Loss, LogCoshLoss, "LogCosh", "log_cosh", "logcosh");
 
+LogCosh::LogCosh(LossOptions options) : Handle(std::make_shared<LogCoshLoss>(std::move(options))) {}
+
 }  // namespace cohort::losses

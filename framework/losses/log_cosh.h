@@ -16,7 +16,7 @@ class LogCoshLoss : public Loss {
 // Mean of log(cosh(y_pred - y_true)) over the last axis: squared for small errors, linear for large ones.
 // y_true and y_pred (batch, ..., outputs); a value for each (batch, ...), then the reduction.
 struct LogCosh : Loss::Handle<LogCoshLoss> {
-  explicit LogCosh(LossOptions options = {}) : Handle(std::make_shared<LogCoshLoss>(std::move(options))) {}
+  explicit LogCosh(LossOptions options = {});
 };
 
 }  // namespace cohort::losses

@@ -19,4 +19,7 @@ Tensor MeanAbsoluteErrorLoss::call(const Tensor& y_true, const Tensor& y_pred) {
 
 COHORT_REGISTER(Loss, MeanAbsoluteErrorLoss, "MeanAbsoluteError", "mean_absolute_error", "mae", "MAE");
 
+MeanAbsoluteError::MeanAbsoluteError(LossOptions options)
+    : Handle(std::make_shared<MeanAbsoluteErrorLoss>(std::move(options))) {}
+
 }  // namespace cohort::losses

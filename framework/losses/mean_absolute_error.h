@@ -17,8 +17,7 @@ class MeanAbsoluteErrorLoss : public Loss {
 // Mean of |y_true - y_pred| over the last axis.
 // y_true and y_pred (batch, ..., outputs); a value for each (batch, ...), then the reduction.
 struct MeanAbsoluteError : Loss::Handle<MeanAbsoluteErrorLoss> {
-  explicit MeanAbsoluteError(LossOptions options = {})
-      : Handle(std::make_shared<MeanAbsoluteErrorLoss>(std::move(options))) {}
+  explicit MeanAbsoluteError(LossOptions options = {});
 };
 
 }  // namespace cohort::losses

@@ -21,4 +21,7 @@ Tensor MeanAbsolutePercentageErrorLoss::call(const Tensor& y_true, const Tensor&
 COHORT_REGISTER(Loss, MeanAbsolutePercentageErrorLoss, "MeanAbsolutePercentageError", "mean_absolute_percentage_error",
                 "mape", "MAPE");
 
+MeanAbsolutePercentageError::MeanAbsolutePercentageError(LossOptions options)
+    : Handle(std::make_shared<MeanAbsolutePercentageErrorLoss>(std::move(options))) {}
+
 }  // namespace cohort::losses

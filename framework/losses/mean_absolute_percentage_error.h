@@ -17,8 +17,7 @@ class MeanAbsolutePercentageErrorLoss : public Loss {
 // 100 * the mean of |y_true - y_pred| / |y_true| over the last axis; the divisor is at least 1e-7.
 // y_true and y_pred (batch, ..., outputs); a value for each (batch, ...), then the reduction.
 struct MeanAbsolutePercentageError : Loss::Handle<MeanAbsolutePercentageErrorLoss> {
-  explicit MeanAbsolutePercentageError(LossOptions options = {})
-      : Handle(std::make_shared<MeanAbsolutePercentageErrorLoss>(std::move(options))) {}
+  explicit MeanAbsolutePercentageError(LossOptions options = {});
 };
 
 }  // namespace cohort::losses

@@ -19,4 +19,7 @@ Tensor MeanSquaredErrorLoss::call(const Tensor& y_true, const Tensor& y_pred) {
 
 COHORT_REGISTER(Loss, MeanSquaredErrorLoss, "MeanSquaredError", "mean_squared_error", "mse", "MSE");
 
+MeanSquaredError::MeanSquaredError(LossOptions options)
+    : Handle(std::make_shared<MeanSquaredErrorLoss>(std::move(options))) {}
+
 }  // namespace cohort::losses

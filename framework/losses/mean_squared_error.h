@@ -17,8 +17,7 @@ class MeanSquaredErrorLoss : public Loss {
 // Mean of (y_true - y_pred)^2 over the last axis.
 // y_true and y_pred (batch, ..., outputs); a value for each (batch, ...), then the reduction.
 struct MeanSquaredError : Loss::Handle<MeanSquaredErrorLoss> {
-  explicit MeanSquaredError(LossOptions options = {})
-      : Handle(std::make_shared<MeanSquaredErrorLoss>(std::move(options))) {}
+  explicit MeanSquaredError(LossOptions options = {});
 };
 
 }  // namespace cohort::losses

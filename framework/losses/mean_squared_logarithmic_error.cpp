@@ -22,4 +22,7 @@ Tensor MeanSquaredLogarithmicErrorLoss::call(const Tensor& y_true, const Tensor&
 COHORT_REGISTER(Loss, MeanSquaredLogarithmicErrorLoss, "MeanSquaredLogarithmicError", "mean_squared_logarithmic_error",
                 "msle", "MSLE");
 
+MeanSquaredLogarithmicError::MeanSquaredLogarithmicError(LossOptions options)
+    : Handle(std::make_shared<MeanSquaredLogarithmicErrorLoss>(std::move(options))) {}
+
 }  // namespace cohort::losses

@@ -17,8 +17,7 @@ class MeanSquaredLogarithmicErrorLoss : public Loss {
 // Mean of (log(1 + y_true) - log(1 + y_pred))^2 over the last axis; negative numbers count as zero.
 // y_true and y_pred (batch, ..., outputs); a value for each (batch, ...), then the reduction.
 struct MeanSquaredLogarithmicError : Loss::Handle<MeanSquaredLogarithmicErrorLoss> {
-  explicit MeanSquaredLogarithmicError(LossOptions options = {})
-      : Handle(std::make_shared<MeanSquaredLogarithmicErrorLoss>(std::move(options))) {}
+  explicit MeanSquaredLogarithmicError(LossOptions options = {});
 };
 
 }  // namespace cohort::losses

@@ -19,4 +19,6 @@ Tensor PoissonLoss::call(const Tensor& y_true, const Tensor& y_pred) {
 
 COHORT_REGISTER(Loss, PoissonLoss, "Poisson", "poisson");
 
+Poisson::Poisson(LossOptions options) : Handle(std::make_shared<PoissonLoss>(std::move(options))) {}
+
 }  // namespace cohort::losses

@@ -16,7 +16,7 @@ class PoissonLoss : public Loss {
 // Mean of y_pred - y_true * log(y_pred) over the last axis, for counts and predicted rates.
 // y_true and y_pred (batch, ..., outputs); a value for each (batch, ...), then the reduction.
 struct Poisson : Loss::Handle<PoissonLoss> {
-  explicit Poisson(LossOptions options = {}) : Handle(std::make_shared<PoissonLoss>(std::move(options))) {}
+  explicit Poisson(LossOptions options = {});
 };
 
 }  // namespace cohort::losses

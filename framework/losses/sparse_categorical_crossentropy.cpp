@@ -54,4 +54,7 @@ std::pair<Tensor, Tensor> SparseCategoricalCrossentropyLoss::call_masked(const T
 COHORT_REGISTER(Loss, SparseCategoricalCrossentropyLoss, "SparseCategoricalCrossentropy",
                 "sparse_categorical_crossentropy");
 
+SparseCategoricalCrossentropy::SparseCategoricalCrossentropy(SparseCategoricalCrossentropyOptions options)
+    : Handle(std::make_shared<SparseCategoricalCrossentropyLoss>(std::move(options))) {}
+
 }  // namespace cohort::losses

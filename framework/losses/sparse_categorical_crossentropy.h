@@ -44,8 +44,7 @@ class SparseCategoricalCrossentropyLoss : public Loss {
 // y_true class indices (batch, ...) or (batch, ..., 1), y_pred (batch, ..., classes); a value for each (batch, ...),
 // then the reduction.
 struct SparseCategoricalCrossentropy : Loss::Handle<SparseCategoricalCrossentropyLoss> {
-  explicit SparseCategoricalCrossentropy(SparseCategoricalCrossentropyOptions options = {})
-      : Handle(std::make_shared<SparseCategoricalCrossentropyLoss>(std::move(options))) {}
+  explicit SparseCategoricalCrossentropy(SparseCategoricalCrossentropyOptions options = {});
 };
 
 }  // namespace cohort::losses

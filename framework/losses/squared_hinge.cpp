@@ -20,4 +20,6 @@ Tensor SquaredHingeLoss::call(const Tensor& y_true, const Tensor& y_pred) {
 
 COHORT_REGISTER(Loss, SquaredHingeLoss, "SquaredHinge", "squared_hinge");
 
+SquaredHinge::SquaredHinge(LossOptions options) : Handle(std::make_shared<SquaredHingeLoss>(std::move(options))) {}
+
 }  // namespace cohort::losses

@@ -17,7 +17,7 @@ class SquaredHingeLoss : public Loss {
 // Mean of max(0, 1 - y_true * y_pred)^2 over the last axis; labels are -1 and 1, or 0 and 1.
 // y_true and y_pred (batch, ..., outputs), y_pred of scores; a value for each (batch, ...), then the reduction.
 struct SquaredHinge : Loss::Handle<SquaredHingeLoss> {
-  explicit SquaredHinge(LossOptions options = {}) : Handle(std::make_shared<SquaredHingeLoss>(std::move(options))) {}
+  explicit SquaredHinge(LossOptions options = {});
 };
 
 }  // namespace cohort::losses

@@ -29,4 +29,6 @@ Tensor TverskyLoss::call(const Tensor& y_true, const Tensor& y_pred) {
 
 COHORT_REGISTER(Loss, TverskyLoss, "Tversky", "tversky");
 
+Tversky::Tversky(TverskyOptions options) : Handle(std::make_shared<TverskyLoss>(std::move(options))) {}
+
 }  // namespace cohort::losses

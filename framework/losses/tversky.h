@@ -44,7 +44,7 @@ class TverskyLoss : public Loss {
 // y_true and y_pred of one shape, any, in [0, 1]; a value for all of it, or one for each index of the axes outside
 // `axis`, then the reduction.
 struct Tversky : Loss::Handle<TverskyLoss> {
-  explicit Tversky(TverskyOptions options = {}) : Handle(std::make_shared<TverskyLoss>(std::move(options))) {}
+  explicit Tversky(TverskyOptions options = {});
 };
 
 }  // namespace cohort::losses

@@ -14,4 +14,6 @@ Tensor AccuracyMetric::values(const Tensor& y_true, const Tensor& y_pred) {
 
 COHORT_REGISTER(Metric, AccuracyMetric, "Accuracy", "accuracy", "acc");
 
+Accuracy::Accuracy(MetricOptions options) : Handle(std::make_shared<AccuracyMetric>(std::move(options))) {}
+
 }  // namespace cohort::metrics

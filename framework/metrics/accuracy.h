@@ -14,7 +14,7 @@ class AccuracyMetric : public MeanMetricWrapper {
 // SparseCategoricalAccuracy, as the shapes ask for.
 // y_true and y_pred of one shape, (batch, ...); the result is a scalar.
 struct Accuracy : Metric::Handle<AccuracyMetric> {
-  explicit Accuracy(MetricOptions options = {}) : Handle(std::make_shared<AccuracyMetric>(std::move(options))) {}
+  explicit Accuracy(MetricOptions options = {});
 };
 
 }  // namespace cohort::metrics

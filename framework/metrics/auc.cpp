@@ -152,4 +152,6 @@ Tensor AUCMetric::result() {
 
 COHORT_REGISTER(Metric, AUCMetric, "AUC", "auc");
 
+AUC::AUC(AUCOptions options) : Handle(std::make_shared<AUCMetric>(std::move(options))) {}
+
 }  // namespace cohort::metrics

@@ -56,7 +56,7 @@ class AUCMetric : public Metric {
 // y_true of 0 and 1 and y_pred in [0, 1], of one shape (batch, ...), or (samples, labels) with multi_label; the result
 // is a scalar.
 struct AUC : Metric::Handle<AUCMetric> {
-  explicit AUC(AUCOptions options = {}) : Handle(std::make_shared<AUCMetric>(std::move(options))) {}
+  explicit AUC(AUCOptions options = {});
 };
 
 }  // namespace cohort::metrics

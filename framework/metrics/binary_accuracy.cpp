@@ -21,4 +21,7 @@ Tensor BinaryAccuracyMetric::values(const Tensor& y_true, const Tensor& y_pred) 
 
 COHORT_REGISTER(Metric, BinaryAccuracyMetric, "BinaryAccuracy", "binary_accuracy");
 
+BinaryAccuracy::BinaryAccuracy(BinaryAccuracyMetricOptions options)
+    : Handle(std::make_shared<BinaryAccuracyMetric>(std::move(options))) {}
+
 }  // namespace cohort::metrics

@@ -24,8 +24,7 @@ class BinaryAccuracyMetric : public MeanMetricWrapper {
 // How often predictions above the threshold meet labels of 1, and the others labels of 0.
 // y_true of 0 and 1 and y_pred, of one shape (batch, ...); the result is a scalar.
 struct BinaryAccuracy : Metric::Handle<BinaryAccuracyMetric> {
-  explicit BinaryAccuracy(BinaryAccuracyMetricOptions options = {})
-      : Handle(std::make_shared<BinaryAccuracyMetric>(std::move(options))) {}
+  explicit BinaryAccuracy(BinaryAccuracyMetricOptions options = {});
 };
 
 }  // namespace cohort::metrics

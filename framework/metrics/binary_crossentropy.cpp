@@ -20,4 +20,7 @@ Tensor BinaryCrossentropyMetric::values(const Tensor& y_true, const Tensor& y_pr
 
 COHORT_REGISTER(Metric, BinaryCrossentropyMetric, "BinaryCrossentropy", "binary_crossentropy", "bce", "BCE");
 
+BinaryCrossentropy::BinaryCrossentropy(BinaryCrossentropyMetricOptions options)
+    : Handle(std::make_shared<BinaryCrossentropyMetric>(std::move(options))) {}
+
 }  // namespace cohort::metrics

@@ -25,8 +25,7 @@ class BinaryCrossentropyMetric : public MeanMetricWrapper {
 // Mean over all samples of the cross-entropy of labels 0 and 1 and predicted probabilities, or logits.
 // y_true and y_pred (batch, ..., outputs), of one shape; the result is a scalar.
 struct BinaryCrossentropy : Metric::Handle<BinaryCrossentropyMetric> {
-  explicit BinaryCrossentropy(BinaryCrossentropyMetricOptions options = {})
-      : Handle(std::make_shared<BinaryCrossentropyMetric>(std::move(options))) {}
+  explicit BinaryCrossentropy(BinaryCrossentropyMetricOptions options = {});
 };
 
 }  // namespace cohort::metrics

@@ -14,4 +14,7 @@ Tensor CategoricalAccuracyMetric::values(const Tensor& y_true, const Tensor& y_p
 
 COHORT_REGISTER(Metric, CategoricalAccuracyMetric, "CategoricalAccuracy", "categorical_accuracy");
 
+CategoricalAccuracy::CategoricalAccuracy(MetricOptions options)
+    : Handle(std::make_shared<CategoricalAccuracyMetric>(std::move(options))) {}
+
 }  // namespace cohort::metrics

@@ -13,8 +13,7 @@ class CategoricalAccuracyMetric : public MeanMetricWrapper {
 // How often the greatest prediction is that of the right class.
 // y_true one-hot (batch, ..., classes), y_pred (batch, ..., classes); the result is a scalar.
 struct CategoricalAccuracy : Metric::Handle<CategoricalAccuracyMetric> {
-  explicit CategoricalAccuracy(MetricOptions options = {})
-      : Handle(std::make_shared<CategoricalAccuracyMetric>(std::move(options))) {}
+  explicit CategoricalAccuracy(MetricOptions options = {});
 };
 
 }  // namespace cohort::metrics

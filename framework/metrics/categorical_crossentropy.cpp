@@ -21,4 +21,7 @@ Tensor CategoricalCrossentropyMetric::values(const Tensor& y_true, const Tensor&
 
 COHORT_REGISTER(Metric, CategoricalCrossentropyMetric, "CategoricalCrossentropy", "categorical_crossentropy");
 
+CategoricalCrossentropy::CategoricalCrossentropy(CategoricalCrossentropyMetricOptions options)
+    : Handle(std::make_shared<CategoricalCrossentropyMetric>(std::move(options))) {}
+
 }  // namespace cohort::metrics

@@ -27,8 +27,7 @@ class CategoricalCrossentropyMetric : public MeanMetricWrapper {
 // Mean over all samples of the cross-entropy of one-hot labels and predicted probabilities, or logits.
 // y_true and y_pred (batch, ..., classes), of one shape; the result is a scalar.
 struct CategoricalCrossentropy : Metric::Handle<CategoricalCrossentropyMetric> {
-  explicit CategoricalCrossentropy(CategoricalCrossentropyMetricOptions options = {})
-      : Handle(std::make_shared<CategoricalCrossentropyMetric>(std::move(options))) {}
+  explicit CategoricalCrossentropy(CategoricalCrossentropyMetricOptions options = {});
 };
 
 }  // namespace cohort::metrics

@@ -14,4 +14,7 @@ Tensor CategoricalHingeMetric::values(const Tensor& y_true, const Tensor& y_pred
 
 COHORT_REGISTER(Metric, CategoricalHingeMetric, "CategoricalHinge", "categorical_hinge");
 
+CategoricalHinge::CategoricalHinge(MetricOptions options)
+    : Handle(std::make_shared<CategoricalHingeMetric>(std::move(options))) {}
+
 }  // namespace cohort::metrics

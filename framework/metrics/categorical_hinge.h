@@ -13,8 +13,7 @@ class CategoricalHingeMetric : public MeanMetricWrapper {
 // Mean over all samples of max(0, 1 + the greatest score of a wrong class - the score of the right one).
 // y_true one-hot (batch, ..., classes), y_pred scores (batch, ..., classes); the result is a scalar.
 struct CategoricalHinge : Metric::Handle<CategoricalHingeMetric> {
-  explicit CategoricalHinge(MetricOptions options = {})
-      : Handle(std::make_shared<CategoricalHingeMetric>(std::move(options))) {}
+  explicit CategoricalHinge(MetricOptions options = {});
 };
 
 }  // namespace cohort::metrics

@@ -60,4 +60,9 @@ Tensor ConcordanceCorrelationMetric::values(const Tensor& y_true, const Tensor& 
 COHORT_REGISTER(Metric, PearsonCorrelationMetric, "PearsonCorrelation", "pearson_correlation");
 COHORT_REGISTER(Metric, ConcordanceCorrelationMetric, "ConcordanceCorrelation", "concordance_correlation");
 
+PearsonCorrelation::PearsonCorrelation(CorrelationOptions options)
+    : Handle(std::make_shared<PearsonCorrelationMetric>(std::move(options))) {}
+ConcordanceCorrelation::ConcordanceCorrelation(CorrelationOptions options)
+    : Handle(std::make_shared<ConcordanceCorrelationMetric>(std::move(options))) {}
+
 }  // namespace cohort::metrics

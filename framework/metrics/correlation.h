@@ -42,15 +42,13 @@ class ConcordanceCorrelationMetric : public MeanMetricWrapper {
 // Mean over all samples of Pearson's correlation of labels and predictions, in [-1, 1].
 // y_true and y_pred (batch, ..., size), correlated along `axis`; the result is a scalar.
 struct PearsonCorrelation : Metric::Handle<PearsonCorrelationMetric> {
-  explicit PearsonCorrelation(CorrelationOptions options = {})
-      : Handle(std::make_shared<PearsonCorrelationMetric>(std::move(options))) {}
+  explicit PearsonCorrelation(CorrelationOptions options = {});
 };
 
 // Mean over all samples of Lin's concordance correlation: how close predictions and labels lie to the line of equality.
 // y_true and y_pred (batch, ..., size), correlated along `axis`; the result is a scalar.
 struct ConcordanceCorrelation : Metric::Handle<ConcordanceCorrelationMetric> {
-  explicit ConcordanceCorrelation(CorrelationOptions options = {})
-      : Handle(std::make_shared<ConcordanceCorrelationMetric>(std::move(options))) {}
+  explicit ConcordanceCorrelation(CorrelationOptions options = {});
 };
 
 }  // namespace cohort::metrics

@@ -19,4 +19,7 @@ Tensor CosineSimilarityMetric::values(const Tensor& y_true, const Tensor& y_pred
 
 COHORT_REGISTER(Metric, CosineSimilarityMetric, "CosineSimilarity", "cosine_similarity");
 
+CosineSimilarity::CosineSimilarity(CosineSimilarityMetricOptions options)
+    : Handle(std::make_shared<CosineSimilarityMetric>(std::move(options))) {}
+
 }  // namespace cohort::metrics

@@ -26,8 +26,7 @@ class CosineSimilarityMetric : public MeanMetricWrapper {
 // Mean cosine of the angle between labels and predictions: 1 where they point the same way, -1 where they are opposite.
 // y_true and y_pred (batch, ..., size); the result is a scalar.
 struct CosineSimilarity : Metric::Handle<CosineSimilarityMetric> {
-  explicit CosineSimilarity(CosineSimilarityMetricOptions options = {})
-      : Handle(std::make_shared<CosineSimilarityMetric>(std::move(options))) {}
+  explicit CosineSimilarity(CosineSimilarityMetricOptions options = {});
 };
 
 }  // namespace cohort::metrics

@@ -91,4 +91,7 @@ void F1ScoreMetric::visit_fields(FieldVisitor& visitor) {
 COHORT_REGISTER(Metric, FBetaScoreMetric, "FBetaScore", "f_beta_score", "fbeta_score");
 COHORT_REGISTER(Metric, F1ScoreMetric, "F1Score", "f1_score");
 
+FBetaScore::FBetaScore(FBetaScoreOptions options) : Handle(std::make_shared<FBetaScoreMetric>(std::move(options))) {}
+F1Score::F1Score(F1ScoreOptions options) : Handle(std::make_shared<F1ScoreMetric>(std::move(options))) {}
+
 }  // namespace cohort::metrics

@@ -54,14 +54,13 @@ class F1ScoreMetric : public FBetaScoreMetric {
 // Weighted harmonic mean of precision and recall: (1 + beta^2) * precision * recall / (beta^2 * precision + recall).
 // y_true of 0 and 1 and y_pred (batch, classes); the result is a scalar, or (classes) without `average`.
 struct FBetaScore : Metric::Handle<FBetaScoreMetric> {
-  explicit FBetaScore(FBetaScoreOptions options = {})
-      : Handle(std::make_shared<FBetaScoreMetric>(std::move(options))) {}
+  explicit FBetaScore(FBetaScoreOptions options = {});
 };
 
 // Harmonic mean of precision and recall: 2 * precision * recall / (precision + recall).
 // y_true of 0 and 1 and y_pred (batch, classes); the result is a scalar, or (classes) without `average`.
 struct F1Score : Metric::Handle<F1ScoreMetric> {
-  explicit F1Score(F1ScoreOptions options = {}) : Handle(std::make_shared<F1ScoreMetric>(std::move(options))) {}
+  explicit F1Score(F1ScoreOptions options = {});
 };
 
 }  // namespace cohort::metrics

@@ -11,4 +11,7 @@ FunctionMetric::FunctionMetric(MetricFunction function, MetricOptions options)
 
 Tensor FunctionMetric::values(const Tensor& y_true, const Tensor& y_pred) { return function_(y_true, y_pred); }
 
+MeanOf::MeanOf(MetricFunction function, MetricOptions options)
+    : Handle(std::make_shared<FunctionMetric>(std::move(function), std::move(options))) {}
+
 }  // namespace cohort::metrics

@@ -25,8 +25,7 @@ class FunctionMetric : public MeanMetricWrapper {
 // y_true and y_pred of any shape that the function takes; the result is a scalar.
 //   function: gives a value for each sample, (batch, ...), from y_true and y_pred.
 struct MeanOf : Metric::Handle<FunctionMetric> {
-  explicit MeanOf(MetricFunction function, MetricOptions options = {})
-      : Handle(std::make_shared<FunctionMetric>(std::move(function), std::move(options))) {}
+  explicit MeanOf(MetricFunction function, MetricOptions options = {});
 };
 
 }  // namespace cohort::metrics

@@ -13,4 +13,6 @@ Tensor HingeMetric::values(const Tensor& y_true, const Tensor& y_pred) {
 
 COHORT_REGISTER(Metric, HingeMetric, "Hinge", "hinge");
 
+Hinge::Hinge(MetricOptions options) : Handle(std::make_shared<HingeMetric>(std::move(options))) {}
+
 }  // namespace cohort::metrics

@@ -13,7 +13,7 @@ class HingeMetric : public MeanMetricWrapper {
 // Mean of max(0, 1 - y_true * y_pred) over all samples; labels are -1 and 1, or 0 and 1.
 // y_true and y_pred (batch, ..., outputs), y_pred of scores; the result is a scalar.
 struct Hinge : Metric::Handle<HingeMetric> {
-  explicit Hinge(MetricOptions options = {}) : Handle(std::make_shared<HingeMetric>(std::move(options))) {}
+  explicit Hinge(MetricOptions options = {});
 };
 
 }  // namespace cohort::metrics

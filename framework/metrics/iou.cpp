@@ -163,4 +163,14 @@ COHORT_REGISTER(Metric, MeanIoUMetric, "MeanIoU");
 COHORT_REGISTER(Metric, OneHotIoUMetric, "OneHotIoU");
 COHORT_REGISTER(Metric, OneHotMeanIoUMetric, "OneHotMeanIoU");
 
+IoU::IoU(std::int64_t num_classes, std::vector<std::int64_t> target_class_ids, IoUOptions options)
+    : Handle(std::make_shared<IoUMetric>(num_classes, std::move(target_class_ids), std::move(options))) {}
+BinaryIoU::BinaryIoU(BinaryIoUOptions options) : Handle(std::make_shared<BinaryIoUMetric>(std::move(options))) {}
+MeanIoU::MeanIoU(std::int64_t num_classes, IoUOptions options)
+    : Handle(std::make_shared<MeanIoUMetric>(num_classes, std::move(options))) {}
+OneHotIoU::OneHotIoU(std::int64_t num_classes, std::vector<std::int64_t> target_class_ids, OneHotIoUOptions options)
+    : Handle(std::make_shared<OneHotIoUMetric>(num_classes, std::move(target_class_ids), std::move(options))) {}
+OneHotMeanIoU::OneHotMeanIoU(std::int64_t num_classes, OneHotIoUOptions options)
+    : Handle(std::make_shared<OneHotMeanIoUMetric>(num_classes, std::move(options))) {}
+
 }  // namespace cohort::metrics

@@ -104,14 +104,13 @@ class OneHotMeanIoUMetric : public MeanIoUMetric {
 //   num_classes: number of classes; labels and predictions outside of [0, num_classes) do not count.
 //   target_class_ids: classes of whose IoU the mean is taken.
 struct IoU : Metric::Handle<IoUMetric> {
-  IoU(std::int64_t num_classes, std::vector<std::int64_t> target_class_ids, IoUOptions options = {})
-      : Handle(std::make_shared<IoUMetric>(num_classes, std::move(target_class_ids), std::move(options))) {}
+  IoU(std::int64_t num_classes, std::vector<std::int64_t> target_class_ids, IoUOptions options = {});
 };
 
 // Intersection over union of two classes, told apart by a threshold on the predictions.
 // y_true of 0 and 1 and y_pred, of one shape, any; the result is a scalar.
 struct BinaryIoU : Metric::Handle<BinaryIoUMetric> {
-  explicit BinaryIoU(BinaryIoUOptions options = {}) : Handle(std::make_shared<BinaryIoUMetric>(std::move(options))) {}
+  explicit BinaryIoU(BinaryIoUOptions options = {});
 };
 
 // Intersection over union, the mean over all classes that occur.
@@ -119,8 +118,7 @@ struct BinaryIoU : Metric::Handle<BinaryIoUMetric> {
 // sparse_y_pred say; the result is a scalar.
 //   num_classes: number of classes; labels and predictions outside of [0, num_classes) do not count.
 struct MeanIoU : Metric::Handle<MeanIoUMetric> {
-  explicit MeanIoU(std::int64_t num_classes, IoUOptions options = {})
-      : Handle(std::make_shared<MeanIoUMetric>(num_classes, std::move(options))) {}
+  explicit MeanIoU(std::int64_t num_classes, IoUOptions options = {});
 };
 
 // Intersection over union of one-hot labels, the mean over some classes.
@@ -129,8 +127,7 @@ struct MeanIoU : Metric::Handle<MeanIoUMetric> {
 //   num_classes: number of classes; labels and predictions outside of [0, num_classes) do not count.
 //   target_class_ids: classes of whose IoU the mean is taken.
 struct OneHotIoU : Metric::Handle<OneHotIoUMetric> {
-  OneHotIoU(std::int64_t num_classes, std::vector<std::int64_t> target_class_ids, OneHotIoUOptions options = {})
-      : Handle(std::make_shared<OneHotIoUMetric>(num_classes, std::move(target_class_ids), std::move(options))) {}
+  OneHotIoU(std::int64_t num_classes, std::vector<std::int64_t> target_class_ids, OneHotIoUOptions options = {});
 };
 
 // Intersection over union of one-hot labels, the mean over all classes that occur.
@@ -138,8 +135,7 @@ struct OneHotIoU : Metric::Handle<OneHotIoUMetric> {
 // is a scalar.
 //   num_classes: number of classes; labels and predictions outside of [0, num_classes) do not count.
 struct OneHotMeanIoU : Metric::Handle<OneHotMeanIoUMetric> {
-  explicit OneHotMeanIoU(std::int64_t num_classes, OneHotIoUOptions options = {})
-      : Handle(std::make_shared<OneHotMeanIoUMetric>(num_classes, std::move(options))) {}
+  explicit OneHotMeanIoU(std::int64_t num_classes, OneHotIoUOptions options = {});
 };
 
 }  // namespace cohort::metrics

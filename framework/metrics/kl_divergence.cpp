@@ -14,4 +14,6 @@ Tensor KLDivergenceMetric::values(const Tensor& y_true, const Tensor& y_pred) {
 
 COHORT_REGISTER(Metric, KLDivergenceMetric, "KLDivergence", "kl_divergence", "kld", "KLD");
 
+KLDivergence::KLDivergence(MetricOptions options) : Handle(std::make_shared<KLDivergenceMetric>(std::move(options))) {}
+
 }  // namespace cohort::metrics

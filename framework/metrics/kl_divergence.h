@@ -13,8 +13,7 @@ class KLDivergenceMetric : public MeanMetricWrapper {
 // Mean over all samples of the Kullback-Leibler divergence sum(y_true * log(y_true / y_pred)).
 // y_true and y_pred (batch, ..., classes) of probabilities; the result is a scalar.
 struct KLDivergence : Metric::Handle<KLDivergenceMetric> {
-  explicit KLDivergence(MetricOptions options = {})
-      : Handle(std::make_shared<KLDivergenceMetric>(std::move(options))) {}
+  explicit KLDivergence(MetricOptions options = {});
 };
 
 }  // namespace cohort::metrics

@@ -14,4 +14,6 @@ Tensor LogCoshErrorMetric::values(const Tensor& y_true, const Tensor& y_pred) {
 
 COHORT_REGISTER(Metric, LogCoshErrorMetric, "LogCoshError", "log_cosh_error", "logcosh", "log_cosh");
 
+LogCoshError::LogCoshError(MetricOptions options) : Handle(std::make_shared<LogCoshErrorMetric>(std::move(options))) {}
+
 }  // namespace cohort::metrics

@@ -13,8 +13,7 @@ class LogCoshErrorMetric : public MeanMetricWrapper {
 // Mean of log(cosh(y_pred - y_true)) over all samples.
 // y_true and y_pred (batch, ..., outputs); the result is a scalar.
 struct LogCoshError : Metric::Handle<LogCoshErrorMetric> {
-  explicit LogCoshError(MetricOptions options = {})
-      : Handle(std::make_shared<LogCoshErrorMetric>(std::move(options))) {}
+  explicit LogCoshError(MetricOptions options = {});
 };
 
 }  // namespace cohort::metrics

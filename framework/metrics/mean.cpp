@@ -37,4 +37,6 @@ void MeanMetricWrapper::update_state(const Tensor& y_true, const Tensor& y_pred,
 
 COHORT_REGISTER(Metric, MeanMetric, "Mean", "mean");
 
+Mean::Mean(MetricOptions options) : Handle(std::make_shared<MeanMetric>(std::move(options))) {}
+
 }  // namespace cohort::metrics

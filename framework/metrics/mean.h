@@ -39,7 +39,7 @@ inline MetricOptions named(MetricOptions options, const char* name) {
 // Takes values of any shape (batch, ...), sample_weight (batch) or of the leading axes of the values; the result is a
 // scalar.
 struct Mean : Metric::Handle<MeanMetric> {
-  explicit Mean(MetricOptions options = {}) : Handle(std::make_shared<MeanMetric>(std::move(options))) {}
+  explicit Mean(MetricOptions options = {});
   // Adds values (batch, ...), weighted by sample_weight; undefined: each sample counts once.
   void update_state(const Tensor& values, const Tensor& sample_weight = {}) const {
     get()->update_values(values, sample_weight);

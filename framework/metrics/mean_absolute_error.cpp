@@ -14,4 +14,7 @@ Tensor MeanAbsoluteErrorMetric::values(const Tensor& y_true, const Tensor& y_pre
 
 COHORT_REGISTER(Metric, MeanAbsoluteErrorMetric, "MeanAbsoluteError", "mean_absolute_error", "mae", "MAE");
 
+MeanAbsoluteError::MeanAbsoluteError(MetricOptions options)
+    : Handle(std::make_shared<MeanAbsoluteErrorMetric>(std::move(options))) {}
+
 }  // namespace cohort::metrics

@@ -13,8 +13,7 @@ class MeanAbsoluteErrorMetric : public MeanMetricWrapper {
 // Mean of |y_true - y_pred| over all samples.
 // y_true and y_pred (batch, ..., outputs); the result is a scalar.
 struct MeanAbsoluteError : Metric::Handle<MeanAbsoluteErrorMetric> {
-  explicit MeanAbsoluteError(MetricOptions options = {})
-      : Handle(std::make_shared<MeanAbsoluteErrorMetric>(std::move(options))) {}
+  explicit MeanAbsoluteError(MetricOptions options = {});
 };
 
 }  // namespace cohort::metrics

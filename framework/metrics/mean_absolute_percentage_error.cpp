@@ -15,4 +15,7 @@ Tensor MeanAbsolutePercentageErrorMetric::values(const Tensor& y_true, const Ten
 COHORT_REGISTER(Metric, MeanAbsolutePercentageErrorMetric, "MeanAbsolutePercentageError",
                 "mean_absolute_percentage_error", "mape", "MAPE");
 
+MeanAbsolutePercentageError::MeanAbsolutePercentageError(MetricOptions options)
+    : Handle(std::make_shared<MeanAbsolutePercentageErrorMetric>(std::move(options))) {}
+
 }  // namespace cohort::metrics

@@ -13,8 +13,7 @@ class MeanAbsolutePercentageErrorMetric : public MeanMetricWrapper {
 // 100 * the mean of |y_true - y_pred| / |y_true| over all samples.
 // y_true and y_pred (batch, ..., outputs); the result is a scalar.
 struct MeanAbsolutePercentageError : Metric::Handle<MeanAbsolutePercentageErrorMetric> {
-  explicit MeanAbsolutePercentageError(MetricOptions options = {})
-      : Handle(std::make_shared<MeanAbsolutePercentageErrorMetric>(std::move(options))) {}
+  explicit MeanAbsolutePercentageError(MetricOptions options = {});
 };
 
 }  // namespace cohort::metrics

@@ -14,4 +14,7 @@ Tensor MeanSquaredErrorMetric::values(const Tensor& y_true, const Tensor& y_pred
 
 COHORT_REGISTER(Metric, MeanSquaredErrorMetric, "MeanSquaredError", "mean_squared_error", "mse", "MSE");
 
+MeanSquaredError::MeanSquaredError(MetricOptions options)
+    : Handle(std::make_shared<MeanSquaredErrorMetric>(std::move(options))) {}
+
 }  // namespace cohort::metrics

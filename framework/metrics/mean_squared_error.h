@@ -13,8 +13,7 @@ class MeanSquaredErrorMetric : public MeanMetricWrapper {
 // Mean of (y_true - y_pred)^2 over all samples.
 // y_true and y_pred (batch, ..., outputs); the result is a scalar.
 struct MeanSquaredError : Metric::Handle<MeanSquaredErrorMetric> {
-  explicit MeanSquaredError(MetricOptions options = {})
-      : Handle(std::make_shared<MeanSquaredErrorMetric>(std::move(options))) {}
+  explicit MeanSquaredError(MetricOptions options = {});
 };
 
 }  // namespace cohort::metrics

@@ -15,4 +15,7 @@ Tensor MeanSquaredLogarithmicErrorMetric::values(const Tensor& y_true, const Ten
 COHORT_REGISTER(Metric, MeanSquaredLogarithmicErrorMetric, "MeanSquaredLogarithmicError",
                 "mean_squared_logarithmic_error", "msle", "MSLE");
 
+MeanSquaredLogarithmicError::MeanSquaredLogarithmicError(MetricOptions options)
+    : Handle(std::make_shared<MeanSquaredLogarithmicErrorMetric>(std::move(options))) {}
+
 }  // namespace cohort::metrics

@@ -13,8 +13,7 @@ class MeanSquaredLogarithmicErrorMetric : public MeanMetricWrapper {
 // Mean of (log(1 + y_true) - log(1 + y_pred))^2 over all samples; negative numbers count as zero.
 // y_true and y_pred (batch, ..., outputs); the result is a scalar.
 struct MeanSquaredLogarithmicError : Metric::Handle<MeanSquaredLogarithmicErrorMetric> {
-  explicit MeanSquaredLogarithmicError(MetricOptions options = {})
-      : Handle(std::make_shared<MeanSquaredLogarithmicErrorMetric>(std::move(options))) {}
+  explicit MeanSquaredLogarithmicError(MetricOptions options = {});
 };
 
 }  // namespace cohort::metrics

@@ -13,4 +13,6 @@ Tensor PoissonMetric::values(const Tensor& y_true, const Tensor& y_pred) {
 
 COHORT_REGISTER(Metric, PoissonMetric, "Poisson", "poisson");
 
+Poisson::Poisson(MetricOptions options) : Handle(std::make_shared<PoissonMetric>(std::move(options))) {}
+
 }  // namespace cohort::metrics

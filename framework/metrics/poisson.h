@@ -13,7 +13,7 @@ class PoissonMetric : public MeanMetricWrapper {
 // Mean of y_pred - y_true * log(y_pred) over all samples, for counts and predicted rates.
 // y_true and y_pred (batch, ..., outputs); the result is a scalar.
 struct Poisson : Metric::Handle<PoissonMetric> {
-  explicit Poisson(MetricOptions options = {}) : Handle(std::make_shared<PoissonMetric>(std::move(options))) {}
+  explicit Poisson(MetricOptions options = {});
 };
 
 }  // namespace cohort::metrics

@@ -60,4 +60,7 @@ Tensor PrecisionRecallMetric::result() {
 COHORT_REGISTER(Metric, PrecisionMetric, "Precision", "precision");
 COHORT_REGISTER(Metric, RecallMetric, "Recall", "recall");
 
+Precision::Precision(PrecisionRecallOptions options) : Handle(std::make_shared<PrecisionMetric>(std::move(options))) {}
+Recall::Recall(PrecisionRecallOptions options) : Handle(std::make_shared<RecallMetric>(std::move(options))) {}
+
 }  // namespace cohort::metrics

@@ -65,15 +65,14 @@ class RecallMetric : public PrecisionRecallMetric {
 // y_true of 0 and 1 and y_pred in [0, 1], of one shape (batch, ...), with the classes last for top_k and class_id; the
 // result is a scalar, or (thresholds) where there are several.
 struct Precision : Metric::Handle<PrecisionMetric> {
-  explicit Precision(PrecisionRecallOptions options = {})
-      : Handle(std::make_shared<PrecisionMetric>(std::move(options))) {}
+  explicit Precision(PrecisionRecallOptions options = {});
 };
 
 // Fraction of the positive labels that are found: true positives / (true positives + false negatives).
 // y_true of 0 and 1 and y_pred in [0, 1], of one shape (batch, ...), with the classes last for top_k and class_id; the
 // result is a scalar, or (thresholds) where there are several.
 struct Recall : Metric::Handle<RecallMetric> {
-  explicit Recall(PrecisionRecallOptions options = {}) : Handle(std::make_shared<RecallMetric>(std::move(options))) {}
+  explicit Recall(PrecisionRecallOptions options = {});
 };
 
 }  // namespace cohort::metrics

@@ -86,4 +86,6 @@ Tensor R2ScoreMetric::result() {
 
 COHORT_REGISTER(Metric, R2ScoreMetric, "R2Score", "r2_score");
 
+R2Score::R2Score(R2ScoreOptions options) : Handle(std::make_shared<R2ScoreMetric>(std::move(options))) {}
+
 }  // namespace cohort::metrics

@@ -35,7 +35,7 @@ class R2ScoreMetric : public Metric {
 // Coefficient of determination: 1 - sum((y_true - y_pred)^2) / sum((y_true - mean(y_true))^2).
 // y_true and y_pred (batch, outputs); the result is a scalar, or (outputs) without class_aggregation.
 struct R2Score : Metric::Handle<R2ScoreMetric> {
-  explicit R2Score(R2ScoreOptions options = {}) : Handle(std::make_shared<R2ScoreMetric>(std::move(options))) {}
+  explicit R2Score(R2ScoreOptions options = {});
 };
 
 }  // namespace cohort::metrics

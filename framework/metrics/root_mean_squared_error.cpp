@@ -22,4 +22,7 @@ Tensor RootMeanSquaredErrorMetric::result() { return ops::sqrt(MeanMetric::resul
 
 COHORT_REGISTER(Metric, RootMeanSquaredErrorMetric, "RootMeanSquaredError", "root_mean_squared_error");
 
+RootMeanSquaredError::RootMeanSquaredError(MetricOptions options)
+    : Handle(std::make_shared<RootMeanSquaredErrorMetric>(std::move(options))) {}
+
 }  // namespace cohort::metrics

@@ -16,8 +16,7 @@ class RootMeanSquaredErrorMetric : public MeanMetricWrapper {
 // Root of the mean of (y_true - y_pred)^2 over all samples. As in Keras, the mask of y_pred is ignored.
 // y_true and y_pred (batch, ..., outputs); the result is a scalar.
 struct RootMeanSquaredError : Metric::Handle<RootMeanSquaredErrorMetric> {
-  explicit RootMeanSquaredError(MetricOptions options = {})
-      : Handle(std::make_shared<RootMeanSquaredErrorMetric>(std::move(options))) {}
+  explicit RootMeanSquaredError(MetricOptions options = {});
 };
 
 }  // namespace cohort::metrics

@@ -20,4 +20,7 @@ Tensor SparseCategoricalAccuracyMetric::values(const Tensor& y_true, const Tenso
 
 COHORT_REGISTER(Metric, SparseCategoricalAccuracyMetric, "SparseCategoricalAccuracy", "sparse_categorical_accuracy");
 
+SparseCategoricalAccuracy::SparseCategoricalAccuracy(MetricOptions options)
+    : Handle(std::make_shared<SparseCategoricalAccuracyMetric>(std::move(options))) {}
+
 }  // namespace cohort::metrics

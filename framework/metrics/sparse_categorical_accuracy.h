@@ -13,8 +13,7 @@ class SparseCategoricalAccuracyMetric : public MeanMetricWrapper {
 // How often the greatest prediction is that of the class the label names.
 // y_true class indices (batch, ...) or (batch, ..., 1), y_pred (batch, ..., classes); the result is a scalar.
 struct SparseCategoricalAccuracy : Metric::Handle<SparseCategoricalAccuracyMetric> {
-  explicit SparseCategoricalAccuracy(MetricOptions options = {})
-      : Handle(std::make_shared<SparseCategoricalAccuracyMetric>(std::move(options))) {}
+  explicit SparseCategoricalAccuracy(MetricOptions options = {});
 };
 
 }  // namespace cohort::metrics

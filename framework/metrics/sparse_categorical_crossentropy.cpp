@@ -23,4 +23,7 @@ Tensor SparseCategoricalCrossentropyMetric::values(const Tensor& y_true, const T
 COHORT_REGISTER(Metric, SparseCategoricalCrossentropyMetric, "SparseCategoricalCrossentropy",
                 "sparse_categorical_crossentropy");
 
+SparseCategoricalCrossentropy::SparseCategoricalCrossentropy(SparseCategoricalCrossentropyMetricOptions options)
+    : Handle(std::make_shared<SparseCategoricalCrossentropyMetric>(std::move(options))) {}
+
 }  // namespace cohort::metrics

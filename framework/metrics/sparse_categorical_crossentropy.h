@@ -30,8 +30,7 @@ class SparseCategoricalCrossentropyMetric : public MeanMetricWrapper {
 // Mean over all samples of the cross-entropy of class indices and predicted probabilities, or logits.
 // y_true class indices (batch, ...) or (batch, ..., 1), y_pred (batch, ..., classes); the result is a scalar.
 struct SparseCategoricalCrossentropy : Metric::Handle<SparseCategoricalCrossentropyMetric> {
-  explicit SparseCategoricalCrossentropy(SparseCategoricalCrossentropyMetricOptions options = {})
-      : Handle(std::make_shared<SparseCategoricalCrossentropyMetric>(std::move(options))) {}
+  explicit SparseCategoricalCrossentropy(SparseCategoricalCrossentropyMetricOptions options = {});
 };
 
 }  // namespace cohort::metrics

@@ -30,4 +30,7 @@ Tensor SparseTopKCategoricalAccuracyMetric::values(const Tensor& y_true, const T
 COHORT_REGISTER(Metric, SparseTopKCategoricalAccuracyMetric, "SparseTopKCategoricalAccuracy",
                 "sparse_top_k_categorical_accuracy");
 
+SparseTopKCategoricalAccuracy::SparseTopKCategoricalAccuracy(SparseTopKCategoricalAccuracyMetricOptions options)
+    : Handle(std::make_shared<SparseTopKCategoricalAccuracyMetric>(std::move(options))) {}
+
 }  // namespace cohort::metrics

@@ -29,8 +29,7 @@ class SparseTopKCategoricalAccuracyMetric : public MeanMetricWrapper {
 // How often the class the label names is among the k greatest predictions.
 // y_true class indices (batch, ...) or (batch, ..., 1), y_pred (batch, ..., classes); the result is a scalar.
 struct SparseTopKCategoricalAccuracy : Metric::Handle<SparseTopKCategoricalAccuracyMetric> {
-  explicit SparseTopKCategoricalAccuracy(SparseTopKCategoricalAccuracyMetricOptions options = {})
-      : Handle(std::make_shared<SparseTopKCategoricalAccuracyMetric>(std::move(options))) {}
+  explicit SparseTopKCategoricalAccuracy(SparseTopKCategoricalAccuracyMetricOptions options = {});
 };
 
 }  // namespace cohort::metrics

@@ -14,4 +14,6 @@ Tensor SquaredHingeMetric::values(const Tensor& y_true, const Tensor& y_pred) {
 
 COHORT_REGISTER(Metric, SquaredHingeMetric, "SquaredHinge", "squared_hinge");
 
+SquaredHinge::SquaredHinge(MetricOptions options) : Handle(std::make_shared<SquaredHingeMetric>(std::move(options))) {}
+
 }  // namespace cohort::metrics

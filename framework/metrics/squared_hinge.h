@@ -13,8 +13,7 @@ class SquaredHingeMetric : public MeanMetricWrapper {
 // Mean of max(0, 1 - y_true * y_pred)^2 over all samples; labels are -1 and 1, or 0 and 1.
 // y_true and y_pred (batch, ..., outputs), y_pred of scores; the result is a scalar.
 struct SquaredHinge : Metric::Handle<SquaredHingeMetric> {
-  explicit SquaredHinge(MetricOptions options = {})
-      : Handle(std::make_shared<SquaredHingeMetric>(std::move(options))) {}
+  explicit SquaredHinge(MetricOptions options = {});
 };
 
 }  // namespace cohort::metrics

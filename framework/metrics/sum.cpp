@@ -17,4 +17,6 @@ void SumMetric::update_state(const Tensor& values, const Tensor& weight_if_secon
 
 COHORT_REGISTER(Metric, SumMetric, "Sum", "sum");
 
+Sum::Sum(MetricOptions options) : Handle(std::make_shared<SumMetric>(std::move(options))) {}
+
 }  // namespace cohort::metrics

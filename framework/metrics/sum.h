@@ -22,7 +22,7 @@ class SumMetric : public Metric {
 // Takes values of any shape (batch, ...), sample_weight (batch) or of the leading axes of the values; the result is a
 // scalar.
 struct Sum : Metric::Handle<SumMetric> {
-  explicit Sum(MetricOptions options = {}) : Handle(std::make_shared<SumMetric>(std::move(options))) {}
+  explicit Sum(MetricOptions options = {});
   // Adds values (batch, ...), times sample_weight where it is defined.
   void update_state(const Tensor& values, const Tensor& sample_weight = {}) const {
     get()->update_values(values, sample_weight);

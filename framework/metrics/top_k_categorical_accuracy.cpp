@@ -21,4 +21,7 @@ Tensor TopKCategoricalAccuracyMetric::values(const Tensor& y_true, const Tensor&
 
 COHORT_REGISTER(Metric, TopKCategoricalAccuracyMetric, "TopKCategoricalAccuracy", "top_k_categorical_accuracy");
 
+TopKCategoricalAccuracy::TopKCategoricalAccuracy(TopKCategoricalAccuracyMetricOptions options)
+    : Handle(std::make_shared<TopKCategoricalAccuracyMetric>(std::move(options))) {}
+
 }  // namespace cohort::metrics

@@ -27,8 +27,7 @@ class TopKCategoricalAccuracyMetric : public MeanMetricWrapper {
 // How often the right class is among the k greatest predictions.
 // y_true one-hot (batch, ..., classes), y_pred (batch, ..., classes); the result is a scalar.
 struct TopKCategoricalAccuracy : Metric::Handle<TopKCategoricalAccuracyMetric> {
-  explicit TopKCategoricalAccuracy(TopKCategoricalAccuracyMetricOptions options = {})
-      : Handle(std::make_shared<TopKCategoricalAccuracyMetric>(std::move(options))) {}
+  explicit TopKCategoricalAccuracy(TopKCategoricalAccuracyMetricOptions options = {});
 };
 
 }  // namespace cohort::metrics

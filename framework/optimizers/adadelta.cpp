@@ -29,4 +29,7 @@ UpdateOp AdadeltaOptimizer::update_op() const {
 
 COHORT_REGISTER(Optimizer, AdadeltaOptimizer, "Adadelta", "adadelta");
 
+Adadelta::Adadelta(LearningRate learning_rate, AdadeltaOptions options)
+    : Handle(std::make_shared<AdadeltaOptimizer>(std::move(learning_rate), std::move(options))) {}
+
 }  // namespace cohort::optimizers

@@ -41,8 +41,7 @@ class AdadeltaOptimizer : public SingleOpOptimizer {
 // Adadelta: steps scaled by the ratio of the sizes of recent steps and recent gradients.
 //   learning_rate: factor of the step, a number or a schedule; 1.0 is the form of the paper.
 struct Adadelta : Optimizer::Handle<AdadeltaOptimizer> {
-  explicit Adadelta(LearningRate learning_rate = 0.001, AdadeltaOptions options = {})
-      : Handle(std::make_shared<AdadeltaOptimizer>(std::move(learning_rate), std::move(options))) {}
+  explicit Adadelta(LearningRate learning_rate = 0.001, AdadeltaOptions options = {});
 };
 
 }  // namespace cohort::optimizers

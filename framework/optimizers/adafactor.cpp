@@ -88,4 +88,7 @@ void AdafactorOptimizer::update_step(const Gradient& gradient, const Variable& v
 
 COHORT_REGISTER(Optimizer, AdafactorOptimizer, "Adafactor", "adafactor");
 
+Adafactor::Adafactor(LearningRate learning_rate, AdafactorOptions options)
+    : Handle(std::make_shared<AdafactorOptimizer>(std::move(learning_rate), std::move(options))) {}
+
 }  // namespace cohort::optimizers

@@ -55,8 +55,7 @@ class AdafactorOptimizer : public Optimizer {
 // Adam that keeps only row and column means of the squared gradient of a matrix. It needs variables whole, not sharded.
 //   learning_rate: step size, a number or a schedule; never more than 1 / sqrt(step) is used.
 struct Adafactor : Optimizer::Handle<AdafactorOptimizer> {
-  explicit Adafactor(LearningRate learning_rate = 0.001, AdafactorOptions options = {})
-      : Handle(std::make_shared<AdafactorOptimizer>(std::move(learning_rate), std::move(options))) {}
+  explicit Adafactor(LearningRate learning_rate = 0.001, AdafactorOptions options = {});
 };
 
 }  // namespace cohort::optimizers

@@ -27,4 +27,7 @@ UpdateOp AdagradOptimizer::update_op() const { return {"AdagradUpdate", {{"epsil
 
 COHORT_REGISTER(Optimizer, AdagradOptimizer, "Adagrad", "adagrad");
 
+Adagrad::Adagrad(LearningRate learning_rate, AdagradOptions options)
+    : Handle(std::make_shared<AdagradOptimizer>(std::move(learning_rate), std::move(options))) {}
+
 }  // namespace cohort::optimizers

@@ -41,8 +41,7 @@ class AdagradOptimizer : public SingleOpOptimizer {
 // Adagrad: steps divided by the root of the sum of all squared gradients so far.
 //   learning_rate: step size, a number or a schedule.
 struct Adagrad : Optimizer::Handle<AdagradOptimizer> {
-  explicit Adagrad(LearningRate learning_rate = 0.001, AdagradOptions options = {})
-      : Handle(std::make_shared<AdagradOptimizer>(std::move(learning_rate), std::move(options))) {}
+  explicit Adagrad(LearningRate learning_rate = 0.001, AdagradOptions options = {});
 };
 
 }  // namespace cohort::optimizers

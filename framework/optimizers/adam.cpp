@@ -40,4 +40,7 @@ UpdateOp AdamOptimizer::update_op() const {
 
 COHORT_REGISTER(Optimizer, AdamOptimizer, "Adam", "adam");
 
+Adam::Adam(LearningRate learning_rate, AdamOptions options)
+    : Handle(std::make_shared<AdamOptimizer>(std::move(learning_rate), std::move(options))) {}
+
 }  // namespace cohort::optimizers

@@ -43,8 +43,7 @@ class AdamOptimizer : public SingleOpOptimizer {
 // Adam: steps scaled by running means of the gradient and of its square.
 //   learning_rate: step size, a number or a schedule.
 struct Adam : Optimizer::Handle<AdamOptimizer> {
-  explicit Adam(LearningRate learning_rate = 0.001, AdamOptions options = {})
-      : Handle(std::make_shared<AdamOptimizer>(std::move(learning_rate), std::move(options))) {}
+  explicit Adam(LearningRate learning_rate = 0.001, AdamOptions options = {});
 };
 
 }  // namespace cohort::optimizers

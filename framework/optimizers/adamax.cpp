@@ -35,4 +35,7 @@ UpdateOp AdamaxOptimizer::update_op() const {
 
 COHORT_REGISTER(Optimizer, AdamaxOptimizer, "Adamax", "adamax");
 
+Adamax::Adamax(LearningRate learning_rate, AdamaxOptions options)
+    : Handle(std::make_shared<AdamaxOptimizer>(std::move(learning_rate), std::move(options))) {}
+
 }  // namespace cohort::optimizers

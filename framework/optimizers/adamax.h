@@ -42,8 +42,7 @@ class AdamaxOptimizer : public SingleOpOptimizer {
 // Adam that divides by the largest recent gradient in place of the root mean square.
 //   learning_rate: step size, a number or a schedule.
 struct Adamax : Optimizer::Handle<AdamaxOptimizer> {
-  explicit Adamax(LearningRate learning_rate = 0.001, AdamaxOptions options = {})
-      : Handle(std::make_shared<AdamaxOptimizer>(std::move(learning_rate), std::move(options))) {}
+  explicit Adamax(LearningRate learning_rate = 0.001, AdamaxOptions options = {});
 };
 
 }  // namespace cohort::optimizers

@@ -63,4 +63,7 @@ UpdateOp FtrlOptimizer::update_op() const {
 
 COHORT_REGISTER(Optimizer, FtrlOptimizer, "Ftrl", "ftrl");
 
+Ftrl::Ftrl(LearningRate learning_rate, FtrlOptions options)
+    : Handle(std::make_shared<FtrlOptimizer>(std::move(learning_rate), std::move(options))) {}
+
 }  // namespace cohort::optimizers

@@ -54,8 +54,7 @@ class FtrlOptimizer : public SingleOpOptimizer {
 // Follow the regularized leader: with an L1 penalty, weights that do not matter become exactly zero.
 //   learning_rate: step size, a number or a schedule.
 struct Ftrl : Optimizer::Handle<FtrlOptimizer> {
-  explicit Ftrl(LearningRate learning_rate = 0.001, FtrlOptions options = {})
-      : Handle(std::make_shared<FtrlOptimizer>(std::move(learning_rate), std::move(options))) {}
+  explicit Ftrl(LearningRate learning_rate = 0.001, FtrlOptions options = {});
 };
 
 }  // namespace cohort::optimizers

@@ -31,4 +31,7 @@ UpdateOp LambOptimizer::update_op() const {
 
 COHORT_REGISTER(Optimizer, LambOptimizer, "Lamb", "lamb");
 
+Lamb::Lamb(LearningRate learning_rate, LambOptions options)
+    : Handle(std::make_shared<LambOptimizer>(std::move(learning_rate), std::move(options))) {}
+
 }  // namespace cohort::optimizers

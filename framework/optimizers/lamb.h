@@ -44,8 +44,7 @@ class LambOptimizer : public SingleOpOptimizer {
 // whole, not sharded.
 //   learning_rate: step size, a number or a schedule.
 struct Lamb : Optimizer::Handle<LambOptimizer> {
-  explicit Lamb(LearningRate learning_rate = 0.001, LambOptions options = {})
-      : Handle(std::make_shared<LambOptimizer>(std::move(learning_rate), std::move(options))) {}
+  explicit Lamb(LearningRate learning_rate = 0.001, LambOptions options = {});
 };
 
 }  // namespace cohort::optimizers

@@ -27,4 +27,7 @@ UpdateOp LionOptimizer::update_op() const {
 
 COHORT_REGISTER(Optimizer, LionOptimizer, "Lion", "lion");
 
+Lion::Lion(LearningRate learning_rate, LionOptions options)
+    : Handle(std::make_shared<LionOptimizer>(std::move(learning_rate), std::move(options))) {}
+
 }  // namespace cohort::optimizers

@@ -41,8 +41,7 @@ class LionOptimizer : public SingleOpOptimizer {
 // Lion: steps of one size in the direction of the sign of a running mean of gradients.
 //   learning_rate: step size, a number or a schedule.
 struct Lion : Optimizer::Handle<LionOptimizer> {
-  explicit Lion(LearningRate learning_rate = 0.001, LionOptions options = {})
-      : Handle(std::make_shared<LionOptimizer>(std::move(learning_rate), std::move(options))) {}
+  explicit Lion(LearningRate learning_rate = 0.001, LionOptions options = {});
 };
 
 }  // namespace cohort::optimizers

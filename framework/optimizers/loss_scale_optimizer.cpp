@@ -105,4 +105,7 @@ void LossScalingOptimizer::finalize_variable_values(const Variables& variables) 
 
 COHORT_REGISTER(Optimizer, LossScalingOptimizer, "LossScaleOptimizer", "lossscaleoptimizer");
 
+LossScaleOptimizer::LossScaleOptimizer(Ref<Optimizer> inner_optimizer, LossScaleOptimizerOptions options)
+    : Handle(std::make_shared<LossScalingOptimizer>(std::move(inner_optimizer), std::move(options))) {}
+
 }  // namespace cohort::optimizers

@@ -54,8 +54,7 @@ class LossScalingOptimizer : public Optimizer {
 // step whose gradients are not finite is left out and halves the scale; enough good ones in a row double it.
 //   inner_optimizer: the optimizer that does the updates, an object or a name.
 struct LossScaleOptimizer : Optimizer::Handle<LossScalingOptimizer> {
-  explicit LossScaleOptimizer(Ref<Optimizer> inner_optimizer, LossScaleOptimizerOptions options = {})
-      : Handle(std::make_shared<LossScalingOptimizer>(std::move(inner_optimizer), std::move(options))) {}
+  explicit LossScaleOptimizer(Ref<Optimizer> inner_optimizer, LossScaleOptimizerOptions options = {});
 };
 
 }  // namespace cohort::optimizers

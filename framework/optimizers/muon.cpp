@@ -109,4 +109,7 @@ void MuonOptimizer::update_step(const Gradient& gradient, const Variable& variab
 
 COHORT_REGISTER(Optimizer, MuonOptimizer, "Muon", "muon");
 
+Muon::Muon(LearningRate learning_rate, MuonOptions options)
+    : Handle(std::make_shared<MuonOptimizer>(std::move(learning_rate), std::move(options))) {}
+
 }  // namespace cohort::optimizers

@@ -77,8 +77,7 @@ class MuonOptimizer : public Optimizer {
 // needs variables whole, not sharded.
 //   learning_rate: step size, a number or a schedule.
 struct Muon : Optimizer::Handle<MuonOptimizer> {
-  explicit Muon(LearningRate learning_rate = 0.001, MuonOptions options = {})
-      : Handle(std::make_shared<MuonOptimizer>(std::move(learning_rate), std::move(options))) {}
+  explicit Muon(LearningRate learning_rate = 0.001, MuonOptions options = {});
 };
 
 }  // namespace cohort::optimizers

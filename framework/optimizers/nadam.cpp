@@ -42,4 +42,7 @@ UpdateOp NadamOptimizer::update_op() const {
 
 COHORT_REGISTER(Optimizer, NadamOptimizer, "Nadam", "nadam");
 
+Nadam::Nadam(LearningRate learning_rate, NadamOptions options)
+    : Handle(std::make_shared<NadamOptimizer>(std::move(learning_rate), std::move(options))) {}
+
 }  // namespace cohort::optimizers

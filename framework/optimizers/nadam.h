@@ -44,8 +44,7 @@ class NadamOptimizer : public SingleOpOptimizer {
 // Adam that looks ahead along its momentum, as Nesterov does.
 //   learning_rate: step size, a number or a schedule.
 struct Nadam : Optimizer::Handle<NadamOptimizer> {
-  explicit Nadam(LearningRate learning_rate = 0.001, NadamOptions options = {})
-      : Handle(std::make_shared<NadamOptimizer>(std::move(learning_rate), std::move(options))) {}
+  explicit Nadam(LearningRate learning_rate = 0.001, NadamOptions options = {});
 };
 
 }  // namespace cohort::optimizers

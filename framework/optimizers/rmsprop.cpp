@@ -41,4 +41,7 @@ UpdateOp RMSpropOptimizer::update_op() const {
 
 COHORT_REGISTER(Optimizer, RMSpropOptimizer, "RMSprop", "rmsprop");
 
+RMSprop::RMSprop(LearningRate learning_rate, RMSpropOptions options)
+    : Handle(std::make_shared<RMSpropOptimizer>(std::move(learning_rate), std::move(options))) {}
+
 }  // namespace cohort::optimizers

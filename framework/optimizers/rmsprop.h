@@ -45,8 +45,7 @@ class RMSpropOptimizer : public SingleOpOptimizer {
 // RMSprop: steps divided by a running root mean square of the gradient.
 //   learning_rate: step size, a number or a schedule.
 struct RMSprop : Optimizer::Handle<RMSpropOptimizer> {
-  explicit RMSprop(LearningRate learning_rate = 0.001, RMSpropOptions options = {})
-      : Handle(std::make_shared<RMSpropOptimizer>(std::move(learning_rate), std::move(options))) {}
+  explicit RMSprop(LearningRate learning_rate = 0.001, RMSpropOptions options = {});
 };
 
 }  // namespace cohort::optimizers

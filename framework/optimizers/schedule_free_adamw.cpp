@@ -47,4 +47,7 @@ UpdateOp ScheduleFreeAdamWOptimizer::update_op() const {
 COHORT_REGISTER(Optimizer, ScheduleFreeAdamWOptimizer, "ScheduleFreeAdamW", "schedulefreeadamw",
                 "schedule_free_adam_w");
 
+ScheduleFreeAdamW::ScheduleFreeAdamW(LearningRate learning_rate, ScheduleFreeAdamWOptions options)
+    : Handle(std::make_shared<ScheduleFreeAdamWOptimizer>(std::move(learning_rate), std::move(options))) {}
+
 }  // namespace cohort::optimizers

@@ -45,8 +45,7 @@ class ScheduleFreeAdamWOptimizer : public SingleOpOptimizer {
 // AdamW that averages its iterates instead of letting the rate decay: no schedule is needed.
 //   learning_rate: step size, a number or a schedule.
 struct ScheduleFreeAdamW : Optimizer::Handle<ScheduleFreeAdamWOptimizer> {
-  explicit ScheduleFreeAdamW(LearningRate learning_rate = 0.0025, ScheduleFreeAdamWOptions options = {})
-      : Handle(std::make_shared<ScheduleFreeAdamWOptimizer>(std::move(learning_rate), std::move(options))) {}
+  explicit ScheduleFreeAdamW(LearningRate learning_rate = 0.0025, ScheduleFreeAdamWOptions options = {});
 };
 
 }  // namespace cohort::optimizers

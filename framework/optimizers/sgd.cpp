@@ -56,4 +56,7 @@ UpdateOp SGDOptimizer::update_op() const {
 
 COHORT_REGISTER(Optimizer, SGDOptimizer, "SGD", "sgd");
 
+SGD::SGD(LearningRate learning_rate, SGDOptions options)
+    : Handle(std::make_shared<SGDOptimizer>(std::move(learning_rate), std::move(options))) {}
+
 }  // namespace cohort::optimizers

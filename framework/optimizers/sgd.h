@@ -45,8 +45,7 @@ class SGDOptimizer : public SingleOpOptimizer {
 // Stochastic gradient descent, with momentum when asked: w -= learning_rate * gradient.
 //   learning_rate: step size, a number or a schedule.
 struct SGD : Optimizer::Handle<SGDOptimizer> {
-  explicit SGD(LearningRate learning_rate = 0.01, SGDOptions options = {})
-      : Handle(std::make_shared<SGDOptimizer>(std::move(learning_rate), std::move(options))) {}
+  explicit SGD(LearningRate learning_rate = 0.01, SGDOptions options = {});
 };
 
 }  // namespace cohort::optimizers

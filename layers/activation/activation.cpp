@@ -21,4 +21,7 @@ Tensor ActivationLayer::call(const Tensor& input, const CallContext&) {
 COHORT_REGISTER(Layer, ActivationLayer, "Activation");
 [[maybe_unused]] static const bool activation_as_activation = register_layer_as_activation("Activation");
 
+Activation::Activation(Ref<cohort::Activation> activation, NameOption options)
+    : LayerHandle<ActivationLayer>(std::make_shared<ActivationLayer>(std::move(activation), std::move(options))) {}
+
 }  // namespace cohort::layers

@@ -23,8 +23,7 @@ class ActivationLayer : public Layer {
 // Input any shape, output the same shape.
 //   activation: the function, by its name in keras.activations ('relu', 'softmax', ...) or as an object; empty: none.
 struct Activation : LayerHandle<ActivationLayer> {
-  explicit Activation(Ref<cohort::Activation> activation, NameOption options = {})
-      : LayerHandle<ActivationLayer>(std::make_shared<ActivationLayer>(std::move(activation), std::move(options))) {}
+  explicit Activation(Ref<cohort::Activation> activation, NameOption options = {});
 };
 
 }  // namespace cohort::layers

@@ -20,4 +20,6 @@ Tensor ELULayer::call(const Tensor& input, const CallContext&) { return activati
 COHORT_REGISTER(Layer, ELULayer, "ELU");
 [[maybe_unused]] static const bool elu_as_activation = register_layer_as_activation("ELU");
 
+ELU::ELU(ELUOptions options) : LayerHandle<ELULayer>(std::make_shared<ELULayer>(std::move(options))) {}
+
 }  // namespace cohort::layers

@@ -26,7 +26,7 @@ class ELULayer : public Layer {
 // The exponential linear unit: x where it is positive, elsewhere alpha * (exp(x) - 1).
 // Input any shape, output the same shape.
 struct ELU : LayerHandle<ELULayer> {
-  explicit ELU(ELUOptions options = {}) : LayerHandle<ELULayer>(std::make_shared<ELULayer>(std::move(options))) {}
+  explicit ELU(ELUOptions options = {});
 };
 
 }  // namespace cohort::layers

@@ -22,4 +22,7 @@ Tensor LeakyReLULayer::call(const Tensor& input, const CallContext&) {
 COHORT_REGISTER(Layer, LeakyReLULayer, "LeakyReLU");
 [[maybe_unused]] static const bool leaky_relu_as_activation = register_layer_as_activation("LeakyReLU");
 
+LeakyReLU::LeakyReLU(LeakyReLUOptions options)
+    : LayerHandle<LeakyReLULayer>(std::make_shared<LeakyReLULayer>(std::move(options))) {}
+
 }  // namespace cohort::layers

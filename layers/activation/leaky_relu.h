@@ -26,8 +26,7 @@ class LeakyReLULayer : public Layer {
 // x where it is positive, elsewhere negative_slope * x.
 // Input any shape, output the same shape.
 struct LeakyReLU : LayerHandle<LeakyReLULayer> {
-  explicit LeakyReLU(LeakyReLUOptions options = {})
-      : LayerHandle<LeakyReLULayer>(std::make_shared<LeakyReLULayer>(std::move(options))) {}
+  explicit LeakyReLU(LeakyReLUOptions options = {});
 };
 
 }  // namespace cohort::layers

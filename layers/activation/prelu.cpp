@@ -36,4 +36,6 @@ Tensor PReLULayer::call(const Tensor& input, const CallContext&) {
 
 COHORT_REGISTER(Layer, PReLULayer, "PReLU");
 
+PReLU::PReLU(PReLUOptions options) : LayerHandle<PReLULayer>(std::make_shared<PReLULayer>(std::move(options))) {}
+
 }  // namespace cohort::layers

@@ -36,8 +36,7 @@ class PReLULayer : public Layer {
 // x where it is positive, elsewhere alpha * x, where alpha is a weight with an element for each position of a sample.
 // Input (batch, ...), output the same shape.
 struct PReLU : LayerHandle<PReLULayer> {
-  explicit PReLU(PReLUOptions options = {})
-      : LayerHandle<PReLULayer>(std::make_shared<PReLULayer>(std::move(options))) {}
+  explicit PReLU(PReLUOptions options = {});
 };
 
 }  // namespace cohort::layers

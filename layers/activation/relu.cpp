@@ -36,4 +36,6 @@ Tensor ReLULayer::call(const Tensor& input, const CallContext&) {
 COHORT_REGISTER(Layer, ReLULayer, "ReLU");
 [[maybe_unused]] static const bool relu_as_activation = register_layer_as_activation("ReLU");
 
+ReLU::ReLU(ReLUOptions options) : LayerHandle<ReLULayer>(std::make_shared<ReLULayer>(std::move(options))) {}
+
 }  // namespace cohort::layers

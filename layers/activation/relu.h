@@ -31,7 +31,7 @@ class ReLULayer : public Layer {
 // negative_slope * (x - threshold). By default max(x, 0).
 // Input any shape, output the same shape.
 struct ReLU : LayerHandle<ReLULayer> {
-  explicit ReLU(ReLUOptions options = {}) : LayerHandle<ReLULayer>(std::make_shared<ReLULayer>(std::move(options))) {}
+  explicit ReLU(ReLUOptions options = {});
 };
 
 }  // namespace cohort::layers

@@ -32,4 +32,7 @@ Tensor SoftmaxLayer::call(const Tensor& input, const CallContext& context) {
 COHORT_REGISTER(Layer, SoftmaxLayer, "Softmax");
 [[maybe_unused]] static const bool softmax_as_activation = register_layer_as_activation("Softmax");
 
+Softmax::Softmax(SoftmaxOptions options)
+    : LayerHandle<SoftmaxLayer>(std::make_shared<SoftmaxLayer>(std::move(options))) {}
+
 }  // namespace cohort::layers

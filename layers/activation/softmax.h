@@ -31,8 +31,7 @@ class SoftmaxLayer : public Layer {
 // broadcasts to the input, leaves out get probability 0.
 // Input any shape, output the same shape.
 struct Softmax : LayerHandle<SoftmaxLayer> {
-  explicit Softmax(SoftmaxOptions options = {})
-      : LayerHandle<SoftmaxLayer>(std::make_shared<SoftmaxLayer>(std::move(options))) {}
+  explicit Softmax(SoftmaxOptions options = {});
 };
 
 }  // namespace cohort::layers

@@ -31,4 +31,7 @@ Tensor AdditiveAttentionLayer::scores(const Tensor& query, const Tensor& key) co
 
 COHORT_REGISTER(Layer, AdditiveAttentionLayer, "AdditiveAttention");
 
+AdditiveAttention::AdditiveAttention(AdditiveAttentionOptions options)
+    : LayerHandle<AdditiveAttentionLayer>(std::make_shared<AdditiveAttentionLayer>(std::move(options))) {}
+
 }  // namespace cohort::layers

@@ -33,8 +33,7 @@ class AdditiveAttentionLayer : public AttentionLayer {
 // Input [query, value] or [query, value, key]: query (batch, steps, size), value (batch, keys, value_size), key (batch,
 // keys, size), the value where it is left out; output (batch, steps, value_size).
 struct AdditiveAttention : LayerHandle<AdditiveAttentionLayer> {
-  explicit AdditiveAttention(AdditiveAttentionOptions options = {})
-      : LayerHandle<AdditiveAttentionLayer>(std::make_shared<AdditiveAttentionLayer>(std::move(options))) {}
+  explicit AdditiveAttention(AdditiveAttentionOptions options = {});
 };
 
 }  // namespace cohort::layers

@@ -107,4 +107,7 @@ Element AttentionLayer::compute_mask(const Element&, const Element& mask) { retu
 
 COHORT_REGISTER(Layer, AttentionLayer, "Attention");
 
+Attention::Attention(AttentionOptions options)
+    : LayerHandle<AttentionLayer>(std::make_shared<AttentionLayer>(std::move(options))) {}
+
 }  // namespace cohort::layers

@@ -51,8 +51,7 @@ class AttentionLayer : public SeededLayer {
 // Input [query, value] or [query, value, key]: query (batch, steps, size), value (batch, keys, value_size), key (batch,
 // keys, size), the value where it is left out; output (batch, steps, value_size).
 struct Attention : LayerHandle<AttentionLayer> {
-  explicit Attention(AttentionOptions options = {})
-      : LayerHandle<AttentionLayer>(std::make_shared<AttentionLayer>(std::move(options))) {}
+  explicit Attention(AttentionOptions options = {});
 };
 
 }  // namespace cohort::layers

@@ -67,4 +67,9 @@ Tensor GroupQueryAttentionLayer::combine(const Tensor& weights, const Projected&
 
 COHORT_REGISTER(Layer, GroupQueryAttentionLayer, "GroupQueryAttention", "GroupedQueryAttention");
 
+GroupQueryAttention::GroupQueryAttention(std::int64_t head_dim, std::int64_t num_query_heads,
+                                         std::int64_t num_key_value_heads, GroupQueryAttentionOptions options)
+    : AttentionHandle(std::make_shared<GroupQueryAttentionLayer>(head_dim, num_query_heads, num_key_value_heads,
+                                                                 std::move(options))) {}
+
 }  // namespace cohort::layers

@@ -57,9 +57,7 @@ class GroupQueryAttentionLayer : public ProjectedAttentionLayer {
 //   num_key_value_heads: number of heads of key and value.
 struct GroupQueryAttention : AttentionHandle<GroupQueryAttentionLayer> {
   explicit GroupQueryAttention(std::int64_t head_dim, std::int64_t num_query_heads, std::int64_t num_key_value_heads,
-                               GroupQueryAttentionOptions options = {})
-      : AttentionHandle(std::make_shared<GroupQueryAttentionLayer>(head_dim, num_query_heads, num_key_value_heads,
-                                                                   std::move(options))) {}
+                               GroupQueryAttentionOptions options = {});
 };
 
 }  // namespace cohort::layers

@@ -131,4 +131,7 @@ Tensor MultiHeadAttentionLayer::combine(const Tensor& weights, const Projected& 
 
 COHORT_REGISTER(Layer, MultiHeadAttentionLayer, "MultiHeadAttention");
 
+MultiHeadAttention::MultiHeadAttention(std::int64_t num_heads, std::int64_t key_dim, MultiHeadAttentionOptions options)
+    : AttentionHandle(std::make_shared<MultiHeadAttentionLayer>(num_heads, key_dim, std::move(options))) {}
+
 }  // namespace cohort::layers

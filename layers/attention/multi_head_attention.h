@@ -72,8 +72,7 @@ class MultiHeadAttentionLayer : public ProjectedAttentionLayer {
 //   num_heads: number of heads.
 //   key_dim: size of each head of query and key.
 struct MultiHeadAttention : AttentionHandle<MultiHeadAttentionLayer> {
-  explicit MultiHeadAttention(std::int64_t num_heads, std::int64_t key_dim, MultiHeadAttentionOptions options = {})
-      : AttentionHandle(std::make_shared<MultiHeadAttentionLayer>(num_heads, key_dim, std::move(options))) {}
+  explicit MultiHeadAttention(std::int64_t num_heads, std::int64_t key_dim, MultiHeadAttentionOptions options = {});
 };
 
 }  // namespace cohort::layers

@@ -21,8 +21,7 @@ class Conv1DLayer : public ConvLayer {
 //   filters: number of filters, the size of the output's channel axis.
 //   kernel_size: size of the kernel along the steps.
 struct Conv1D : LayerHandle<Conv1DLayer> {
-  Conv1D(std::int64_t filters, Window kernel_size, Conv1DOptions options = {})
-      : LayerHandle<Conv1DLayer>(std::make_shared<Conv1DLayer>(filters, std::move(kernel_size), std::move(options))) {}
+  Conv1D(std::int64_t filters, Window kernel_size, Conv1DOptions options = {});
 };
 
 }  // namespace cohort::layers

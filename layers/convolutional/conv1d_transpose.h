@@ -22,9 +22,7 @@ class Conv1DTransposeLayer : public ConvTransposeLayer {
 //   filters: number of filters, the size of the output's channel axis.
 //   kernel_size: size of the kernel along the steps.
 struct Conv1DTranspose : LayerHandle<Conv1DTransposeLayer> {
-  Conv1DTranspose(std::int64_t filters, Window kernel_size, Conv1DTransposeOptions options = {})
-      : LayerHandle<Conv1DTransposeLayer>(
-            std::make_shared<Conv1DTransposeLayer>(filters, std::move(kernel_size), std::move(options))) {}
+  Conv1DTranspose(std::int64_t filters, Window kernel_size, Conv1DTransposeOptions options = {});
 };
 
 }  // namespace cohort::layers

@@ -21,8 +21,7 @@ class Conv2DLayer : public ConvLayer {
 //   filters: number of filters, the size of the output's channel axis.
 //   kernel_size: size of the kernel along height and width; one number stands for both.
 struct Conv2D : LayerHandle<Conv2DLayer> {
-  Conv2D(std::int64_t filters, Window kernel_size, Conv2DOptions options = {})
-      : LayerHandle<Conv2DLayer>(std::make_shared<Conv2DLayer>(filters, std::move(kernel_size), std::move(options))) {}
+  Conv2D(std::int64_t filters, Window kernel_size, Conv2DOptions options = {});
 };
 
 }  // namespace cohort::layers

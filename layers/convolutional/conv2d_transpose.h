@@ -22,9 +22,7 @@ class Conv2DTransposeLayer : public ConvTransposeLayer {
 //   filters: number of filters, the size of the output's channel axis.
 //   kernel_size: size of the kernel along height and width; one number stands for both.
 struct Conv2DTranspose : LayerHandle<Conv2DTransposeLayer> {
-  Conv2DTranspose(std::int64_t filters, Window kernel_size, Conv2DTransposeOptions options = {})
-      : LayerHandle<Conv2DTransposeLayer>(
-            std::make_shared<Conv2DTransposeLayer>(filters, std::move(kernel_size), std::move(options))) {}
+  Conv2DTranspose(std::int64_t filters, Window kernel_size, Conv2DTransposeOptions options = {});
 };
 
 }  // namespace cohort::layers

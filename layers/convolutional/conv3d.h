@@ -21,8 +21,7 @@ class Conv3DLayer : public ConvLayer {
 //   filters: number of filters, the size of the output's channel axis.
 //   kernel_size: size of the kernel along depth, height and width; one number stands for all three.
 struct Conv3D : LayerHandle<Conv3DLayer> {
-  Conv3D(std::int64_t filters, Window kernel_size, Conv3DOptions options = {})
-      : LayerHandle<Conv3DLayer>(std::make_shared<Conv3DLayer>(filters, std::move(kernel_size), std::move(options))) {}
+  Conv3D(std::int64_t filters, Window kernel_size, Conv3DOptions options = {});
 };
 
 }  // namespace cohort::layers

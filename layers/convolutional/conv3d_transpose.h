@@ -65,9 +65,7 @@ class Conv3DTransposeLayer : public ConvTransposeLayer {
 //   filters: number of filters, the size of the output's channel axis.
 //   kernel_size: size of the kernel along depth, height and width; one number stands for all three.
 struct Conv3DTranspose : LayerHandle<Conv3DTransposeLayer> {
-  Conv3DTranspose(std::int64_t filters, Window kernel_size, Conv3DTransposeOptions options = {})
-      : LayerHandle<Conv3DTransposeLayer>(
-            std::make_shared<Conv3DTransposeLayer>(filters, std::move(kernel_size), std::move(options))) {}
+  Conv3DTranspose(std::int64_t filters, Window kernel_size, Conv3DTransposeOptions options = {});
 };
 
 }  // namespace cohort::layers

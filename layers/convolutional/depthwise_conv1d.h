@@ -20,9 +20,7 @@ class DepthwiseConv1DLayer : public DepthwiseConvLayer {
 // Input (batch, steps, channels), output (batch, new_steps, channels * depth_multiplier).
 //   kernel_size: size of the kernel along the steps.
 struct DepthwiseConv1D : LayerHandle<DepthwiseConv1DLayer> {
-  explicit DepthwiseConv1D(Window kernel_size, DepthwiseConv1DOptions options = {})
-      : LayerHandle<DepthwiseConv1DLayer>(
-            std::make_shared<DepthwiseConv1DLayer>(std::move(kernel_size), std::move(options))) {}
+  explicit DepthwiseConv1D(Window kernel_size, DepthwiseConv1DOptions options = {});
 };
 
 }  // namespace cohort::layers

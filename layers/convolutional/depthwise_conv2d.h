@@ -20,9 +20,7 @@ class DepthwiseConv2DLayer : public DepthwiseConvLayer {
 // Input (batch, height, width, channels), output (batch, new_height, new_width, channels * depth_multiplier).
 //   kernel_size: size of the kernel along height and width; one number stands for both.
 struct DepthwiseConv2D : LayerHandle<DepthwiseConv2DLayer> {
-  explicit DepthwiseConv2D(Window kernel_size, DepthwiseConv2DOptions options = {})
-      : LayerHandle<DepthwiseConv2DLayer>(
-            std::make_shared<DepthwiseConv2DLayer>(std::move(kernel_size), std::move(options))) {}
+  explicit DepthwiseConv2D(Window kernel_size, DepthwiseConv2DOptions options = {});
 };
 
 }  // namespace cohort::layers

@@ -21,9 +21,7 @@ class SeparableConv1DLayer : public SeparableConvLayer {
 //   filters: number of filters, the size of the output's channel axis.
 //   kernel_size: size of the kernel along the steps.
 struct SeparableConv1D : LayerHandle<SeparableConv1DLayer> {
-  SeparableConv1D(std::int64_t filters, Window kernel_size, SeparableConv1DOptions options = {})
-      : LayerHandle<SeparableConv1DLayer>(
-            std::make_shared<SeparableConv1DLayer>(filters, std::move(kernel_size), std::move(options))) {}
+  SeparableConv1D(std::int64_t filters, Window kernel_size, SeparableConv1DOptions options = {});
 };
 
 }  // namespace cohort::layers

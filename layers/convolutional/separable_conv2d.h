@@ -21,9 +21,7 @@ class SeparableConv2DLayer : public SeparableConvLayer {
 //   filters: number of filters, the size of the output's channel axis.
 //   kernel_size: size of the kernel along height and width; one number stands for both.
 struct SeparableConv2D : LayerHandle<SeparableConv2DLayer> {
-  SeparableConv2D(std::int64_t filters, Window kernel_size, SeparableConv2DOptions options = {})
-      : LayerHandle<SeparableConv2DLayer>(
-            std::make_shared<SeparableConv2DLayer>(filters, std::move(kernel_size), std::move(options))) {}
+  SeparableConv2D(std::int64_t filters, Window kernel_size, SeparableConv2DOptions options = {});
 };
 
 }  // namespace cohort::layers

@@ -69,4 +69,7 @@ Tensor DenseLayer::call(const Tensor& input, const CallContext&) {
 
 COHORT_REGISTER(Layer, DenseLayer, "Dense");
 
+Dense::Dense(std::int64_t units, DenseOptions options)
+    : LayerHandle<DenseLayer>(std::make_shared<DenseLayer>(units, std::move(options))) {}
+
 }  // namespace cohort::layers

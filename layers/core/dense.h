@@ -43,8 +43,7 @@ class DenseLayer : public Layer {
 // Input (batch, ..., features), output (batch, ..., units).
 //   units: size of the output's last axis.
 struct Dense : LayerHandle<DenseLayer> {
-  explicit Dense(std::int64_t units, DenseOptions options = {})
-      : LayerHandle<DenseLayer>(std::make_shared<DenseLayer>(units, std::move(options))) {}
+  explicit Dense(std::int64_t units, DenseOptions options = {});
 };
 
 }  // namespace cohort::layers

@@ -195,4 +195,8 @@ Tensor EinsumDenseLayer::call(const Tensor& input, const CallContext&) {
 
 COHORT_REGISTER(Layer, EinsumDenseLayer, "EinsumDense");
 
+EinsumDense::EinsumDense(std::string equation, Shape output_shape, EinsumDenseOptions options)
+    : LayerHandle<EinsumDenseLayer>(
+          std::make_shared<EinsumDenseLayer>(std::move(equation), output_shape, std::move(options))) {}
+
 }  // namespace cohort::layers

@@ -59,9 +59,7 @@ class EinsumDenseLayer : public Layer {
 //   output_shape: sizes of the output's axes without the batch and without those an ellipsis stands for; -1 (kUnknown)
 //     for an axis that is as large as the input's.
 struct EinsumDense : LayerHandle<EinsumDenseLayer> {
-  explicit EinsumDense(std::string equation, Shape output_shape, EinsumDenseOptions options = {})
-      : LayerHandle<EinsumDenseLayer>(
-            std::make_shared<EinsumDenseLayer>(std::move(equation), output_shape, std::move(options))) {}
+  explicit EinsumDense(std::string equation, Shape output_shape, EinsumDenseOptions options = {});
 };
 
 }  // namespace cohort::layers

@@ -60,4 +60,7 @@ Element EmbeddingLayer::compute_mask(const Element& inputs, const Element&) {
 
 COHORT_REGISTER(Layer, EmbeddingLayer, "Embedding");
 
+Embedding::Embedding(std::int64_t input_dim, std::int64_t output_dim, EmbeddingOptions options)
+    : LayerHandle<EmbeddingLayer>(std::make_shared<EmbeddingLayer>(input_dim, output_dim, std::move(options))) {}
+
 }  // namespace cohort::layers

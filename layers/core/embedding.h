@@ -45,8 +45,7 @@ class EmbeddingLayer : public Layer {
 //   input_dim: number of rows, the largest id + 1.
 //   output_dim: size of each vector.
 struct Embedding : LayerHandle<EmbeddingLayer> {
-  explicit Embedding(std::int64_t input_dim, std::int64_t output_dim, EmbeddingOptions options = {})
-      : LayerHandle<EmbeddingLayer>(std::make_shared<EmbeddingLayer>(input_dim, output_dim, std::move(options))) {}
+  explicit Embedding(std::int64_t input_dim, std::int64_t output_dim, EmbeddingOptions options = {});
 };
 
 }  // namespace cohort::layers

@@ -11,4 +11,7 @@ Tensor IdentityLayer::call(const Tensor& input, const CallContext&) { return inp
 
 COHORT_REGISTER(Layer, IdentityLayer, "Identity");
 
+Identity::Identity(NameOption options)
+    : LayerHandle<IdentityLayer>(std::make_shared<IdentityLayer>(std::move(options))) {}
+
 }  // namespace cohort::layers

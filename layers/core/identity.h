@@ -16,8 +16,7 @@ class IdentityLayer : public Layer {
 // Returns its input unchanged.
 // Input any shape, output the same shape.
 struct Identity : LayerHandle<IdentityLayer> {
-  explicit Identity(NameOption options = {})
-      : LayerHandle<IdentityLayer>(std::make_shared<IdentityLayer>(std::move(options))) {}
+  explicit Identity(NameOption options = {});
 };
 
 }  // namespace cohort::layers

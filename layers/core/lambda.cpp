@@ -28,4 +28,7 @@ Element LambdaLayer::call_element(const Element& inputs, const CallContext&) {
 
 COHORT_REGISTER(Layer, LambdaLayer, "Lambda");
 
+Lambda::Lambda(Ref<TensorFunction> function, NameOption options)
+    : LayerHandle<LambdaLayer>(std::make_shared<LambdaLayer>(std::move(function), std::move(options))) {}
+
 }  // namespace cohort::layers

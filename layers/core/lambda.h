@@ -37,8 +37,7 @@ struct Lambda : LayerHandle<LambdaLayer> {
       : Lambda(Ref<TensorFunction>(std::make_shared<TensorFunction>(
                    "", [function](const Tensors& inputs) { return Tensor(function(inputs.at(0))); })),
                std::move(options)) {}
-  explicit Lambda(Ref<TensorFunction> function, NameOption options)
-      : LayerHandle<LambdaLayer>(std::make_shared<LambdaLayer>(std::move(function), std::move(options))) {}
+  explicit Lambda(Ref<TensorFunction> function, NameOption options);
 };
 
 }  // namespace cohort::layers

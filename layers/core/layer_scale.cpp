@@ -34,4 +34,8 @@ Tensor LayerScaleLayer::call(const Tensor& input, const CallContext&) { return i
 
 COHORT_REGISTER(Layer, LayerScaleLayer, "LayerScale");
 
+LayerScale::LayerScale(double init_values, std::int64_t projection_dim, NameOption options)
+    : LayerHandle<LayerScaleLayer>(std::make_shared<LayerScaleLayer>(init_values, projection_dim, std::move(options))) {
+}
+
 }  // namespace cohort::layers

@@ -29,9 +29,7 @@ class LayerScaleLayer : public Layer {
 //   init_values: what every factor begins with, such as 1e-6.
 //   projection_dim: number of channels, the size of the input's last axis.
 struct LayerScale : LayerHandle<LayerScaleLayer> {
-  explicit LayerScale(double init_values, std::int64_t projection_dim, NameOption options = {})
-      : LayerHandle<LayerScaleLayer>(
-            std::make_shared<LayerScaleLayer>(init_values, projection_dim, std::move(options))) {}
+  explicit LayerScale(double init_values, std::int64_t projection_dim, NameOption options = {});
 };
 
 }  // namespace cohort::layers

@@ -30,4 +30,7 @@ Element MaskingLayer::compute_mask(const Element& inputs, const Element&) {
 
 COHORT_REGISTER(Layer, MaskingLayer, "Masking");
 
+Masking::Masking(MaskingOptions options)
+    : LayerHandle<MaskingLayer>(std::make_shared<MaskingLayer>(std::move(options))) {}
+
 }  // namespace cohort::layers

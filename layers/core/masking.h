@@ -30,8 +30,7 @@ class MaskingLayer : public Layer {
 //   mask_value: value that marks a step to be left out.
 struct Masking : LayerHandle<MaskingLayer> {
   explicit Masking(double mask_value = 0.0) : Masking(MaskingOptions{.mask_value = mask_value}) {}
-  explicit Masking(MaskingOptions options)
-      : LayerHandle<MaskingLayer>(std::make_shared<MaskingLayer>(std::move(options))) {}
+  explicit Masking(MaskingOptions options);
 };
 
 }  // namespace cohort::layers

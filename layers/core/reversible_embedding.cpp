@@ -75,4 +75,9 @@ Element ReversibleEmbeddingLayer::compute_mask(const Element&, const Element&) {
 
 COHORT_REGISTER(Layer, ReversibleEmbeddingLayer, "ReversibleEmbedding");
 
+ReversibleEmbedding::ReversibleEmbedding(std::int64_t input_dim, std::int64_t output_dim,
+                                         ReversibleEmbeddingOptions options)
+    : LayerHandle<ReversibleEmbeddingLayer>(
+          std::make_shared<ReversibleEmbeddingLayer>(input_dim, output_dim, std::move(options))) {}
+
 }  // namespace cohort::layers

@@ -51,9 +51,8 @@ class ReversibleEmbeddingLayer : public EmbeddingLayer {
 //   input_dim: number of rows, the largest id + 1.
 //   output_dim: size of each vector.
 struct ReversibleEmbedding : LayerHandle<ReversibleEmbeddingLayer> {
-  explicit ReversibleEmbedding(std::int64_t input_dim, std::int64_t output_dim, ReversibleEmbeddingOptions options = {})
-      : LayerHandle<ReversibleEmbeddingLayer>(
-            std::make_shared<ReversibleEmbeddingLayer>(input_dim, output_dim, std::move(options))) {}
+  explicit ReversibleEmbedding(std::int64_t input_dim, std::int64_t output_dim,
+                               ReversibleEmbeddingOptions options = {});
   // Logits over the vocabulary for each vector.
   Tensor reverse(const Tensor& input) const { return (*this)(input, {.arguments = {{"reverse", true}}}); }
   SymbolicTensor reverse(const SymbolicTensor& input) const {

@@ -12,4 +12,6 @@ Tensor AddLayer::merge(const Tensors& inputs, const Tensors&) const {
 
 COHORT_REGISTER(Layer, AddLayer, "Add");
 
+Add::Add(NameOption options) : LayerHandle<AddLayer>(std::make_shared<AddLayer>(std::move(options))) {}
+
 }  // namespace cohort::layers

@@ -19,7 +19,7 @@ class AddLayer : public MergeLayer {
 // Input (batch, ...) of each, broadcast against each other with missing axes added after the batch, output (batch,
 // ...).
 struct Add : LayerHandle<AddLayer> {
-  explicit Add(NameOption options = {}) : LayerHandle<AddLayer>(std::make_shared<AddLayer>(std::move(options))) {}
+  explicit Add(NameOption options = {});
 };
 
 }  // namespace cohort::layers

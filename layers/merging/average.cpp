@@ -12,4 +12,6 @@ Tensor AverageLayer::merge(const Tensors& inputs, const Tensors&) const {
 
 COHORT_REGISTER(Layer, AverageLayer, "Average");
 
+Average::Average(NameOption options) : LayerHandle<AverageLayer>(std::make_shared<AverageLayer>(std::move(options))) {}
+
 }  // namespace cohort::layers

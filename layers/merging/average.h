@@ -19,8 +19,7 @@ class AverageLayer : public MergeLayer {
 // Input (batch, ...) of each, broadcast against each other with missing axes added after the batch, output (batch,
 // ...).
 struct Average : LayerHandle<AverageLayer> {
-  explicit Average(NameOption options = {})
-      : LayerHandle<AverageLayer>(std::make_shared<AverageLayer>(std::move(options))) {}
+  explicit Average(NameOption options = {});
 };
 
 }  // namespace cohort::layers

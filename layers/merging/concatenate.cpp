@@ -54,4 +54,7 @@ Element ConcatenateLayer::compute_mask(const Element& inputs, const Element& mas
 
 COHORT_REGISTER(Layer, ConcatenateLayer, "Concatenate");
 
+Concatenate::Concatenate(ConcatenateOptions options)
+    : LayerHandle<ConcatenateLayer>(std::make_shared<ConcatenateLayer>(std::move(options))) {}
+
 }  // namespace cohort::layers

@@ -30,8 +30,7 @@ class ConcatenateLayer : public Layer {
 // Joins a list of inputs along one axis; the other axes must agree.
 // Input (batch, ..., features) of each, output (batch, ..., sum of the features), with the default axis.
 struct Concatenate : LayerHandle<ConcatenateLayer> {
-  explicit Concatenate(ConcatenateOptions options = {})
-      : LayerHandle<ConcatenateLayer>(std::make_shared<ConcatenateLayer>(std::move(options))) {}
+  explicit Concatenate(ConcatenateOptions options = {});
 };
 
 }  // namespace cohort::layers

@@ -21,4 +21,7 @@ Tensor CustomScaleLayer::call_many(const Tensors& inputs, const CallContext&) {
 
 COHORT_REGISTER(Layer, CustomScaleLayer, "CustomScaleLayer");
 
+CustomScale::CustomScale(double scale, NameOption options)
+    : LayerHandle<CustomScaleLayer>(std::make_shared<CustomScaleLayer>(scale, std::move(options))) {}
+
 }  // namespace cohort::layers

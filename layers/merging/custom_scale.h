@@ -25,8 +25,7 @@ class CustomScaleLayer : public Layer {
 // Input two tensors of any shapes that broadcast together, output their common shape.
 //   scale: the second input's factor.
 struct CustomScale : LayerHandle<CustomScaleLayer> {
-  explicit CustomScale(double scale, NameOption options = {})
-      : LayerHandle<CustomScaleLayer>(std::make_shared<CustomScaleLayer>(scale, std::move(options))) {}
+  explicit CustomScale(double scale, NameOption options = {});
 };
 
 }  // namespace cohort::layers

@@ -90,4 +90,7 @@ Element DotLayer::compute_mask(const Element&, const Element&) { return {}; }
 
 COHORT_REGISTER(Layer, DotLayer, "Dot");
 
+Dot::Dot(ops::Axes axes, DotOptions options)
+    : LayerHandle<DotLayer>(std::make_shared<DotLayer>(std::move(axes), std::move(options))) {}
+
 }  // namespace cohort::layers

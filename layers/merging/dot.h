@@ -39,8 +39,7 @@ class DotLayer : public Layer {
 //   axes: axis to sum over, other than the batch: one number for both inputs or
 //     {axis of the first, axis of the second}.
 struct Dot : LayerHandle<DotLayer> {
-  explicit Dot(ops::Axes axes, DotOptions options = {})
-      : LayerHandle<DotLayer>(std::make_shared<DotLayer>(std::move(axes), std::move(options))) {}
+  explicit Dot(ops::Axes axes, DotOptions options = {});
 };
 
 }  // namespace cohort::layers

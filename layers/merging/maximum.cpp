@@ -10,4 +10,6 @@ Tensor MaximumLayer::merge(const Tensors& inputs, const Tensors& masks) const {
 
 COHORT_REGISTER(Layer, MaximumLayer, "Maximum");
 
+Maximum::Maximum(NameOption options) : LayerHandle<MaximumLayer>(std::make_shared<MaximumLayer>(std::move(options))) {}
+
 }  // namespace cohort::layers

@@ -19,8 +19,7 @@ class MaximumLayer : public MergeLayer {
 // Input (batch, ...) of each, broadcast against each other with missing axes added after the batch, output (batch,
 // ...).
 struct Maximum : LayerHandle<MaximumLayer> {
-  explicit Maximum(NameOption options = {})
-      : LayerHandle<MaximumLayer>(std::make_shared<MaximumLayer>(std::move(options))) {}
+  explicit Maximum(NameOption options = {});
 };
 
 }  // namespace cohort::layers

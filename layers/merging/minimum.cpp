@@ -10,4 +10,6 @@ Tensor MinimumLayer::merge(const Tensors& inputs, const Tensors& masks) const {
 
 COHORT_REGISTER(Layer, MinimumLayer, "Minimum");
 
+Minimum::Minimum(NameOption options) : LayerHandle<MinimumLayer>(std::make_shared<MinimumLayer>(std::move(options))) {}
+
 }  // namespace cohort::layers

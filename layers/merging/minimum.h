@@ -19,8 +19,7 @@ class MinimumLayer : public MergeLayer {
 // Input (batch, ...) of each, broadcast against each other with missing axes added after the batch, output (batch,
 // ...).
 struct Minimum : LayerHandle<MinimumLayer> {
-  explicit Minimum(NameOption options = {})
-      : LayerHandle<MinimumLayer>(std::make_shared<MinimumLayer>(std::move(options))) {}
+  explicit Minimum(NameOption options = {});
 };
 
 }  // namespace cohort::layers

@@ -19,4 +19,7 @@ Tensor MultiplyLayer::merge(const Tensors& inputs, const Tensors& masks) const {
 
 COHORT_REGISTER(Layer, MultiplyLayer, "Multiply");
 
+Multiply::Multiply(NameOption options)
+    : LayerHandle<MultiplyLayer>(std::make_shared<MultiplyLayer>(std::move(options))) {}
+
 }  // namespace cohort::layers

@@ -20,8 +20,7 @@ class MultiplyLayer : public MergeLayer {
 // Input (batch, ...) of each, broadcast against each other with missing axes added after the batch, output (batch,
 // ...).
 struct Multiply : LayerHandle<MultiplyLayer> {
-  explicit Multiply(NameOption options = {})
-      : LayerHandle<MultiplyLayer>(std::make_shared<MultiplyLayer>(std::move(options))) {}
+  explicit Multiply(NameOption options = {});
 };
 
 }  // namespace cohort::layers

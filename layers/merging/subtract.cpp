@@ -20,4 +20,7 @@ Tensor SubtractLayer::merge(const Tensors& inputs, const Tensors&) const {
 
 COHORT_REGISTER(Layer, SubtractLayer, "Subtract");
 
+Subtract::Subtract(NameOption options)
+    : LayerHandle<SubtractLayer>(std::make_shared<SubtractLayer>(std::move(options))) {}
+
 }  // namespace cohort::layers

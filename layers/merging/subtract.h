@@ -20,8 +20,7 @@ class SubtractLayer : public MergeLayer {
 // Input (batch, ...) of each, broadcast against each other with missing axes added after the batch, output (batch,
 // ...).
 struct Subtract : LayerHandle<SubtractLayer> {
-  explicit Subtract(NameOption options = {})
-      : LayerHandle<SubtractLayer>(std::make_shared<SubtractLayer>(std::move(options))) {}
+  explicit Subtract(NameOption options = {});
 };
 
 }  // namespace cohort::layers

@@ -190,4 +190,7 @@ Tensor BatchNormalizationLayer::call(const Tensor& input, const CallContext& con
 
 COHORT_REGISTER(Layer, BatchNormalizationLayer, "BatchNormalization");
 
+BatchNormalization::BatchNormalization(BatchNormalizationOptions options)
+    : LayerHandle<BatchNormalizationLayer>(std::make_shared<BatchNormalizationLayer>(std::move(options))) {}
+
 }  // namespace cohort::layers

@@ -68,8 +68,7 @@ class BatchNormalizationLayer : public Layer {
 // frozen by trainable = false, it uses the moving statistics.
 // Input (batch, ..., channels), output the same shape.
 struct BatchNormalization : LayerHandle<BatchNormalizationLayer> {
-  explicit BatchNormalization(BatchNormalizationOptions options = {})
-      : LayerHandle<BatchNormalizationLayer>(std::make_shared<BatchNormalizationLayer>(std::move(options))) {}
+  explicit BatchNormalization(BatchNormalizationOptions options = {});
 };
 
 }  // namespace cohort::layers

@@ -84,4 +84,7 @@ Tensor GroupNormalizationLayer::call(const Tensor& input, const CallContext&) {
 
 COHORT_REGISTER(Layer, GroupNormalizationLayer, "GroupNormalization");
 
+GroupNormalization::GroupNormalization(std::int64_t groups, GroupNormalizationOptions options)
+    : LayerHandle<GroupNormalizationLayer>(std::make_shared<GroupNormalizationLayer>(groups, std::move(options))) {}
+
 }  // namespace cohort::layers

@@ -47,8 +47,7 @@ class GroupNormalizationLayer : public Layer {
 // Input (batch, ..., channels), output the same shape.
 //   groups: number of groups, a divisor of the number of channels; -1: as many as channels (instance normalization).
 struct GroupNormalization : LayerHandle<GroupNormalizationLayer> {
-  explicit GroupNormalization(std::int64_t groups = 32, GroupNormalizationOptions options = {})
-      : LayerHandle<GroupNormalizationLayer>(std::make_shared<GroupNormalizationLayer>(groups, std::move(options))) {}
+  explicit GroupNormalization(std::int64_t groups = 32, GroupNormalizationOptions options = {});
 };
 
 }  // namespace cohort::layers

@@ -60,4 +60,7 @@ Tensor LayerNormalizationLayer::call(const Tensor& input, const CallContext&) {
 
 COHORT_REGISTER(Layer, LayerNormalizationLayer, "LayerNormalization");
 
+LayerNormalization::LayerNormalization(LayerNormalizationOptions options)
+    : LayerHandle<LayerNormalizationLayer>(std::make_shared<LayerNormalizationLayer>(std::move(options))) {}
+
 }  // namespace cohort::layers

@@ -47,8 +47,7 @@ class LayerNormalizationLayer : public Layer {
 // and adds beta.
 // Input (batch, ...), output the same shape.
 struct LayerNormalization : LayerHandle<LayerNormalizationLayer> {
-  explicit LayerNormalization(LayerNormalizationOptions options = {})
-      : LayerHandle<LayerNormalizationLayer>(std::make_shared<LayerNormalizationLayer>(std::move(options))) {}
+  explicit LayerNormalization(LayerNormalizationOptions options = {});
 };
 
 }  // namespace cohort::layers

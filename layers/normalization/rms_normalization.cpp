@@ -43,4 +43,7 @@ Tensor RMSNormalizationLayer::call(const Tensor& input, const CallContext&) {
 
 COHORT_REGISTER(Layer, RMSNormalizationLayer, "RMSNormalization");
 
+RMSNormalization::RMSNormalization(RMSNormalizationOptions options)
+    : LayerHandle<RMSNormalizationLayer>(std::make_shared<RMSNormalizationLayer>(std::move(options))) {}
+
 }  // namespace cohort::layers

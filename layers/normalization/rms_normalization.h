@@ -31,8 +31,7 @@ class RMSNormalizationLayer : public Layer {
 // scale of the shape of these axes.
 // Input (batch, ...), output the same shape.
 struct RMSNormalization : LayerHandle<RMSNormalizationLayer> {
-  explicit RMSNormalization(RMSNormalizationOptions options = {})
-      : LayerHandle<RMSNormalizationLayer>(std::make_shared<RMSNormalizationLayer>(std::move(options))) {}
+  explicit RMSNormalization(RMSNormalizationOptions options = {});
 };
 
 }  // namespace cohort::layers

@@ -88,4 +88,8 @@ Tensor SpectralNormalizationLayer::call(const Tensor& input, const CallContext& 
 
 COHORT_REGISTER(Layer, SpectralNormalizationLayer, "SpectralNormalization");
 
+SpectralNormalization::SpectralNormalization(Ref<Layer> layer, std::int64_t power_iterations, NameOption options)
+    : LayerHandle<SpectralNormalizationLayer>(
+          std::make_shared<SpectralNormalizationLayer>(std::move(layer), power_iterations, std::move(options))) {}
+
 }  // namespace cohort::layers

@@ -30,9 +30,7 @@ class SpectralNormalizationLayer : public Layer {
 //   layer: layer with a kernel or embeddings.
 //   power_iterations: number of power iterations per call, from 1; the vector they refine is kept between calls.
 struct SpectralNormalization : LayerHandle<SpectralNormalizationLayer> {
-  explicit SpectralNormalization(Ref<Layer> layer, std::int64_t power_iterations = 1, NameOption options = {})
-      : LayerHandle<SpectralNormalizationLayer>(
-            std::make_shared<SpectralNormalizationLayer>(std::move(layer), power_iterations, std::move(options))) {}
+  explicit SpectralNormalization(Ref<Layer> layer, std::int64_t power_iterations = 1, NameOption options = {});
 };
 
 }  // namespace cohort::layers

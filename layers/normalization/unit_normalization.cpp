@@ -25,4 +25,7 @@ Tensor UnitNormalizationLayer::call(const Tensor& input, const CallContext&) {
 
 COHORT_REGISTER(Layer, UnitNormalizationLayer, "UnitNormalization");
 
+UnitNormalization::UnitNormalization(UnitNormalizationOptions options)
+    : LayerHandle<UnitNormalizationLayer>(std::make_shared<UnitNormalizationLayer>(std::move(options))) {}
+
 }  // namespace cohort::layers

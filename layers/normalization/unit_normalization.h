@@ -26,8 +26,7 @@ class UnitNormalizationLayer : public Layer {
 // Scales each sample to Euclidean length 1 over the given axes, the last by default.
 // Input (batch, ...), output the same shape.
 struct UnitNormalization : LayerHandle<UnitNormalizationLayer> {
-  explicit UnitNormalization(UnitNormalizationOptions options = {})
-      : LayerHandle<UnitNormalizationLayer>(std::make_shared<UnitNormalizationLayer>(std::move(options))) {}
+  explicit UnitNormalization(UnitNormalizationOptions options = {});
 };
 
 }  // namespace cohort::layers

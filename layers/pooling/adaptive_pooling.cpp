@@ -36,4 +36,23 @@ COHORT_REGISTER(Layer, AdaptiveMaxPooling1DLayer, "AdaptiveMaxPooling1D");
 COHORT_REGISTER(Layer, AdaptiveMaxPooling2DLayer, "AdaptiveMaxPooling2D");
 COHORT_REGISTER(Layer, AdaptiveMaxPooling3DLayer, "AdaptiveMaxPooling3D");
 
+AdaptiveAveragePooling1D::AdaptiveAveragePooling1D(Window output_size, AdaptivePoolingOptions options)
+    : LayerHandle<AdaptiveAveragePooling1DLayer>(
+          std::make_shared<AdaptiveAveragePooling1DLayer>(std::move(output_size), std::move(options))) {}
+AdaptiveAveragePooling2D::AdaptiveAveragePooling2D(Window output_size, AdaptivePoolingOptions options)
+    : LayerHandle<AdaptiveAveragePooling2DLayer>(
+          std::make_shared<AdaptiveAveragePooling2DLayer>(std::move(output_size), std::move(options))) {}
+AdaptiveAveragePooling3D::AdaptiveAveragePooling3D(Window output_size, AdaptivePoolingOptions options)
+    : LayerHandle<AdaptiveAveragePooling3DLayer>(
+          std::make_shared<AdaptiveAveragePooling3DLayer>(std::move(output_size), std::move(options))) {}
+AdaptiveMaxPooling1D::AdaptiveMaxPooling1D(Window output_size, AdaptivePoolingOptions options)
+    : LayerHandle<AdaptiveMaxPooling1DLayer>(
+          std::make_shared<AdaptiveMaxPooling1DLayer>(std::move(output_size), std::move(options))) {}
+AdaptiveMaxPooling2D::AdaptiveMaxPooling2D(Window output_size, AdaptivePoolingOptions options)
+    : LayerHandle<AdaptiveMaxPooling2DLayer>(
+          std::make_shared<AdaptiveMaxPooling2DLayer>(std::move(output_size), std::move(options))) {}
+AdaptiveMaxPooling3D::AdaptiveMaxPooling3D(Window output_size, AdaptivePoolingOptions options)
+    : LayerHandle<AdaptiveMaxPooling3DLayer>(
+          std::make_shared<AdaptiveMaxPooling3DLayer>(std::move(output_size), std::move(options))) {}
+
 }  // namespace cohort::layers

@@ -42,9 +42,7 @@ class AdaptiveAveragePooling1DLayer : public AdaptivePoolingLayer {
 // Input (batch, steps, channels), output (batch, output_size, channels).
 //   output_size: number of windows along the steps.
 struct AdaptiveAveragePooling1D : LayerHandle<AdaptiveAveragePooling1DLayer> {
-  explicit AdaptiveAveragePooling1D(Window output_size, AdaptivePoolingOptions options = {})
-      : LayerHandle<AdaptiveAveragePooling1DLayer>(
-            std::make_shared<AdaptiveAveragePooling1DLayer>(std::move(output_size), std::move(options))) {}
+  explicit AdaptiveAveragePooling1D(Window output_size, AdaptivePoolingOptions options = {});
 };
 
 class AdaptiveAveragePooling2DLayer : public AdaptivePoolingLayer {
@@ -59,9 +57,7 @@ class AdaptiveAveragePooling2DLayer : public AdaptivePoolingLayer {
 // Input (batch, height, width, channels), output (batch, output_size[0], output_size[1], channels).
 //   output_size: number of windows along height and width; one number stands for both.
 struct AdaptiveAveragePooling2D : LayerHandle<AdaptiveAveragePooling2DLayer> {
-  explicit AdaptiveAveragePooling2D(Window output_size, AdaptivePoolingOptions options = {})
-      : LayerHandle<AdaptiveAveragePooling2DLayer>(
-            std::make_shared<AdaptiveAveragePooling2DLayer>(std::move(output_size), std::move(options))) {}
+  explicit AdaptiveAveragePooling2D(Window output_size, AdaptivePoolingOptions options = {});
 };
 
 class AdaptiveAveragePooling3DLayer : public AdaptivePoolingLayer {
@@ -78,9 +74,7 @@ class AdaptiveAveragePooling3DLayer : public AdaptivePoolingLayer {
 // channels).
 //   output_size: number of windows along depth, height and width; one number stands for all three.
 struct AdaptiveAveragePooling3D : LayerHandle<AdaptiveAveragePooling3DLayer> {
-  explicit AdaptiveAveragePooling3D(Window output_size, AdaptivePoolingOptions options = {})
-      : LayerHandle<AdaptiveAveragePooling3DLayer>(
-            std::make_shared<AdaptiveAveragePooling3DLayer>(std::move(output_size), std::move(options))) {}
+  explicit AdaptiveAveragePooling3D(Window output_size, AdaptivePoolingOptions options = {});
 };
 
 class AdaptiveMaxPooling1DLayer : public AdaptivePoolingLayer {
@@ -95,9 +89,7 @@ class AdaptiveMaxPooling1DLayer : public AdaptivePoolingLayer {
 // Input (batch, steps, channels), output (batch, output_size, channels).
 //   output_size: number of windows along the steps.
 struct AdaptiveMaxPooling1D : LayerHandle<AdaptiveMaxPooling1DLayer> {
-  explicit AdaptiveMaxPooling1D(Window output_size, AdaptivePoolingOptions options = {})
-      : LayerHandle<AdaptiveMaxPooling1DLayer>(
-            std::make_shared<AdaptiveMaxPooling1DLayer>(std::move(output_size), std::move(options))) {}
+  explicit AdaptiveMaxPooling1D(Window output_size, AdaptivePoolingOptions options = {});
 };
 
 class AdaptiveMaxPooling2DLayer : public AdaptivePoolingLayer {
@@ -113,9 +105,7 @@ class AdaptiveMaxPooling2DLayer : public AdaptivePoolingLayer {
 // Input (batch, height, width, channels), output (batch, output_size[0], output_size[1], channels).
 //   output_size: number of windows along height and width; one number stands for both.
 struct AdaptiveMaxPooling2D : LayerHandle<AdaptiveMaxPooling2DLayer> {
-  explicit AdaptiveMaxPooling2D(Window output_size, AdaptivePoolingOptions options = {})
-      : LayerHandle<AdaptiveMaxPooling2DLayer>(
-            std::make_shared<AdaptiveMaxPooling2DLayer>(std::move(output_size), std::move(options))) {}
+  explicit AdaptiveMaxPooling2D(Window output_size, AdaptivePoolingOptions options = {});
 };
 
 class AdaptiveMaxPooling3DLayer : public AdaptivePoolingLayer {
@@ -132,9 +122,7 @@ class AdaptiveMaxPooling3DLayer : public AdaptivePoolingLayer {
 // channels).
 //   output_size: number of windows along depth, height and width; one number stands for all three.
 struct AdaptiveMaxPooling3D : LayerHandle<AdaptiveMaxPooling3DLayer> {
-  explicit AdaptiveMaxPooling3D(Window output_size, AdaptivePoolingOptions options = {})
-      : LayerHandle<AdaptiveMaxPooling3DLayer>(
-            std::make_shared<AdaptiveMaxPooling3DLayer>(std::move(output_size), std::move(options))) {}
+  explicit AdaptiveMaxPooling3D(Window output_size, AdaptivePoolingOptions options = {});
 };
 
 }  // namespace cohort::layers

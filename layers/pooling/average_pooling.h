@@ -26,9 +26,7 @@ class AveragePooling1DLayer : public AveragePoolingLayer {
 // Input (batch, steps, channels), output (batch, new_steps, channels).
 //   pool_size: size of the window along the steps.
 struct AveragePooling1D : LayerHandle<AveragePooling1DLayer> {
-  explicit AveragePooling1D(Window pool_size = 2, PoolingOptions options = {})
-      : LayerHandle<AveragePooling1DLayer>(
-            std::make_shared<AveragePooling1DLayer>(std::move(pool_size), std::move(options))) {}
+  explicit AveragePooling1D(Window pool_size = 2, PoolingOptions options = {});
 };
 
 class AveragePooling2DLayer : public AveragePoolingLayer {
@@ -43,9 +41,7 @@ class AveragePooling2DLayer : public AveragePoolingLayer {
 // Input (batch, height, width, channels), output (batch, new_height, new_width, channels).
 //   pool_size: size of the window along height and width; one number stands for both.
 struct AveragePooling2D : LayerHandle<AveragePooling2DLayer> {
-  explicit AveragePooling2D(Window pool_size = 2, PoolingOptions options = {})
-      : LayerHandle<AveragePooling2DLayer>(
-            std::make_shared<AveragePooling2DLayer>(std::move(pool_size), std::move(options))) {}
+  explicit AveragePooling2D(Window pool_size = 2, PoolingOptions options = {});
 };
 
 class AveragePooling3DLayer : public AveragePoolingLayer {
@@ -60,9 +56,7 @@ class AveragePooling3DLayer : public AveragePoolingLayer {
 // Input (batch, depth, height, width, channels), output (batch, new_depth, new_height, new_width, channels).
 //   pool_size: size of the window along depth, height and width; one number stands for all three.
 struct AveragePooling3D : LayerHandle<AveragePooling3DLayer> {
-  explicit AveragePooling3D(Window pool_size = 2, PoolingOptions options = {})
-      : LayerHandle<AveragePooling3DLayer>(
-            std::make_shared<AveragePooling3DLayer>(std::move(pool_size), std::move(options))) {}
+  explicit AveragePooling3D(Window pool_size = 2, PoolingOptions options = {});
 };
 
 }  // namespace cohort::layers

@@ -41,4 +41,17 @@ COHORT_REGISTER(Layer, GlobalMaxPooling1DLayer, "GlobalMaxPooling1D");
 COHORT_REGISTER(Layer, GlobalMaxPooling2DLayer, "GlobalMaxPooling2D");
 COHORT_REGISTER(Layer, GlobalMaxPooling3DLayer, "GlobalMaxPooling3D");
 
+GlobalAveragePooling1D::GlobalAveragePooling1D(GlobalPoolingOptions options)
+    : LayerHandle<GlobalAveragePooling1DLayer>(std::make_shared<GlobalAveragePooling1DLayer>(std::move(options))) {}
+GlobalAveragePooling2D::GlobalAveragePooling2D(GlobalPoolingOptions options)
+    : LayerHandle<GlobalAveragePooling2DLayer>(std::make_shared<GlobalAveragePooling2DLayer>(std::move(options))) {}
+GlobalAveragePooling3D::GlobalAveragePooling3D(GlobalPoolingOptions options)
+    : LayerHandle<GlobalAveragePooling3DLayer>(std::make_shared<GlobalAveragePooling3DLayer>(std::move(options))) {}
+GlobalMaxPooling1D::GlobalMaxPooling1D(GlobalPoolingOptions options)
+    : LayerHandle<GlobalMaxPooling1DLayer>(std::make_shared<GlobalMaxPooling1DLayer>(std::move(options))) {}
+GlobalMaxPooling2D::GlobalMaxPooling2D(GlobalPoolingOptions options)
+    : LayerHandle<GlobalMaxPooling2DLayer>(std::make_shared<GlobalMaxPooling2DLayer>(std::move(options))) {}
+GlobalMaxPooling3D::GlobalMaxPooling3D(GlobalPoolingOptions options)
+    : LayerHandle<GlobalMaxPooling3DLayer>(std::make_shared<GlobalMaxPooling3DLayer>(std::move(options))) {}
+
 }  // namespace cohort::layers

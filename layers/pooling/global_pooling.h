@@ -42,8 +42,7 @@ class GlobalAveragePooling1DLayer : public GlobalPoolingLayer {
 // The mean over the steps; with a mask, over the steps it lets count.
 // Input (batch, steps, channels), output (batch, channels), with keepdims (batch, 1, channels).
 struct GlobalAveragePooling1D : LayerHandle<GlobalAveragePooling1DLayer> {
-  explicit GlobalAveragePooling1D(GlobalPoolingOptions options = {})
-      : LayerHandle<GlobalAveragePooling1DLayer>(std::make_shared<GlobalAveragePooling1DLayer>(std::move(options))) {}
+  explicit GlobalAveragePooling1D(GlobalPoolingOptions options = {});
 };
 
 class GlobalAveragePooling2DLayer : public GlobalPoolingLayer {
@@ -57,8 +56,7 @@ class GlobalAveragePooling2DLayer : public GlobalPoolingLayer {
 // The mean over height and width.
 // Input (batch, height, width, channels), output (batch, channels), with keepdims (batch, 1, 1, channels).
 struct GlobalAveragePooling2D : LayerHandle<GlobalAveragePooling2DLayer> {
-  explicit GlobalAveragePooling2D(GlobalPoolingOptions options = {})
-      : LayerHandle<GlobalAveragePooling2DLayer>(std::make_shared<GlobalAveragePooling2DLayer>(std::move(options))) {}
+  explicit GlobalAveragePooling2D(GlobalPoolingOptions options = {});
 };
 
 class GlobalAveragePooling3DLayer : public GlobalPoolingLayer {
@@ -72,8 +70,7 @@ class GlobalAveragePooling3DLayer : public GlobalPoolingLayer {
 // The mean over depth, height and width.
 // Input (batch, depth, height, width, channels), output (batch, channels), with keepdims (batch, 1, 1, 1, channels).
 struct GlobalAveragePooling3D : LayerHandle<GlobalAveragePooling3DLayer> {
-  explicit GlobalAveragePooling3D(GlobalPoolingOptions options = {})
-      : LayerHandle<GlobalAveragePooling3DLayer>(std::make_shared<GlobalAveragePooling3DLayer>(std::move(options))) {}
+  explicit GlobalAveragePooling3D(GlobalPoolingOptions options = {});
 };
 
 class GlobalMaxPooling1DLayer : public GlobalPoolingLayer {
@@ -87,8 +84,7 @@ class GlobalMaxPooling1DLayer : public GlobalPoolingLayer {
 // The maximum over the steps.
 // Input (batch, steps, channels), output (batch, channels), with keepdims (batch, 1, channels).
 struct GlobalMaxPooling1D : LayerHandle<GlobalMaxPooling1DLayer> {
-  explicit GlobalMaxPooling1D(GlobalPoolingOptions options = {})
-      : LayerHandle<GlobalMaxPooling1DLayer>(std::make_shared<GlobalMaxPooling1DLayer>(std::move(options))) {}
+  explicit GlobalMaxPooling1D(GlobalPoolingOptions options = {});
 };
 
 class GlobalMaxPooling2DLayer : public GlobalPoolingLayer {
@@ -102,8 +98,7 @@ class GlobalMaxPooling2DLayer : public GlobalPoolingLayer {
 // The maximum over height and width.
 // Input (batch, height, width, channels), output (batch, channels), with keepdims (batch, 1, 1, channels).
 struct GlobalMaxPooling2D : LayerHandle<GlobalMaxPooling2DLayer> {
-  explicit GlobalMaxPooling2D(GlobalPoolingOptions options = {})
-      : LayerHandle<GlobalMaxPooling2DLayer>(std::make_shared<GlobalMaxPooling2DLayer>(std::move(options))) {}
+  explicit GlobalMaxPooling2D(GlobalPoolingOptions options = {});
 };
 
 class GlobalMaxPooling3DLayer : public GlobalPoolingLayer {
@@ -117,8 +112,7 @@ class GlobalMaxPooling3DLayer : public GlobalPoolingLayer {
 // The maximum over depth, height and width.
 // Input (batch, depth, height, width, channels), output (batch, channels), with keepdims (batch, 1, 1, 1, channels).
 struct GlobalMaxPooling3D : LayerHandle<GlobalMaxPooling3DLayer> {
-  explicit GlobalMaxPooling3D(GlobalPoolingOptions options = {})
-      : LayerHandle<GlobalMaxPooling3DLayer>(std::make_shared<GlobalMaxPooling3DLayer>(std::move(options))) {}
+  explicit GlobalMaxPooling3D(GlobalPoolingOptions options = {});
 };
 
 }  // namespace cohort::layers

@@ -26,8 +26,7 @@ class MaxPooling1DLayer : public MaxPoolingLayer {
 // Input (batch, steps, channels), output (batch, new_steps, channels).
 //   pool_size: size of the window along the steps.
 struct MaxPooling1D : LayerHandle<MaxPooling1DLayer> {
-  explicit MaxPooling1D(Window pool_size = 2, PoolingOptions options = {})
-      : LayerHandle<MaxPooling1DLayer>(std::make_shared<MaxPooling1DLayer>(std::move(pool_size), std::move(options))) {}
+  explicit MaxPooling1D(Window pool_size = 2, PoolingOptions options = {});
 };
 
 class MaxPooling2DLayer : public MaxPoolingLayer {
@@ -42,8 +41,7 @@ class MaxPooling2DLayer : public MaxPoolingLayer {
 // Input (batch, height, width, channels), output (batch, new_height, new_width, channels).
 //   pool_size: size of the window along height and width; one number stands for both.
 struct MaxPooling2D : LayerHandle<MaxPooling2DLayer> {
-  explicit MaxPooling2D(Window pool_size = 2, PoolingOptions options = {})
-      : LayerHandle<MaxPooling2DLayer>(std::make_shared<MaxPooling2DLayer>(std::move(pool_size), std::move(options))) {}
+  explicit MaxPooling2D(Window pool_size = 2, PoolingOptions options = {});
 };
 
 class MaxPooling3DLayer : public MaxPoolingLayer {
@@ -58,8 +56,7 @@ class MaxPooling3DLayer : public MaxPoolingLayer {
 // Input (batch, depth, height, width, channels), output (batch, new_depth, new_height, new_width, channels).
 //   pool_size: size of the window along depth, height and width; one number stands for all three.
 struct MaxPooling3D : LayerHandle<MaxPooling3DLayer> {
-  explicit MaxPooling3D(Window pool_size = 2, PoolingOptions options = {})
-      : LayerHandle<MaxPooling3DLayer>(std::make_shared<MaxPooling3DLayer>(std::move(pool_size), std::move(options))) {}
+  explicit MaxPooling3D(Window pool_size = 2, PoolingOptions options = {});
 };
 
 }  // namespace cohort::layers

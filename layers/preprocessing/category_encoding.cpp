@@ -43,4 +43,7 @@ Element CategoryEncodingLayer::call_element(const Element& inputs, const CallCon
 
 COHORT_REGISTER(Layer, CategoryEncodingLayer, "CategoryEncoding");
 
+CategoryEncoding::CategoryEncoding(std::int64_t num_tokens, CategoryEncodingOptions options)
+    : LayerHandle<CategoryEncodingLayer>(std::make_shared<CategoryEncodingLayer>(num_tokens, std::move(options))) {}
+
 }  // namespace cohort::layers

@@ -38,8 +38,7 @@ class CategoryEncodingLayer : public Layer {
 // or (batch, num_tokens) where n is 1.
 //   num_tokens: number of categories.
 struct CategoryEncoding : LayerHandle<CategoryEncodingLayer> {
-  explicit CategoryEncoding(std::int64_t num_tokens, CategoryEncodingOptions options = {})
-      : LayerHandle<CategoryEncodingLayer>(std::make_shared<CategoryEncodingLayer>(num_tokens, std::move(options))) {}
+  explicit CategoryEncoding(std::int64_t num_tokens, CategoryEncodingOptions options = {});
 };
 
 }  // namespace cohort::layers

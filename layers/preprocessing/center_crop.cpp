@@ -50,4 +50,7 @@ Tensor CenterCropLayer::transform(const Tensor& images, bool) {
 
 COHORT_REGISTER(Layer, CenterCropLayer, "CenterCrop");
 
+CenterCrop::CenterCrop(std::int64_t height, std::int64_t width, CenterCropOptions options)
+    : LayerHandle<CenterCropLayer>(std::make_shared<CenterCropLayer>(height, width, std::move(options))) {}
+
 }  // namespace cohort::layers

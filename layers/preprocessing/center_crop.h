@@ -34,8 +34,7 @@ class CenterCropLayer : public ImageLayer {
 //   height: height of the output in pixels.
 //   width: width of the output in pixels.
 struct CenterCrop : LayerHandle<CenterCropLayer> {
-  CenterCrop(std::int64_t height, std::int64_t width, CenterCropOptions options = {})
-      : LayerHandle<CenterCropLayer>(std::make_shared<CenterCropLayer>(height, width, std::move(options))) {}
+  CenterCrop(std::int64_t height, std::int64_t width, CenterCropOptions options = {});
 };
 
 }  // namespace cohort::layers

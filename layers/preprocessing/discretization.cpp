@@ -73,4 +73,7 @@ void DiscretizationLayer::adapt(const Dataset& data) {
 
 COHORT_REGISTER(Layer, DiscretizationLayer, "Discretization");
 
+Discretization::Discretization(DiscretizationOptions options)
+    : LayerHandle<DiscretizationLayer>(std::make_shared<DiscretizationLayer>(std::move(options))) {}
+
 }  // namespace cohort::layers

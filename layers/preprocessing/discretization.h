@@ -52,8 +52,7 @@ class DiscretizationLayer : public Layer, public Adaptable {
 // Input any shape of numbers, output int32 of the same shape; with 'one_hot' a last axis of bins is added, in place of
 // one of size 1, with 'multi_hot' and 'count' (batch, n) becomes (batch, bins).
 struct Discretization : LayerHandle<DiscretizationLayer> {
-  explicit Discretization(DiscretizationOptions options)
-      : LayerHandle<DiscretizationLayer>(std::make_shared<DiscretizationLayer>(std::move(options))) {}
+  explicit Discretization(DiscretizationOptions options);
   // Finds boundaries that cut the data into num_bins parts of about equal size: from samples (batch, ...) or from all
   // batches of a dataset, of which the first tensor counts.
   void adapt(const Tensor& data) const { get()->adapt(data); }

@@ -56,4 +56,7 @@ Tensor HashingLayer::call(const Tensor& input, const CallContext&) {
 
 COHORT_REGISTER(Layer, HashingLayer, "Hashing");
 
+Hashing::Hashing(std::int64_t num_bins, HashingOptions options)
+    : LayerHandle<HashingLayer>(std::make_shared<HashingLayer>(num_bins, std::move(options))) {}
+
 }  // namespace cohort::layers

@@ -46,8 +46,7 @@ class HashingLayer : public Layer {
 // place of one of size 1, with 'multi_hot' and 'count' (batch, n) becomes (batch, num_bins).
 //   num_bins: number of bins, that of mask_value included.
 struct Hashing : LayerHandle<HashingLayer> {
-  explicit Hashing(std::int64_t num_bins, HashingOptions options = {})
-      : LayerHandle<HashingLayer>(std::make_shared<HashingLayer>(num_bins, std::move(options))) {}
+  explicit Hashing(std::int64_t num_bins, HashingOptions options = {});
 };
 
 }  // namespace cohort::layers

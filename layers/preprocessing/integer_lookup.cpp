@@ -34,4 +34,7 @@ void IntegerLookupLayer::fields_changed() {
 
 COHORT_REGISTER(Layer, IntegerLookupLayer, "IntegerLookup");
 
+IntegerLookup::IntegerLookup(IntegerLookupOptions options)
+    : LayerHandle<IntegerLookupLayer>(std::make_shared<IntegerLookupLayer>(std::move(options))) {}
+
 }  // namespace cohort::layers

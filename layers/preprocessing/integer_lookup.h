@@ -58,8 +58,7 @@ class IntegerLookupLayer : public IndexLookupLayer<std::int64_t> {
 // Indices begin with that of mask_token (where there is one and output_mode is 'int'), then come num_oov_indices for
 // unknown integers, then the vocabulary.
 struct IntegerLookup : LayerHandle<IntegerLookupLayer> {
-  explicit IntegerLookup(IntegerLookupOptions options = {})
-      : LayerHandle<IntegerLookupLayer>(std::make_shared<IntegerLookupLayer>(std::move(options))) {}
+  explicit IntegerLookup(IntegerLookupOptions options = {});
   // Learns the vocabulary, the most frequent tokens first: from samples (batch, ...) or from all batches of a dataset,
   // of which the first tensor counts. With 'tf_idf' a row is a document.
   void adapt(const Tensor& data) const { get()->adapt(data); }

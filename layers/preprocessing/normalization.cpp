@@ -149,4 +149,7 @@ void NormalizationLayer::adapt(const Dataset& data) {
 
 COHORT_REGISTER(Layer, NormalizationLayer, "Normalization");
 
+Normalization::Normalization(NormalizationOptions options)
+    : LayerHandle<NormalizationLayer>(std::make_shared<NormalizationLayer>(std::move(options))) {}
+
 }  // namespace cohort::layers

@@ -54,8 +54,7 @@ class NormalizationLayer : public Layer, public Adaptable {
 // learned by adapt().
 // Input any shape, output of the same shape in the layer's compute type.
 struct Normalization : LayerHandle<NormalizationLayer> {
-  explicit Normalization(NormalizationOptions options = {})
-      : LayerHandle<NormalizationLayer>(std::make_shared<NormalizationLayer>(std::move(options))) {}
+  explicit Normalization(NormalizationOptions options = {});
   // Takes mean and variance from data: from samples (batch, ...) or from all batches of a dataset, of which the first
   // tensor counts.
   void adapt(const Tensor& data) const { get()->adapt(data); }

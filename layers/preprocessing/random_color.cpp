@@ -71,4 +71,8 @@ Tensor RandomContrastLayer::change(const Tensor& images) {
 COHORT_REGISTER(Layer, RandomBrightnessLayer, "RandomBrightness");
 COHORT_REGISTER(Layer, RandomContrastLayer, "RandomContrast");
 
+RandomBrightness::RandomBrightness(Factor factor, RandomColorOptions options)
+    : LayerHandle<RandomBrightnessLayer>(
+          std::make_shared<RandomBrightnessLayer>(std::move(factor), std::move(options))) {}
+
 }  // namespace cohort::layers

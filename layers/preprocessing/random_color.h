@@ -49,9 +49,7 @@ class RandomBrightnessLayer : public RandomColorLayer {
 // Input images (batch, height, width, channels) or one without the batch, output of the same shape.
 //   factor: range of the fraction, within [-1, 1]: f means {-f, f}, two numbers are its ends.
 struct RandomBrightness : LayerHandle<RandomBrightnessLayer> {
-  explicit RandomBrightness(Factor factor, RandomColorOptions options = {})
-      : LayerHandle<RandomBrightnessLayer>(
-            std::make_shared<RandomBrightnessLayer>(std::move(factor), std::move(options))) {}
+  explicit RandomBrightness(Factor factor, RandomColorOptions options = {});
 };
 
 class RandomContrastLayer : public RandomColorLayer {

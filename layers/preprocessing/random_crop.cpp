@@ -50,4 +50,7 @@ Tensor RandomCropLayer::transform(const Tensor& images, bool training) {
 
 COHORT_REGISTER(Layer, RandomCropLayer, "RandomCrop");
 
+RandomCrop::RandomCrop(std::int64_t height, std::int64_t width, RandomCropOptions options)
+    : LayerHandle<RandomCropLayer>(std::make_shared<RandomCropLayer>(height, width, std::move(options))) {}
+
 }  // namespace cohort::layers

@@ -36,8 +36,7 @@ class RandomCropLayer : public ImageLayer {
 //   height: height of the window in pixels.
 //   width: width of the window in pixels.
 struct RandomCrop : LayerHandle<RandomCropLayer> {
-  RandomCrop(std::int64_t height, std::int64_t width, RandomCropOptions options = {})
-      : LayerHandle<RandomCropLayer>(std::make_shared<RandomCropLayer>(height, width, std::move(options))) {}
+  RandomCrop(std::int64_t height, std::int64_t width, RandomCropOptions options = {});
 };
 
 }  // namespace cohort::layers

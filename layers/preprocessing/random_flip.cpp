@@ -35,4 +35,7 @@ Tensor RandomFlipLayer::transform(const Tensor& images, bool training) {
 
 COHORT_REGISTER(Layer, RandomFlipLayer, "RandomFlip");
 
+RandomFlip::RandomFlip(std::string mode, RandomFlipOptions options)
+    : LayerHandle<RandomFlipLayer>(std::make_shared<RandomFlipLayer>(std::move(mode), std::move(options))) {}
+
 }  // namespace cohort::layers

@@ -33,8 +33,7 @@ class RandomFlipLayer : public ImageLayer {
 //   mode: 'horizontal' mirrors left and right, 'vertical' top and bottom, 'horizontal_and_vertical' both at once, a
 //     half turn.
 struct RandomFlip : LayerHandle<RandomFlipLayer> {
-  explicit RandomFlip(std::string mode = "horizontal_and_vertical", RandomFlipOptions options = {})
-      : LayerHandle<RandomFlipLayer>(std::make_shared<RandomFlipLayer>(std::move(mode), std::move(options))) {}
+  explicit RandomFlip(std::string mode = "horizontal_and_vertical", RandomFlipOptions options = {});
 };
 
 }  // namespace cohort::layers

@@ -34,4 +34,8 @@ RandomAffineLayer::Maps RandomTranslationLayer::draw_maps(const Tensor& images, 
 
 COHORT_REGISTER(Layer, RandomTranslationLayer, "RandomTranslation");
 
+RandomTranslation::RandomTranslation(Factor height_factor, Factor width_factor, RandomAffineOptions options)
+    : LayerHandle<RandomTranslationLayer>(std::make_shared<RandomTranslationLayer>(
+          std::move(height_factor), std::move(width_factor), std::move(options))) {}
+
 }  // namespace cohort::layers

@@ -28,9 +28,7 @@ class RandomTranslationLayer : public RandomAffineLayer {
 //     numbers are its ends.
 //   width_factor: range of the move as a fraction of the width, likewise, positive to the right.
 struct RandomTranslation : LayerHandle<RandomTranslationLayer> {
-  RandomTranslation(Factor height_factor, Factor width_factor, RandomAffineOptions options = {})
-      : LayerHandle<RandomTranslationLayer>(std::make_shared<RandomTranslationLayer>(
-            std::move(height_factor), std::move(width_factor), std::move(options))) {}
+  RandomTranslation(Factor height_factor, Factor width_factor, RandomAffineOptions options = {});
 };
 
 }  // namespace cohort::layers

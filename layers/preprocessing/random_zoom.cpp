@@ -47,4 +47,7 @@ RandomAffineLayer::Maps RandomZoomLayer::draw_maps(const Tensor& images, double 
 
 COHORT_REGISTER(Layer, RandomZoomLayer, "RandomZoom");
 
+RandomZoom::RandomZoom(Factor height_factor, RandomZoomOptions options)
+    : LayerHandle<RandomZoomLayer>(std::make_shared<RandomZoomLayer>(std::move(height_factor), std::move(options))) {}
+
 }  // namespace cohort::layers

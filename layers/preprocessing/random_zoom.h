@@ -46,8 +46,7 @@ class RandomZoomLayer : public RandomAffineLayer {
 //   height_factor: range of the change in height, above -1 and up to 1: positive zooms out, negative zooms in; f means
 //     {-f, f}, two numbers are its ends.
 struct RandomZoom : LayerHandle<RandomZoomLayer> {
-  explicit RandomZoom(Factor height_factor, RandomZoomOptions options = {})
-      : LayerHandle<RandomZoomLayer>(std::make_shared<RandomZoomLayer>(std::move(height_factor), std::move(options))) {}
+  explicit RandomZoom(Factor height_factor, RandomZoomOptions options = {});
 };
 
 }  // namespace cohort::layers

@@ -59,4 +59,7 @@ Tensor RescalingLayer::call(const Tensor& input, const CallContext&) {
 
 COHORT_REGISTER(Layer, RescalingLayer, "Rescaling");
 
+Rescaling::Rescaling(RescalingFactors scale, RescalingOptions options)
+    : LayerHandle<RescalingLayer>(std::make_shared<RescalingLayer>(std::move(scale), std::move(options))) {}
+
 }  // namespace cohort::layers

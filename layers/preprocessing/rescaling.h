@@ -53,8 +53,7 @@ class RescalingLayer : public Layer {
 // Input any shape, output of the same shape.
 //   scale: number that multiplies the input, or a list of one for each index of the last axis.
 struct Rescaling : LayerHandle<RescalingLayer> {
-  explicit Rescaling(RescalingFactors scale, RescalingOptions options = {})
-      : LayerHandle<RescalingLayer>(std::make_shared<RescalingLayer>(std::move(scale), std::move(options))) {}
+  explicit Rescaling(RescalingFactors scale, RescalingOptions options = {});
 };
 
 }  // namespace cohort::layers

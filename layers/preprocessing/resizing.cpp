@@ -62,4 +62,7 @@ Tensor ResizingLayer::transform(const Tensor& images, bool) {
 
 COHORT_REGISTER(Layer, ResizingLayer, "Resizing");
 
+Resizing::Resizing(std::int64_t height, std::int64_t width, ResizingOptions options)
+    : LayerHandle<ResizingLayer>(std::make_shared<ResizingLayer>(height, width, std::move(options))) {}
+
 }  // namespace cohort::layers

@@ -51,8 +51,7 @@ class ResizingLayer : public ImageLayer {
 //   height: height of the output in pixels.
 //   width: width of the output in pixels.
 struct Resizing : LayerHandle<ResizingLayer> {
-  Resizing(std::int64_t height, std::int64_t width, ResizingOptions options = {})
-      : LayerHandle<ResizingLayer>(std::make_shared<ResizingLayer>(height, width, std::move(options))) {}
+  Resizing(std::int64_t height, std::int64_t width, ResizingOptions options = {});
 };
 
 }  // namespace cohort::layers

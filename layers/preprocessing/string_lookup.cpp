@@ -26,4 +26,7 @@ void StringLookupLayer::visit_fields(FieldVisitor& visitor) {
 
 COHORT_REGISTER(Layer, StringLookupLayer, "StringLookup");
 
+StringLookup::StringLookup(StringLookupOptions options)
+    : LayerHandle<StringLookupLayer>(std::make_shared<StringLookupLayer>(std::move(options))) {}
+
 }  // namespace cohort::layers

@@ -54,8 +54,7 @@ class StringLookupLayer : public IndexLookupLayer<std::string> {
 // Indices begin with that of mask_token (where there is one and output_mode is 'int'), then come num_oov_indices for
 // unknown strings, then the vocabulary.
 struct StringLookup : LayerHandle<StringLookupLayer> {
-  explicit StringLookup(StringLookupOptions options = {})
-      : LayerHandle<StringLookupLayer>(std::make_shared<StringLookupLayer>(std::move(options))) {}
+  explicit StringLookup(StringLookupOptions options = {});
   // Learns the vocabulary, the most frequent tokens first: from samples (batch, ...) or from all batches of a dataset,
   // of which the first tensor counts. With 'tf_idf' a row is a document.
   void adapt(const Tensor& data) const { get()->adapt(data); }

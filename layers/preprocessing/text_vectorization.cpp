@@ -155,4 +155,7 @@ std::vector<std::string> TextVectorizationLayer::get_vocabulary(bool include_spe
 
 COHORT_REGISTER(Layer, TextVectorizationLayer, "TextVectorization");
 
+TextVectorization::TextVectorization(TextVectorizationOptions options)
+    : LayerHandle<TextVectorizationLayer>(std::make_shared<TextVectorizationLayer>(std::move(options))) {}
+
 }  // namespace cohort::layers

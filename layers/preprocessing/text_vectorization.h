@@ -104,8 +104,7 @@ class TextVectorizationLayer : public Layer, public Adaptable, public HasAssets 
 // Input (batch) or (batch, 1) of strings, output (batch, tokens) of int64; with 'multi_hot', 'count' and 'tf_idf'
 // (float32) (batch, vocabulary), where unknown tokens have index 0 and there is no padding.
 struct TextVectorization : LayerHandle<TextVectorizationLayer> {
-  explicit TextVectorization(TextVectorizationOptions options = {})
-      : LayerHandle<TextVectorizationLayer>(std::make_shared<TextVectorizationLayer>(std::move(options))) {}
+  explicit TextVectorization(TextVectorizationOptions options = {});
   // Learns the vocabulary from texts, the most frequent tokens first: from samples (batch, ...) or from all batches of
   // a dataset, of which the first tensor counts.
   void adapt(const Tensor& data) const { get()->adapt(data); }

@@ -145,4 +145,7 @@ Element BidirectionalLayer::compute_mask(const Element& inputs, const Element& m
 
 COHORT_REGISTER(Layer, BidirectionalLayer, "Bidirectional");
 
+Bidirectional::Bidirectional(const Ref<RnnLayer>& layer, BidirectionalOptions options)
+    : RnnHandle<BidirectionalLayer>(std::make_shared<BidirectionalLayer>(layer, options)) {}
+
 }  // namespace cohort::layers

@@ -48,8 +48,7 @@ class BidirectionalLayer : public Layer {
 //   layer: a recurrent layer that serves as the pattern: the forward layer, and without backward_layer the backward one
 //     too, are new layers with its options.
 struct Bidirectional : RnnHandle<BidirectionalLayer> {
-  explicit Bidirectional(const Ref<RnnLayer>& layer, BidirectionalOptions options = {})
-      : RnnHandle<BidirectionalLayer>(std::make_shared<BidirectionalLayer>(layer, options)) {}
+  explicit Bidirectional(const Ref<RnnLayer>& layer, BidirectionalOptions options = {});
 };
 
 }  // namespace cohort::layers

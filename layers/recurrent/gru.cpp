@@ -34,4 +34,6 @@ Tensors GRULayer::run_op_over(const Tensor& inputs, const Tensors& initial, cons
 
 COHORT_REGISTER(Layer, GRULayer, "GRU");
 
+GRU::GRU(std::int64_t units, GRUOptions options) : RnnHandle<GRULayer>(std::make_shared<GRULayer>(units, options)) {}
+
 }  // namespace cohort::layers

@@ -57,8 +57,7 @@ class GRULayer : public BuiltinRnn {
 // return_state followed by the state (batch, units), from with_states().
 //   units: size of the state and of the output's last axis.
 struct GRU : RnnHandle<GRULayer> {
-  explicit GRU(std::int64_t units, GRUOptions options = {})
-      : RnnHandle<GRULayer>(std::make_shared<GRULayer>(units, options)) {}
+  explicit GRU(std::int64_t units, GRUOptions options = {});
 };
 
 }  // namespace cohort::layers

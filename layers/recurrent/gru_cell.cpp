@@ -66,4 +66,7 @@ RnnCell::Step GRUCellLayer::prepare(const Tensor& input, const CallContext& cont
 
 COHORT_REGISTER(Layer, GRUCellLayer, "GRUCell");
 
+GRUCell::GRUCell(std::int64_t units, GRUCellOptions options)
+    : CellHandle<GRUCellLayer>(std::make_shared<GRUCellLayer>(units, options)) {}
+
 }  // namespace cohort::layers

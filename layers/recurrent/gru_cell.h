@@ -53,8 +53,7 @@ class GRUCellLayer : public BuiltinRnnCell {
 // and one for the state.
 //   units: size of the state and of the output's last axis.
 struct GRUCell : CellHandle<GRUCellLayer> {
-  explicit GRUCell(std::int64_t units, GRUCellOptions options = {})
-      : CellHandle<GRUCellLayer>(std::make_shared<GRUCellLayer>(units, options)) {}
+  explicit GRUCell(std::int64_t units, GRUCellOptions options = {});
 };
 
 }  // namespace cohort::layers

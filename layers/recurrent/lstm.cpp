@@ -23,4 +23,7 @@ Tensors LSTMLayer::run_op_over(const Tensor& inputs, const Tensors& initial, con
 
 COHORT_REGISTER(Layer, LSTMLayer, "LSTM");
 
+LSTM::LSTM(std::int64_t units, LSTMOptions options)
+    : RnnHandle<LSTMLayer>(std::make_shared<LSTMLayer>(units, options)) {}
+
 }  // namespace cohort::layers

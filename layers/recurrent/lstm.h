@@ -57,8 +57,7 @@ class LSTMLayer : public BuiltinRnn {
 // return_state followed by the states h and c, (batch, units) each, from with_states().
 //   units: size of either state and of the output's last axis.
 struct LSTM : RnnHandle<LSTMLayer> {
-  explicit LSTM(std::int64_t units, LSTMOptions options = {})
-      : RnnHandle<LSTMLayer>(std::make_shared<LSTMLayer>(units, options)) {}
+  explicit LSTM(std::int64_t units, LSTMOptions options = {});
 };
 
 }  // namespace cohort::layers

@@ -70,4 +70,7 @@ RnnCell::Step LSTMCellLayer::prepare(const Tensor& input, const CallContext& con
 
 COHORT_REGISTER(Layer, LSTMCellLayer, "LSTMCell");
 
+LSTMCell::LSTMCell(std::int64_t units, LSTMCellOptions options)
+    : CellHandle<LSTMCellLayer>(std::make_shared<LSTMCellLayer>(units, options)) {}
+
 }  // namespace cohort::layers

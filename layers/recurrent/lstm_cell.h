@@ -50,8 +50,7 @@ class LSTMCellLayer : public BuiltinRnnCell {
 // The weights hold the gates in the order i, f, c, o.
 //   units: size of either state and of the output's last axis.
 struct LSTMCell : CellHandle<LSTMCellLayer> {
-  explicit LSTMCell(std::int64_t units, LSTMCellOptions options = {})
-      : CellHandle<LSTMCellLayer>(std::make_shared<LSTMCellLayer>(units, options)) {}
+  explicit LSTMCell(std::int64_t units, LSTMCellOptions options = {});
 };
 
 // `inner` for all gates' biases but the forget gate's, the second of four, which begins at 1.

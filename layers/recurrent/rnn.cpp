@@ -21,4 +21,7 @@ RNN::RNN(std::vector<Ref<RnnCell>> cells, RNNOptions options) : RNN(StackedRNNCe
 
 COHORT_REGISTER(Layer, RNNLayer, "RNN");
 
+RNN::RNN(Ref<RnnCell> cell, RNNOptions options)
+    : RnnHandle<RNNLayer>(std::make_shared<RNNLayer>(std::move(cell), options)) {}
+
 }  // namespace cohort::layers

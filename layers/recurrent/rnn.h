@@ -36,8 +36,7 @@ class RNNLayer : public RnnLayer {
 //   cell: the cell that computes a step: LSTMCell, GRUCell, SimpleRNNCell, StackedRNNCells or one derived from RnnCell.
 //   cells: several cells, lowest first, run as StackedRNNCells.
 struct RNN : RnnHandle<RNNLayer> {
-  explicit RNN(Ref<RnnCell> cell, RNNOptions options = {})
-      : RnnHandle<RNNLayer>(std::make_shared<RNNLayer>(std::move(cell), options)) {}
+  explicit RNN(Ref<RnnCell> cell, RNNOptions options = {});
   explicit RNN(std::vector<Ref<RnnCell>> cells, RNNOptions options = {});
 };
 

@@ -22,4 +22,7 @@ Tensors SimpleRNNLayer::run_op_over(const Tensor& inputs, const Tensors& initial
 
 COHORT_REGISTER(Layer, SimpleRNNLayer, "SimpleRNN");
 
+SimpleRNN::SimpleRNN(std::int64_t units, SimpleRNNOptions options)
+    : RnnHandle<SimpleRNNLayer>(std::make_shared<SimpleRNNLayer>(units, options)) {}
+
 }  // namespace cohort::layers

@@ -52,8 +52,7 @@ class SimpleRNNLayer : public BuiltinRnn {
 // return_state followed by the state (batch, units), from with_states().
 //   units: size of the state and of the output's last axis.
 struct SimpleRNN : RnnHandle<SimpleRNNLayer> {
-  explicit SimpleRNN(std::int64_t units, SimpleRNNOptions options = {})
-      : RnnHandle<SimpleRNNLayer>(std::make_shared<SimpleRNNLayer>(units, options)) {}
+  explicit SimpleRNN(std::int64_t units, SimpleRNNOptions options = {});
 };
 
 }  // namespace cohort::layers

@@ -19,4 +19,7 @@ RnnCell::Step SimpleRNNCellLayer::prepare(const Tensor& input, const CallContext
 
 COHORT_REGISTER(Layer, SimpleRNNCellLayer, "SimpleRNNCell");
 
+SimpleRNNCell::SimpleRNNCell(std::int64_t units, SimpleRNNCellOptions options)
+    : CellHandle<SimpleRNNCellLayer>(std::make_shared<SimpleRNNCellLayer>(units, options)) {}
+
 }  // namespace cohort::layers

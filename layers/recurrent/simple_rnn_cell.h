@@ -47,8 +47,7 @@ class SimpleRNNCellLayer : public BuiltinRnnCell {
 // Input (batch, features) and the state h (batch, units), output (batch, units), which is the next state too.
 //   units: size of the state and of the output's last axis.
 struct SimpleRNNCell : CellHandle<SimpleRNNCellLayer> {
-  explicit SimpleRNNCell(std::int64_t units, SimpleRNNCellOptions options = {})
-      : CellHandle<SimpleRNNCellLayer>(std::make_shared<SimpleRNNCellLayer>(units, options)) {}
+  explicit SimpleRNNCell(std::int64_t units, SimpleRNNCellOptions options = {});
 };
 
 }  // namespace cohort::layers

@@ -73,4 +73,7 @@ RnnCell::Step StackedRNNCellsLayer::prepare(const Tensor& input, const CallConte
 
 COHORT_REGISTER(Layer, StackedRNNCellsLayer, "StackedRNNCells");
 
+StackedRNNCells::StackedRNNCells(std::vector<Ref<RnnCell>> cells, NameOption options)
+    : CellHandle<StackedRNNCellsLayer>(std::make_shared<StackedRNNCellsLayer>(std::move(cells), options)) {}
+
 }  // namespace cohort::layers

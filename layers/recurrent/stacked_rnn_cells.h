@@ -27,8 +27,7 @@ class StackedRNNCellsLayer : public RnnCell {
 // Input (batch, ...) and the states of all cells, lowest first; output (batch, ...) of the last cell.
 //   cells: the cells from the lowest to the highest, at least one.
 struct StackedRNNCells : CellHandle<StackedRNNCellsLayer> {
-  explicit StackedRNNCells(std::vector<Ref<RnnCell>> cells, NameOption options = {})
-      : CellHandle<StackedRNNCellsLayer>(std::make_shared<StackedRNNCellsLayer>(std::move(cells), options)) {}
+  explicit StackedRNNCells(std::vector<Ref<RnnCell>> cells, NameOption options = {});
 };
 
 }  // namespace cohort::layers

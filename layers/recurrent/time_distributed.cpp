@@ -91,4 +91,7 @@ Tensor TimeDistributedLayer::call(const Tensor& input, const CallContext& contex
 
 COHORT_REGISTER(Layer, TimeDistributedLayer, "TimeDistributed");
 
+TimeDistributed::TimeDistributed(Ref<Layer> layer, NameOption options)
+    : LayerHandle<TimeDistributedLayer>(std::make_shared<TimeDistributedLayer>(std::move(layer), options)) {}
+
 }  // namespace cohort::layers

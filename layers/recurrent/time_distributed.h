@@ -26,8 +26,7 @@ class TimeDistributedLayer : public Layer {
 // Input (batch, steps, ...), output (batch, steps, ...), where the layer maps (batch, ...) to (batch, ...).
 //   layer: the layer applied to each step; it must have one input and one output.
 struct TimeDistributed : LayerHandle<TimeDistributedLayer> {
-  explicit TimeDistributed(Ref<Layer> layer, NameOption options = {})
-      : LayerHandle<TimeDistributedLayer>(std::make_shared<TimeDistributedLayer>(std::move(layer), options)) {}
+  explicit TimeDistributed(Ref<Layer> layer, NameOption options = {});
 };
 
 }  // namespace cohort::layers

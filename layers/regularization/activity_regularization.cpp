@@ -24,4 +24,7 @@ Tensor ActivityRegularizationLayer::call(const Tensor& input, const CallContext&
 
 COHORT_REGISTER(Layer, ActivityRegularizationLayer, "ActivityRegularization");
 
+ActivityRegularization::ActivityRegularization(ActivityRegularizationOptions options)
+    : LayerHandle<ActivityRegularizationLayer>(std::make_shared<ActivityRegularizationLayer>(std::move(options))) {}
+
 }  // namespace cohort::layers

@@ -28,8 +28,7 @@ class ActivityRegularizationLayer : public Layer {
 // Returns its input and adds (l1 * sum|x| + l2 * sum x^2) / batch size to the loss.
 // Input any shape, output the same shape.
 struct ActivityRegularization : LayerHandle<ActivityRegularizationLayer> {
-  explicit ActivityRegularization(ActivityRegularizationOptions options = {})
-      : LayerHandle<ActivityRegularizationLayer>(std::make_shared<ActivityRegularizationLayer>(std::move(options))) {}
+  explicit ActivityRegularization(ActivityRegularizationOptions options = {});
 };
 
 }  // namespace cohort::layers

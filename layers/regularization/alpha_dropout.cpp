@@ -38,4 +38,7 @@ Tensor AlphaDropoutLayer::call(const Tensor& input, const CallContext& context) 
 
 COHORT_REGISTER(Layer, AlphaDropoutLayer, "AlphaDropout");
 
+AlphaDropout::AlphaDropout(double rate, AlphaDropoutOptions options)
+    : LayerHandle<AlphaDropoutLayer>(std::make_shared<AlphaDropoutLayer>(rate, std::move(options))) {}
+
 }  // namespace cohort::layers

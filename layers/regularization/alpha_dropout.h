@@ -35,8 +35,7 @@ class AlphaDropoutLayer : public SeededLayer {
 // Input any shape, output the same shape.
 //   rate: share of the elements that are dropped, in [0, 1].
 struct AlphaDropout : LayerHandle<AlphaDropoutLayer> {
-  explicit AlphaDropout(double rate, AlphaDropoutOptions options = {})
-      : LayerHandle<AlphaDropoutLayer>(std::make_shared<AlphaDropoutLayer>(rate, std::move(options))) {}
+  explicit AlphaDropout(double rate, AlphaDropoutOptions options = {});
 };
 
 }  // namespace cohort::layers

@@ -32,4 +32,7 @@ Tensor DropoutLayer::call(const Tensor& input, const CallContext& context) {
 
 COHORT_REGISTER(Layer, DropoutLayer, "Dropout");
 
+Dropout::Dropout(double rate, DropoutOptions options)
+    : LayerHandle<DropoutLayer>(std::make_shared<DropoutLayer>(rate, std::move(options))) {}
+
 }  // namespace cohort::layers

@@ -35,8 +35,7 @@ class DropoutLayer : public SeededLayer {
 // Input any shape, output the same shape.
 //   rate: share of the elements that are dropped, in [0, 1].
 struct Dropout : LayerHandle<DropoutLayer> {
-  explicit Dropout(double rate, DropoutOptions options = {})
-      : LayerHandle<DropoutLayer>(std::make_shared<DropoutLayer>(rate, std::move(options))) {}
+  explicit Dropout(double rate, DropoutOptions options = {});
 };
 
 }  // namespace cohort::layers

@@ -60,4 +60,9 @@ Tensor GaussianDropoutLayer::call(const Tensor& input, const CallContext& contex
 COHORT_REGISTER(Layer, GaussianDropoutLayer, "GaussianDropout");
 COHORT_REGISTER(Layer, GaussianNoiseLayer, "GaussianNoise");
 
+GaussianNoise::GaussianNoise(double stddev, GaussianOptions options)
+    : LayerHandle<GaussianNoiseLayer>(std::make_shared<GaussianNoiseLayer>(stddev, std::move(options))) {}
+GaussianDropout::GaussianDropout(double rate, GaussianOptions options)
+    : LayerHandle<GaussianDropoutLayer>(std::make_shared<GaussianDropoutLayer>(rate, std::move(options))) {}
+
 }  // namespace cohort::layers

@@ -30,8 +30,7 @@ class GaussianNoiseLayer : public SeededLayer {
 // Input any shape, output the same shape.
 //   stddev: standard deviation of the noise, in [0, 1].
 struct GaussianNoise : LayerHandle<GaussianNoiseLayer> {
-  explicit GaussianNoise(double stddev, GaussianOptions options = {})
-      : LayerHandle<GaussianNoiseLayer>(std::make_shared<GaussianNoiseLayer>(stddev, std::move(options))) {}
+  explicit GaussianNoise(double stddev, GaussianOptions options = {});
 };
 
 class GaussianDropoutLayer : public SeededLayer {
@@ -51,8 +50,7 @@ class GaussianDropoutLayer : public SeededLayer {
 // Input any shape, output the same shape.
 //   rate: drop rate of the Dropout whose noise has the same variance, in [0, 1); 1 throws in training.
 struct GaussianDropout : LayerHandle<GaussianDropoutLayer> {
-  explicit GaussianDropout(double rate, GaussianOptions options = {})
-      : LayerHandle<GaussianDropoutLayer>(std::make_shared<GaussianDropoutLayer>(rate, std::move(options))) {}
+  explicit GaussianDropout(double rate, GaussianOptions options = {});
 };
 
 }  // namespace cohort::layers

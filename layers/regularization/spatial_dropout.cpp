@@ -43,4 +43,11 @@ COHORT_REGISTER(Layer, SpatialDropout1DLayer, "SpatialDropout1D");
 COHORT_REGISTER(Layer, SpatialDropout2DLayer, "SpatialDropout2D");
 COHORT_REGISTER(Layer, SpatialDropout3DLayer, "SpatialDropout3D");
 
+SpatialDropout1D::SpatialDropout1D(double rate, SpatialDropoutOptions options)
+    : LayerHandle<SpatialDropout1DLayer>(std::make_shared<SpatialDropout1DLayer>(rate, std::move(options))) {}
+SpatialDropout2D::SpatialDropout2D(double rate, SpatialDropoutOptions options)
+    : LayerHandle<SpatialDropout2DLayer>(std::make_shared<SpatialDropout2DLayer>(rate, std::move(options))) {}
+SpatialDropout3D::SpatialDropout3D(double rate, SpatialDropoutOptions options)
+    : LayerHandle<SpatialDropout3DLayer>(std::make_shared<SpatialDropout3DLayer>(rate, std::move(options))) {}
+
 }  // namespace cohort::layers

@@ -46,8 +46,7 @@ class SpatialDropout1DLayer : public SpatialDropoutLayer {
 // Input (batch, steps, channels), output the same shape.
 //   rate: share of the channels that are dropped, in [0, 1].
 struct SpatialDropout1D : LayerHandle<SpatialDropout1DLayer> {
-  explicit SpatialDropout1D(double rate, SpatialDropoutOptions options = {})
-      : LayerHandle<SpatialDropout1DLayer>(std::make_shared<SpatialDropout1DLayer>(rate, std::move(options))) {}
+  explicit SpatialDropout1D(double rate, SpatialDropoutOptions options = {});
 };
 
 class SpatialDropout2DLayer : public SpatialDropoutLayer {
@@ -64,8 +63,7 @@ class SpatialDropout2DLayer : public SpatialDropoutLayer {
 // Input (batch, height, width, channels), output the same shape.
 //   rate: share of the channels that are dropped, in [0, 1].
 struct SpatialDropout2D : LayerHandle<SpatialDropout2DLayer> {
-  explicit SpatialDropout2D(double rate, SpatialDropoutOptions options = {})
-      : LayerHandle<SpatialDropout2DLayer>(std::make_shared<SpatialDropout2DLayer>(rate, std::move(options))) {}
+  explicit SpatialDropout2D(double rate, SpatialDropoutOptions options = {});
 };
 
 class SpatialDropout3DLayer : public SpatialDropoutLayer {
@@ -82,8 +80,7 @@ class SpatialDropout3DLayer : public SpatialDropoutLayer {
 // Input (batch, depth, height, width, channels), output the same shape.
 //   rate: share of the channels that are dropped, in [0, 1].
 struct SpatialDropout3D : LayerHandle<SpatialDropout3DLayer> {
-  explicit SpatialDropout3D(double rate, SpatialDropoutOptions options = {})
-      : LayerHandle<SpatialDropout3DLayer>(std::make_shared<SpatialDropout3DLayer>(rate, std::move(options))) {}
+  explicit SpatialDropout3D(double rate, SpatialDropoutOptions options = {});
 };
 
 }  // namespace cohort::layers

@@ -40,8 +40,7 @@ class Cropping1DLayer : public CroppingLayer {
 // Input (batch, steps, channels), output (batch, steps - cropped, channels).
 //   cropping: number of steps cut off at each end, or {before, after}.
 struct Cropping1D : LayerHandle<Cropping1DLayer> {
-  explicit Cropping1D(Margin cropping = 1, CroppingOptions options = {})
-      : LayerHandle<Cropping1DLayer>(std::make_shared<Cropping1DLayer>(cropping, std::move(options))) {}
+  explicit Cropping1D(Margin cropping = 1, CroppingOptions options = {});
 };
 
 class Cropping2DLayer : public CroppingLayer {
@@ -57,8 +56,7 @@ class Cropping2DLayer : public CroppingLayer {
 //   cropping: number of elements cut off at each end of height and width: one for all, one for each axis, or
 //     {before, after} for each.
 struct Cropping2D : LayerHandle<Cropping2DLayer> {
-  explicit Cropping2D(Margins cropping = 0, CroppingOptions options = {})
-      : LayerHandle<Cropping2DLayer>(std::make_shared<Cropping2DLayer>(std::move(cropping), std::move(options))) {}
+  explicit Cropping2D(Margins cropping = 0, CroppingOptions options = {});
 };
 
 class Cropping3DLayer : public CroppingLayer {
@@ -75,8 +73,7 @@ class Cropping3DLayer : public CroppingLayer {
 //   cropping: number of elements cut off at each end of depth, height and width: one for all, one for each axis, or
 //     {before, after} for each.
 struct Cropping3D : LayerHandle<Cropping3DLayer> {
-  explicit Cropping3D(Margins cropping = 1, CroppingOptions options = {})
-      : LayerHandle<Cropping3DLayer>(std::make_shared<Cropping3DLayer>(std::move(cropping), std::move(options))) {}
+  explicit Cropping3D(Margins cropping = 1, CroppingOptions options = {});
 };
 
 }  // namespace cohort::layers

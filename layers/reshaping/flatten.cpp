@@ -26,4 +26,7 @@ Tensor FlattenLayer::call(const Tensor& input, const CallContext&) {
 
 COHORT_REGISTER(Layer, FlattenLayer, "Flatten");
 
+Flatten::Flatten(FlattenOptions options)
+    : LayerHandle<FlattenLayer>(std::make_shared<FlattenLayer>(std::move(options))) {}
+
 }  // namespace cohort::layers

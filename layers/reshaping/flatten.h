@@ -28,8 +28,7 @@ class FlattenLayer : public Layer {
 // Joins all axes after the batch into one.
 // Input (batch, ...), output (batch, features); an input (batch) becomes (batch, 1).
 struct Flatten : LayerHandle<FlattenLayer> {
-  explicit Flatten(FlattenOptions options = {})
-      : LayerHandle<FlattenLayer>(std::make_shared<FlattenLayer>(std::move(options))) {}
+  explicit Flatten(FlattenOptions options = {});
 };
 
 }  // namespace cohort::layers

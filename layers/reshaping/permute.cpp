@@ -37,4 +37,7 @@ Tensor PermuteLayer::call(const Tensor& input, const CallContext&) {
 
 COHORT_REGISTER(Layer, PermuteLayer, "Permute");
 
+Permute::Permute(std::vector<std::int64_t> dims, NameOption options)
+    : LayerHandle<PermuteLayer>(std::make_shared<PermuteLayer>(std::move(dims), std::move(options))) {}
+
 }  // namespace cohort::layers

@@ -25,8 +25,7 @@ class PermuteLayer : public Layer {
 // Input (batch, ...) with an axis for each of dims, output (batch, ...) with these axes in the new order.
 //   dims: the numbers 1, 2, ... in the new order, one for each axis after the batch; {2, 1} swaps two axes.
 struct Permute : LayerHandle<PermuteLayer> {
-  explicit Permute(std::vector<std::int64_t> dims, NameOption options = {})
-      : LayerHandle<PermuteLayer>(std::make_shared<PermuteLayer>(std::move(dims), std::move(options))) {}
+  explicit Permute(std::vector<std::int64_t> dims, NameOption options = {});
 };
 
 }  // namespace cohort::layers

@@ -20,4 +20,7 @@ Tensor RepeatVectorLayer::call(const Tensor& input, const CallContext&) {
 
 COHORT_REGISTER(Layer, RepeatVectorLayer, "RepeatVector");
 
+RepeatVector::RepeatVector(std::int64_t n, NameOption options)
+    : LayerHandle<RepeatVectorLayer>(std::make_shared<RepeatVectorLayer>(n, std::move(options))) {}
+
 }  // namespace cohort::layers

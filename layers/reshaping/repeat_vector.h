@@ -23,8 +23,7 @@ class RepeatVectorLayer : public Layer {
 // Input (batch, features), output (batch, n, features).
 //   n: number of repetitions.
 struct RepeatVector : LayerHandle<RepeatVectorLayer> {
-  explicit RepeatVector(std::int64_t n, NameOption options = {})
-      : LayerHandle<RepeatVectorLayer>(std::make_shared<RepeatVectorLayer>(n, std::move(options))) {}
+  explicit RepeatVector(std::int64_t n, NameOption options = {});
 };
 
 }  // namespace cohort::layers

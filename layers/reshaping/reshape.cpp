@@ -35,4 +35,7 @@ Tensor ReshapeLayer::call(const Tensor& input, const CallContext&) {
 
 COHORT_REGISTER(Layer, ReshapeLayer, "Reshape");
 
+Reshape::Reshape(std::vector<std::int64_t> target_shape, NameOption options)
+    : LayerHandle<ReshapeLayer>(std::make_shared<ReshapeLayer>(std::move(target_shape), std::move(options))) {}
+
 }  // namespace cohort::layers

@@ -24,8 +24,7 @@ class ReshapeLayer : public Layer {
 // Input (batch, ...), output (batch, target_shape).
 //   target_shape: sizes of the output's axes after the batch; one of them may be -1, which takes what is left.
 struct Reshape : LayerHandle<ReshapeLayer> {
-  explicit Reshape(std::vector<std::int64_t> target_shape, NameOption options = {})
-      : LayerHandle<ReshapeLayer>(std::make_shared<ReshapeLayer>(std::move(target_shape), std::move(options))) {}
+  explicit Reshape(std::vector<std::int64_t> target_shape, NameOption options = {});
 };
 
 }  // namespace cohort::layers

@@ -95,4 +95,11 @@ COHORT_REGISTER(Layer, UpSampling1DLayer, "UpSampling1D");
 COHORT_REGISTER(Layer, UpSampling2DLayer, "UpSampling2D");
 COHORT_REGISTER(Layer, UpSampling3DLayer, "UpSampling3D");
 
+UpSampling1D::UpSampling1D(std::int64_t size, NameOption options)
+    : LayerHandle<UpSampling1DLayer>(std::make_shared<UpSampling1DLayer>(size, std::move(options))) {}
+UpSampling2D::UpSampling2D(Window size, UpSampling2DOptions options)
+    : LayerHandle<UpSampling2DLayer>(std::make_shared<UpSampling2DLayer>(std::move(size), std::move(options))) {}
+UpSampling3D::UpSampling3D(Window size, UpSampling3DOptions options)
+    : LayerHandle<UpSampling3DLayer>(std::make_shared<UpSampling3DLayer>(std::move(size), std::move(options))) {}
+
 }  // namespace cohort::layers

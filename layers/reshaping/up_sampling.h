@@ -24,8 +24,7 @@ class UpSampling1DLayer : public Layer {
 // Input (batch, steps, channels), output (batch, steps * size, channels).
 //   size: number of repetitions, from 1.
 struct UpSampling1D : LayerHandle<UpSampling1DLayer> {
-  explicit UpSampling1D(std::int64_t size = 2, NameOption options = {})
-      : LayerHandle<UpSampling1DLayer>(std::make_shared<UpSampling1DLayer>(size, std::move(options))) {}
+  explicit UpSampling1D(std::int64_t size = 2, NameOption options = {});
 };
 
 struct UpSampling2DOptions {
@@ -53,8 +52,7 @@ class UpSampling2DLayer : public Layer {
 // Input (batch, height, width, channels), output (batch, height * size[0], width * size[1], channels).
 //   size: factors for height and width; one number stands for both.
 struct UpSampling2D : LayerHandle<UpSampling2DLayer> {
-  explicit UpSampling2D(Window size = 2, UpSampling2DOptions options = {})
-      : LayerHandle<UpSampling2DLayer>(std::make_shared<UpSampling2DLayer>(std::move(size), std::move(options))) {}
+  explicit UpSampling2D(Window size = 2, UpSampling2DOptions options = {});
 };
 
 struct UpSampling3DOptions {
@@ -81,8 +79,7 @@ class UpSampling3DLayer : public Layer {
 // channels).
 //   size: factors for depth, height and width; one number stands for all three.
 struct UpSampling3D : LayerHandle<UpSampling3DLayer> {
-  explicit UpSampling3D(Window size = 2, UpSampling3DOptions options = {})
-      : LayerHandle<UpSampling3DLayer>(std::make_shared<UpSampling3DLayer>(std::move(size), std::move(options))) {}
+  explicit UpSampling3D(Window size = 2, UpSampling3DOptions options = {});
 };
 
 }  // namespace cohort::layers

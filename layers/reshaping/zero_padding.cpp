@@ -40,4 +40,11 @@ COHORT_REGISTER(Layer, ZeroPadding1DLayer, "ZeroPadding1D");
 COHORT_REGISTER(Layer, ZeroPadding2DLayer, "ZeroPadding2D");
 COHORT_REGISTER(Layer, ZeroPadding3DLayer, "ZeroPadding3D");
 
+ZeroPadding1D::ZeroPadding1D(Margin padding, ZeroPaddingOptions options)
+    : LayerHandle<ZeroPadding1DLayer>(std::make_shared<ZeroPadding1DLayer>(padding, std::move(options))) {}
+ZeroPadding2D::ZeroPadding2D(Margins padding, ZeroPaddingOptions options)
+    : LayerHandle<ZeroPadding2DLayer>(std::make_shared<ZeroPadding2DLayer>(std::move(padding), std::move(options))) {}
+ZeroPadding3D::ZeroPadding3D(Margins padding, ZeroPaddingOptions options)
+    : LayerHandle<ZeroPadding3DLayer>(std::make_shared<ZeroPadding3DLayer>(std::move(padding), std::move(options))) {}
+
 }  // namespace cohort::layers

@@ -40,8 +40,7 @@ class ZeroPadding1DLayer : public ZeroPaddingLayer {
 // Input (batch, steps, channels), output (batch, steps + padded, channels).
 //   padding: number of steps added at each end, or {before, after}.
 struct ZeroPadding1D : LayerHandle<ZeroPadding1DLayer> {
-  explicit ZeroPadding1D(Margin padding = 1, ZeroPaddingOptions options = {})
-      : LayerHandle<ZeroPadding1DLayer>(std::make_shared<ZeroPadding1DLayer>(padding, std::move(options))) {}
+  explicit ZeroPadding1D(Margin padding = 1, ZeroPaddingOptions options = {});
 };
 
 class ZeroPadding2DLayer : public ZeroPaddingLayer {
@@ -57,8 +56,7 @@ class ZeroPadding2DLayer : public ZeroPaddingLayer {
 //   padding: number of elements added at each end of height and width: one for all, one for each axis, or
 //     {before, after} for each.
 struct ZeroPadding2D : LayerHandle<ZeroPadding2DLayer> {
-  explicit ZeroPadding2D(Margins padding = 1, ZeroPaddingOptions options = {})
-      : LayerHandle<ZeroPadding2DLayer>(std::make_shared<ZeroPadding2DLayer>(std::move(padding), std::move(options))) {}
+  explicit ZeroPadding2D(Margins padding = 1, ZeroPaddingOptions options = {});
 };
 
 class ZeroPadding3DLayer : public ZeroPaddingLayer {
@@ -75,8 +73,7 @@ class ZeroPadding3DLayer : public ZeroPaddingLayer {
 //   padding: number of elements added at each end of depth, height and width: one for all, one for each axis, or
 //     {before, after} for each.
 struct ZeroPadding3D : LayerHandle<ZeroPadding3DLayer> {
-  explicit ZeroPadding3D(Margins padding = 1, ZeroPaddingOptions options = {})
-      : LayerHandle<ZeroPadding3DLayer>(std::make_shared<ZeroPadding3DLayer>(std::move(padding), std::move(options))) {}
+  explicit ZeroPadding3D(Margins padding = 1, ZeroPaddingOptions options = {});
 };
 
 }  // namespace cohort::layers

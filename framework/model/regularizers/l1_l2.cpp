@@ -36,4 +36,8 @@ namespace {
 });
 
 }  // namespace
+L1L2::L1L2(L1L2Options options) : Ref(std::make_shared<L1L2Regularizer>(options)) {}
+L1::L1(double l1) : Ref(std::make_shared<L1Regularizer>(l1)) {}
+L2::L2(double l2) : Ref(std::make_shared<L2Regularizer>(l2)) {}
+
 }  // namespace cohort::regularizers

@@ -44,17 +44,17 @@ class L2Regularizer : public Regularizer {
 
 // The penalty l1 * sum(|x|) + l2 * sum(x^2).
 struct L1L2 : Ref<L1L2Regularizer> {
-  explicit L1L2(L1L2Options options = {}) : Ref(std::make_shared<L1L2Regularizer>(options)) {}
+  explicit L1L2(L1L2Options options = {});
 };
 // The penalty l1 * sum(|x|).
 //   l1: factor of the sum.
 struct L1 : Ref<L1Regularizer> {
-  explicit L1(double l1 = 0.01) : Ref(std::make_shared<L1Regularizer>(l1)) {}
+  explicit L1(double l1 = 0.01);
 };
 // The penalty l2 * sum(x^2).
 //   l2: factor of the sum.
 struct L2 : Ref<L2Regularizer> {
-  explicit L2(double l2 = 0.01) : Ref(std::make_shared<L2Regularizer>(l2)) {}
+  explicit L2(double l2 = 0.01);
 };
 
 }  // namespace cohort::regularizers

@@ -37,4 +37,7 @@ Tensor OrthogonalRegularizerBody::operator()(const Tensor& weight) const {
 COHORT_REGISTER(Regularizer, OrthogonalRegularizerBody, "OrthogonalRegularizer", "orthogonal_regularizer",
                 "orthogonal");
 
+OrthogonalRegularizer::OrthogonalRegularizer(OrthogonalOptions options)
+    : Ref(std::make_shared<OrthogonalRegularizerBody>(std::move(options))) {}
+
 }  // namespace cohort::regularizers

@@ -27,8 +27,7 @@ class OrthogonalRegularizerBody : public Regularizer {
 
 // Penalises the mean absolute cosine between different rows, or columns, of a matrix.
 struct OrthogonalRegularizer : Ref<OrthogonalRegularizerBody> {
-  explicit OrthogonalRegularizer(OrthogonalOptions options = {})
-      : Ref(std::make_shared<OrthogonalRegularizerBody>(std::move(options))) {}
+  explicit OrthogonalRegularizer(OrthogonalOptions options = {});
 };
 
 }  // namespace cohort::regularizers

@@ -41,4 +41,7 @@ Tensor CosineDecaySchedule::operator()(const Tensor& step) const {
 
 COHORT_REGISTER(LearningRateSchedule, CosineDecaySchedule, "CosineDecay");
 
+CosineDecay::CosineDecay(double initial_learning_rate, std::int64_t decay_steps, CosineDecayOptions options)
+    : Ref(std::make_shared<CosineDecaySchedule>(initial_learning_rate, decay_steps, std::move(options))) {}
+
 }  // namespace cohort::optimizers::schedules

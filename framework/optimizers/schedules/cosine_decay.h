@@ -39,8 +39,7 @@ class CosineDecaySchedule : public LearningRateSchedule {
 //   initial_learning_rate: rate at step 0.
 //   decay_steps: steps from the highest rate to the lowest, after the warmup.
 struct CosineDecay : Ref<CosineDecaySchedule> {
-  CosineDecay(double initial_learning_rate, std::int64_t decay_steps, CosineDecayOptions options = {})
-      : Ref(std::make_shared<CosineDecaySchedule>(initial_learning_rate, decay_steps, std::move(options))) {}
+  CosineDecay(double initial_learning_rate, std::int64_t decay_steps, CosineDecayOptions options = {});
 };
 
 }  // namespace cohort::optimizers::schedules

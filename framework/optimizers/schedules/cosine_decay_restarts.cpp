@@ -45,4 +45,9 @@ Tensor CosineDecayRestartsSchedule::operator()(const Tensor& step) const {
 
 COHORT_REGISTER(LearningRateSchedule, CosineDecayRestartsSchedule, "CosineDecayRestarts");
 
+CosineDecayRestarts::CosineDecayRestarts(double initial_learning_rate, std::int64_t first_decay_steps,
+                                         CosineDecayRestartsOptions options)
+    : Ref(std::make_shared<CosineDecayRestartsSchedule>(initial_learning_rate, first_decay_steps, std::move(options))) {
+}
+
 }  // namespace cohort::optimizers::schedules

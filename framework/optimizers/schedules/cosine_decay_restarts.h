@@ -41,9 +41,7 @@ class CosineDecayRestartsSchedule : public LearningRateSchedule {
 //   first_decay_steps: steps of the first period.
 struct CosineDecayRestarts : Ref<CosineDecayRestartsSchedule> {
   CosineDecayRestarts(double initial_learning_rate, std::int64_t first_decay_steps,
-                      CosineDecayRestartsOptions options = {})
-      : Ref(std::make_shared<CosineDecayRestartsSchedule>(initial_learning_rate, first_decay_steps,
-                                                          std::move(options))) {}
+                      CosineDecayRestartsOptions options = {});
 };
 
 }  // namespace cohort::optimizers::schedules

@@ -34,4 +34,9 @@ Tensor ExponentialDecaySchedule::operator()(const Tensor& step) const {
 
 COHORT_REGISTER(LearningRateSchedule, ExponentialDecaySchedule, "ExponentialDecay");
 
+ExponentialDecay::ExponentialDecay(double initial_learning_rate, std::int64_t decay_steps, double decay_rate,
+                                   ExponentialDecayOptions options)
+    : Ref(std::make_shared<ExponentialDecaySchedule>(initial_learning_rate, decay_steps, decay_rate,
+                                                     std::move(options))) {}
+
 }  // namespace cohort::optimizers::schedules

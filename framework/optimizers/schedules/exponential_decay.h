@@ -38,9 +38,7 @@ class ExponentialDecaySchedule : public LearningRateSchedule {
 //   decay_rate: that factor.
 struct ExponentialDecay : Ref<ExponentialDecaySchedule> {
   ExponentialDecay(double initial_learning_rate, std::int64_t decay_steps, double decay_rate,
-                   ExponentialDecayOptions options = {})
-      : Ref(std::make_shared<ExponentialDecaySchedule>(initial_learning_rate, decay_steps, decay_rate,
-                                                       std::move(options))) {}
+                   ExponentialDecayOptions options = {});
 };
 
 }  // namespace cohort::optimizers::schedules

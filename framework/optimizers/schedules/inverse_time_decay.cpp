@@ -34,4 +34,9 @@ Tensor InverseTimeDecaySchedule::operator()(const Tensor& step) const {
 
 COHORT_REGISTER(LearningRateSchedule, InverseTimeDecaySchedule, "InverseTimeDecay");
 
+InverseTimeDecay::InverseTimeDecay(double initial_learning_rate, std::int64_t decay_steps, double decay_rate,
+                                   InverseTimeDecayOptions options)
+    : Ref(std::make_shared<InverseTimeDecaySchedule>(initial_learning_rate, decay_steps, decay_rate,
+                                                     std::move(options))) {}
+
 }  // namespace cohort::optimizers::schedules

@@ -38,9 +38,7 @@ class InverseTimeDecaySchedule : public LearningRateSchedule {
 //   decay_rate: how fast the denominator grows.
 struct InverseTimeDecay : Ref<InverseTimeDecaySchedule> {
   InverseTimeDecay(double initial_learning_rate, std::int64_t decay_steps, double decay_rate,
-                   InverseTimeDecayOptions options = {})
-      : Ref(std::make_shared<InverseTimeDecaySchedule>(initial_learning_rate, decay_steps, decay_rate,
-                                                       std::move(options))) {}
+                   InverseTimeDecayOptions options = {});
 };
 
 }  // namespace cohort::optimizers::schedules

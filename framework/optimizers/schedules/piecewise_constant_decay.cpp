@@ -34,4 +34,9 @@ Tensor PiecewiseConstantDecaySchedule::operator()(const Tensor& step) const {
 
 COHORT_REGISTER(LearningRateSchedule, PiecewiseConstantDecaySchedule, "PiecewiseConstantDecay");
 
+PiecewiseConstantDecay::PiecewiseConstantDecay(std::vector<double> boundaries, std::vector<double> values,
+                                               PiecewiseConstantDecayOptions options)
+    : Ref(std::make_shared<PiecewiseConstantDecaySchedule>(std::move(boundaries), std::move(values),
+                                                           std::move(options))) {}
+
 }  // namespace cohort::optimizers::schedules

@@ -33,9 +33,7 @@ class PiecewiseConstantDecaySchedule : public LearningRateSchedule {
 //   values: rates, one more than boundaries.
 struct PiecewiseConstantDecay : Ref<PiecewiseConstantDecaySchedule> {
   PiecewiseConstantDecay(std::vector<double> boundaries, std::vector<double> values,
-                         PiecewiseConstantDecayOptions options = {})
-      : Ref(std::make_shared<PiecewiseConstantDecaySchedule>(std::move(boundaries), std::move(values),
-                                                             std::move(options))) {}
+                         PiecewiseConstantDecayOptions options = {});
 };
 
 }  // namespace cohort::optimizers::schedules

@@ -37,4 +37,7 @@ Tensor PolynomialDecaySchedule::operator()(const Tensor& step) const {
 
 COHORT_REGISTER(LearningRateSchedule, PolynomialDecaySchedule, "PolynomialDecay");
 
+PolynomialDecay::PolynomialDecay(double initial_learning_rate, std::int64_t decay_steps, PolynomialDecayOptions options)
+    : Ref(std::make_shared<PolynomialDecaySchedule>(initial_learning_rate, decay_steps, std::move(options))) {}
+
 }  // namespace cohort::optimizers::schedules

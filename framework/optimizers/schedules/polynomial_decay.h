@@ -38,8 +38,7 @@ class PolynomialDecaySchedule : public LearningRateSchedule {
 //   initial_learning_rate: rate at step 0.
 //   decay_steps: steps from the initial rate to the last one.
 struct PolynomialDecay : Ref<PolynomialDecaySchedule> {
-  PolynomialDecay(double initial_learning_rate, std::int64_t decay_steps, PolynomialDecayOptions options = {})
-      : Ref(std::make_shared<PolynomialDecaySchedule>(initial_learning_rate, decay_steps, std::move(options))) {}
+  PolynomialDecay(double initial_learning_rate, std::int64_t decay_steps, PolynomialDecayOptions options = {});
 };
 
 }  // namespace cohort::optimizers::schedules

@@ -8,4 +8,6 @@ Tensor NonNegConstraint::operator()(const Tensor& weight) const { return ops::ma
 
 COHORT_REGISTER(Constraint, NonNegConstraint, "NonNeg", "non_neg");
 
+NonNeg::NonNeg() : Ref(std::make_shared<NonNegConstraint>()) {}
+
 }  // namespace cohort::constraints

@@ -11,7 +11,7 @@ class NonNegConstraint : public Constraint {
 
 // Sets the negative elements of a weight to zero.
 struct NonNeg : Ref<NonNegConstraint> {
-  NonNeg() : Ref(std::make_shared<NonNegConstraint>()) {}
+  NonNeg();
 };
 
 }  // namespace cohort::constraints

@@ -47,4 +47,9 @@ COHORT_REGISTER(Constraint, MaxNormConstraint, "MaxNorm", "max_norm");
 COHORT_REGISTER(Constraint, UnitNormConstraint, "UnitNorm", "unit_norm");
 COHORT_REGISTER(Constraint, MinMaxNormConstraint, "MinMaxNorm", "min_max_norm");
 
+MaxNorm::MaxNorm(double max_value, NormAxes axis)
+    : Ref(std::make_shared<MaxNormConstraint>(max_value, std::move(axis))) {}
+UnitNorm::UnitNorm(NormAxes axis) : Ref(std::make_shared<UnitNormConstraint>(std::move(axis))) {}
+MinMaxNorm::MinMaxNorm(MinMaxNormOptions options) : Ref(std::make_shared<MinMaxNormConstraint>(std::move(options))) {}
+
 }  // namespace cohort::constraints

@@ -57,18 +57,16 @@ class MinMaxNormConstraint : public Constraint {
 //   max_value: longest length allowed.
 //   axis: axes along which the length is measured: {0} for a dense kernel (inputs, units), {0, 1, 2} for a Conv2D's.
 struct MaxNorm : Ref<MaxNormConstraint> {
-  explicit MaxNorm(double max_value = 2.0, NormAxes axis = {0})
-      : Ref(std::make_shared<MaxNormConstraint>(max_value, std::move(axis))) {}
+  explicit MaxNorm(double max_value = 2.0, NormAxes axis = {0});
 };
 // Brings every vector of a weight to length 1.
 //   axis: axes along which the length is measured: {0} for a dense kernel (inputs, units), {0, 1, 2} for a Conv2D's.
 struct UnitNorm : Ref<UnitNormConstraint> {
-  explicit UnitNorm(NormAxes axis = {0}) : Ref(std::make_shared<UnitNormConstraint>(std::move(axis))) {}
+  explicit UnitNorm(NormAxes axis = {0});
 };
 // Moves the length of every vector of a weight towards [min_value, max_value], at once when `rate` is 1.
 struct MinMaxNorm : Ref<MinMaxNormConstraint> {
-  explicit MinMaxNorm(MinMaxNormOptions options = {})
-      : Ref(std::make_shared<MinMaxNormConstraint>(std::move(options))) {}
+  explicit MinMaxNorm(MinMaxNormOptions options = {});
 };
 
 }  // namespace cohort::constraints

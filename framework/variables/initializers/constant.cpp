@@ -55,4 +55,9 @@ COHORT_REGISTER(Initializer, ZerosInitializer, "Zeros", "zeros");
 COHORT_REGISTER(Initializer, OnesInitializer, "Ones", "ones");
 COHORT_REGISTER(Initializer, IdentityInitializer, "Identity", "identity", "IdentityInitializer");
 
+Constant::Constant(NestedNumbers value) : Ref(std::make_shared<ConstantInitializer>(std::move(value))) {}
+Zeros::Zeros() : Ref(std::make_shared<ZerosInitializer>()) {}
+Ones::Ones() : Ref(std::make_shared<OnesInitializer>()) {}
+Identity::Identity(double gain) : Ref(std::make_shared<IdentityInitializer>(gain)) {}
+
 }  // namespace cohort::initializers

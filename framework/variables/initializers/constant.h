@@ -41,20 +41,20 @@ class IdentityInitializer : public Initializer {
 // One value everywhere, or an array that broadcasts to the shape asked for.
 //   value: a number, or nested lists of numbers.
 struct Constant : Ref<ConstantInitializer> {
-  explicit Constant(NestedNumbers value = 0.0) : Ref(std::make_shared<ConstantInitializer>(std::move(value))) {}
+  explicit Constant(NestedNumbers value = 0.0);
 };
 // Zeros everywhere.
 struct Zeros : Ref<ZerosInitializer> {
-  Zeros() : Ref(std::make_shared<ZerosInitializer>()) {}
+  Zeros();
 };
 // Ones everywhere.
 struct Ones : Ref<OnesInitializer> {
-  Ones() : Ref(std::make_shared<OnesInitializer>()) {}
+  Ones();
 };
 // `gain` on the diagonal of a matrix, zeros elsewhere.
 //   gain: the number on the diagonal.
 struct Identity : Ref<IdentityInitializer> {
-  explicit Identity(double gain = 1.0) : Ref(std::make_shared<IdentityInitializer>(gain)) {}
+  explicit Identity(double gain = 1.0);
 };
 
 }  // namespace cohort::initializers

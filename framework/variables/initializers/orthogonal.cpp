@@ -54,4 +54,6 @@ Tensor OrthogonalInitializer::operator()(const Shape& shape, DType dtype) const 
 
 COHORT_REGISTER(Initializer, OrthogonalInitializer, "Orthogonal", "orthogonal", "OrthogonalInitializer");
 
+Orthogonal::Orthogonal(OrthogonalOptions options) : Ref(std::make_shared<OrthogonalInitializer>(options)) {}
+
 }  // namespace cohort::initializers

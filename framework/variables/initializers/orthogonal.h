@@ -24,7 +24,7 @@ class OrthogonalInitializer : public RandomInitializer {
 // A random matrix with orthogonal columns (rows when it is wider than high), times `gain`; the axes before the last one
 // count as rows.
 struct Orthogonal : Ref<OrthogonalInitializer> {
-  explicit Orthogonal(OrthogonalOptions options = {}) : Ref(std::make_shared<OrthogonalInitializer>(options)) {}
+  explicit Orthogonal(OrthogonalOptions options = {});
 };
 
 }  // namespace cohort::initializers

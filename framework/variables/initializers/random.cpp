@@ -39,4 +39,8 @@ COHORT_REGISTER(Initializer, RandomNormalInitializer, "RandomNormal", "random_no
 COHORT_REGISTER(Initializer, TruncatedNormalInitializer, "TruncatedNormal", "truncated_normal");
 COHORT_REGISTER(Initializer, RandomUniformInitializer, "RandomUniform", "random_uniform", "uniform");
 
+RandomNormal::RandomNormal(NormalOptions options) : Ref(std::make_shared<RandomNormalInitializer>(options)) {}
+TruncatedNormal::TruncatedNormal(NormalOptions options) : Ref(std::make_shared<TruncatedNormalInitializer>(options)) {}
+RandomUniform::RandomUniform(UniformOptions options) : Ref(std::make_shared<RandomUniformInitializer>(options)) {}
+
 }  // namespace cohort::initializers

@@ -65,15 +65,15 @@ class RandomUniformInitializer : public RandomInitializer {
 
 // Normally distributed numbers.
 struct RandomNormal : Ref<RandomNormalInitializer> {
-  explicit RandomNormal(NormalOptions options = {}) : Ref(std::make_shared<RandomNormalInitializer>(options)) {}
+  explicit RandomNormal(NormalOptions options = {});
 };
 // Normally distributed numbers, drawn again where they fall more than two standard deviations from the mean.
 struct TruncatedNormal : Ref<TruncatedNormalInitializer> {
-  explicit TruncatedNormal(NormalOptions options = {}) : Ref(std::make_shared<TruncatedNormalInitializer>(options)) {}
+  explicit TruncatedNormal(NormalOptions options = {});
 };
 // Uniformly distributed numbers.
 struct RandomUniform : Ref<RandomUniformInitializer> {
-  explicit RandomUniform(UniformOptions options = {}) : Ref(std::make_shared<RandomUniformInitializer>(options)) {}
+  explicit RandomUniform(UniformOptions options = {});
 };
 
 }  // namespace cohort::initializers

@@ -110,4 +110,6 @@ Tensor STFTInitializer::operator()(const Shape& shape, DType dtype) const {
 
 COHORT_REGISTER(Initializer, STFTInitializer, "STFT", "stft", "STFTInitializer");
 
+STFT::STFT(STFTOptions options) : Ref(std::make_shared<STFTInitializer>(std::move(options))) {}
+
 }  // namespace cohort::initializers

@@ -34,7 +34,7 @@ class STFTInitializer : public Initializer {
 // The kernel (frame, 1, frequencies) of a short-time Fourier transform made of a convolution: cosines or sines of
 // frequencies / ((frequencies - 1) * 2), times the window.
 struct STFT : Ref<STFTInitializer> {
-  explicit STFT(STFTOptions options = {}) : Ref(std::make_shared<STFTInitializer>(std::move(options))) {}
+  explicit STFT(STFTOptions options = {});
 };
 
 }  // namespace cohort::initializers
