@@ -135,8 +135,8 @@ Logs Model::train_on_batch(const TensorArgument& x, const TensorArgument& y, Tra
   require_compiled("train_on_batch");
   reset_metrics();
   const std::shared_ptr<Program> program = training_->program(Program::Kind::Train);
-  trainer::run_on_batch(*program, pack_batch("Model.train_on_batch", x, y, options.sample_weight, options.class_weight),
-                        training_->begin_batch());
+  const Element batch = pack_batch("Model.train_on_batch", x, y, options.sample_weight, options.class_weight);
+  training_->strategy()->run_on_batch(*program, batch, training_->begin_batch());
   Logs logs;
   program->read_results(logs);
   return in_metric_order(logs);
@@ -146,14 +146,16 @@ Logs Model::test_on_batch(const TensorArgument& x, const TensorArgument& y, cons
   require_compiled("test_on_batch");
   reset_metrics();
   const std::shared_ptr<Program> program = training_->program(Program::Kind::Test);
-  trainer::run_on_batch(*program, pack_batch("Model.test_on_batch", x, y, sample_weight, {}), 0);
+  const Element batch = pack_batch("Model.test_on_batch", x, y, sample_weight, {});
+  training_->strategy()->run_on_batch(*program, batch, {.seed = global_seed()});
   Logs logs;
   program->read_results(logs);
   return in_metric_order(logs);
 }
 
 Element Model::predict_on_batch_element(const Element& x) {
-  return trainer::run_on_batch(*training_->program(Program::Kind::Predict), Element::tuple({x}), 0);
+  return training_->strategy()->run_on_batch(*training_->program(Program::Kind::Predict), Element::tuple({x}),
+                                             {.seed = global_seed()});
 }
 
 Tensor Model::predict_on_batch(const TensorArgument& x) {

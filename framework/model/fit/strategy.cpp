@@ -17,6 +17,18 @@ class LocalStrategy : public Strategy {
 
 }  // namespace
 
+Element Strategy::run_on_batch(Program& program, const Element& batch, const RandomState& random) {
+  Device& device = default_device();
+  Tensors leaves = batch.flatten();
+  for (Tensor& leaf : leaves) leaf = leaf.to(device);
+  if (program.eager()) return program.run_eagerly(batch.with_leaves(leaves), random);
+  const StepGraph& graph = program.step(spec_of(batch));
+  leaves.insert(leaves.end(), graph.traced.captures.begin(), graph.traced.captures.end());
+  Tensors outputs(graph.traced.graph->outputs.size());
+  graph.executables->run(leaves, outputs, random, device);
+  return graph.outputs.with_leaves(outputs);
+}
+
 StrategyScope::StrategyScope(std::shared_ptr<Strategy> strategy)
     : innermost_(std::move(strategy)),
       variables_(innermost_.value() ? innermost_.value()->variable_creator() : nullptr) {}

@@ -42,6 +42,9 @@ class Strategy {
   // What runs a program's steps over data.
   virtual std::unique_ptr<StepRunner> make_runner(std::shared_ptr<Program> program, const RunnerData& data,
                                                   const RunnerOptions& options) = 0;
+  // Runs a program once, on one batch, as train_on_batch, test_on_batch and predict_on_batch do; returns what the
+  // program gives. Computes in this process unless overridden.
+  virtual Element run_on_batch(Program& program, const Element& batch, const RandomState& random);
   // Replicas whose gradients meet in one update.
   virtual int num_replicas_in_sync() const { return 1; }
   // Decides where variables made in its scope live; nullptr: here.

@@ -196,17 +196,4 @@ Element predict(Model& model, const DataArgument& data, const PredictOptions& op
   return outputs[0].with_leaves(joined);
 }
 
-Element run_on_batch(Program& program, const Element& batch, std::int64_t step) {
-  RandomState random{.seed = global_seed(), .step = static_cast<std::uint64_t>(step)};
-  Device& device = default_device();
-  Tensors leaves = batch.flatten();
-  for (Tensor& leaf : leaves) leaf = leaf.to(device);
-  if (program.eager()) return program.run_eagerly(batch.with_leaves(leaves), random);
-  const StepGraph& graph = program.step(spec_of(batch));
-  leaves.insert(leaves.end(), graph.traced.captures.begin(), graph.traced.captures.end());
-  Tensors outputs(graph.traced.graph->outputs.size());
-  graph.executables->run(leaves, outputs, random, device);
-  return graph.outputs.with_leaves(outputs);
-}
-
 }  // namespace cohort::trainer

@@ -11,7 +11,4 @@ History fit(Model& model, DataArgument data, const FitOptions& options);
 Logs evaluate(Model& model, const DataArgument& data, const EvaluateOptions& options);
 Element predict(Model& model, const DataArgument& data, const PredictOptions& options);
 
-// One step on one batch; what a predict program gives.
-Element run_on_batch(Program& program, const Element& batch, std::int64_t step);
-
 }  // namespace cohort::trainer

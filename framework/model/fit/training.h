@@ -31,8 +31,8 @@ class Training {
   std::uint64_t begin_fit() { return fits_begun_++; }
   // The running fit resumes that one, begun earlier or in another process: counting goes on behind it.
   void note_fit(std::uint64_t fit) { fits_begun_ = fit + 1; }
-  // The number of batches that train_on_batch has had before this one.
-  std::int64_t begin_batch() { return batches_trained_++; }
+  // The random state of the next train_on_batch: each draws its own numbers.
+  RandomState begin_batch() { return {.seed = global_seed(), .step = batches_trained_++}; }
 
  private:
   Model& model_;
@@ -40,7 +40,7 @@ class Training {
   std::mutex programs_mutex_;
   std::recursive_mutex trace_mutex_;
   std::array<std::shared_ptr<Program>, 3> programs_;  // by kind
-  std::int64_t batches_trained_ = 0;
+  std::uint64_t batches_trained_ = 0;
   std::uint64_t fits_begun_ = 0;
 };
 

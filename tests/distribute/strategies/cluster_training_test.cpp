@@ -75,6 +75,26 @@ TEST_P(ClusterTraining, OneWorkerHasTheSameHistory) {
   }
 }
 
+TEST_P(ClusterTraining, BatchesGivenOneByOneTrainAsHere) {
+  const auto run = [] {
+    set_random_seed(11);
+    Sequential model({layers::Dense(5, {.activation = "tanh"}), layers::Dropout(0.2), layers::Dense(2)});
+    model.compile({.optimizer = "adam", .loss = "mse", .metrics = {"mae"}});
+    std::vector<float> figures;
+    for (int i = 0; i < 3; ++i) {
+      for (const auto& [name, value] : model.train_on_batch(ramp({9, 6}), ramp({9, 2}))) {
+        figures.push_back(static_cast<float>(value));
+      }
+    }
+    figures.push_back(static_cast<float>(model.test_on_batch(ramp({9, 6}), ramp({9, 2}))["loss"]));
+    return std::tuple(figures, model.predict_on_batch(ramp({9, 6})).to_vector<float>(), values_of(model));
+  };
+  const auto local = run();
+  const ParameterServerStrategy strategy = lead(cluster_);
+  auto scope = strategy.scope();
+  EXPECT_EQ(run(), local);
+}
+
 TEST_P(ClusterTraining, EvaluateAndPredictAreThoseOfALocalModel) {
   set_random_seed(3);
   Sequential local({layers::Dense(8, {.activation = "relu"}), layers::Dense(2)});

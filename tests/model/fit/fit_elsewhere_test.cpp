@@ -55,6 +55,16 @@ Outcome fit_under(const std::shared_ptr<Strategy>& strategy, bool run_eagerly) {
   return run;
 }
 
+class BatchCountingStrategy : public test::CreatorStrategy {
+ public:
+  using test::CreatorStrategy::CreatorStrategy;
+  Element run_on_batch(Program& program, const Element& batch, const RandomState& random) override {
+    ++batches;
+    return Strategy::run_on_batch(program, batch, random);
+  }
+  int batches = 0;
+};
+
 TEST(FitElsewhere, EqualsLocalTraining) {
   for (bool run_eagerly : {false, true}) {
     const Outcome local = fit_under(nullptr, run_eagerly);
@@ -70,6 +80,18 @@ TEST(FitElsewhere, EqualsLocalTraining) {
     EXPECT_EQ(place.made.size(), 2u + 4u + 8u);  // iteration and rate, weights, slots; no metrics
     EXPECT_GT(place.ops_run, 0);
   }
+}
+
+TEST(FitElsewhere, TheStrategyRunsBatchesThatAreGivenOneByOne) {
+  test::Elsewhere place;
+  const auto strategy = std::make_shared<BatchCountingStrategy>(place);
+  StrategyScope scope(strategy);
+  Sequential model({make<Linear>(1)});
+  model.compile({.optimizer = "sgd", .loss = "mse"});
+  model.train_on_batch(inputs(), targets());
+  model.test_on_batch(inputs(), targets());
+  model.predict_on_batch(inputs());
+  EXPECT_EQ(strategy->batches, 3);
 }
 
 // A weight made by a direct call outside the scope still belongs to the model's strategy.
