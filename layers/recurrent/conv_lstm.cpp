@@ -26,8 +26,4 @@ COHORT_REGISTER(Layer, RankedConvLSTMLayer<1>, "ConvLSTM1D");
 COHORT_REGISTER(Layer, RankedConvLSTMLayer<2>, "ConvLSTM2D");
 COHORT_REGISTER(Layer, RankedConvLSTMLayer<3>, "ConvLSTM3D");
 
-ConvLSTM::ConvLSTM(std::int64_t filters, Window kernel_size, ConvLSTMOptions options)
-    : RnnHandle<RankedConvLSTMLayer<kRank>>(
-          std::make_shared<RankedConvLSTMLayer<kRank>>(filters, std::move(kernel_size), options)) {}
-
 }  // namespace cohort::layers

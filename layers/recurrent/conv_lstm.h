@@ -39,7 +39,9 @@ class RankedConvLSTMLayer : public ConvLSTMLayer {
 //   kernel_size: size of the convolution's window: one number for all spatial axes, or one for each.
 template <int kRank>
 struct ConvLSTM : RnnHandle<RankedConvLSTMLayer<kRank>> {
-  ConvLSTM(std::int64_t filters, Window kernel_size, ConvLSTMOptions options = {});
+  ConvLSTM(std::int64_t filters, Window kernel_size, ConvLSTMOptions options = {})
+      : RnnHandle<RankedConvLSTMLayer<kRank>>(
+            std::make_shared<RankedConvLSTMLayer<kRank>>(filters, std::move(kernel_size), options)) {}
 };
 
 // The options of the three are the same.
