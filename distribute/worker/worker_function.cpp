@@ -30,8 +30,15 @@ std::vector<int> read_slots(const Numbers& from, int slots) {
   return {from.begin(), from.end()};
 }
 
+int read_ps(int ps, int num_ps) {
+  if (ps < 0 || ps >= num_ps) {
+    throw invalid_argument("Server", "a server of the job is expected", {{"server", ps}, {"servers", num_ps}});
+  }
+  return ps;
+}
+
 WorkerFunction::Input read_input(
-    const proto::InputProto& from,
+    const proto::InputProto& from, int num_ps,
     const std::function<std::shared_ptr<Replica>(const std::string&, int, const TensorSpec&)>& find_replica) {
   using Kind = WorkerFunction::Input::Kind;
   WorkerFunction::Input input;
@@ -47,7 +54,7 @@ WorkerFunction::Input read_input(
       throw invalid_argument("Server", "a variable's shape must be known", {{"variable", from.name()}});
     }
   }
-  if (input.kind == Kind::Replica) input.replica = find_replica(from.name(), from.ps(), input.spec);
+  if (input.kind == Kind::Replica) input.replica = find_replica(from.name(), read_ps(from.ps(), num_ps), input.spec);
   if (input.kind == Kind::Accumulator) {
     input.accumulator =
         Variable(std::make_shared<LocalVariable>(Tensor::full(input.spec.shape, 0.0, input.spec.dtype),
@@ -63,8 +70,10 @@ std::unique_ptr<WorkerFunction> make_worker_function(
     const std::function<std::shared_ptr<Replica>(const std::string&, int, const TensorSpec&)>& find_replica) {
   using Kind = WorkerFunction::Input::Kind;
   auto function = std::make_unique<WorkerFunction>();
-  for (const proto::InputProto& input : from.inputs()) function->inputs.push_back(read_input(input, find_replica));
   const int inputs = from.inputs_size(), slots = from.slots(), num_ps = from.ps_size();
+  for (const proto::InputProto& input : from.inputs()) {
+    function->inputs.push_back(read_input(input, num_ps, find_replica));
+  }
   if (slots < 0 || slots > 1'000'000) {
     throw invalid_argument("Server", "a function's slots are expected", {{"slots", slots}});
   }
@@ -102,10 +111,7 @@ std::unique_ptr<WorkerFunction> make_worker_function(
     std::vector<WorkerFunction::Exchange>& exchanges = function->rounds.emplace_back();
     for (const proto::ExchangeProto& exchange : round.exchanges()) {
       WorkerFunction::Exchange made;
-      made.ps = exchange.ps();
-      if (made.ps < 0 || made.ps >= num_ps) {
-        throw invalid_argument("Server", "a server of the job is expected", {{"server", made.ps}, {"servers", num_ps}});
-      }
+      made.ps = read_ps(exchange.ps(), num_ps);
       made.sent = read_sources(exchange.sent(), inputs, slots);
       made.returned = read_slots(exchange.returned(), slots);
       for (int input : exchange.fresh()) made.fresh.push_back(replica_at(input));
@@ -121,7 +127,7 @@ std::unique_ptr<WorkerFunction> make_worker_function(
   function->pulls.assign(from.pulls().begin(), from.pulls().end());
 
   for (const proto::PullProto& pull : from.ps_pulls()) {
-    WorkerFunction::Pulled pulled{.ps = pull.ps(), .replicas = {}};
+    WorkerFunction::Pulled pulled{.ps = read_ps(pull.ps(), num_ps), .replicas = {}};
     for (int input : pull.inputs()) pulled.replicas.push_back(replica_at(input));
     for (const auto& round : function->rounds) {
       for (const WorkerFunction::Exchange& exchange : round) {

@@ -3,11 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <random>
 
 #include "cohort/cohort.h"
 #include "cohort/distribute/protocol/messages.pb.h"
 #include "cohort/distribute/rpc/request_handling.h"
+#include "cohort/graph/graph_proto.h"
 #include "tests/distribute/watched_cluster.h"
 #include "tests/support/error_of.h"
 
@@ -107,12 +109,48 @@ TEST_F(OneTask, DoesNotBelieveHugeShapes) {
   proto::RegisterWorkerProto meta;
   meta.add_stages();
   proto::InputProto& input = *meta.add_inputs();
+  meta.add_ps()->set_address("127.0.0.1:4");
   input.set_kind(proto::InputProto::ACCUMULATOR);
   input.mutable_spec()->set_dtype(static_cast<int>(DType::Float32));
   for (int axis = 0; axis < 3; ++axis) input.mutable_spec()->mutable_shape()->add_sizes(std::int64_t{1} << 40);
   EXPECT_NE(error_of_message(Method::RegisterWorker, meta.SerializeAsString()), "");
   meta.mutable_inputs(0)->set_kind(proto::InputProto::REPLICA);
   EXPECT_NE(error_of_message(Method::RegisterWorker, meta.SerializeAsString()), "");
+}
+
+// A function of one round that reads a variable of the last ps.
+proto::RegisterWorkerProto reading_function(int num_ps) {
+  proto::RegisterWorkerProto meta;
+  ConstantTable constants;
+  for (int stage = 0; stage < 2; ++stage) meta.add_stages()->set_graph(serialize(Graph(), constants));
+  meta.add_rounds()->add_exchanges()->set_ps(num_ps - 1);
+  proto::InputProto& input = *meta.add_inputs();
+  input.set_kind(proto::InputProto::REPLICA);
+  input.set_name("w");
+  input.set_ps(num_ps - 1);
+  write_spec({DType::Float32, {2}}, *input.mutable_spec());
+  meta.add_ps_pulls()->set_ps(num_ps - 1);
+  meta.mutable_ps_pulls(0)->add_inputs(0);
+  for (int ps = 0; ps < num_ps; ++ps) meta.add_ps()->set_address("127.0.0.1:4");
+  return meta;
+}
+
+TEST_F(OneTask, RefusesFunctionsOfServersThatTheJobDoesNotHave) {
+  EXPECT_EQ(error_of_hello(hello_to("worker", 0)), "");
+  const proto::RegisterWorkerProto good = reading_function(2);
+  using Limits = std::numeric_limits<std::int32_t>;
+  for (const int ps : {-1, 2, Limits::min(), Limits::max()}) {
+    proto::RegisterWorkerProto pull = good, exchange = good, replica = good;
+    pull.mutable_ps_pulls(0)->set_ps(ps);
+    exchange.mutable_rounds(0)->mutable_exchanges(0)->set_ps(ps);
+    replica.mutable_inputs(0)->set_ps(ps);
+    for (const proto::RegisterWorkerProto& bad : {pull, exchange, replica}) {
+      EXPECT_THAT(error_of_message(Method::RegisterWorker, bad.SerializeAsString()),
+                  AllOf(HasSubstr("InvalidArgument Server"), HasSubstr("a server of the job is expected"),
+                        HasSubstr("server=" + std::to_string(ps) + ", servers=2")));
+    }
+  }
+  EXPECT_EQ(error_of_message(Method::RegisterWorker, good.SerializeAsString()), "");
 }
 
 // Trains a little on a cluster of these tasks.
