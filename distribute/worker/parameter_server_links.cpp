@@ -20,7 +20,11 @@ void ParameterServerLinks::set_addresses(const std::vector<std::string>& address
 }
 
 rpc::ReliableStream& ParameterServerLinks::to(int ps) {
-  Link& link = links_.at(static_cast<std::size_t>(ps));
+  // A function that was registered later may have named fewer.
+  if (ps < 0 || static_cast<std::size_t>(ps) >= links_.size()) {
+    throw invalid_argument("Server", "a server of the job is expected", {{"server", ps}, {"servers", links_.size()}});
+  }
+  Link& link = links_[static_cast<std::size_t>(ps)];
   if (!link.stream) {
     const rpc::Peer peer{task_name(kPs, ps), link.address};
     link.stream = std::make_unique<rpc::ReliableStream>(rpc::connect(peer, options_), kGiveUpServerAfter);

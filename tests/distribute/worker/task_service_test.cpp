@@ -153,6 +153,23 @@ TEST_F(OneTask, RefusesFunctionsOfServersThatTheJobDoesNotHave) {
   EXPECT_EQ(error_of_message(Method::RegisterWorker, good.SerializeAsString()), "");
 }
 
+TEST_F(OneTask, NamesAServerThatAFunctionRegisteredLaterHasLeftOut) {
+  EXPECT_EQ(error_of_hello(hello_to("worker", 0)), "");
+  EXPECT_EQ(error_of_message(Method::RegisterWorker, reading_function(2).SerializeAsString()), "");
+  proto::RegisterWorkerProto fewer = reading_function(1);
+  fewer.mutable_inputs(0)->set_name("v");
+  Message request;
+  request.head = {.method = Method::RegisterWorker, .job = kJob, .function = 1};
+  request.meta = fewer.SerializeAsString();
+  EXPECT_EQ(error_of([&] { task_.handle(request, reply_); }), "");
+  proto::ClosureProto closure;
+  closure.set_steps(1);
+  request.head = {.method = Method::RunClosure, .job = kJob, .function = 0, .closure = 1};
+  request.meta = closure.SerializeAsString();
+  EXPECT_THAT(error_of([&] { task_.handle(request, reply_); }),
+              AllOf(HasSubstr("InvalidArgument Server"), HasSubstr("server=1, servers=1")));
+}
+
 // Trains a little on a cluster of these tasks.
 double train_graph(const WatchedCluster& cluster) {
   set_random_seed(4);
