@@ -39,11 +39,10 @@ ClosureRunner::ClosureRunner(ConstantStore& constants, Pipelines& pipelines, std
 std::shared_ptr<Replica> ClosureRunner::find_replica(const std::string& name, int ps, const TensorSpec& spec) {
   std::shared_ptr<Replica>& replica = replicas_[name];
   if (!replica) {
-    replica = std::make_shared<Replica>();
-    replica->ps = ps;
-    replica->variable = std::make_shared<LocalVariable>(Tensor::full(spec.shape, 0.0, spec.dtype),
-                                                        VariableOptions{.name = name, .dtype = spec.dtype});
-    replica->handle = Tensor::of_resource(replica->variable);
+    const auto variable = std::make_shared<LocalVariable>(Tensor::full(spec.shape, 0.0, spec.dtype),
+                                                          VariableOptions{.name = name, .dtype = spec.dtype});
+    replica =
+        std::make_shared<Replica>(Replica{.ps = ps, .variable = variable, .handle = Tensor::of_resource(variable)});
   }
   if (replica->ps != ps || replica->variable->value_spec() != spec) {
     throw invalid_argument("Server", "a variable must keep its place, type and shape",
