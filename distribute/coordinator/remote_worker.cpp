@@ -110,7 +110,7 @@ void RemoteWorker::start(const Closure& closure, std::uint64_t all_done_below) {
   }
 }
 
-ClosureResult RemoteWorker::finish() {
+ClosureResult RemoteWorker::finish(const Closure& oldest) {
   try {
     reply_.head.flags = 0;
     closures_->receive(reply_);
@@ -124,6 +124,10 @@ ClosureResult RemoteWorker::finish() {
   if (from.accumulated() < 0 || static_cast<std::size_t>(from.accumulated()) > reply_.parts.size()) {
     throw Error(ErrorCode::DataLoss, task(), "a result must bring the sums it counts",
                 {{"sums", from.accumulated()}, {"parts", reply_.parts.size()}});
+  }
+  if (from.steps() < 0 || from.steps() > oldest.steps) {
+    throw Error(ErrorCode::DataLoss, task(), "a result must be of no more steps than its closure has",
+                {{"steps", from.steps()}, {"closure.steps", oldest.steps}});
   }
   ClosureResult result;
   result.steps = from.steps();

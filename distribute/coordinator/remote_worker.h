@@ -21,7 +21,7 @@ class RemoteWorker : public WorkerLink {
 
   const std::string& task() const override { return connections_->worker(index_).task; }
   void start(const Closure& closure, std::uint64_t all_done_below) override;
-  ClosureResult finish() override;
+  ClosureResult finish(const Closure& oldest) override;
   void cancel() override;
   bool reconnect() override;
 

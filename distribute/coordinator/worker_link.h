@@ -16,9 +16,10 @@ class WorkerLink {
   virtual const std::string& task() const = 0;  // "worker:1"
   // Sends a closure; several may be in flight. Throws Unavailable when the worker is gone.
   virtual void start(const Closure& closure, std::uint64_t all_done_below) = 0;
-  // The result of the oldest closure in flight. Throws what it threw on the worker, or an Error with code Unavailable
-  // naming who is gone: the worker itself, or, as a LostParameterServer, a ps it needs.
-  virtual ClosureResult finish() = 0;
+  // The result of the oldest closure in flight, which is given. Throws what it threw on the worker, DataLoss for a
+  // result that cannot be the closure's, or an Error with code Unavailable naming who is gone: the worker itself, or,
+  // as a LostParameterServer, a ps it needs.
+  virtual ClosureResult finish(const Closure& oldest) = 0;
   // From any thread: closures in flight end soon, with Cancelled.
   virtual void cancel() = 0;
   // After Unavailable: tries to reach the worker (perhaps restarted) once; false when it does not answer.

@@ -71,7 +71,7 @@ void WorkerLoop::begin(Closure closure) {
 void WorkerLoop::finish_oldest() {
   ClosureResult result;
   try {
-    result = link_.finish();
+    result = link_.finish(under_way_.front());
   } catch (...) {
     return fail_oldest(std::current_exception());
   }

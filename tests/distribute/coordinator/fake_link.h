@@ -32,7 +32,7 @@ class FakeLink : public WorkerLink {
     ++starts;
   }
 
-  ClosureResult finish() override {
+  ClosureResult finish(const Closure&) override {
     std::unique_lock lock(mutex_);
     check_alive();
     Closure closure = under_way_.front();
