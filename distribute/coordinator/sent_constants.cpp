@@ -4,14 +4,18 @@
 
 namespace cohort::distribute {
 
-void SentConstants::attach(const ConstantTable& constants, proto::ConstantsProto& names, Tensors& parts) {
+void SentConstants::attach(const ConstantTable& constants, proto::ConstantsProto& names, Tensors& parts) const {
   Tensors attached;
   for (const auto& [hash, value] : constants.tensors) {
-    if (!hashes_.insert(hash).second) continue;
+    if (hashes_.contains(hash)) continue;
     names.add_hashes(hash);
     attached.push_back(value.to_host());
   }
   parts.insert(parts.begin(), attached.begin(), attached.end());
+}
+
+void SentConstants::note(const proto::ConstantsProto& names) {
+  hashes_.insert(names.hashes().begin(), names.hashes().end());
 }
 
 }  // namespace cohort::distribute

@@ -9,11 +9,13 @@
 
 namespace cohort::distribute {
 
-// Which constants a task has been sent. Not thread-safe.
+// Which constants a task has. Not thread-safe.
 class SentConstants {
  public:
   // Puts those the task lacks before the other parts of a message and names them.
-  void attach(const ConstantTable& constants, proto::ConstantsProto& names, Tensors& parts);
+  void attach(const ConstantTable& constants, proto::ConstantsProto& names, Tensors& parts) const;
+  // The task has answered the message that named these.
+  void note(const proto::ConstantsProto& names);
   void clear() { hashes_.clear(); }
 
  private:
@@ -25,7 +27,9 @@ template <Method M, class Stream>
 ReceivedReply<M> call_with_constants(Stream& stream, const Head& head, typename MetadataOf<M>::Request metadata,
                                      const ConstantTable& constants, SentConstants& sent, Tensors parts = {}) {
   sent.attach(constants, *metadata.mutable_constants(), parts);
-  return call<M>(stream, head, metadata, std::move(parts));
+  ReceivedReply<M> reply = call<M>(stream, head, metadata, std::move(parts));
+  sent.note(metadata.constants());
+  return reply;
 }
 
 }  // namespace cohort::distribute
