@@ -44,7 +44,12 @@ Tensors RemoteOwner::run(const OpDef& op, const Tensors& inputs, const Attribute
   if (op.writes_resources()) head.flags = kWrites;
   // Copies of one variable change together; any of them may be read.
   if (ps == RemoteVariable::kEveryPs && !op.writes_resources()) ps = 0;
-  return connections_->call<Method::RunGraph>(ps, head, meta, constants, parts).parts;
+  Tensors results = connections_->call<Method::RunGraph>(ps, head, meta, constants, parts).parts;
+  if (results.size() != outputs) {
+    throw Error(ErrorCode::DataLoss, op.name(), "a reply must bring the op's outputs",
+                {{"parts", results.size()}, {"outputs", outputs}});
+  }
+  return results;
 }
 
 }  // namespace cohort::distribute

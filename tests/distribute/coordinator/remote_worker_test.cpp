@@ -3,13 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <functional>
 #include <limits>
-#include <mutex>
 
 #include "cohort/cohort.h"
-#include "cohort/distribute/cluster/local_cluster_spec.h"
-#include "cohort/distribute/worker/task_service.h"
+#include "cohort/distribute/protocol/messages.pb.h"
+#include "tests/distribute/coordinator/changed_replies.h"
 #include "tests/support/error_of.h"
 
 namespace cohort::distribute::test {
@@ -18,41 +16,6 @@ namespace {
 using cohort::test::error_of;
 using testing::AllOf;
 using testing::HasSubstr;
-
-// A task whose replies can be changed before the chief sees them.
-class TaskWithChangedReplies : public rpc::Service {
- public:
-  using Change = std::function<void(Message& reply)>;
-
-  TaskWithChangedReplies(const ClusterSpec& spec, const std::string& job)
-      : task_(spec, job, 0, {}), listener_(spec.task_address(job, 0), *this, job + ":0") {}
-  ~TaskWithChangedReplies() override { task_.stop(); }
-
-  void handle(const Message& request, Message& reply) override {
-    task_.handle(request, reply);
-    std::lock_guard lock(mutex_);
-    if (change_ && request.head.method == method_) change_(reply);
-  }
-  void change(Method method, Change change) {
-    std::lock_guard lock(mutex_);
-    method_ = method;
-    change_ = std::move(change);
-  }
-
- private:
-  TaskService task_;
-  std::mutex mutex_;  // guards what follows
-  Method method_ = Method::Echo;
-  Change change_;
-  rpc::Listener listener_;  // last: nobody calls once it is gone
-};
-
-class ChangedReplies : public testing::Test {
- protected:
-  const ClusterSpec spec_ = local_cluster_spec({{"worker", 1}, {"ps", 1}});
-  TaskWithChangedReplies worker_{spec_, "worker"}, ps_{spec_, "ps"};
-  ParameterServerStrategy strategy_{SimpleClusterResolver(spec_)};
-};
 
 TaskWithChangedReplies::Change with_steps(std::int64_t steps) {
   return [steps](Message& reply) {
