@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cohort/distribute/cluster/roles.h"
 #include "cohort/distribute/protocol/lease.h"
 #include "cohort/distribute/protocol/message_flags.h"
 #include "cohort/distribute/protocol/typed_call.h"
@@ -11,6 +12,8 @@ namespace cohort::distribute {
 namespace {
 
 constexpr std::size_t kResultsKept = 8;
+// A server that is gone for longer is lost, and its variables with it.
+constexpr std::chrono::milliseconds kGiveUpServerAfter{1000};
 
 }  // namespace
 
@@ -34,7 +37,21 @@ ClosureRunner::ClosureRunner(ConstantStore& constants, Pipelines& pipelines, std
       pipelines_(pipelines),
       job_(job),
       incarnation_(incarnation),
-      ps_links_(std::move(options)) {}
+      options_(std::move(options)) {}
+
+rpc::ReliableStream& ClosureRunner::stream_to(int ps) {
+  // A function that was registered later may have named fewer.
+  if (ps < 0 || static_cast<std::size_t>(ps) >= ps_links_.size()) {
+    throw invalid_argument("Server", "a server of the job is expected",
+                           {{"server", ps}, {"servers", ps_links_.size()}});
+  }
+  PsLink& link = ps_links_[static_cast<std::size_t>(ps)];
+  if (!link.stream) {
+    const rpc::Peer peer{task_name(kPs, ps), link.address};
+    link.stream = std::make_unique<rpc::ReliableStream>(rpc::connect(peer, options_), kGiveUpServerAfter);
+  }
+  return *link.stream;
+}
 
 std::shared_ptr<Replica> ClosureRunner::find_replica(const std::string& name, int ps, const TensorSpec& spec) {
   std::shared_ptr<Replica>& replica = replicas_[name];
@@ -54,10 +71,12 @@ std::shared_ptr<Replica> ClosureRunner::find_replica(const std::string& name, in
 void ClosureRunner::register_function(const Request<Method::RegisterWorker>& request, Reply<Method::RegisterWorker>&) {
   const proto::RegisterWorkerProto& from = request.metadata;
   constants_.take(from.constants(), request.parts);
-  std::vector<std::string> addresses;
-  for (const proto::TaskProto& task : from.ps()) addresses.push_back(task.address());
   std::lock_guard lock(mutex_);
-  ps_links_.set_addresses(addresses);
+  ps_links_.resize(static_cast<std::size_t>(from.ps_size()));
+  for (int i = 0; i < from.ps_size(); ++i) {
+    PsLink& link = ps_links_[static_cast<std::size_t>(i)];
+    if (link.address != from.ps(i).address()) link = {.address = from.ps(i).address(), .stream = nullptr};
+  }
   functions_.insert_or_assign(
       request.head.function,
       make_worker_function(from, constants_.table(), [this](const std::string& name, int ps, const TensorSpec& spec) {
@@ -84,32 +103,30 @@ void ClosureRunner::run(const Request<Method::RunClosure>& request, Reply<Method
   std::lock_guard lock(mutex_);
   const auto known = std::find_if(finished_.begin(), finished_.end(),
                                   [&](const Finished& result) { return result.closure == request.head.closure; });
-  if (known == finished_.end()) {
-    run_closure(request, reply);
-    if (finished_.size() == kResultsKept) finished_.pop_front();
-    finished_.push_back(
-        {request.head.closure, std::make_shared<proto::ClosureResultProto>(reply.metadata), reply.parts});
-  } else {
+  if (known != finished_.end()) {
     reply.metadata = *known->metadata;
     reply.parts = known->parts;
+    return;
   }
-}
-
-void ClosureRunner::run_closure(const Request<Method::RunClosure>& request, Reply<Method::RunClosure>& reply) {
   WorkerFunction& function = find_function(request.head.function);
   Run run(request);
-  if (static_cast<std::uint64_t>(run.closure.steps()) > AppliedBundles::kMostSteps) {
-    throw invalid_argument("Server", "a closure has at most 2^20 steps", {{"steps", run.closure.steps()}},
-                           "Ask for fewer steps_per_execution.");
-  }
-  bind_arguments(function, request.parts, *run.device);
-  seek_pipelines(function, run);
+  begin_closure(function, request.parts, run);
   // Asking a server that is lost takes its time.
   stop_if_cancelled(request.head.closure);
   refresh_replicas(function, run);
 
   Tensors outputs;
-  reply.metadata.set_steps(run_steps(function, run, outputs));
+  std::int64_t step = 0;
+  for (; step < run.closure.steps() && !run.data_ended; ++step) {
+    stop_if_cancelled(request.head.closure);
+    run.head.step = static_cast<std::uint64_t>(step);
+    run.random.step = run.closure.step() + run.head.step;
+    run.data_ended = !take_elements(function, run);
+    if (run.data_ended) break;
+    run_step(function, run);
+    for (int source : function.outputs) outputs.push_back(function.at(source).to_host());
+  }
+  reply.metadata.set_steps(step);
   reply.metadata.set_data_ended(run.data_ended);
   for (const Pipeline* pipeline : run.pipelines) reply.metadata.add_states(pipeline->save());
   reply.parts.clear();
@@ -118,6 +135,8 @@ void ClosureRunner::run_closure(const Request<Method::RunClosure>& request, Repl
   }
   reply.metadata.set_accumulated(static_cast<int>(reply.parts.size()));
   reply.parts.insert(reply.parts.end(), outputs.begin(), outputs.end());
+  if (finished_.size() == kResultsKept) finished_.pop_front();
+  finished_.push_back({request.head.closure, std::make_shared<proto::ClosureResultProto>(reply.metadata), reply.parts});
 }
 
 WorkerFunction& ClosureRunner::find_function(std::uint64_t handle) const {
@@ -128,9 +147,13 @@ WorkerFunction& ClosureRunner::find_function(std::uint64_t handle) const {
   return *found->second;
 }
 
-// Accumulators begin at zero.
-void ClosureRunner::bind_arguments(WorkerFunction& function, const Tensors& arguments, Device& device) {
+// Binds the arguments, sets accumulators to zero and pipelines to the beginning of their leases.
+void ClosureRunner::begin_closure(WorkerFunction& function, const Tensors& arguments, Run& run) {
   using Kind = WorkerFunction::Input::Kind;
+  if (static_cast<std::uint64_t>(run.closure.steps()) > AppliedBundles::kMostSteps) {
+    throw invalid_argument("Server", "a closure has at most 2^20 steps", {{"steps", run.closure.steps()}},
+                           "Ask for fewer steps_per_execution.");
+  }
   std::size_t next = 0;
   for (std::size_t i = 0; i < function.inputs.size(); ++i) {
     WorkerFunction::Input& input = function.inputs[i];
@@ -139,14 +162,11 @@ void ClosureRunner::bind_arguments(WorkerFunction& function, const Tensors& argu
         throw invalid_argument("Server", "a closure must bring its function's arguments",
                                {{"arguments", arguments.size()}});
       }
-      function.bound[i] = arguments[next++].to(device);
+      function.bound[i] = arguments[next++].to(*run.device);
     } else if (input.kind == Kind::Accumulator) {
       write_now(input.accumulator, Tensor::full(input.spec.shape, 0.0, input.spec.dtype));
     }
   }
-}
-
-void ClosureRunner::seek_pipelines(const WorkerFunction& function, Run& run) {
   for (const proto::LeaseProto& from : run.closure.leases()) {
     const Lease lease = read_lease(from);
     run.pipelines.push_back(&pipelines_.find(lease.dataset, lease.pipeline));
@@ -158,21 +178,6 @@ void ClosureRunner::seek_pipelines(const WorkerFunction& function, Run& run) {
                              {{"leases", run.pipelines.size()}, {"iterator", iterator}});
     }
   }
-}
-
-// How many steps there were elements for.
-std::int64_t ClosureRunner::run_steps(WorkerFunction& function, Run& run, Tensors& outputs) {
-  for (std::int64_t step = 0; step < run.closure.steps(); ++step) {
-    if (run.data_ended) return step;
-    stop_if_cancelled(run.head.closure);
-    run.head.step = static_cast<std::uint64_t>(step);
-    run.random.step = run.closure.step() + run.head.step;
-    run.data_ended = !take_elements(function, run);
-    if (run.data_ended) return step;
-    run_step(function, run);
-    for (int source : function.outputs) outputs.push_back(function.at(source).to_host());
-  }
-  return run.closure.steps();
 }
 
 Head ClosureRunner::exchange_head(const Run& run) const {
@@ -193,7 +198,7 @@ void ClosureRunner::refresh_replicas(WorkerFunction& function, Run& run) {
     Head head = exchange_head(run);
     head.flags = kPull;
     head.version = oldest;
-    const auto reply = call<Method::Exchange>(ps_links_.to(pulled.ps), head);
+    const auto reply = call<Method::Exchange>(stream_to(pulled.ps), head);
     if (reply.head.flags & kUnchanged) continue;
     if (reply.parts.size() != pulled.replicas.size()) {
       throw internal_error("Server", "a pull must bring the values that were asked for",
@@ -228,9 +233,17 @@ bool ClosureRunner::take_elements(WorkerFunction& function, Run& run) {
 }
 
 void ClosureRunner::run_step(WorkerFunction& function, Run& run) {
-  for (std::size_t stage = 0; stage < function.stages.size(); ++stage) {
-    run_stage(function, stage, run);
-    if (stage < function.rounds.size()) run_exchanges(function, stage, run);
+  for (std::size_t number = 0; number < function.stages.size(); ++number) {
+    WorkerFunction::Stage& stage = function.stages[number];
+    // A stage without results still has effects, on accumulators.
+    if (!stage.executables->graph()->nodes.empty()) {
+      for (std::size_t i = 0; i < stage.inputs.size(); ++i) stage.bound[i] = function.at(stage.inputs[i]);
+      stage.executables->run(stage.bound, stage.results, run.random, *run.device);
+      for (std::size_t i = 0; i < stage.outputs.size(); ++i) {
+        function.values[static_cast<std::size_t>(stage.outputs[i])] = std::move(stage.results[i]);
+      }
+    }
+    if (number < function.rounds.size()) run_exchanges(function, number, run);
   }
   for (auto& round : function.rounds) {
     for (WorkerFunction::Exchange& exchange : round) {
@@ -239,53 +252,41 @@ void ClosureRunner::run_step(WorkerFunction& function, Run& run) {
   }
 }
 
-void ClosureRunner::run_stage(WorkerFunction& function, std::size_t index, Run& run) {
-  WorkerFunction::Stage& stage = function.stages[index];
-  // A stage without results still has effects, on accumulators.
-  if (stage.executables->graph()->nodes.empty()) return;
-  for (std::size_t i = 0; i < stage.inputs.size(); ++i) stage.bound[i] = function.at(stage.inputs[i]);
-  stage.executables->run(stage.bound, stage.results, run.random, *run.device);
-  for (std::size_t i = 0; i < stage.outputs.size(); ++i) {
-    function.values[static_cast<std::size_t>(stage.outputs[i])] = std::move(stage.results[i]);
-  }
-}
-
 void ClosureRunner::run_exchanges(WorkerFunction& function, std::size_t round, Run& run) {
   std::vector<WorkerFunction::Exchange>& exchanges = function.rounds[round];
+  Head head = exchange_head(run);
+  head.round = static_cast<std::uint32_t>(round);
   std::size_t sent = 0, received = 0;
   try {
-    for (; sent < exchanges.size(); ++sent) send(function, round, exchanges[sent], run);
-    while (received < exchanges.size()) receive(function, exchanges[received++], run);
+    for (; sent < exchanges.size(); ++sent) {
+      WorkerFunction::Exchange& exchange = exchanges[sent];
+      Tensors& parts = exchange.request.parts;
+      write_request<Method::Exchange>(head, {}, exchange.request);
+      for (std::size_t i = 0; i < exchange.sent.size(); ++i) parts[i] = function.at(exchange.sent[i]).to_host();
+      stream_to(exchange.ps).send(exchange.request);
+    }
+    while (received < exchanges.size()) {
+      WorkerFunction::Exchange& exchange = exchanges[received++];
+      const Tensors& parts = exchange.reply.parts;
+      stream_to(exchange.ps).receive(exchange.reply);
+      const std::size_t expected = exchange.returned.size() + exchange.fresh.size();
+      if (parts.size() != expected) {
+        throw internal_error("Server", "an exchange must bring what the function expects",
+                             {{"values", parts.size()}, {"expected", expected}});
+      }
+      for (std::size_t i = 0; i < exchange.returned.size(); ++i) {
+        function.values[static_cast<std::size_t>(exchange.returned[i])] = parts[i].to(*run.device);
+      }
+    }
   } catch (...) {
     // The others were asked too: their answers must not meet the next question.
     for (; received < sent; ++received) {
       try {
-        ps_links_.to(exchanges[received].ps).receive(exchanges[received].reply);
+        stream_to(exchanges[received].ps).receive(exchanges[received].reply);
       } catch (const Error&) {
       }
     }
     throw;
-  }
-}
-
-void ClosureRunner::send(WorkerFunction& function, std::size_t round, WorkerFunction::Exchange& exchange, Run& run) {
-  Message& request = exchange.request;
-  Head head = exchange_head(run);
-  head.round = static_cast<std::uint32_t>(round);
-  write_request<Method::Exchange>(head, {}, request);
-  for (std::size_t i = 0; i < exchange.sent.size(); ++i) request.parts[i] = function.at(exchange.sent[i]).to_host();
-  ps_links_.to(exchange.ps).send(request);
-}
-
-void ClosureRunner::receive(WorkerFunction& function, WorkerFunction::Exchange& exchange, Run& run) {
-  ps_links_.to(exchange.ps).receive(exchange.reply);
-  const std::size_t expected = exchange.returned.size() + exchange.fresh.size();
-  if (exchange.reply.parts.size() != expected) {
-    throw internal_error("Server", "an exchange must bring what the function expects",
-                         {{"values", exchange.reply.parts.size()}, {"expected", expected}});
-  }
-  for (std::size_t i = 0; i < exchange.returned.size(); ++i) {
-    function.values[static_cast<std::size_t>(exchange.returned[i])] = exchange.reply.parts[i].to(*run.device);
   }
 }
 

@@ -8,8 +8,9 @@
 #include <mutex>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
-#include "cohort/distribute/worker/parameter_server_links.h"
+#include "cohort/distribute/rpc/reliable_stream.h"
 #include "cohort/distribute/worker/pipelines.h"
 #include "cohort/distribute/worker/worker_function.h"
 
@@ -35,19 +36,19 @@ class ClosureRunner {
     std::shared_ptr<const proto::ClosureResultProto> metadata;
     Tensors parts;
   };
+  // The way to a server of the job, opened when first used.
+  struct PsLink {
+    std::string address;
+    std::unique_ptr<rpc::ReliableStream> stream;
+  };
+  rpc::ReliableStream& stream_to(int ps);
   std::shared_ptr<Replica> find_replica(const std::string& name, int ps, const TensorSpec& spec);
-  void run_closure(const Request<Method::RunClosure>& request, Reply<Method::RunClosure>& reply);
   WorkerFunction& find_function(std::uint64_t handle) const;
-  static void bind_arguments(WorkerFunction& function, const Tensors& arguments, Device& device);
-  void seek_pipelines(const WorkerFunction& function, Run& run);
-  std::int64_t run_steps(WorkerFunction& function, Run& run, Tensors& outputs);
+  void begin_closure(WorkerFunction& function, const Tensors& arguments, Run& run);
   void refresh_replicas(WorkerFunction& function, Run& run);
   bool take_elements(WorkerFunction& function, Run& run);
   void run_step(WorkerFunction& function, Run& run);
-  void run_stage(WorkerFunction& function, std::size_t stage, Run& run);
   void run_exchanges(WorkerFunction& function, std::size_t round, Run& run);
-  void send(WorkerFunction& function, std::size_t round, WorkerFunction::Exchange& exchange, Run& run);
-  void receive(WorkerFunction& function, WorkerFunction::Exchange& exchange, Run& run);
   void stop_if_cancelled(std::uint64_t closure) const;
   Head exchange_head(const Run& run) const;
   static void install(const std::vector<std::shared_ptr<Replica>>& replicas, std::uint64_t version,
@@ -56,10 +57,11 @@ class ClosureRunner {
   ConstantStore& constants_;
   Pipelines& pipelines_;
   const std::uint64_t job_, incarnation_;
+  const rpc::TransportOptions options_;
   std::atomic<std::uint64_t> cancelled_up_to_{0};
 
   std::mutex mutex_;  // guards what follows: one closure at a time
-  ParameterServerLinks ps_links_;
+  std::vector<PsLink> ps_links_;
   std::map<std::string, std::shared_ptr<Replica>> replicas_;
   std::unordered_map<std::uint64_t, std::unique_ptr<WorkerFunction>> functions_;
   // The newest results, for a chief that asks again.

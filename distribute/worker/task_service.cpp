@@ -126,16 +126,6 @@ std::shared_ptr<TaskService::Job> TaskService::job_of(const Head& head) {
   return job_;
 }
 
-void TaskService::run_closure(const Request<Method::RunClosure>& request, Reply<Method::RunClosure>& reply) {
-  try {
-    job_of(request.head)->closures.run(request, reply);
-  } catch (...) {
-    std::lock_guard lock(mutex_);
-    if (stopped_) reply.head.flags = kLeaving;
-    throw;
-  }
-}
-
 void TaskService::end_job(const Request<Method::EndJob>& request, Reply<Method::EndJob>&) {
   const std::shared_ptr<Job> job = job_of(request.head);  // let go of without the lock
   {
@@ -173,7 +163,13 @@ void TaskService::handle(const Message& request, Message& reply) {
     case Method::Exchange:
       return answer(request, reply, job_of(request.head)->parameter_server, &ParameterServer::exchange);
     case Method::RunClosure:
-      return answer(request, reply, *this, &TaskService::run_closure);
+      try {
+        return answer(request, reply, job_of(request.head)->closures, &ClosureRunner::run);
+      } catch (...) {
+        std::lock_guard lock(mutex_);
+        if (stopped_) reply.head.flags = kLeaving;
+        throw;
+      }
     case Method::RunGraph:
       return answer(request, reply, job_of(request.head)->parameter_server, &ParameterServer::run_graph);
     default:

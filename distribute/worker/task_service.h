@@ -31,7 +31,6 @@ class TaskService : public rpc::Service {
  private:
   struct Job;
   void hello(const Request<Method::Hello>& request, Reply<Method::Hello>& reply);
-  void run_closure(const Request<Method::RunClosure>& request, Reply<Method::RunClosure>& reply);
   void end_job(const Request<Method::EndJob>& request, Reply<Method::EndJob>& reply);
   void take_over(std::uint64_t id);
   void note_before(std::uint64_t id);
