@@ -230,9 +230,11 @@ void ParameterServerRunner::cancel() {
   shared_->missing.clear();
 }
 
-void ParameterServerRunner::await_metrics(std::int64_t ticket) {
+void ParameterServerRunner::read_logs(std::int64_t ticket, Logs& logs) {
+  if (predicts()) return logs.clear();
   wait_for(ticket);
   sums_->apply();
+  program_->read_results(logs);
 }
 
 // The data's place is that of each pipeline.

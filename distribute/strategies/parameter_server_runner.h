@@ -23,6 +23,8 @@ class ParameterServerRunner : public RunnerBase {
 
   void build() override { trace_step(); }
   Execution run(std::int64_t first_step, std::int64_t steps) override;
+  // Waits for the execution first: until then the metrics lack what it gave.
+  void read_logs(std::int64_t ticket, Logs& logs) override;
   void synchronize() override;
   void cancel() override;
 
@@ -43,7 +45,6 @@ class ParameterServerRunner : public RunnerBase {
   void begin_data(bool continues) override;
   std::string save_data() const override;
   void restore_data(const std::string& state) override;
-  void await_metrics(std::int64_t ticket) override;
   void schedule(std::int64_t first_step, std::int64_t steps);
   void schedule_missing();
   void wait_for(std::int64_t first_step);

@@ -30,8 +30,6 @@ class RunnerBase : public StepRunner {
   // Where the data stands, as bytes; empty before it has begun.
   virtual std::string save_data() const = 0;
   virtual void restore_data(const std::string& state) = 0;
-  // Waits until the metrics hold what the execution of this ticket and those before it gave.
-  virtual void await_metrics(std::int64_t) {}
 
   bool predicts() const { return program_->kind() == Program::Kind::Predict; }
 
