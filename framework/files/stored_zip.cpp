@@ -16,8 +16,6 @@
 namespace cohort {
 namespace {
 
-// Where the large member begins: room for the first member and both headers, and a place where HDF5 can begin.
-constexpr std::uint64_t kLargeOffset = 512;
 constexpr std::uint64_t kLargest32 = 0xffffffff;
 constexpr std::uint16_t kZip64Field = 0x0001, kPaddingField = 0xd935;
 constexpr std::uint16_t kFirstDate = 33;  // 1980-01-01
@@ -156,9 +154,8 @@ class ZipFile {
 
 }  // namespace
 
-void write_stored_zip(const std::string& path, const StoredZip& archive) {
-  AtomicFile whole(path);
-  archive.write_large(whole, kLargeOffset);
+void write_stored_zip(AtomicFile& whole, const std::string& path, const StoredZip& archive) {
+  constexpr std::uint64_t kLargeOffset = StoredZip::kLargeOffset;
   const ZipFile file(whole.temporary(), path);
   whole.start_writing_back();  // while the checksum is made
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,14 +13,15 @@ namespace cohort {
 // ones at hand.
 struct StoredZip {
   using Member = std::pair<std::string, std::string>;  // name, bytes
+  // Where the large member begins: room for the first member and both headers, and a place where HDF5 can begin.
+  static constexpr std::uint64_t kLargeOffset = 512;
   Member first = {};
   std::string large_name = {};
-  // Writes the member's bytes into the file behind the first `offset` ones, to its end.
-  std::function<void(AtomicFile& file, std::uint64_t offset)> write_large = {};
   std::vector<Member> rest = {};
 };
 
-// Writes the archive, nothing compressed and without dates: equal members give equal bytes. Whole or not at all.
-void write_stored_zip(const std::string& path, const StoredZip& archive);
+// Writes the archive around its large member, which the file at `path` holds from kLargeOffset to its end, and commits
+// it. Nothing is compressed and there are no dates: equal members give equal bytes.
+void write_stored_zip(AtomicFile& whole, const std::string& path, const StoredZip& archive);
 
 }  // namespace cohort

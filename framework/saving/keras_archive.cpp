@@ -75,15 +75,15 @@ void load_archive_weights(Model& model, const std::string& path, const LoadWeigh
 void save_keras_archive(const Model& model, const std::string& path, bool overwrite) {
   require_may_write(path, overwrite);
   StoredZip archive{.first = {kMetadata, metadata()}, .large_name = kWeights};
-  // Straight into the archive: there is no copy of the weights.
-  archive.write_large = [&](AtomicFile& file, std::uint64_t offset) {
-    write_hdf5(file, path + ":" + kWeights, offset, bytes_of_weights(model),
-               [&](Hdf5File& weights) { write_weights(model, weights); });
-    Hdf5File::forget_user_block(file.temporary(), offset);
-  };
   archive.rest.emplace_back(kConfig, model_to_json(model));
   add_assets(model, archive.rest);
-  write_stored_zip(path, archive);
+  AtomicFile file(path);
+  // Straight into the archive: there is no copy of the weights.
+  Hdf5File weights = create_hdf5(file, path + ":" + kWeights, StoredZip::kLargeOffset, bytes_of_weights(model));
+  write_weights(model, weights);
+  weights.close();
+  Hdf5File::forget_user_block(file.temporary(), StoredZip::kLargeOffset);
+  write_stored_zip(file, path, archive);
 }
 
 namespace {

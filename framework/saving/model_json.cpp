@@ -12,7 +12,8 @@
 namespace cohort {
 namespace {
 
-constexpr int kMaximumDepth = 32;
+// Of a model inside others.
+constexpr int kMaximumDepth = 33;
 
 Json sequential_config_to_json(const Sequential& model) {
   Json layers = Json::array();
@@ -40,11 +41,11 @@ const Json& member(const Json& object, const char* key, std::string_view who) {
   return object[key];
 }
 
+}  // namespace
+
 bool is_model_class(const std::string& class_name) {
   return class_name == "Sequential" || class_name == "Functional" || class_name == "Model";
 }
-
-}  // namespace
 
 Json shape_to_json(const Shape& shape) {
   Json list = Json::array();
@@ -66,35 +67,25 @@ Shape shape_from_json(const Json& value, std::string_view who) {
   return shape;
 }
 
-Json model_config_to_json(const Model& model) {
-  if (const auto* sequential = dynamic_cast<const Sequential*>(&model)) return sequential_config_to_json(*sequential);
-  if (model.functional() != nullptr) return functional_config_to_json(model);
-  throw unimplemented(model.title(), "only Sequential and functional models can be saved whole", {},
-                      "Save its weights: model.save_weights(\"x.weights.h5\").");
-}
-
 Json layer_to_json(const Layer& layer) {
   const auto* model = dynamic_cast<const Model*>(&layer);
   if (model == nullptr) return object_to_json(&layer);
-  const bool sequential = dynamic_cast<const Sequential*>(model) != nullptr;
+  const auto* sequential = dynamic_cast<const Sequential*>(model);
+  if (!sequential && model->functional() == nullptr) {
+    throw unimplemented(model->title(), "only Sequential and functional models can be saved whole", {},
+                        "Save its weights: model.save_weights(\"x.weights.h5\").");
+  }
   Json result{{"module", sequential ? "keras" : "keras.src.models.functional"},
               {"class_name", sequential ? "Sequential" : "Functional"},
-              {"config", model_config_to_json(*model)},
+              {"config", sequential ? sequential_config_to_json(*sequential) : functional_config_to_json(*model)},
               {"registered_name", sequential ? Json() : Json("Functional")}};
   if (sequential) {
-    if (const Shape input = static_cast<const Sequential*>(model)->input_shape(); input.rank() > 0) {
+    if (const Shape input = sequential->input_shape(); input.rank() > 0) {
       result["build_config"] = Json{{"input_shape", shape_to_json(input)}};
     }
   }
   if (model->compiled()) result["compile_config"] = compile_to_json(model->compile_options());
   return result;
-}
-
-Ref<Model> model_in_config(const Json& value, int depth) {
-  const std::string class_name = value["class_name"];
-  if (!is_model_class(class_name)) return nullptr;
-  if (depth > kMaximumDepth) throw invalid_argument("model", "at most 32 models inside one another are read");
-  return model_from_config(class_name, value["config"], depth + 1);
 }
 
 Ref<Layer> layer_from_json(const Json& value, int depth) {
@@ -120,18 +111,16 @@ Ref<Model> sequential_from_config(const Json& config, int depth) {
   return Ref<Model>(std::static_pointer_cast<Model>(model));
 }
 
-Ref<Model> model_from_config(const std::string& class_name, const Json& config, int depth) {
-  return class_name == "Sequential" ? sequential_from_config(config, depth) : functional_from_config(config, depth);
-}
-
 std::string model_to_json(const Model& model) { return dump_json(layer_to_json(model)); }
 
-Ref<Model> model_from_object(const Json& value) {
+Ref<Model> model_from_object(const Json& value, int depth) {
+  if (depth > kMaximumDepth) throw invalid_argument("model", "at most 32 models inside one another are read");
   const Json& class_name = member(value, "class_name", "model");
   if (!class_name.is_string() || !is_model_class(class_name)) {
     throw unimplemented("model", "Sequential and functional models can be read", {{"class_name", excerpt(class_name)}});
   }
-  return model_from_config(class_name, member(value, "config", "model"));
+  const Json& config = member(value, "config", "model");
+  return class_name == "Sequential" ? sequential_from_config(config, depth) : functional_from_config(config, depth);
 }
 
 Ref<Model> model_from_json(std::string_view json, ModelFromJsonOptions options) {

@@ -84,20 +84,20 @@ std::uint64_t bytes_of_weights(const Model& model) {
   return bytes;
 }
 
-void write_hdf5(AtomicFile& whole, const std::string& name, std::uint64_t offset, std::uint64_t bytes,
-                const std::function<void(Hdf5File&)>& write) {
+Hdf5File create_hdf5(AtomicFile& whole, const std::string& name, std::uint64_t offset, std::uint64_t bytes) {
   // A disk that is full in the middle would leave HDF5 with a file it can neither write nor close: there must be room
   // before it begins, and again behind its emptying the file.
   whole.reserve(bytes);
   Hdf5File file = Hdf5File::create(whole.temporary(), name, offset);
   whole.reserve(bytes);
-  write(file);
-  file.close();
+  return file;
 }
 
 void write_hdf5_atomically(const std::string& path, std::uint64_t bytes, const std::function<void(Hdf5File&)>& write) {
   AtomicFile whole(path);
-  write_hdf5(whole, path, 0, bytes, write);
+  Hdf5File file = create_hdf5(whole, path, 0, bytes);
+  write(file);
+  file.close();
   whole.commit();
 }
 

@@ -17,9 +17,9 @@ void write_weights(const Model& model, Hdf5File& file);
 std::uint64_t bytes_of_weights(const Model& model);
 // Writes a file in HDF5 that is whole or not there at all: `write` fills it. `bytes`: an estimate of its size.
 void write_hdf5_atomically(const std::string& path, std::uint64_t bytes, const std::function<void(Hdf5File&)>& write);
-// The same into a file that is being written, behind its first `offset` bytes; `name` is what errors call it.
-void write_hdf5(AtomicFile& whole, const std::string& name, std::uint64_t offset, std::uint64_t bytes,
-                const std::function<void(Hdf5File&)>& write);
+// Begins one inside a file that is being written, behind its first `offset` bytes; `name` is what errors call it. It is
+// to be filled, and closed before the file is used further.
+Hdf5File create_hdf5(AtomicFile& whole, const std::string& name, std::uint64_t offset, std::uint64_t bytes);
 // Reads them back. Everything is read and checked before the first weight changes; extra entries in the file are
 // ignored. With skip_mismatch, layers whose weights do not fit keep theirs and a warning names them.
 void read_weights(Model& model, const Hdf5File& file, bool skip_mismatch = false);

@@ -166,45 +166,39 @@ void read_config(Configurable& object, const Json& config, int depth) {
   object.fields_changed();
 }
 
-namespace {
-
-// An object of the class that a file names; tells how a class becomes known.
-Configurable& make_registered(RefField& field, const std::string& class_name, std::string_view who) {
-  try {
-    return *field.make(class_name);
-  } catch (const Error& error) {
-    if (error.code() != ErrorCode::NotFound) throw;
-    throw not_found(who, "a registered class is expected", {{"class_name", class_name}},
-                    "A class of one's own is registered by COHORT_REGISTER(Family, Class, \"package>Name\").");
-  }
-}
-
-}  // namespace
-
 void read_ref(RefField& field, const Json& value, std::string_view who, std::string_view name, int depth) {
-  if (value.is_null()) {
-    field.reset();
-  } else if (value.is_string()) {
+  if (value.is_null()) return field.reset();
+  if (value.is_string()) {
     field.make(value.get<std::string>());
-  } else if (is_object_json(value)) {
-    const Json& config = value["config"];
-    if (value["class_name"] == "function" && config.is_string()) {  // how Keras writes a bare function
-      field.make(config.get<std::string>());
-    } else if (value["class_name"] == "__lambda__") {
-      throw unimplemented(who, in_quotes(name) + " must be a function that is registered by name",
-                          {{name, "__lambda__"}},
-                          "Python code in a file is never run, whatever safe_mode is. Register the function with "
-                          "COHORT_REGISTER_FUNCTION, and save the model with a function of that name.");
-    } else if (const Ref<Model> model = model_in_config(value, depth)) {
-      if (!field.set(model.shared())) {
-        throw invalid_argument(who, "'" + std::string(name) + "' cannot be a model", {{name, excerpt(value)}});
-      }
-    } else {
-      read_config(make_registered(field, registered_name(value), who), config, depth);
-    }
-  } else {
+    return;
+  }
+  if (!is_object_json(value)) {
     throw invalid_argument(who, in_quotes(name) + " must be an object, a registered name or null",
                            {{name, excerpt(value)}});
+  }
+  const Json& config = value["config"];
+  const std::string class_name = value["class_name"];
+  if (class_name == "function" && config.is_string()) {  // how Keras writes a bare function
+    field.make(config.get<std::string>());
+  } else if (class_name == "__lambda__") {
+    throw unimplemented(who, in_quotes(name) + " must be a function that is registered by name", {{name, "__lambda__"}},
+                        "Python code in a file is never run, whatever safe_mode is. Register the function with "
+                        "COHORT_REGISTER_FUNCTION, and save the model with a function of that name.");
+  } else if (is_model_class(class_name)) {
+    if (!field.set(model_from_object(value, depth + 1).shared())) {
+      throw invalid_argument(who, "'" + std::string(name) + "' cannot be a model", {{name, excerpt(value)}});
+    }
+  } else {
+    const std::string registered = registered_name(value);
+    Configurable* made = nullptr;
+    try {
+      made = field.make(registered);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::NotFound) throw;
+      throw not_found(who, "a registered class is expected", {{"class_name", registered}},
+                      "A class of one's own is registered by COHORT_REGISTER(Family, Class, \"package>Name\").");
+    }
+    read_config(*made, config, depth);
   }
 }
 
