@@ -75,10 +75,10 @@ class AttributeReader : public FieldVisitor {
   bool reads_config() const override { return true; }
 
  protected:
-  // A field that was not written has what the class gives it.
+  // The writer leaves out nothing but null.
   std::optional<ConfigValue> read(const char* name) override {
     const AttributeValue* value = attributes_.find(key_of(name));
-    if (!value) return std::nullopt;
+    if (!value) return ConfigValue();
     return std::visit(ConfigValueOf(), *value);
   }
 

@@ -44,6 +44,17 @@ TEST(InitialValue, IsTheSameWhereverItIsComputed) {
   EXPECT_EQ(draw(&shards), plain);
 }
 
+TEST(InitialValue, KeepsFieldsThatAreNull) {
+  using initializers::STFTInitializer;
+  for (const initializers::STFTOptions& options :
+       {initializers::STFTOptions{.window = std::nullopt}, initializers::STFTOptions{.scaling = std::nullopt}}) {
+    const STFTInitializer initializer(options);
+    const InitialValue value(initializer, {8, 1, 5}, DType::Float32);
+    EXPECT_FALSE(value.concrete());
+    EXPECT_EQ(value.value().to_vector<float>(), initializer({8, 1, 5}, DType::Float32).to_vector<float>());
+  }
+}
+
 class Halves : public Initializer {
  public:
   std::string class_name() const override { return "Constant"; }  // claims a name that is another's
