@@ -224,8 +224,7 @@ class Reader {
     Attributes attributes;
     bool complete = true;
     const auto take = [&](const std::string& key, const Json& value) {
-      // Keras notes training=False and mask=None by itself; a model sets both when it runs.
-      if (value.is_null() || ((key == "training" || key == "mask") && value == false)) return;
+      if (value.is_null() || (key == "mask" && value == false)) return;
       if (!holds_symbol(value)) return attributes.set(key, attribute_from_json(value, kFunctional));
       std::optional<Tree<SymbolicTensor>> tree = argument(value);
       complete = complete && tree;

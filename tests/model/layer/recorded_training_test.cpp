@@ -92,6 +92,12 @@ TEST(RecordedTraining, IsReadBackFromAFile) {
   const Ref<Model> read = model_from_json(model_to_json(*dropout_model(true)));
   EXPECT_TRUE(drops((*read)(batch_of_ones())));
   EXPECT_FALSE(drops((*read)(batch_of_ones(), {.training = false})));
+  const SymbolicTensor x = Input({16});
+  auto off = make<Model>(Symbols(x), Symbols(dropout_model(true)(x, {.training = false})));
+  const Ref<Model> read_off = model_from_json(model_to_json(*off));
+  EXPECT_FALSE(drops((*read_off)(batch_of_ones())));
+  EXPECT_TRUE(drops((*read_off)(batch_of_ones(), {.training = true})));
+  EXPECT_EQ(model_to_json(*read_off), model_to_json(*off));
 }
 
 }  // namespace
