@@ -11,6 +11,9 @@
 #include "cohort/layers/convolutional/separable_conv1d.h"
 #include "cohort/layers/convolutional/separable_conv2d.h"
 #include "cohort/layers/layers.h"
+#include "cohort/layers/recurrent/conv_lstm.h"
+#include "cohort/model/model.h"
+#include "cohort/saving/model_json.h"
 #include "tests/layers/counting.h"
 #include "tests/support/op_check.h"
 
@@ -125,6 +128,29 @@ TEST(Convolution, RefusesWrongOptions) {
                {"Conv2DTranspose", "output_padding must be below strides", "output_padding=(2, 2)"});
   expect_error([] { Conv2DTranspose(3, 3, {.output_padding = -1}); },
                {"Conv2DTranspose", "output_padding", "from 0 on"});
+}
+
+class SharpConv2D : public Conv2DLayer {
+  using Conv2DLayer::Conv2DLayer;
+};
+COHORT_REGISTER_LAYER("convolution_test", SharpConv2D);
+
+class SlowConvLSTM1D : public RankedConvLSTMLayer<1> {
+  using RankedConvLSTMLayer::RankedConvLSTMLayer;
+};
+COHORT_REGISTER_LAYER("convolution_test", SlowConvLSTM1D);
+
+TEST(Convolution, AUsersSubclassIsSavedUnderItsOwnName) {
+  const SymbolicTensor image = Input({4, 4, 1}), sequence = Input({3, 4, 1});
+  const auto sharp = make<SharpConv2D>(2, 3, Conv2DOptions{.padding = "same"});
+  const auto slow = make<SlowConvLSTM1D>(2, 3, ConvLSTM1DOptions{});
+  const Model model(Symbols({image, sequence}), Symbols({sharp(image), slow(sequence)}));
+  const std::string json = model_to_json(model);
+  EXPECT_NE(json.find("convolution_test>SharpConv2D"), std::string::npos) << json;
+  EXPECT_NE(json.find("convolution_test>SlowConvLSTM1D"), std::string::npos) << json;
+  const Ref<Model> read = model_from_json(json);
+  EXPECT_EQ(read->layers().size(), 4u);
+  EXPECT_EQ(model_to_json(*read), json);
 }
 
 TEST(Convolution, AWindowOfOnesSums) {
