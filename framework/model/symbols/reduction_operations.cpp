@@ -4,6 +4,7 @@
 #include "cohort/ops/cast.h"
 #include "cohort/ops/cumulative.h"
 #include "cohort/ops/einsum.h"
+#include "cohort/ops/math.h"
 #include "cohort/ops/matmul.h"
 #include "cohort/ops/norms.h"
 #include "cohort/ops/sorting.h"
@@ -48,17 +49,23 @@ using operations::keeps_dims;
   X(vdot, Vdot)
 
 using Reduction = Tensor (*)(const Tensor&, const ops::Axes&, bool);
+using BesideNumber = Tensor (*)(const Tensor&, double);
 using Running = Tensor (*)(const Tensor&, std::optional<int>, const ops::CumulativeOptions&);
 using Along = Tensor (*)(const Tensor&, int, bool);
 using IndexOf = Tensor (*)(const Tensor&, std::optional<int>, bool);
 
 void add_reduction(const char* module, const char* name, Reduction function) {
   std::vector<std::string> fields = {"axis", "keepdims"};
-  // Keras's max and min also take a value to begin with, which nobody saves but as null.
+  // Keras's max and min also take a value to begin with.
   const std::string_view text = name;
-  if (text == "Max" || text == "Min") fields.push_back("initial");
-  add_operation(module, name, {"x"}, fields, [function](const Arguments& a, const Attributes& config) {
-    return Element(function(a[0].leaf(), axes_of(config), keeps_dims(config)));
+  BesideNumber with_initial = nullptr;
+  if (text == "Max") with_initial = ops::maximum;
+  if (text == "Min") with_initial = ops::minimum;
+  if (with_initial) fields.push_back("initial");
+  add_operation(module, name, {"x"}, fields, [=](const Arguments& a, const Attributes& config) {
+    const Tensor result = function(a[0].leaf(), axes_of(config), keeps_dims(config));
+    if (!config.has("initial")) return Element(result);
+    return Element(with_initial(result, operations::number_of(config, "initial")));
   });
 }
 

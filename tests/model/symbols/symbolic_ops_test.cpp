@@ -123,6 +123,20 @@ TEST(SymbolicOps, TakeTensorsAsConstants) {
   EXPECT_EQ((*model_from_json(json))(Tensor::full({1, 3}, 2.0)).to_vector<float>(), (std::vector<float>{2, 4, 6}));
 }
 
+// What Keras writes for ops.max(x, axis=1, initial=0.5).
+TEST(SymbolicOps, ReductionsReadFromAFileBeginWithTheirInitialValue) {
+  const auto computed = [](const SymbolicTensor& reduced, const SymbolicTensor& x, const char* initial) {
+    std::string json = model_to_json(Model(x, reduced));
+    const std::string none = R"("initial":null)";
+    json.replace(json.find(none), none.size(), std::string(R"("initial":)") + initial);
+    return (*model_from_json(json))(sample()).to_vector<float>();
+  };
+  const SymbolicTensor x = Input({3});
+  EXPECT_EQ(computed(ops::max(x, 1), x, "0.8"), (std::vector<float>{0.9f, 0.8f}));
+  EXPECT_EQ(computed(ops::min(x, 1), x, "0.15"), (std::vector<float>{0.1f, 0.15f}));
+  EXPECT_EQ(computed(ops::max(x, 1), x, "1"), (std::vector<float>{1.0f, 1.0f}));
+}
+
 TEST(SymbolicOps, TrainBetweenLayers) {
   auto dense = make<testing_models::Linear>(1);
   const SymbolicTensor x = Input({1});
