@@ -8,12 +8,6 @@ namespace cohort::operations {
 namespace {
 
 using Kind = OperationField::Kind;
-using OfMatrices = Tensor (*)(const Tensor&);
-
-void add_linalg_operation(const char* module, const char* name, OfMatrices function) {
-  add_operation(module, name, {"x"}, {},
-                [function](const Arguments& a, const Attributes&) { return Element(function(a[0].leaf())); });
-}
 
 void add_flagged(const char* name, const char* flag, Tensor (*function)(const Tensor&, bool)) {
   add_typed_operation("linalg", name, {"x"}, {{flag, Kind::Bool}},
@@ -37,9 +31,9 @@ Element decomposed_by_svd(const Arguments& a, const Attributes& config) {
 [[maybe_unused]] const bool linalg_registered = [] {
   add_flagged("Cholesky", "upper", ops::linalg::cholesky);
   add_flagged("CholeskyInverse", "upper", ops::linalg::cholesky_inverse);
-  add_linalg_operation("linalg", "Det", ops::linalg::det);
-  add_linalg_operation("linalg", "Inv", ops::linalg::inv);
-  add_linalg_operation("math", "Logdet", ops::logdet);
+  add_of_one("linalg", "Det", ops::linalg::det);
+  add_of_one("linalg", "Inv", ops::linalg::inv);
+  add_of_one("math", "Logdet", ops::logdet);
   add_bounded("Pinv", "rcond", ops::linalg::pinv);
   add_bounded("MatrixRank", "tol", ops::linalg::matrix_rank);
   add_operation("linalg", "Eigh", {"x"}, {}, [](const Arguments& a, const Attributes&) {
@@ -78,59 +72,55 @@ Element decomposed_by_svd(const Arguments& a, const Attributes& config) {
 }  // namespace cohort::operations
 
 namespace cohort::ops {
+
+using operations::call_one;
+using operations::call_several;
+
 namespace linalg {
 namespace {
 
-SymbolicTensor call_of_matrices(const char* name, const SymbolicTensor& x, const Attributes& config = {}) {
-  return call_operation(name, {x}, config).leaf();
-}
-std::vector<SymbolicTensor> call_decomposition(const char* name, const SymbolicTensor& x,
-                                               const Attributes& config = {}) {
-  return call_operation(name, {x}, config).flatten();
-}
 Attributes bounded(const char* name, std::optional<double> bound) {
   return bound ? Attributes{{name, *bound}} : Attributes{};
 }
 
 template <class A, class B>
 SymbolicTensor call_solve(const A& a, const B& b) {
-  return call_operation("linalg>Solve", {a, b}).leaf();
+  return call_one("linalg>Solve", {a, b});
 }
 template <class A, class B>
 SymbolicTensor call_solve_triangular(const A& a, const B& b, bool lower) {
-  return call_operation("linalg>SolveTriangular", {a, b}, {{"lower", lower}}).leaf();
+  return call_one("linalg>SolveTriangular", {a, b}, {{"lower", lower}});
 }
 template <class A, class B>
 SymbolicTensor call_lstsq(const A& a, const B& b, std::optional<double> rcond) {
-  return call_operation("linalg>Lstsq", {a, b}, bounded("rcond", rcond)).leaf();
+  return call_one("linalg>Lstsq", {a, b}, bounded("rcond", rcond));
 }
 
 }  // namespace
 
 SymbolicTensor cholesky(const SymbolicTensor& x, bool upper) {
-  return call_of_matrices("linalg>Cholesky", x, {{"upper", upper}});
+  return call_one("linalg>Cholesky", {x}, {{"upper", upper}});
 }
 SymbolicTensor cholesky_inverse(const SymbolicTensor& x, bool upper) {
-  return call_of_matrices("linalg>CholeskyInverse", x, {{"upper", upper}});
+  return call_one("linalg>CholeskyInverse", {x}, {{"upper", upper}});
 }
-SymbolicTensor det(const SymbolicTensor& x) { return call_of_matrices("linalg>Det", x); }
-SymbolicTensor inv(const SymbolicTensor& x) { return call_of_matrices("linalg>Inv", x); }
+SymbolicTensor det(const SymbolicTensor& x) { return call_one("linalg>Det", {x}); }
+SymbolicTensor inv(const SymbolicTensor& x) { return call_one("linalg>Inv", {x}); }
 
 SymbolicEigh eigh(const SymbolicTensor& x) {
-  const auto results = call_decomposition("linalg>Eigh", x);
+  const auto results = call_several("linalg>Eigh", {x});
   return {results[0], results[1]};
 }
 SymbolicLuFactor lu_factor(const SymbolicTensor& x) {
-  const auto results = call_decomposition("linalg>LuFactor", x);
+  const auto results = call_several("linalg>LuFactor", {x});
   return {results[0], results[1]};
 }
 SymbolicQr qr(const SymbolicTensor& x, const std::string& mode) {
-  const auto results = call_decomposition("linalg>Qr", x, {{"mode", mode}});
+  const auto results = call_several("linalg>Qr", {x}, {{"mode", mode}});
   return {results[0], results[1]};
 }
 SymbolicSvd svd(const SymbolicTensor& x, bool full_matrices, bool compute_uv) {
-  const auto results =
-      call_decomposition("linalg>SVD", x, {{"full_matrices", full_matrices}, {"compute_uv", compute_uv}});
+  const auto results = call_several("linalg>SVD", {x}, {{"full_matrices", full_matrices}, {"compute_uv", compute_uv}});
   return compute_uv ? SymbolicSvd{results[0], results[1], results[2]} : SymbolicSvd{{}, results[0], {}};
 }
 
@@ -156,10 +146,10 @@ SymbolicTensor lstsq(const Tensor& a, const SymbolicTensor& b, std::optional<dou
   return call_lstsq(a, b, rcond);
 }
 SymbolicTensor pinv(const SymbolicTensor& x, std::optional<double> rcond) {
-  return call_of_matrices("linalg>Pinv", x, bounded("rcond", rcond));
+  return call_one("linalg>Pinv", {x}, bounded("rcond", rcond));
 }
 SymbolicTensor matrix_rank(const SymbolicTensor& x, std::optional<double> tol) {
-  return call_of_matrices("linalg>MatrixRank", x, bounded("tol", tol));
+  return call_one("linalg>MatrixRank", {x}, bounded("tol", tol));
 }
 
 SymbolicTensor norm(const SymbolicTensor& x, const NormOrder& ord, const Axes& axes, bool keep) {
@@ -167,15 +157,15 @@ SymbolicTensor norm(const SymbolicTensor& x, const NormOrder& ord, const Axes& a
   if (const auto* order = std::get_if<double>(&ord.value)) config.set("ord", *order);
   if (const auto* name = std::get_if<std::string>(&ord.value)) config.set("ord", *name);
   if (!axes.values.empty()) config.set("axis", axes.values);
-  return call_of_matrices("linalg>Norm", x, config);
+  return call_one("linalg>Norm", {x}, config);
 }
 
 }  // namespace linalg
 
 SymbolicSlogdet slogdet(const SymbolicTensor& x) {
-  const auto results = linalg::call_decomposition("numpy>Slogdet", x);
+  const auto results = call_several("numpy>Slogdet", {x});
   return {results[0], results[1]};
 }
-SymbolicTensor logdet(const SymbolicTensor& x) { return linalg::call_of_matrices("math>Logdet", x); }
+SymbolicTensor logdet(const SymbolicTensor& x) { return call_one("math>Logdet", {x}); }
 
 }  // namespace cohort::ops
