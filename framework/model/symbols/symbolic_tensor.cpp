@@ -119,8 +119,7 @@ namespace {
 std::string source_of(const Symbols& symbols) {
   const std::vector<SymbolicTensor> all = symbols.flatten();
   if (all.empty() || !all[0].defined()) return "outputs";
-  const Layer& layer = *all[0].source()->layer;
-  return layer.class_name() + " '" + layer.name() + "'";
+  return all[0].source()->layer->title();
 }
 
 }  // namespace
