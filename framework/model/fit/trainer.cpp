@@ -42,6 +42,25 @@ std::optional<Logs> test_pass(StepLoop& loop, CallbackList& callbacks, const Int
   return logs;
 }
 
+// One pass over data, as evaluate and predict make it.
+struct SinglePass {
+  template <class Options>
+  SinglePass(Model& model, Program::Kind kind, const DataArgument& data, const Options& options, const char* who)
+      : SinglePass(model, kind, data, options, who, checked_verbosity(options.verbose, who)) {}
+
+  StepLoop loop;
+  CallbackList callbacks;
+
+ private:
+  template <class Options>
+  SinglePass(Model& model, Program::Kind kind, const DataArgument& data, const Options& options, const char* who,
+             int verbose)
+      : loop(model, model.training().program(kind), adapt_data(data, {.who = who, .batch_size = options.batch_size}),
+             options.steps, who),
+        callbacks(with_progress(options.callbacks, verbose), model,
+                  {.verbose = verbose, .epochs = 1, .steps = loop.runner().steps()}) {}
+};
+
 void check(const FitOptions& options) {
   constexpr const char* kWho = "Model.fit";
   if (options.epochs < 0) throw invalid_argument(kWho, "epochs must not be negative", {{"epochs", options.epochs}});
@@ -161,22 +180,13 @@ History fit(Model& model, DataArgument data, const FitOptions& options) {
 }
 
 Logs evaluate(Model& model, const DataArgument& data, const EvaluateOptions& options) {
-  constexpr const char* kWho = "Model.evaluate";
-  const int verbose = checked_verbosity(options.verbose, kWho);
-  StepLoop loop(model, model.training().program(Program::Kind::Test),
-                adapt_data(data, {.who = kWho, .batch_size = options.batch_size}), options.steps, kWho);
-  CallbackList callbacks(with_progress(options.callbacks, verbose), model,
-                         {.verbose = verbose, .epochs = 1, .steps = loop.runner().steps()});
-  return *test_pass(loop, callbacks);
+  SinglePass pass(model, Program::Kind::Test, data, options, "Model.evaluate");
+  return *test_pass(pass.loop, pass.callbacks);
 }
 
 Element predict(Model& model, const DataArgument& data, const PredictOptions& options) {
-  constexpr const char* kWho = "Model.predict";
-  const int verbose = checked_verbosity(options.verbose, kWho);
-  StepLoop loop(model, model.training().program(Program::Kind::Predict),
-                adapt_data(data, {.who = kWho, .batch_size = options.batch_size}), options.steps, kWho);
-  CallbackList callbacks(with_progress(options.callbacks, verbose), model,
-                         {.verbose = verbose, .epochs = 1, .steps = loop.runner().steps()});
+  SinglePass single(model, Program::Kind::Predict, data, options, "Model.predict");
+  auto& [loop, callbacks] = single;
   std::vector<Element> outputs;
   loop.begin_epoch(0);
   callbacks.predict_begin();
