@@ -11,10 +11,9 @@
 #include "cohort/layers/core/embedding.h"
 #include "cohort/layers/merging/add.h"
 #include "cohort/layers/pooling/global_pooling.h"
-#include "cohort/model/fit/local_runner.h"
-#include "cohort/model/fit/training.h"
 #include "cohort/model/model.h"
 #include "cohort/optimizers/optimizers.h"
+#include "tests/layers/warm_steps.h"
 #include "tests/support/allocations.h"
 #include "tests/support/op_check.h"
 
@@ -44,16 +43,7 @@ std::unique_ptr<Model> classifier(const char* policy) {
 
 TEST(AttentionTraining, AWarmStepAllocatesNothing) {
   if (!test::allocations_are_counted()) GTEST_SKIP() << "a sanitizer owns the heap";
-  const auto made = classifier("float32");
-  Model& model = *made;
-  model.compile({.optimizer = optimizers::Adam(1e-3), .loss = "mse"});
-  LocalRunner runner(model.training().program(Program::Kind::Train), {.dataset = sentences(64, 8).repeat()},
-                     {.steps_per_epoch = 1000});
-  runner.begin_epoch(0);
-  runner.run(0, 1);
-  const std::uint64_t before = test::allocations();
-  runner.run(1, 20);
-  EXPECT_EQ(test::allocations() - before, 0u);
+  expect_no_allocations_in_warm_steps(*classifier("float32"), sentences(64, 8));
 }
 
 TEST(AttentionTraining, LearnsInEveryPrecision) {

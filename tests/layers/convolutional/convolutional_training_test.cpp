@@ -12,10 +12,9 @@
 #include "cohort/layers/pooling/max_pooling.h"
 #include "cohort/layers/reshaping/flatten.h"
 #include "cohort/layers/reshaping/reshape.h"
-#include "cohort/model/fit/local_runner.h"
-#include "cohort/model/fit/training.h"
 #include "cohort/model/sequential.h"
 #include "cohort/optimizers/optimizers.h"
+#include "tests/layers/warm_steps.h"
 #include "tests/support/allocations.h"
 #include "tests/support/op_check.h"
 
@@ -47,14 +46,7 @@ TEST(ConvolutionTraining, AWarmStepAllocatesNothing) {
   for (const std::vector<Ref<Layer>>& layers : models) {
     SCOPED_TRACE(layers[0]->class_name() + layers[1]->class_name());
     Sequential model(layers);
-    model.compile({.optimizer = optimizers::Adam(1e-3), .loss = "mse"});
-    LocalRunner runner(model.training().program(Program::Kind::Train), {.dataset = images(64, 16).repeat()},
-                       {.steps_per_epoch = 1000});
-    runner.begin_epoch(0);
-    runner.run(0, 1);
-    const std::uint64_t before = test::allocations();
-    runner.run(1, 10);
-    EXPECT_EQ(test::allocations() - before, 0u);
+    expect_no_allocations_in_warm_steps(model, images(64, 16));
   }
 }
 

@@ -18,10 +18,9 @@
 #include "cohort/layers/regularization/gaussian_noise.h"
 #include "cohort/layers/regularization/spatial_dropout.h"
 #include "cohort/layers/reshaping/up_sampling.h"
-#include "cohort/model/fit/local_runner.h"
-#include "cohort/model/fit/training.h"
 #include "cohort/model/sequential.h"
 #include "cohort/optimizers/optimizers.h"
+#include "tests/layers/warm_steps.h"
 #include "tests/support/allocations.h"
 #include "tests/support/op_check.h"
 
@@ -42,14 +41,7 @@ TEST(ImageTraining, AWarmStepAllocatesNothing) {
                     SpatialDropout2D(0.2), LayerNormalization(), UpSampling2D(2, {.interpolation = "bilinear"}),
                     AveragePooling2D(2), GroupNormalization(2), GaussianNoise(0.1), AdaptiveMaxPooling2D(2),
                     AlphaDropout(0.1), RMSNormalization(), GlobalAveragePooling2D(), Dense(1)});
-  model.compile({.optimizer = optimizers::Adam(1e-3), .loss = "mse"});
-  LocalRunner runner(model.training().program(Program::Kind::Train), {.dataset = small_images(64, 8).repeat()},
-                     {.steps_per_epoch = 1000});
-  runner.begin_epoch(0);
-  runner.run(0, 1);
-  const std::uint64_t before = test::allocations();
-  runner.run(1, 20);
-  EXPECT_EQ(test::allocations() - before, 0u);
+  expect_no_allocations_in_warm_steps(model, small_images(64, 8));
 }
 
 TEST(ImageTraining, LearnsInEveryPrecision) {

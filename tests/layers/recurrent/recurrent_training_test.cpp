@@ -9,11 +9,10 @@
 #include "cohort/layers/recurrent/lstm.h"
 #include "cohort/layers/recurrent/rnn.h"
 #include "cohort/layers/recurrent/simple_rnn.h"
-#include "cohort/model/fit/local_runner.h"
-#include "cohort/model/fit/training.h"
 #include "cohort/model/model.h"
 #include "cohort/model/sequential.h"
 #include "cohort/optimizers/optimizers.h"
+#include "tests/layers/warm_steps.h"
 #include "tests/support/allocations.h"
 #include "tests/support/op_check.h"
 
@@ -39,14 +38,7 @@ TEST(RecurrentTraining, AWarmStepAllocatesNothing) {
   for (const Ref<Layer>& layer : kinds()) {
     SCOPED_TRACE(layer->class_name());
     Sequential model({Masking(), layer, Dense(1)});
-    model.compile({.optimizer = optimizers::Adam(1e-3), .loss = "mse"});
-    LocalRunner runner(model.training().program(Program::Kind::Train), {.dataset = sequences(64, 8).repeat()},
-                       {.steps_per_epoch = 1000});
-    runner.begin_epoch(0);
-    runner.run(0, 1);
-    const std::uint64_t before = test::allocations();
-    runner.run(1, 20);
-    EXPECT_EQ(test::allocations() - before, 0u);
+    expect_no_allocations_in_warm_steps(model, sequences(64, 8));
   }
 }
 
