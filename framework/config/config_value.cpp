@@ -59,8 +59,10 @@ struct Appender {
     }
     text += '}';
   }
-  void operator()(const NestedNumbers& numbers) const { text += "an array of shape " + numbers.shape().to_string(); }
-  void operator()(const AttributeValue& value) const { text += cohort::to_string(value); }
+  void operator()(const std::shared_ptr<const NestedNumbers>& numbers) const {
+    text += "an array of shape " + numbers->shape().to_string();
+  }
+  void operator()(const std::shared_ptr<const AttributeValue>& value) const { text += cohort::to_string(*value); }
   void operator()(const Configurable* object) const { text += object ? object->class_name() : "null"; }
   void operator()(const std::shared_ptr<const ConfigObject>& object) const { text += object->to_string(); }
 };
@@ -103,8 +105,8 @@ ConfigValue::ConfigValue(double value) : held_(value) {}
 ConfigValue::ConfigValue(std::string value) : held_(std::move(value)) {}
 ConfigValue::ConfigValue(List value) : held_(std::move(value)) {}
 ConfigValue::ConfigValue(Dict value) : held_(std::move(value)) {}
-ConfigValue::ConfigValue(NestedNumbers value) : held_(std::move(value)) {}
-ConfigValue::ConfigValue(AttributeValue value) : held_(std::in_place_type<AttributeValue>, std::move(value)) {}
+ConfigValue::ConfigValue(NestedNumbers value) : held_(std::make_shared<const NestedNumbers>(std::move(value))) {}
+ConfigValue::ConfigValue(AttributeValue value) : held_(std::make_shared<const AttributeValue>(std::move(value))) {}
 ConfigValue::ConfigValue(const Configurable* value) : held_(value) {}
 ConfigValue::ConfigValue(std::shared_ptr<const ConfigObject> value) : held_(std::move(value)) {}
 ConfigValue::ConfigValue(const ConfigValue&) = default;

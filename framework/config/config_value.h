@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -34,9 +35,11 @@ class ConfigValue {
   using List = std::vector<ConfigValue>;
   // In the order of the file.
   using Dict = std::vector<std::pair<std::string, ConfigValue>>;
-  // std::monostate is null. A writer is given an object itself, a reader gives its description.
-  using Held = std::variant<std::monostate, bool, std::int64_t, double, std::string, List, Dict, NestedNumbers,
-                            AttributeValue, const Configurable*, std::shared_ptr<const ConfigObject>>;
+  // std::monostate is null. A writer is given an object itself, a reader gives its description. What is large and rare
+  // is held elsewhere: lists have many values.
+  using Held = std::variant<std::monostate, bool, std::int64_t, double, std::string, List, Dict,
+                            std::shared_ptr<const NestedNumbers>, std::shared_ptr<const AttributeValue>,
+                            const Configurable*, std::shared_ptr<const ConfigObject>>;
 
   // Null.
   ConfigValue();
@@ -63,7 +66,12 @@ class ConfigValue {
   // What it holds when that is a T; nullptr when it is something else.
   template <class T>
   const T* get() const {
-    return std::get_if<T>(&held_);
+    if constexpr (std::is_same_v<T, NestedNumbers> || std::is_same_v<T, AttributeValue>) {
+      const auto* held = std::get_if<std::shared_ptr<const T>>(&held_);
+      return held ? held->get() : nullptr;
+    } else {
+      return std::get_if<T>(&held_);
+    }
   }
   // An integer or a floating number; none for anything else.
   std::optional<double> number() const;

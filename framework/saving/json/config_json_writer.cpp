@@ -45,8 +45,12 @@ class ConfigWriter : public FieldVisitor {
     for (const auto& [key, each] : values) dict[key] = to_json(name, each);
     return dict;
   }
-  Json to_json(const char*, const NestedNumbers& numbers) const { return nested_to_json(numbers); }
-  Json to_json(const char*, const AttributeValue& value) const { return attribute_to_json(value); }
+  Json to_json(const char*, const std::shared_ptr<const NestedNumbers>& numbers) const {
+    return nested_to_json(*numbers);
+  }
+  Json to_json(const char*, const std::shared_ptr<const AttributeValue>& value) const {
+    return attribute_to_json(*value);
+  }
   Json to_json(const char*, const Configurable* object) const { return object_to_json(object); }
   Json to_json(const char* name, const std::shared_ptr<const ConfigObject>& object) const {
     throw invalid_argument(who_, "an object that is made is expected", {{name, object->to_string()}});
