@@ -9,9 +9,9 @@
 
 namespace cohort {
 
-// A call of an update op (core/update_op.h), less what is the same for all of them.
+// A call of one of the built-in update ops, less what is the same for all of them.
 struct UpdateOp {
-  // Name of the op.
+  // Name of the op: "AdamUpdate".
   std::string name;
   Attributes options = {};  // its attributes beside weight decay
   Tensors shared = {};      // its inputs after the learning rate
