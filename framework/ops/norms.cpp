@@ -1,5 +1,6 @@
 #include "cohort/ops/norms.h"
 
+#include "cohort/ops/along_axes.h"
 #include "cohort/ops/array.h"
 #include "cohort/ops/linalg.h"
 #include "cohort/ops/math.h"
@@ -7,21 +8,10 @@
 namespace cohort::ops {
 namespace {
 
-using NormAxes = std::vector<std::int64_t>;
-
 // What statistics are computed in.
 Tensor wide(const Tensor& x) { return x.dtype() == DType::Float64 ? x : cast(x, DType::Float32); }
 
 }  // namespace
-
-Tensor along_axes(const Tensor& factors, const Tensor& x, const NormAxes& axes) {
-  NormAxes shape(static_cast<std::size_t>(x.rank()), 1);
-  for (const std::int64_t axis : axes) {
-    const int at = normalize_axis(static_cast<int>(axis), x.rank(), "normalization");
-    shape[static_cast<std::size_t>(at)] = x.shape()[at];
-  }
-  return factors.rank() == x.rank() ? factors : reshape(factors, shape);
-}
 
 Tensor normalize(const Tensor& x, const Axes& axis, int order, double epsilon) {
   const Tensor values = to_floating(x);

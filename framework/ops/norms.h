@@ -1,8 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <vector>
-
 #include "cohort/core/tensor.h"
 #include "cohort/ops/epsilon.h"
 #include "cohort/ops/reduce.h"
@@ -23,8 +20,5 @@ Tensor rms_normalization(const Tensor& x, const Tensor& scale = {}, const Axes& 
 // `axis` of x.
 Tensor batch_normalization(const Tensor& x, const Tensor& mean, const Tensor& variance, const Axes& axis,
                            const Tensor& offset = {}, const Tensor& scale = {}, double epsilon = 1e-3);
-
-// `factors`, whose elements stand for those of `axes` of x in order, in a shape that broadcasts over x.
-Tensor along_axes(const Tensor& factors, const Tensor& x, const std::vector<std::int64_t>& axes);
 
 }  // namespace cohort::ops

@@ -2,10 +2,10 @@
 
 #include <cmath>
 
+#include "cohort/ops/along_axes.h"
 #include "cohort/ops/array.h"
 #include "cohort/ops/creation.h"
 #include "cohort/ops/math.h"
-#include "cohort/ops/norms.h"
 #include "cohort/ops/slicing.h"
 #include "cohort/ops/sorting.h"
 
