@@ -43,7 +43,10 @@ struct CallContext {
 };
 // What a caller may say: model(x, {.training = true}).
 struct CallOptions {
-  std::optional<bool> training = std::nullopt;  // none: as the layer call around this one, false outside of any
+  // None: as the layer call around this one, false outside of any. Inside a call that nobody told (a bare model(x)),
+  // false says no more than that call, for {.training = context.training} hands it on: what a functional model recorded
+  // counts still, unless it is called by apply(x, {.training = false, .training_said = true}).
+  std::optional<bool> training = std::nullopt;
   // Masks for the inputs, a tree like them; empty: those the inputs carry.
   Element mask = {};
   // Call arguments that are not tensors, by Keras's names: {{"use_causal_mask", true}}.

@@ -37,6 +37,17 @@ class Around : public Layer {
   bool passes_on_;
 };
 
+class Silencing : public Layer {
+ public:
+  explicit Silencing(LayerHandle<Model> model) : model_(track("model", model)) {}
+  Tensor call(const Tensor& x, const CallContext&) override {
+    return model_->apply(x, {.training = false, .training_said = true}).leaf();
+  }
+
+ private:
+  LayerHandle<Model> model_;
+};
+
 struct RecordedRow {
   std::optional<bool> recorded;
   bool bare, told_false,
@@ -77,6 +88,12 @@ TEST(RecordedTraining, CountsInsideOtherLayersAndModels) {
     check(around);
     check(passing_on);
   }
+}
+
+TEST(RecordedTraining, IsSilencedByALayerThatSaysSo) {
+  auto silencing = make<Silencing>(dropout_model(true));
+  EXPECT_FALSE(drops(silencing(batch_of_ones())));
+  EXPECT_FALSE(drops(silencing(batch_of_ones(), {.training = true})));
 }
 
 TEST(RecordedTraining, OfANestedModelCountsForItsLayers) {
