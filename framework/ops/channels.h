@@ -33,4 +33,16 @@ Tensor with_channels_last(const char* who, const Tensor& inputs, const std::stri
   return transpose(compute(transpose(inputs, to_last)), to_first);
 }
 
+// The same on images (batch, height, width, channels), also when one comes without the batch.
+template <class Compute>
+Tensor with_images_channels_last(const char* who, const Tensor& images, const std::string& data_format,
+                                 const Compute& compute) {
+  if (images.rank() != 3 && images.rank() != 4) {
+    throw invalid_argument(who, "images with 4 axes are expected, or one image without the batch",
+                           {{"images.shape", images.shape()}});
+  }
+  if (images.rank() == 4) return with_channels_last(who, images, data_format, compute);
+  return squeeze(with_channels_last(who, expand_dims(images, 0), data_format, compute), {0});
+}
+
 }  // namespace cohort::ops

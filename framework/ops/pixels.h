@@ -8,8 +8,8 @@
 
 namespace cohort::ops {
 
-// Images (..., height, width, 3) of red, green and blue as (..., height, width, 1); channels_first: the channels before
-// height and width.
+// Images (batch, height, width, 3) of red, green and blue, or one without a batch, as (batch, height, width, 1) of the
+// same type; images of one channel stay as they are.
 Tensor rgb_to_grayscale(const Tensor& images, const std::string& data_format = "channels_last");
 
 struct ExtractPatchesOptions {
@@ -24,7 +24,7 @@ Tensor extract_patches(const Tensor& images, const std::vector<std::int64_t>& si
                        const ExtractPatchesOptions& options = {});
 
 // Blocks of channels spread over height and width: (batch, height, width, channels) to (batch, height * block_size,
-// width * block_size, channels / block_size^2).
+// width * block_size, channels / block_size^2); block_size is 2 or more.
 Tensor depth_to_space(const Tensor& x, std::int64_t block_size, const std::string& data_format = "channels_last");
 // The reverse.
 Tensor space_to_depth(const Tensor& x, std::int64_t block_size, const std::string& data_format = "channels_last");
