@@ -17,7 +17,8 @@ std::pair<Tensor, Tensor> crossentropy(const Tensor& y_true, const Tensor& y_pre
   if (!ignore_class || !fits) {  // the op says what does not fit
     return {ops::sparse_categorical_crossentropy(labels, y_pred, from_logits, axis), Tensor()};
   }
-  if (!is_integer(labels.dtype())) labels = ops::cast(labels, DType::Int64);
+  // A type of 8 bits may not hold the ignored class.
+  if (labels.dtype() != DType::Int32) labels = ops::cast(labels, DType::Int64);
   const Tensor valid = ops::not_equal(labels, static_cast<double>(*ignore_class));
   // As in Keras, the logits behind y_pred stay unknown: what is chosen from it comes out of no softmax.
   const Tensor predictions = ops::where(ops::expand_dims(valid, -1), y_pred, 0.0);

@@ -84,6 +84,21 @@ TEST(Losses, CrossentropiesMatchKeras) {
   EXPECT_NEAR(value(losses::SparseCategoricalCrossentropy({.from_logits = true})(column, scores)), 0.26512635, 1e-6);
 }
 
+TEST(Losses, AnIgnoredClassMayLieOutsideTheLabelsType) {
+  const Tensor chances = floats({0.2f, 0.3f, 0.5f, 0.1f, 0.7f, 0.2f}, {2, 3});
+  const auto of = [&](const Tensor& labels, std::int64_t ignored) {
+    return losses::sparse_categorical_crossentropy(labels, chances, false, ignored).to_vector<float>();
+  };
+  for (const DType dtype : {uint8, int8, int32, int64}) {
+    const std::vector<float> all = of(ops::cast(Tensor::of<std::int32_t>({1, 2}, {2}), dtype), -1);
+    EXPECT_NEAR(all[0], 1.2039728, 1e-6);
+    EXPECT_NEAR(all[1], 1.6094379, 1e-6);
+  }
+  const std::vector<float> some = of(ops::cast(Tensor::of<std::int32_t>({255, 2}, {2}), uint8), 255);
+  EXPECT_EQ(some[0], 0.0f);
+  EXPECT_NEAR(some[1], 1.6094379, 1e-6);
+}
+
 TEST(Losses, ClassNumbersAsFloatsAreAccepted) {
   const Tensor scores = floats({1, 2, 0.5, 0, -1, 3}, {2, 3});
   EXPECT_NEAR(value(losses::SparseCategoricalCrossentropy({.from_logits = true})(floats({1, 2}, {2}), scores)),
