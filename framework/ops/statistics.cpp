@@ -57,10 +57,12 @@ Tensor nanmean(const Tensor& x, const Axes& axis, bool keepdims) {
   return nansum(values, axis, keepdims) / numbers_in(values, axis, keepdims);
 }
 Tensor nanmax(const Tensor& x, const Axes& axis, bool keepdims) {
-  return is_floating(x.dtype()) ? max(without_nan(x, -INFINITY), axis, keepdims) : max(x, axis, keepdims);
+  if (!is_floating(x.dtype())) return max(x, axis, keepdims);
+  return where(all(is_nan(x), axis, keepdims), NAN, max(without_nan(x, -INFINITY), axis, keepdims));
 }
 Tensor nanmin(const Tensor& x, const Axes& axis, bool keepdims) {
-  return is_floating(x.dtype()) ? min(without_nan(x, INFINITY), axis, keepdims) : min(x, axis, keepdims);
+  if (!is_floating(x.dtype())) return min(x, axis, keepdims);
+  return where(all(is_nan(x), axis, keepdims), NAN, min(without_nan(x, INFINITY), axis, keepdims));
 }
 
 }  // namespace cohort::ops
