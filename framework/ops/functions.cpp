@@ -8,6 +8,15 @@
 #include "cohort/ops/math.h"
 
 namespace cohort::ops {
+namespace {
+
+// The type that some functions of two numbers compute in: wide enough for all integers of theirs.
+DType floating_of(const Tensor& x1, const Tensor& x2) {
+  const DType dtype = promote(x1.dtype(), x2.dtype());
+  return is_floating(dtype) ? dtype : dtype == DType::Int64 ? DType::Float64 : DType::Float32;
+}
+
+}  // namespace
 
 Tensor fabs(const Tensor& x) { return abs(to_floating(x)); }
 Tensor cbrt(const Tensor& x) { return sign(to_floating(x)) * pow(fabs(x), 1.0 / 3.0); }
@@ -27,7 +36,16 @@ Tensor real(const Tensor& x) { return copy(x); }
 Tensor conj(const Tensor& x) { return copy(x); }
 Tensor conjugate(const Tensor& x) { return copy(x); }
 
-Tensor hypot(const Tensor& x1, const Tensor& x2) { return sqrt(square(x1) + square(x2)); }
+// Scaled by the larger operand, so that no square overflows. The result does not depend on the scale, nor does the
+// gradient, which is 0 where both operands are.
+Tensor hypot(const Tensor& x1, const Tensor& x2) {
+  const DType dtype = floating_of(x1, x2);
+  const Tensor a = cast(x1, dtype), b = cast(x2, dtype), larger = stop_gradient(maximum(abs(a), abs(b)));
+  const Tensor is_zero = equal(larger, 0.0);
+  const Tensor scale = where(logical_or(is_zero, equal(larger, INFINITY)), 1.0, larger);
+  const Tensor squares = square(a / scale) + square(b / scale);
+  return where(is_zero, 0.0, scale * sqrt(where(is_zero, 1.0, squares)));
+}
 
 // Equal infinities stay what they are.
 Tensor logaddexp(const Tensor& x1, const Tensor& x2) {
@@ -40,7 +58,9 @@ Tensor logaddexp2(const Tensor& x1, const Tensor& x2) {
 }
 
 Tensor heaviside(const Tensor& x1, const Tensor& x2) {
-  return where(equal(x1, 0.0), x2, cast(greater(x1, 0.0), x1.dtype()));
+  const DType dtype = floating_of(x1, x2);
+  const Tensor a = cast(x1, dtype), b = cast(x2, dtype);
+  return where(less(a, 0.0), 0.0, where(greater(a, 0.0), 1.0, b));
 }
 
 Tensor divide_no_nan(const Tensor& x1, const Tensor& x2) {
@@ -54,11 +74,11 @@ Tensor fmax(const Tensor& x1, const Tensor& x2) {
 Tensor fmin(const Tensor& x1, const Tensor& x2) {
   return where(is_nan(x1), x2, where(is_nan(x2), x1, minimum(x1, x2)));
 }
-Tensor fmod(const Tensor& x1, const Tensor& x2) { return x1 - trunc(x1 / x2) * x2; }
+Tensor fmod(const Tensor& x1, const Tensor& x2) { return sign(x1) * mod(abs(x1), abs(x2)); }
 
 Tensor isclose(const Tensor& x1, const Tensor& x2, double rtol, double atol, bool equal_nan) {
-  const Tensor bound = rtol * abs(to_floating(x2)) + atol;
-  const Tensor close = logical_or(equal(x1, x2), less_equal(abs(x1 - x2), bound));
+  if (!is_floating(promote(x1.dtype(), x2.dtype()))) return equal(x1, x2);
+  const Tensor close = less_equal(abs(x1 - x2), rtol * abs(to_floating(x2)) + atol);
   return equal_nan ? logical_or(close, logical_and(is_nan(x1), is_nan(x2))) : close;
 }
 
@@ -95,9 +115,12 @@ Tensor saturate_cast(const Tensor& x, DType dtype) {
     case DType::Int8:
       return cast(wide ? clip(x, -128, 127) : x.dtype() == DType::UInt8 ? minimum(x, 127.0) : x, dtype);
     case DType::Int32:
-      // The largest float32 that an int32 holds; float64 and int64 hold the bound itself.
-      if (x.dtype() == DType::Float64 || x.dtype() == DType::Int64) return cast(clip(x, INT32_MIN, INT32_MAX), dtype);
-      return cast(is_floating(x.dtype()) ? clip(to_floating(x), INT32_MIN, 2147483520.0) : x, dtype);
+      // Narrower floats do not hold the bounds.
+      if (is_floating(x.dtype())) return cast(clip(cast(x, DType::Float64), INT32_MIN, INT32_MAX), dtype);
+      return cast(x.dtype() == DType::Int64 ? clip(x, INT32_MIN, INT32_MAX) : x, dtype);
+    case DType::Int64:
+      // The largest double below 2^63.
+      return cast(is_floating(x.dtype()) ? clip(cast(x, DType::Float64), -0x1p63, 0x1p63 - 1024) : x, dtype);
     default:
       return cast(x, dtype);
   }
