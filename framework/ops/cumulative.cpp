@@ -1,5 +1,7 @@
 #include "cohort/ops/cumulative.h"
 
+#include <algorithm>
+
 #include "cohort/core/dispatch.h"
 #include "cohort/ops/array.h"
 #include "cohort/ops/math.h"
@@ -92,12 +94,19 @@ Tensor cumprod(const Tensor& x, std::optional<int> axis, const CumulativeOptions
 }
 
 Tensor diff(const Tensor& a, int n, int axis) {
+  constexpr std::int64_t kMostTimes = 1000;
   const auto along = static_cast<std::size_t>(normalize_axis(axis, a.rank(), "diff"));
+  const std::int64_t size = a.shape()[static_cast<int>(along)];
+  // What is empty stays so.
+  const std::int64_t times = size == kUnknown ? n : std::min<std::int64_t>(n, size);
+  if (n < 0 || times > kMostTimes) {
+    throw invalid_argument("diff", "n must be between 0 and 1000", {{"n", n}, {"a.shape", a.shape()}});
+  }
   std::vector<SliceSpec> later(static_cast<std::size_t>(a.rank())), earlier = later;
   later[along].begin = 1;
   earlier[along].end = -1;
   Tensor x = a;
-  for (int i = 0; i < n; ++i) x = strided_slice(x, later) - strided_slice(x, earlier);
+  for (std::int64_t i = 0; i < times; ++i) x = strided_slice(x, later) - strided_slice(x, earlier);
   return x;
 }
 

@@ -18,7 +18,7 @@ Tensor cumsum(const Tensor& x, std::optional<int> axis = std::nullopt, const Cum
 // Running products along an axis; without one, of the flattened tensor.
 Tensor cumprod(const Tensor& x, std::optional<int> axis = std::nullopt, const CumulativeOptions& options = {});
 
-// Each element along the axis less the one before it, n times over.
+// Each element along the axis less the one before it, n times over: at most 1000 times, or until the axis is empty.
 Tensor diff(const Tensor& a, int n = 1, int axis = -1);
 
 // The linear recurrence s[k] = b[k] + a[k] * s[k-1] along an axis, from s[-1] = 0; a and b of one shape.

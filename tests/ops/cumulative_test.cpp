@@ -27,6 +27,18 @@ COHORT_OP_REFERENCE(LinearScan, both_ways, kNumbers) {
   expect_tensor(ops::linear_scan(a, b, 0, true), dtype, {3}, {9, 4, 1});
 }
 
+TEST(Diff, ends_when_nothing_is_left) {
+  const Tensor x = tensor_of({1, 4, 9, 16}, {4});
+  expect_tensor(ops::diff(x, 2), float64, {2}, {2, 2});
+  expect_tensor(ops::diff(x, 0), float64, {4}, {1, 4, 9, 16});
+  expect_tensor(ops::diff(x, 4), float64, {0}, {});
+  expect_tensor(ops::diff(x, 2000000000), float64, {0}, {});
+}
+TEST(Diff, refuses_what_would_not_end) {
+  expect_error([] { ops::diff(spread({4}), -1); }, {"diff:", "n=-1"});
+  expect_error([] { ops::diff(spread({2000}), 1001); }, {"diff:", "n=1001", "(2000)"});
+}
+
 COHORT_OP_GRADIENT(Cumsum, all_forms) {
   for (bool exclusive : {false, true}) {
     for (bool reverse : {false, true}) {
