@@ -36,7 +36,7 @@ TEST(Diff, ends_when_nothing_is_left) {
 }
 TEST(Diff, refuses_what_would_not_end) {
   expect_error([] { ops::diff(spread({4}), -1); }, {"diff:", "n=-1"});
-  expect_error([] { ops::diff(spread({2000}), 1001); }, {"diff:", "n=1001", "(2000)"});
+  expect_error([] { ops::diff(spread({2000}), 1001); }, {"diff:", "n=1001", "(2000,)"});
 }
 
 COHORT_OP_GRADIENT(Cumsum, all_forms) {
