@@ -2,6 +2,7 @@
 #include "cohort/model/symbols/symbolic_nn.h"
 #include "cohort/ops/array.h"
 #include "cohort/ops/attention.h"
+#include "cohort/ops/channels.h"
 #include "cohort/ops/conv.h"
 #include "cohort/ops/crossentropy.h"
 #include "cohort/ops/ctc.h"
@@ -81,12 +82,12 @@ Element resized(const Arguments& a, const Attributes& config) {
     throw unimplemented("Resize", "neither crop_to_aspect_ratio nor pad_to_aspect_ratio is expected");
   }
   const Integers size = integers_of(config, "size");
-  const bool first = data_format_of(config) == "channels_first", single = a[0].leaf().rank() == 3;
-  Tensor x = first ? ops::moveaxis(a[0].leaf(), -3, -1) : a[0].leaf();
-  x = ops::resize(single ? ops::expand_dims(x, 0) : x, size.at(0), size.at(1),
-                  {text_of(config, "interpolation", "bilinear"), bool_of(config, "antialias")});
-  if (single) x = ops::squeeze(x, {0});
-  return Element(first ? ops::moveaxis(x, -1, -3) : x);
+  if (size.size() != 2) throw invalid_argument("Resize", "size must be (height, width)", {{"size", Shape(size)}});
+  return Element(
+      ops::with_images_channels_last("Resize", a[0].leaf(), data_format_of(config), [&](const Tensor& images) {
+        return ops::resize(images, size[0], size[1],
+                           {text_of(config, "interpolation", "bilinear"), bool_of(config, "antialias")});
+      }));
 }
 
 const std::vector<std::string> kConvFields = {"strides", "padding", "data_format", "dilation_rate"};

@@ -125,7 +125,9 @@ void Operation::visit_fields(FieldVisitor& visitor) {
 
 Element Operation::call_element(const Element& inputs, const CallContext& context) {
   const bool named = inputs.kind() == Element::Kind::Dict;
-  const Tensor first = inputs.flatten().at(0);
+  const Tensors tensors = inputs.flatten();
+  if (tensors.empty()) throw invalid_argument(title(), "a tensor is expected among the arguments");
+  const Tensor& first = tensors[0];
   std::vector<Element> arguments;
   Attributes config = config_;
   for (const Attributes::Entry& entry : context.arguments) config.set(entry.name, entry.value);
@@ -159,10 +161,14 @@ Symbols call_operation(const std::string& name, const std::vector<OperationArgum
     throw not_found("call_operation", "the name of an operation is expected", {{"name", in_quotes(name)}});
   }
   const OperationDef& def = found->second;
+  if (arguments.size() > def.arguments.size()) {
+    throw invalid_argument(def.name, "fewer arguments are expected",
+                           {{"arguments", arguments.size()}, {"expected", def.arguments.size()}});
+  }
   std::vector<Tree<SymbolicTensor>::Named> symbols;
   Attributes constants = others;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const std::string& key = def.arguments.at(i);
+    const std::string& key = def.arguments[i];
     if (const auto* symbol = std::get_if<SymbolicTensor>(&arguments[i])) symbols.emplace_back(key, *symbol);
     if (const auto* list = std::get_if<std::vector<SymbolicTensor>>(&arguments[i])) {
       symbols.emplace_back(key, Symbols(*list));

@@ -147,8 +147,9 @@ const bool shaping_registered = [] {
       [](const Arguments& a, const Attributes& config) { return ops::flip(a[0].leaf(), axes_of(config)); });
   add("Rot90", {"array"}, {"k", "axes"}, [](const Arguments& a, const Attributes& config) {
     const Integers axes = integers_of(config, "axes", {0, 1});
+    if (axes.size() != 2) throw invalid_argument("Rot90", "axes must be two", {{"axes", Shape(axes)}});
     return ops::rot90(a[0].leaf(), static_cast<int>(integer_of(config, "k", 1)),
-                      {static_cast<int>(axes.at(0)), static_cast<int>(axes.at(1))});
+                      {static_cast<int>(axes[0]), static_cast<int>(axes[1])});
   });
   add("Roll", {"x"}, {"shift", "axis"}, [](const Arguments& a, const Attributes& config) {
     return ops::roll(a[0].leaf(), integer_of(config, "shift"), axis_of(config));

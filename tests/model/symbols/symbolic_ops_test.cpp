@@ -6,6 +6,7 @@
 #include "cohort/ops/ops.h"
 #include "cohort/saving/model_json.h"
 #include "tests/model/small_models.h"
+#include "tests/support/op_check.h"
 
 namespace cohort {
 namespace {
@@ -135,6 +136,19 @@ TEST(SymbolicOps, ReductionsReadFromAFileBeginWithTheirInitialValue) {
   EXPECT_EQ(computed(ops::max(x, 1), x, "0.8"), (std::vector<float>{0.9f, 0.8f}));
   EXPECT_EQ(computed(ops::min(x, 1), x, "0.15"), (std::vector<float>{0.1f, 0.15f}));
   EXPECT_EQ(computed(ops::max(x, 1), x, "1"), (std::vector<float>{1.0f, 1.0f}));
+}
+
+TEST(SymbolicOps, SayWhatIsWrongWithTheirFields) {
+  using Integers = std::vector<std::int64_t>;
+  const SymbolicTensor x = Input({4, 4, 3});
+  test::expect_error([&] { call_operation("image>Resize", {x}, {{"size", Integers{4}}}); }, {"Resize:", "height"});
+  test::expect_error(
+      [&] {
+        call_operation("image>Resize", {x}, {{"size", Integers{4, 4}}, {"data_format", std::string("first")}});
+      },
+      {"Resize:", "data_format", "first"});
+  test::expect_error([&] { call_operation("numpy>Rot90", {x}, {{"axes", Integers{1}}}); }, {"Rot90:", "axes"});
+  test::expect_error([&] { call_operation("numpy>Sin", {x, x}); }, {"Sin:", "fewer arguments"});
 }
 
 TEST(SymbolicOps, TrainBetweenLayers) {
