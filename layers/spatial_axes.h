@@ -5,11 +5,10 @@
 #include <vector>
 
 #include "cohort/layers/layer_checks.h"
-#include "cohort/ops/array.h"
 
 namespace cohort::layers {
 
-// What layers of 1, 2 or 3 spatial axes share. Their ops take (batch, ..., channels).
+// What layers of 1, 2 or 3 spatial axes share.
 
 // "(batch, height, width, channels)"
 inline std::string spatial_axes(int spatial, bool channels_last) {
@@ -21,14 +20,6 @@ inline std::string spatial_axes(int spatial, bool channels_last) {
 inline void check_spatial_rank(const Layer& layer, const Shape& input, int spatial, const std::string& data_format) {
   check_rank(layer, input, spatial + 2, spatial_axes(spatial, data_format != "channels_first").c_str(),
              "Add a Reshape layer before it.");
-}
-
-// Moves the channels from where the data format has them to the end, and back.
-inline Tensor to_channels_last(const Tensor& x, const std::string& data_format) {
-  return data_format == "channels_first" ? ops::moveaxis(x, 1, -1) : x;
-}
-inline Tensor from_channels_last(const Tensor& x, const std::string& data_format) {
-  return data_format == "channels_first" ? ops::moveaxis(x, -1, 1) : x;
 }
 
 // The positions of the spatial axes: {1, 2} for images with channels last.

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cohort/core/tensor.h"
@@ -17,7 +18,7 @@ inline std::vector<std::int64_t> for_each_axis(std::vector<std::int64_t> values,
 
 // Runs `compute` on an image whose channels come last, whatever comes in and goes out.
 template <class Compute>
-Tensor with_channels_last(const char* who, const Tensor& inputs, const std::string& data_format,
+Tensor with_channels_last(std::string_view who, const Tensor& inputs, const std::string& data_format,
                           const Compute& compute) {
   if (data_format == "channels_last") return compute(inputs);
   if (data_format != "channels_first") {
@@ -35,7 +36,7 @@ Tensor with_channels_last(const char* who, const Tensor& inputs, const std::stri
 
 // The same on images (batch, height, width, channels), also when one comes without the batch.
 template <class Compute>
-Tensor with_images_channels_last(const char* who, const Tensor& images, const std::string& data_format,
+Tensor with_images_channels_last(std::string_view who, const Tensor& images, const std::string& data_format,
                                  const Compute& compute) {
   if (images.rank() != 3 && images.rank() != 4) {
     throw invalid_argument(who, "images with 4 axes are expected, or one image without the batch",

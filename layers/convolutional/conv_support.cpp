@@ -5,6 +5,7 @@
 
 #include "cohort/core/text.h"
 #include "cohort/layers/spatial_axes.h"
+#include "cohort/ops/array.h"
 #include "cohort/ops/cast.h"
 #include "cohort/ops/math.h"
 
@@ -68,12 +69,14 @@ void check_kernel_fits(const Layer& layer, const Shape& input, const std::string
 }
 
 Tensor conv_input(const Layer& layer, const Tensor& input, const std::string& data_format) {
-  return to_channels_last(ops::cast(input, layer.compute_dtype()), data_format);
+  const Tensor x = ops::cast(input, layer.compute_dtype());
+  return data_format == "channels_first" ? ops::moveaxis(x, 1, -1) : x;
 }
 
 Tensor conv_output(const Tensor& result, const Variable& bias, const std::string& data_format,
                    const Ref<cohort::Activation>& activation) {
-  const Tensor output = from_channels_last(bias.defined() ? result + bias : result, data_format);
+  Tensor output = bias.defined() ? result + bias : result;
+  if (data_format == "channels_first") output = ops::moveaxis(output, -1, 1);
   return activation ? (*activation)(output) : output;
 }
 

@@ -23,10 +23,8 @@ void AdaptivePoolingLayer::fields_changed() {
 
 Tensor AdaptivePoolingLayer::call(const Tensor& input, const CallContext&) {
   check_spatial_rank(*this, input.shape(), axes_, options_.data_format);
-  const Tensor image = to_channels_last(input, options_.data_format);
-  const Tensor pooled = maximum_ ? ops::adaptive_max_pool(image, output_size_.sizes)
-                                 : ops::adaptive_average_pool(image, output_size_.sizes);
-  return from_channels_last(pooled, options_.data_format);
+  return maximum_ ? ops::adaptive_max_pool(input, output_size_.sizes, options_.data_format)
+                  : ops::adaptive_average_pool(input, output_size_.sizes, options_.data_format);
 }
 
 COHORT_REGISTER(Layer, AdaptiveAveragePooling1DLayer, "AdaptiveAveragePooling1D");

@@ -1,6 +1,7 @@
 #include "cohort/layers/pooling/global_pooling.h"
 
 #include "cohort/layers/spatial_axes.h"
+#include "cohort/ops/array.h"
 #include "cohort/ops/math.h"
 #include "cohort/ops/reduce.h"
 

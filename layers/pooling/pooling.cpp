@@ -29,9 +29,7 @@ void PoolingLayer::fields_changed() {
 
 Tensor PoolingLayer::call(const Tensor& input, const CallContext&) {
   check_spatial_rank(*this, input.shape(), axes_, options_.data_format);
-  const Tensor pooled =
-      pool(to_channels_last(input, options_.data_format), pool_size_.sizes, {options_.strides.sizes, options_.padding});
-  return from_channels_last(pooled, options_.data_format);
+  return pool(input, pool_size_.sizes, {options_.strides.sizes, options_.padding, options_.data_format});
 }
 
 }  // namespace cohort::layers

@@ -28,7 +28,7 @@ class PoolingLayer : public Layer {
   Tensor call(const Tensor& input, const CallContext& context) override;
 
  protected:
-  // The reduction itself, of channels-last inputs.
+  // The reduction itself; the options say where the channels are.
   virtual Tensor pool(const Tensor& input, const std::vector<std::int64_t>& pool_size,
                       const ops::PoolOptions& options) const = 0;
 

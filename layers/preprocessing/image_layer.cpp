@@ -7,6 +7,7 @@
 #include "cohort/layers/spatial_axes.h"
 #include "cohort/ops/array.h"
 #include "cohort/ops/cast.h"
+#include "cohort/ops/channels.h"
 #include "cohort/ops/random_ops.h"
 #include "cohort/ops/slicing.h"
 
@@ -30,10 +31,9 @@ Tensor ImageLayer::call(const Tensor& input, const CallContext& context) {
                                ", or one image without the batch",
                            {{"input.shape", input.shape()}});
   }
-  Tensor images = keeps_type() ? input : ops::cast(input, compute_dtype());
-  if (rank == 3) images = ops::expand_dims(images, 0);
-  images = from_channels_last(transform(to_channels_last(images, data_format_), context.training), data_format_);
-  return rank == 3 ? ops::squeeze(images, {0}) : images;
+  return ops::with_images_channels_last(class_name(), keeps_type() ? input : ops::cast(input, compute_dtype()),
+                                        data_format_,
+                                        [&](const Tensor& images) { return transform(images, context.training); });
 }
 
 void ImageLayer::check_size_known(const Tensor& images) const {

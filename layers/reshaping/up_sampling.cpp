@@ -1,6 +1,7 @@
 #include "cohort/layers/reshaping/up_sampling.h"
 
 #include "cohort/layers/spatial_axes.h"
+#include "cohort/ops/channels.h"
 #include "cohort/ops/image.h"
 #include "cohort/ops/joining.h"
 
@@ -58,15 +59,15 @@ void UpSampling2DLayer::fields_changed() {
 Tensor UpSampling2DLayer::call(const Tensor& input, const CallContext&) {
   check_spatial_rank(*this, input.shape(), 2, options_.data_format);
   if (options_.interpolation == "nearest") return repeat_each(input, size_.sizes, options_.data_format);
-  const Tensor images = to_channels_last(input, options_.data_format);
-  const Shape& shape = images.shape();
-  if (shape[1] == kUnknown || shape[2] == kUnknown) {
-    throw invalid_argument(title(), "height and width must be known unless interpolation is 'nearest'",
-                           {{"input.shape", input.shape()}});
-  }
-  const Tensor resized = ops::resize(images, shape[1] * size_.sizes[0], shape[2] * size_.sizes[1],
-                                     {.interpolation = options_.interpolation});
-  return from_channels_last(resized, options_.data_format);
+  return ops::with_channels_last(class_name(), input, options_.data_format, [&](const Tensor& images) {
+    const Shape& shape = images.shape();
+    if (shape[1] == kUnknown || shape[2] == kUnknown) {
+      throw invalid_argument(title(), "height and width must be known unless interpolation is 'nearest'",
+                             {{"input.shape", input.shape()}});
+    }
+    return ops::resize(images, shape[1] * size_.sizes[0], shape[2] * size_.sizes[1],
+                       {.interpolation = options_.interpolation});
+  });
 }
 
 UpSampling3DLayer::UpSampling3DLayer(Window size, UpSampling3DOptions options)
