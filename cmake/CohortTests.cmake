@@ -118,7 +118,7 @@ file(GLOB sources CONFIGURE_DEPENDS ${tests}/interop/*.cpp)
 cohort_program(interop tests interop ${sources})
 
 # contract: users' programs that must compile as they stand; only those named program_* link.
-# The design's own programs run too; they write logs and checkpoints where they are.
+# The design's own programs and those of the docs run too; they write their files where they are.
 function(cohort_contract_test name)
   set(scratch ${PROJECT_BINARY_DIR}/contract/${name})
   file(MAKE_DIRECTORY ${scratch})
@@ -136,7 +136,7 @@ foreach(source ${sources})
     add_executable(contract_${name} ${source})
     cohort_share_precompiled(contract contract_${name} cohort/cohort.h)
     # Program 3 cannot run by itself: it is one task of a cluster.
-    if(name MATCHES "^program_([0-9]+|reference)$" AND NOT name STREQUAL program_3)
+    if(name MATCHES "^program_([0-9]+|extending|reference)$" AND NOT name STREQUAL program_3)
       cohort_contract_test(${name} $<TARGET_FILE:contract_${name}>)
     endif()
   else()
