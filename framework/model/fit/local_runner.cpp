@@ -73,23 +73,23 @@ bool LocalRunner::next_batch(bool first_of_epoch) {
 }
 
 bool LocalRunner::measured_next_batch(bool first_of_epoch) {
-  const auto begin = std::chrono::steady_clock::now();
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point begin = measures_waiting_ ? Clock::now() : Clock::time_point();
   const bool found = next_batch(first_of_epoch);
-  waiting_ += std::chrono::steady_clock::now() - begin;
-  if (found && !batch_.empty() && batch_[0].rank() > 0) examples_ += batch_[0].shape()[0];
+  if (measures_waiting_) waiting_ += Clock::now() - begin;
+  if (measures_examples_ && found && !batch_.empty() && batch_[0].rank() > 0) examples_ += batch_[0].shape()[0];
   return found;
 }
 
 bool LocalRunner::measure(std::string_view name) {
-  const bool known = name == kExamples || name == kSecondsWaiting;
-  measures_ = measures_ || known;
-  return known;
+  if (name == kExamples) return measures_examples_ = true;
+  if (name == kSecondsWaiting) return measures_waiting_ = true;
+  return false;
 }
 
 std::optional<double> LocalRunner::measured(std::string_view name) const {
-  if (!measures_) return std::nullopt;
-  if (name == kExamples) return static_cast<double>(examples_);
-  if (name == kSecondsWaiting) return std::chrono::duration<double>(waiting_).count();
+  if (name == kExamples && measures_examples_) return static_cast<double>(examples_);
+  if (name == kSecondsWaiting && measures_waiting_) return std::chrono::duration<double>(waiting_).count();
   return std::nullopt;
 }
 
@@ -98,8 +98,7 @@ Execution LocalRunner::run(std::int64_t first_step, std::int64_t steps) {
   next_step_ = first_step;
   while (execution.steps < steps) {
     const TimelineSpan span("step", "step", next_step_);
-    const bool first = next_step_ == 0;
-    if (!(measures_ ? measured_next_batch(first) : next_batch(first))) {
+    if (!measured_next_batch(next_step_ == 0)) {
       execution.data_ended = true;
       rewind();  // what comes next starts over
       break;

@@ -39,7 +39,7 @@ class LocalRunner : public RunnerBase {
   bool fresh_ = true;                // the iterator is before its first element
   const StepGraph* step_ = nullptr;  // the program's
   Tensors batch_, inputs_, outputs_;
-  bool measures_ = false;
+  bool measures_examples_ = false, measures_waiting_ = false;
   std::int64_t examples_ = 0;  // of this epoch
   std::chrono::steady_clock::duration waiting_{};
 };

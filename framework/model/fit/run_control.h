@@ -18,11 +18,12 @@ class RunControl {
   // Goes on from there instead of the beginning; in on_train_begin only. Weights, the optimizer's state and, in the
   // middle of an epoch, the metrics are the caller's to put back.
   virtual void restore(const Position& position) = 0;
-  // Asks for a figure by its name, from now on: "steps" (batches trained on), "examples" (samples trained on),
-  // "seconds_waiting_for_data", or another one that the strategy's runner knows. False where this run cannot tell.
+  // Asks for a figure by its name, from now on: "examples" (samples trained on), "seconds_waiting_for_data", or another
+  // one that the strategy's runner knows. "steps" (batches trained on) is counted without being asked for. False where
+  // this run cannot tell.
   virtual bool measure(std::string_view name) = 0;
   // The figure for the training of the epoch in progress, or of the last one when it has ended; none where measure()
-  // said no, or was not called.
+  // said no, or was not called for a figure that needs it.
   virtual std::optional<double> measured(std::string_view name) const = 0;
   // Ctrl-C ended the run: on_train_end comes, but the training is not over.
   virtual bool interrupted() const = 0;

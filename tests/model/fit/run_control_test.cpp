@@ -16,19 +16,22 @@ using testing_models::Linear;
 // Asks for figures and keeps what it is told after each epoch.
 class Inquirer : public Callback {
  public:
-  explicit Inquirer(std::vector<std::string> names) : names_(std::move(names)) {}
+  explicit Inquirer(std::vector<std::string> names, std::vector<std::string> not_asked_for = {})
+      : names_(std::move(names)), not_asked_for_(std::move(not_asked_for)) {}
   void on_train_begin() override {
     for (const std::string& name : names_) known[name] = run().measure(name);
   }
   void on_epoch_end(std::int64_t, Logs&) override {
-    for (const std::string& name : names_) told[name].push_back(run().measured(name));
+    for (const auto& names : {names_, not_asked_for_}) {
+      for (const std::string& name : names) told[name].push_back(run().measured(name));
+    }
   }
 
   std::map<std::string, bool> known;
   std::map<std::string, std::vector<std::optional<double>>> told;
 
  private:
-  std::vector<std::string> names_;
+  std::vector<std::string> names_, not_asked_for_;
 };
 
 void fit_ten_rows(const std::shared_ptr<Inquirer>& inquirer) {
@@ -47,6 +50,19 @@ TEST(RunControl, MeasuresWhatItIsAskedFor) {
   EXPECT_EQ(inquirer->told["steps"], (std::vector<std::optional<double>>{3.0, 3.0}));
   EXPECT_EQ(inquirer->told["examples"], (std::vector<std::optional<double>>{10.0, 10.0}));
   EXPECT_EQ(inquirer->told["moon_phase"], (std::vector<std::optional<double>>{std::nullopt, std::nullopt}));
+}
+
+TEST(RunControl, TellsWhatItWasNotAskedForOnlyWhereThatIsSteps) {
+  using Names = std::vector<std::string>;
+  const auto waits = std::make_shared<Inquirer>(Names{"seconds_waiting_for_data"}, Names{"steps", "examples"});
+  fit_ten_rows(waits);
+  EXPECT_EQ(waits->told["steps"], (std::vector<std::optional<double>>{3.0, 3.0}));
+  EXPECT_EQ(waits->told["examples"], (std::vector<std::optional<double>>{std::nullopt, std::nullopt}));
+  EXPECT_GT(waits->told["seconds_waiting_for_data"].at(1).value_or(0.0), 0.0);
+  const auto counts = std::make_shared<Inquirer>(Names{"examples"}, Names{"seconds_waiting_for_data"});
+  fit_ten_rows(counts);
+  EXPECT_EQ(counts->told["examples"], (std::vector<std::optional<double>>{10.0, 10.0}));
+  EXPECT_EQ(counts->told["seconds_waiting_for_data"], (std::vector<std::optional<double>>{std::nullopt, std::nullopt}));
 }
 
 class CountingRunner : public LocalRunner {
