@@ -19,7 +19,7 @@ ClosureDispatcher::ClosureDispatcher(ClosureQueue& queue, PipelineBook& pipeline
                                      std::vector<std::shared_ptr<WorkerLink>> links, ClosureDispatcherOptions options)
     : queue_(queue), links_(std::move(links)), watch_(task_names_of(links_), options.worker_timeout) {
   if (links_.empty() || options.in_flight == 0) {
-    throw invalid_argument("ClosureDispatcher", "at least one worker, and one closure under way on it, is expected",
+    throw invalid_argument("ClosureDispatcher", "at least one worker, and one closure in flight on it, is expected",
                            {{"workers", links_.size()}, {"in_flight", options.in_flight}});
   }
   queue_.set_interrupt([this] { cancel_links(); });

@@ -120,7 +120,7 @@ std::shared_ptr<TaskService::Job> TaskService::job_of(const Head& head) {
   std::lock_guard lock(mutex_);
   if (!job_) {
     throw Error(ErrorCode::Unavailable, name(), "a task that takes part in the job is expected",
-                {{"method", to_string(head.method)}}, "It was started anew and has lost what it held.");
+                {{"method", to_string(head.method)}}, "It was restarted and has lost what it held.");
   }
   if (job_->id != head.job) throw taken_over(to_string(head.method));
   return job_;

@@ -122,13 +122,13 @@ void Launcher::notice_end(Running& task) {
   if (!task.alive()) return;
   task.exit_code = task.process->ended();
   if (!task.exit_code || stopping_) return;
-  const bool again = begins_anew(task);
+  const bool again = will_restart(task);
   if (again) task.restart_at = Clock::now() + kRestartDelay;
   if (*task.exit_code != 0 && (again || !task.task.leader))
     say(task, "ended with exit code " + std::to_string(*task.exit_code) + (again ? ", starting it again" : ""));
 }
 
-bool Launcher::begins_anew(Running& task) {
+bool Launcher::will_restart(Running& task) {
   const bool failed = *task.exit_code != 0;
   // A leader that fails in good order has told the others to end.
   if (!task.task.leader) return task.task.restart && (failed || leader_->task.restarts > 0);

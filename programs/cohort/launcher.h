@@ -41,7 +41,7 @@ class Launcher {
   void read_output(Running& task);
   void take_signals();
   void notice_end(Running& task);
-  bool begins_anew(Running& task);
+  bool will_restart(Running& task);
   void stop_all();
   void say(const Running& task, const std::string& text);
 
