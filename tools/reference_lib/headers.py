@@ -1,9 +1,9 @@
-"""The public headers: their list is that of tests/house/public_headers.py, what a user's one include leads to."""
+"""The public headers: their list is that of cmake/public_headers.py, what a user's one include leads to."""
 
 import os
 import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../../tests/house"))
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../../cmake"))
 import public_headers as boundary  # noqa: E402
 
 
