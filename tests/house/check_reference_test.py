@@ -133,6 +133,19 @@ struct Value {
         (value,) = scan(text, "value.h")
         self.assertEqual([m.name for m in value.members], ["operator<", "operator()", "operator bool", "a", "b"])
         self.assertEqual([type(m) for m in value.members], [Function] * 3 + [Field] * 2)
+        self.assertEqual([m.default for m in value.members[3:]], ["", "1"])
+
+    def test_every_field_of_a_line_has_its_own_initial_value(self):
+        text = """namespace cohort {
+struct Value {
+  std::map<int, int> low = {}, high = std::map<int, int>{};
+  double first{1}, second{2};
+};
+}"""
+        (value,) = scan(text, "value.h")
+        self.assertEqual([(m.name, m.type, m.default) for m in value.members],
+                         [("low", "std::map<int, int>", "{}"), ("high", "std::map<int, int>", "std::map<int, int>{}"),
+                          ("first", "double", "{1}"), ("second", "double", "{2}")])
 
 
 class Comments(unittest.TestCase):
@@ -177,6 +190,10 @@ class Check(unittest.TestCase):
         found = problems_of(extra_field="bool fast = false;")
         self.assertEqual(found, ["layers/core/scale.h:15: the option ScaleOptions::fast has no line"])
         self.assertEqual(problems_of(extra_field="bool fast = false;  // true: less exact"), [])
+
+    def test_options_on_one_line_cannot_share_a_comment(self):
+        found = problems_of(extra_field="bool low = false, high = false;  // ends")
+        self.assertEqual(found, ["layers/core/scale.h:15: ScaleOptions::low and high share one comment: a line for each"])
 
     def test_a_function_needs_a_comment(self):
         found = problems_of(function="Tensor twice(const Tensor& x);")

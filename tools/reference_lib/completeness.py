@@ -58,7 +58,11 @@ class Completeness:
             self._function(method)
 
     def _fields(self, record):
-        for field in self.selection.fields(record):
+        fields = self.selection.fields(record)
+        for first, second in zip(fields, fields[1:]):
+            if second.comment and second.default and (first.header, first.line) == (second.header, second.line):
+                self._report(second, f"{record.name}::{first.name} and {second.name} share one comment: a line for each")
+        for field in fields:
             is_result = record.comment and not field.default  # nobody sets it
             if not field.comment and not is_result and not self.glossary.find(field.name, field.header):
                 self._report(field, f"the option {record.name}::{field.name} has no line")

@@ -15,6 +15,18 @@ def scan(text, header):
     return found + scanner.macros()
 
 
+def declarators(tokens):
+    """The names that `double low = 0, high = 1` declares, each with the tokens of its initial value."""
+    found = []
+    for part in split_at_commas(tokens):
+        stop = next((i for i, token in enumerate(part) if token.text in ("=", "{")), len(part))
+        if found and stop != 1:  # a comma inside of the value: std::map<int, int>{}
+            found[-1][1].extend([tokens[tokens.index(part[0]) - 1]] + part)
+        else:
+            found.append((part[stop - 1].text, part[stop:]))
+    return found
+
+
 class _Scanner:
     def __init__(self, lexed, header):
         self.lexed, self.tokens, self.header = lexed, lexed.tokens, header
@@ -154,12 +166,9 @@ class _Scanner:
         constant = any(token.text == "constexpr" for token in before)
         while before and (before[0].text in SPECIFIERS):
             before = before[1:]
-        default = self.tokens[stop + 1:end] if self.tokens[stop].text == "=" else self.tokens[stop:end]
-        parts = split_at_commas(before)  # Tensor mean, variance;
-        kind = join(parts[0][:-1]).strip()
-        value = join(default).strip()
-        for part in parts:
-            name = part[-1].text
+        kind = join(split_at_commas(before)[0][:-1]).strip()
+        for name, default in declarators(before + self.tokens[stop:end]):
+            value = join(default[1:] if default and default[0].text == "=" else default).strip()
             declared = Field(name=name, last_line=self.tokens[end].line, type=kind, is_constant=constant, default=value,
                              text=f"{kind} {name}" + (f" = {value}" if value else ""), **common)
             self._comment(declared, found)
