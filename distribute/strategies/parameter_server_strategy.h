@@ -12,7 +12,8 @@ class ClusterRuntime;
 
 // What a ParameterServerStrategy is made with.
 struct ParameterServerStrategyOptions {
-  Partitioner variable_partitioner = {};  // none: variables stay whole
+  // Cuts variables into shards, which go to different ps; none: they stay whole.
+  Partitioner variable_partitioner = {};
   // Which ps a variable goes to: the one that holds the fewest bytes ("bytes"; small ones stay together, 64 KiB at a
   // time), or the next one ("round_robin").
   std::string placement = "bytes";
@@ -30,7 +31,7 @@ class ParameterServerStrategy : public StrategyHandle {
   explicit ParameterServerStrategy(std::shared_ptr<ClusterRuntime> runtime,
                                    ParameterServerStrategyOptions options = {});
 
-  // The connections to the cluster's tasks.
+  // What it holds of the cluster: connections, queue of closures and datasets; shared with its coordinators.
   const std::shared_ptr<ClusterRuntime>& runtime() const { return runtime_; }
 
  private:

@@ -19,7 +19,7 @@ namespace cohort {
 class Configurable;
 class RefField;
 
-// An object that a config describes and that is not made yet: a reader holds its description.
+// An object that a config describes and that is not made yet; valid while FieldCodec::from() runs.
 class ConfigObject {
  public:
   virtual ~ConfigObject() = default;

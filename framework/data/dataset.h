@@ -68,7 +68,6 @@ class Dataset {
   // Makes a stage by its registered kind.
   static Dataset make(std::string kind, std::vector<Dataset> inputs, Attributes attributes);
 
-  // tf.data's most used transforms; the others of datasets/transforms/ are applied.
   // The elements in random order: each is drawn from a buffer of the next ones.
   //   buffer_size: elements in the buffer, at least 1; the number of elements for a full shuffle.
   Dataset shuffle(std::int64_t buffer_size, ShuffleOptions options = {}) const;

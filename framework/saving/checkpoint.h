@@ -50,7 +50,10 @@ struct RestoredCheckpoint {
   std::optional<Position> position = std::nullopt;
   // The other bytes that were saved.
   std::map<std::string, std::string> values = {};
-  std::vector<std::string> missing = {}, unused = {};  // with expect_partial: the content's own, the checkpoint's own
+  // With expect_partial: what the content has and the checkpoint lacks.
+  std::vector<std::string> missing = {};
+  // With expect_partial: what the checkpoint has and the content lacks.
+  std::vector<std::string> unused = {};
 };
 
 // What restoring takes besides the path.
