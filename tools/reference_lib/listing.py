@@ -1,19 +1,15 @@
 """C++ as pages show it: signatures without bodies, classes without what is private."""
 
-import re
-
 from .declarations import Alias, Enum, Field, Function, Macro, Record
 
 WIDTH = 110
 DROPPED = ("inline ", "constexpr ")
-EXPLICIT = re.compile(r"explicit (?!operator)")
 
 
 def clean(text):
     """Without what only the compiler needs."""
     for word in DROPPED:
         text = text.replace(word, "")
-    text = EXPLICIT.sub("", text)
     return text.replace("[[nodiscard]] ", "").replace("cohort::", "")
 
 
