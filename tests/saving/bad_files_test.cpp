@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <hdf5.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,6 +13,7 @@
 #include "cohort/files/atomic_file.h"
 #include "cohort/files/zip_archive.h"
 #include "cohort/layers/core/dense.h"
+#include "cohort/layers/preprocessing/string_lookup.h"
 #include "cohort/model/layer/input_layer.h"
 #include "cohort/model/sequential.h"
 #include "cohort/saving/hdf5/hdf5_file.h"
@@ -189,6 +191,20 @@ TEST_F(BadFilesTest, DamagedStringsAreRefused) {
     }
   }
   EXPECT_GT(refused, 100);
+}
+
+TEST_F(BadFilesTest, AGroupThatIsItsOwnDescendantIsRefused) {
+  const layers::StringLookup lookup({.name = "words"});
+  lookup.adapt(Tensor::of_strings({"b", "a", "b"}, {3}));
+  const Sequential model({make<InputLayer>(Shape{1}, InputOptions{.dtype = DType::String}), lookup});
+  const std::string path = folder_.file("circle.h5"), group = "/cohort_assets/layers/words/files";
+  model.save(path);
+  EXPECT_EQ(error_of([&] { load_model(path); }), "");
+  const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
+  EXPECT_GE(H5Lcreate_hard(file, group.c_str(), file, (group + "/again").c_str(), H5P_DEFAULT, H5P_DEFAULT), 0);
+  H5Fclose(file);
+  EXPECT_THAT(error_of([&] { load_model(path); }),
+              testing::AllOf(HasSubstr("DataLoss"), HasSubstr("groups must not be nested without end")));
 }
 
 // Writes that grow a file beyond this fail, as on a full disk.
