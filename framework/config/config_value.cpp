@@ -5,11 +5,11 @@
 #include <cstdio>
 
 #include "cohort/config/configurable.h"
+#include "cohort/config/excerpt.h"
+#include "cohort/config/flatten_numbers.h"
 
 namespace cohort {
 namespace {
-
-constexpr std::size_t kShownLength = 100;
 
 std::string quoted(const std::string& text) {
   std::string result = "\"";
@@ -42,10 +42,10 @@ struct Appender {
   void operator()(bool value) const { text += value ? "true" : "false"; }
   void operator()(std::int64_t value) const { text += std::to_string(value); }
   void operator()(double value) const { text += shortest(value); }
-  void operator()(const std::string& value) const { text += quoted(value.substr(0, kShownLength)); }
+  void operator()(const std::string& value) const { text += quoted(value.substr(0, kExcerptLength)); }
   void operator()(const ConfigValue::List& list) const {
     text += '[';
-    for (std::size_t i = 0; i < list.size() && text.size() <= kShownLength; ++i) {
+    for (std::size_t i = 0; i < list.size() && text.size() <= kExcerptLength; ++i) {
       if (i > 0) text += ',';
       append(list[i], text);
     }
@@ -53,7 +53,7 @@ struct Appender {
   }
   void operator()(const ConfigValue::Dict& dict) const {
     text += '{';
-    for (std::size_t i = 0; i < dict.size() && text.size() <= kShownLength; ++i) {
+    for (std::size_t i = 0; i < dict.size() && text.size() <= kExcerptLength; ++i) {
       text += (i > 0 ? "," : "") + quoted(dict[i].first) + ":";
       append(dict[i].second, text);
     }
@@ -69,33 +69,21 @@ struct Appender {
 
 void append(const ConfigValue& value, std::string& text) { std::visit(Appender{text}, value.held()); }
 
-void flatten(const ConfigValue& value, int axis, const Shape& shape, std::vector<double>& values,
-             std::string_view who) {
-  const auto* list = value.get<ConfigValue::List>();
-  const auto* truth = value.get<bool>();
-  const std::optional<double> number = truth ? std::optional(*truth ? 1.0 : 0.0) : value.number();
-  const bool inner = axis < shape.rank();
-  if (inner ? !list || static_cast<std::int64_t>(list->size()) != shape[axis] : !number) {
-    throw invalid_argument(who, "a tensor is written as lists of numbers of equal lengths",
-                           {{"value", value.to_string()}});
+struct ConfigNumbers {
+  std::string_view who;
+  const ConfigValue::List* list(const ConfigValue& value) const { return value.get<ConfigValue::List>(); }
+  std::optional<double> number(const ConfigValue& value) const {
+    const auto* truth = value.get<bool>();
+    return truth ? std::optional(*truth ? 1.0 : 0.0) : value.number();
   }
-  if (!inner) return values.push_back(*number);
-  for (const ConfigValue& each : *list) flatten(each, axis + 1, shape, values, who);
-}
+  [[noreturn]] void refuse(const ConfigValue& value) const { refuse_as_numbers(who, value.to_string()); }
+};
 
 }  // namespace
 
 NestedNumbers nested_numbers(const ConfigValue& value, std::string_view who) {
   if (const auto* numbers = value.get<NestedNumbers>()) return *numbers;
-  Shape shape;
-  const auto* list = value.get<ConfigValue::List>();
-  while (list && shape.rank() < Shape::kMaxRank) {
-    shape.push_back(static_cast<std::int64_t>(list->size()));
-    list = list->empty() ? nullptr : list->front().get<ConfigValue::List>();
-  }
-  std::vector<double> values;
-  flatten(value, 0, shape, values, who);
-  return NestedNumbers(shape, std::move(values));
+  return NumberFlattener(ConfigNumbers{who}).flatten(value);
 }
 
 ConfigValue::ConfigValue() = default;
@@ -124,8 +112,7 @@ std::optional<double> ConfigValue::number() const {
 std::string ConfigValue::to_string() const {
   std::string text;
   append(*this, text);
-  if (text.size() > kShownLength) text = text.substr(0, kShownLength) + "...";
-  return text;
+  return cut_to_excerpt(std::move(text));
 }
 
 }  // namespace cohort

@@ -54,17 +54,7 @@ Json shape_to_json(const Shape& shape) {
 }
 
 Shape shape_from_json(const Json& value, std::string_view who) {
-  if (!value.is_array() || value.size() > Shape::kMaxRank) {
-    throw invalid_argument(who, "a shape is a list of at most 8 sizes", {{"shape", excerpt(value)}});
-  }
-  Shape shape;
-  for (const Json& size : value) {
-    if (!size.is_null() && (!size.is_number_integer() || size.get<std::int64_t>() < 0)) {
-      throw invalid_argument(who, "a shape's sizes are whole numbers or null", {{"shape", excerpt(value)}});
-    }
-    shape.push_back(size.is_null() ? kUnknown : size.get<std::int64_t>());
-  }
-  return shape;
+  return FieldCodec<Shape>::from({value_from_json(value), who, "shape"});
 }
 
 Json layer_to_json(const Layer& layer) {

@@ -315,6 +315,33 @@ TEST(ConfigJson, AnUnknownNameIsNotFound) {
   }
 }
 
+TEST(ConfigJson, ReadsNestedNumbersOfTensorsAndOfLists) {
+  const auto numbers = [](const std::string& lists, const std::string& dtype) {
+    const std::string tensor =
+        R"({"class_name":"__numpy__","config":{"value":)" + lists + R"(,"dtype":")" + dtype + R"("}})";
+    return nested_from_json(parse_json(dtype.empty() ? lists : tensor, "test"), "Mine");
+  };
+  for (const char* dtype : {"", "float32"}) {
+    const NestedNumbers matrix = numbers("[[1, 2.5, true], [-4, 18446744073709551615, false]]", dtype);
+    EXPECT_EQ(matrix.shape(), Shape({2, 3}));
+    EXPECT_EQ(matrix.values(), (std::vector<double>{1, 2.5, 1, -4, 18446744073709551615.0, 0}));
+    EXPECT_EQ(matrix.numpy_dtype(), dtype);
+    EXPECT_TRUE(numbers("0.5", dtype).is_scalar());
+    EXPECT_EQ(numbers("[[], []]", dtype).shape(), Shape({2, 0}));
+    for (const char* bad :
+         {"[[1, 2], [3]]", "[1, [2]]", "[[1], 2]", "[1, \"a\"]", "[null]", "{}", "[[[[[[[[[1]]]]]]]]]"}) {
+      try {
+        numbers(bad, dtype);
+        ADD_FAILURE() << bad;
+      } catch (const Error& error) {
+        EXPECT_NE(std::string(error.what()).find("Mine: a tensor is written as lists of numbers of equal lengths"),
+                  std::string::npos)
+            << error.what();
+      }
+    }
+  }
+}
+
 TEST(ConfigJson, RefusesEndlessNesting) {
   std::string json = "{}";
   for (int i = 0; i < 2000; ++i)

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "cohort/config/flatten_numbers.h"
 #include "cohort/core/dispatch.h"
 #include "cohort/core/error.h"
 #include "cohort/saving/json/attribute_json.h"
@@ -17,7 +18,8 @@ Json nested(const std::vector<double>& values, const Shape& shape, int axis, std
     const double value = values[next++];
     return whole ? Json(static_cast<std::int64_t>(value)) : Json(value);
   }
-  Json list = Json::array();
+  Json::array_t list;
+  list.reserve(static_cast<std::size_t>(shape[axis]));
   for (std::int64_t i = 0; i < shape[axis]; ++i) list.push_back(nested(values, shape, axis + 1, next, whole));
   return list;
 }
@@ -31,11 +33,25 @@ Json tensor_to_json(const Tensor& tensor) {
                 {"dtype", std::string(to_string(tensor.dtype()))}}}};
 }
 
+struct JsonNumbers {
+  std::string_view who;
+  const Json::array_t* list(const Json& value) const { return value.get_ptr<const Json::array_t*>(); }
+  std::optional<double> number(const Json& value) const {
+    if (value.is_boolean()) return value.get<bool>() ? 1.0 : 0.0;
+    return value.is_number() ? std::optional(value.get<double>()) : std::nullopt;
+  }
+  [[noreturn]] void refuse(const Json& value) const { refuse_as_numbers(who, excerpt(value)); }
+};
+
+NestedNumbers numbers_from_json(const Json& value, std::string_view who) {
+  return NumberFlattener(JsonNumbers{who}).flatten(value);
+}
+
 NestedNumbers tensor_numbers(const Json& config, std::string_view who) {
   if (!config.is_object() || !config.contains("value") || !config.contains("dtype") || !config["dtype"].is_string()) {
     throw invalid_argument(who, "a tensor is written with its value and dtype", {{"tensor", excerpt(config)}});
   }
-  const NestedNumbers numbers = nested_numbers(value_from_json(config["value"]), who);
+  const NestedNumbers numbers = numbers_from_json(config["value"], who);
   return NestedNumbers(numbers.shape(), numbers.values(), config["dtype"].get<std::string>());
 }
 
@@ -60,7 +76,7 @@ Json nested_to_json(const NestedNumbers& numbers) {
 }
 
 NestedNumbers nested_from_json(const Json& value, std::string_view who) {
-  return is_tensor_json(value) ? tensor_numbers(value["config"], who) : nested_numbers(value_from_json(value), who);
+  return is_tensor_json(value) ? tensor_numbers(value["config"], who) : numbers_from_json(value, who);
 }
 
 Json attribute_to_json(const AttributeValue& value) {

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "cohort/config/excerpt.h"
 #include "cohort/core/error.h"
 #include "cohort/core/text.h"
 #include "cohort/saving/config_json.h"
@@ -14,7 +15,6 @@ namespace {
 constexpr int kMaxDepth = 100;
 // Of lists and dicts in a text: copying or printing a value goes down by recursion.
 constexpr int kMaxTextDepth = 250;
-constexpr std::size_t kShownLength = 100;
 
 // An object that stands in a config, as its JSON, which outlives it.
 class JsonObject : public ConfigObject {
@@ -112,9 +112,7 @@ Json parse_json(std::string_view text, std::string_view who) {
 }
 
 std::string excerpt(const Json& value) {
-  std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
-  if (text.size() > kShownLength) text = text.substr(0, kShownLength) + "...";
-  return text;
+  return cut_to_excerpt(value.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
 bool is_object_json(const Json& value) {
@@ -144,11 +142,13 @@ ConfigValue value_from_json(const Json& json, const std::function<ConfigValue(co
   if (json.is_string()) return json.get<std::string>();
   if (json.is_array()) {
     ConfigValue::List list;
+    list.reserve(json.size());
     for (const Json& each : json) list.push_back(value_from_json(each, object));
     return list;
   }
   if (object && is_object_json(json)) return object(json);
   ConfigValue::Dict dict;
+  dict.reserve(json.size());
   for (const auto& [key, value] : json.items()) dict.emplace_back(key, value_from_json(value, object));
   return dict;
 }
@@ -186,7 +186,7 @@ void read_ref(RefField& field, const Json& value, std::string_view who, std::str
                         "COHORT_REGISTER_FUNCTION, and save the model with a function of that name.");
   } else if (is_model_class(class_name)) {
     if (!field.set(model_from_object(value, depth + 1).shared())) {
-      throw invalid_argument(who, "'" + std::string(name) + "' cannot be a model", {{name, excerpt(value)}});
+      throw invalid_argument(who, in_quotes(name) + " cannot be a model", {{name, excerpt(value)}});
     }
   } else {
     const std::string registered = registered_name(value);
