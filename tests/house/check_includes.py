@@ -78,6 +78,7 @@ PRIVATE_EDGES = [
     ("model", r"framework/autodiff/remat\.h"),
     ("layers", r"framework/model/layer/layer_call_scope\.h"),
     ("saving", r"framework/model/(functional|layer/layer_(arguments|names))\.h"),
+    ("saving", r"framework/config/(excerpt|flatten_numbers)\.h"),
     ("saving|callbacks|distribute", r"framework/model/fit/(program|training)\.h"),
     ("distribute", r"framework/model/fit/runner_base\.h"),
     # Programs that look inside.
