@@ -8,6 +8,7 @@
 #include "cohort/core/error.h"
 #include "cohort/model/fit/run_control.h"
 #include "cohort/model/model.h"
+#include "cohort/model/model_format.h"
 
 namespace cohort::callbacks {
 
@@ -29,15 +30,9 @@ ModelCheckpointCallback::ModelCheckpointCallback(std::string filepath, ModelChec
       options_(std::move(options)),
       monitor_("ModelCheckpoint", options_.monitor, options_.mode),
       best_(options_.initial_value_threshold) {
-  if (options_.save_weights_only && !filepath_.ends_with(".weights.h5")) {
-    throw invalid_argument("ModelCheckpoint", "with save_weights_only the path must end in .weights.h5",
-                           {{"filepath", filepath_}});
-  }
-  if (!options_.save_weights_only && !filepath_.ends_with(".keras") && !filepath_.ends_with(".h5")) {
-    throw invalid_argument("ModelCheckpoint", "the path must end in .keras, or in .h5 for Keras's older format",
-                           {{"filepath", filepath_}},
-                           "Set save_weights_only to write the weights alone to .weights.h5.");
-  }
+  // A path that no format can write is refused now, not after the first epoch.
+  const auto writes = options_.save_weights_only ? &ModelFormat::save_weights : &ModelFormat::save;
+  model_format_function(filepath_, "ModelCheckpoint", writes);
 }
 
 void ModelCheckpointCallback::on_train_batch_end(std::int64_t batch, Logs& logs) {

@@ -32,7 +32,7 @@ struct ModelCheckpointOptions {
   int verbose = 0;
   // Save only when the monitored figure is the best so far.
   bool save_best_only = false;
-  // Save the weights alone, to a path that ends in .weights.h5.
+  // Save the weights alone; the path then ends in .weights.h5, or as another format's of weights.
   bool save_weights_only = false;
   std::string mode = "auto";
   SaveFrequency save_freq = "epoch";
@@ -71,8 +71,8 @@ class ModelCheckpointCallback : public Callback {
 };
 
 // Saves the model, or its weights, after epochs or batches.
-//   filepath: a path that ends in .keras, .h5 or .weights.h5; may have fields, filled in with the counts (from 1) and
-//     the logs: {epoch:02d}, {batch}, {val_loss:.2f}.
+//   filepath: a path that ends in .keras, .h5, .weights.h5 or as a registered format's; may have fields, filled in with
+//     the counts (from 1) and the logs: {epoch:02d}, {batch}, {val_loss:.2f}.
 struct ModelCheckpoint : Ref<ModelCheckpointCallback> {
   explicit ModelCheckpoint(std::string filepath, ModelCheckpointOptions options = {});
 };

@@ -18,6 +18,8 @@ struct ModelFormat {
   void (*save)(const Model&, const std::string& path, bool overwrite) = nullptr;
   // Reads a whole model; nullptr: this format holds none.
   Ref<Model> (*load)(const std::string& path, const LoadModelOptions& options) = nullptr;
+  // Whether a file has the architecture, in a format whose files may hold weights alone; nullptr: each one has it.
+  bool (*holds_model)(const std::string& path) = nullptr;
   // Writes the weights alone; nullptr: this format does not.
   void (*save_weights)(const Model&, const std::string& path, bool overwrite) = nullptr;
   // Reads weights into a model; nullptr: this format does not.

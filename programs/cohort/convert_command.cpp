@@ -18,8 +18,9 @@ struct ConvertArguments {
 
 void convert(const ConvertArguments& arguments) {
   constexpr const char* kWho = "cohort convert";
-  const FileFormat from = format_of(arguments.from, kWho), to = format_of(arguments.to, kWho);
-  if (from == to) {
+  const ModelFormat& from = format_to_read(arguments.from, kWho);
+  const ModelFormat& to = format_to_write(arguments.to, kWho);
+  if (same_format(from, to)) {
     throw invalid_argument(kWho, "the two files must be of different formats",
                            {{"from", arguments.from}, {"to", arguments.to}}, "Copy the file instead.");
   }
@@ -29,10 +30,10 @@ void convert(const ConvertArguments& arguments) {
                            {{"from", arguments.from}}, "Give the .keras or .h5 file that the model was saved to.");
   }
   const Ref<Model> model = load_model(arguments.from, {.compile = !arguments.no_compile});
-  if (to == FileFormat::Weights) {
-    model->save_weights(arguments.to);
-  } else {
+  if (to.save) {
     model->save(arguments.to);
+  } else {
+    model->save_weights(arguments.to);
   }
 }
 

@@ -4,23 +4,26 @@
 
 #include "cohort/core/error.h"
 #include "cohort/core/text.h"
-#include "cohort/saving/hdf5/hdf5_file.h"
 
 namespace cohort::programs {
 
-FileFormat format_of(const std::string& path, const std::string& who) {
-  if (path.ends_with(".keras")) return FileFormat::Archive;
-  if (path.ends_with(".weights.h5")) return FileFormat::Weights;
-  if (path.ends_with(".h5") || path.ends_with(".hdf5")) return FileFormat::Legacy;
-  throw invalid_argument(who, "a file that ends in .keras, .h5 or .weights.h5 is expected", {{"file", path}});
+const ModelFormat& format_to_read(const std::string& path, const std::string& who) {
+  return find_model_format(path, who, [](const ModelFormat& format) { return format.load || format.load_weights; });
 }
 
-bool holds_model(const std::string& path, FileFormat format) {
+const ModelFormat& format_to_write(const std::string& path, const std::string& who) {
+  return find_model_format(path, who, [](const ModelFormat& format) { return format.save || format.save_weights; });
+}
+
+bool same_format(const ModelFormat& a, const ModelFormat& b) {
+  return a.save == b.save && a.save_weights == b.save_weights;
+}
+
+bool holds_model(const std::string& path, const ModelFormat& format) {
   if (!std::filesystem::is_regular_file(path)) {
     throw not_found(titled("file", path), "a file that can be read is expected");
   }
-  if (format == FileFormat::Archive) return true;
-  return format == FileFormat::Legacy && Hdf5File::open(path).has_attribute("", "model_config");
+  return format.load && (!format.holds_model || format.holds_model(path));
 }
 
 }  // namespace cohort::programs

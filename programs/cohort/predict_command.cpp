@@ -30,8 +30,7 @@ void write_outputs(const Element& outputs, const std::string& path) {
 }
 
 void predict(const PredictArguments& arguments) {
-  const FileFormat format = format_of(arguments.model, "cohort predict");
-  if (!holds_model(arguments.model, format)) {
+  if (!holds_model(arguments.model, format_to_read(arguments.model, "cohort predict"))) {
     throw invalid_argument("cohort predict", "--model must be a file with a whole model, not its weights alone",
                            {{"model", arguments.model}}, "Save the model to a .keras file.");
   }

@@ -19,8 +19,7 @@ struct SummaryArguments {
 };
 
 void summarize(const SummaryArguments& arguments) {
-  const FileFormat format = format_of(arguments.file, "cohort summary");
-  if (holds_model(arguments.file, format)) {
+  if (holds_model(arguments.file, format_to_read(arguments.file, "cohort summary"))) {
     load_model(arguments.file)->summary(arguments.options);
   } else {
     std::cout << weights_listing(Hdf5File::open(arguments.file)) << std::flush;

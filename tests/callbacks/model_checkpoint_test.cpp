@@ -8,6 +8,7 @@
 
 #include "cohort/datasets/datasets.h"
 #include "cohort/layers/core/dense.h"
+#include "cohort/model/model_format.h"
 #include "cohort/model/sequential.h"
 #include "cohort/optimizers/sgd.h"
 #include "cohort/saving/keras_archive.h"
@@ -24,6 +25,10 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+
+// A format as a user would add one: how many weights there are.
+void save_tally(const Model& model, const std::string& path, bool) { std::ofstream(path) << model.weights().size(); }
+const bool tally_registered = register_model_format({.ending = ".tally", .save_weights = save_tally});
 
 // A model that fits numbers, and hooks that can be called by hand.
 class ModelCheckpointTest : public testing::Test {
@@ -68,17 +73,29 @@ class ModelCheckpointTest : public testing::Test {
 };
 
 TEST_F(ModelCheckpointTest, RefusesPathsItCouldNotWriteLater) {
-  for (const char* path : {"{epoch}.keras", "x.h5", "x.weights.h5"}) EXPECT_NO_THROW(ModelCheckpoint{path}) << path;
+  for (const char* path : {"{epoch}.keras", "x.h5", "x.hdf5", "x.weights.h5"}) {
+    EXPECT_NO_THROW(ModelCheckpoint{path}) << path;
+  }
   EXPECT_NO_THROW(ModelCheckpoint("{epoch}.weights.h5", {.save_weights_only = true}));
-  for (const char* path : {"x", "x.hdf5", "keras", ""}) {
+  for (const char* path : {"x", "x.graph", "x.tally", "keras", ""}) {
     EXPECT_THAT(error_of([&] { ModelCheckpoint{path}; }),
-                AllOf(HasSubstr("must end in .keras"), HasSubstr("filepath=")))
+                AllOf(HasSubstr("ModelCheckpoint: the path must end in .h5, .hdf5 or .keras"), HasSubstr("path=")))
         << path;
   }
-  for (const char* path : {"x.h5", "x.keras", "weights.h5"}) {
+  for (const char* path : {"x.keras", "weights"}) {
     EXPECT_THAT(error_of([&] { ModelCheckpoint(path, {.save_weights_only = true}); }),
-                AllOf(HasSubstr("must end in .weights.h5"), HasSubstr(path)));
+                AllOf(HasSubstr("must end in .h5, .hdf5, .tally or .weights.h5"), HasSubstr(path)));
   }
+}
+
+TEST_F(ModelCheckpointTest, SavesInAFormatThatAUserRegistered) {
+  ASSERT_TRUE(tally_registered);
+  fit(ModelCheckpoint(folder_.file("{epoch}.tally"), {.save_weights_only = true}), 2, 2);
+  EXPECT_THAT(files(), ElementsAre("1.tally", "2.tally"));
+  std::ifstream file(folder_.file("2.tally"));
+  std::size_t weights = 0;
+  file >> weights;
+  EXPECT_EQ(weights, model_.weights().size());
 }
 
 TEST_F(ModelCheckpointTest, RefusesFrequenciesThatAreNone) {

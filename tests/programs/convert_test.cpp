@@ -59,9 +59,12 @@ TEST_F(ConvertCommand, RefusesPairsThatMakeNoSense) {
     EXPECT_FALSE(std::filesystem::exists(folder_.path() / files[1])) << files[1];
   };
   expect_refused({"model.keras", "other.keras"}, "the two files must be of different formats");
+  model.save(folder_.file("model.h5"));
+  expect_refused({"model.h5", "other.hdf5"}, "the two files must be of different formats");
   expect_refused({"model.weights.h5", "other.keras"}, "weights alone do not say which layers they are of");
   expect_refused({"model.weights.h5", "other.h5"}, "weights alone do not say which layers they are of");
-  expect_refused({"model.keras", "other.txt"}, "a file that ends in .keras, .h5 or .weights.h5 is expected");
+  expect_refused({"model.keras", "other.txt"},
+                 "cohort convert: the path must end in .h5, .hdf5, .keras or .weights.h5");
   expect_refused({"nowhere.keras", "other.weights.h5"}, "file 'nowhere.keras': a file that can be read is expected");
 }
 

@@ -112,7 +112,7 @@ TEST_F(PredictCommand, SaysWhatIsWrongWithTheInputs) {
 TEST_F(PredictCommand, SaysWhatIsWrongWithTheModel) {
   write_datasets(folder_.file("in.h5"), {{"input_0", ramp({6, 3})}});
   expect_refused("nowhere.keras", "file 'nowhere.keras': a file that can be read is expected");
-  expect_refused("model.txt", "a file that ends in .keras, .h5 or .weights.h5 is expected");
+  expect_refused("model.txt", "cohort predict: the path must end in .h5, .hdf5, .keras or .weights.h5");
   Sequential model({layers::Dense(2)});
   model.build({kUnknown, 3});
   model.save_weights(folder_.file("model.weights.h5"));

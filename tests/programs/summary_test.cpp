@@ -73,7 +73,7 @@ TEST_F(SummaryCommand, SaysWhatIsWrong) {
   EXPECT_THAT(error({"nowhere.keras"}), HasSubstr("file 'nowhere.keras': a file that can be read is expected"));
   EXPECT_THAT(error({"nowhere.weights.h5"}), HasSubstr("a file that can be read is expected"));
   EXPECT_THAT(error({"model"}),
-              HasSubstr("cohort summary: a file that ends in .keras, .h5 or .weights.h5 is expected. Received: file="));
+              HasSubstr("cohort summary: the path must end in .h5, .hdf5, .keras or .weights.h5. Received: path="));
 }
 
 }  // namespace

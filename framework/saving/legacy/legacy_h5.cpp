@@ -79,10 +79,13 @@ void load_legacy_weights(Model& model, const std::string& path, const LoadWeight
   read_legacy_weights(model, file, whole ? "model_weights" : "", options);
 }
 
+bool holds_legacy_model(const std::string& path) { return Hdf5File::open(path).has_attribute("", "model_config"); }
+
 bool register_legacy_format(const char* ending) {
   return register_model_format({.ending = ending,
                                 .save = save_legacy_h5,
                                 .load = load_legacy_h5,
+                                .holds_model = holds_legacy_model,
                                 .save_weights = save_legacy_weights,
                                 .load_weights = load_legacy_weights});
 }
