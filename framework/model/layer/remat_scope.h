@@ -14,7 +14,7 @@ namespace cohort {
 struct RematMode {
   // "full", "list_of_layers" or "larger_than".
   std::string mode = "full";
-  // Elements of an output above which "larger_than" takes a layer.
+  // Elements of one sample's output above which "larger_than" takes a layer.
   std::int64_t output_size_threshold = 1024;
   // Names of the layers "list_of_layers" takes.
   std::vector<std::string> layer_names = {};
