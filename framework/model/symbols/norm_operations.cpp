@@ -15,9 +15,7 @@ using operations::optional_tensor;
 // Keras asks for each argument of these calls, null where there is none.
 void add_normalization(const char* name, std::vector<std::string> arguments, const std::vector<std::string>& fields,
                        operations::Compute compute) {
-  std::vector<OperationField> kinds;
-  for (const std::string& field : fields) kinds.push_back({field, OperationField::Kind::Any});
-  register_operation({"keras.src.ops.nn", name, std::move(arguments), std::move(kinds), std::move(compute), true});
+  operations::add_operation("nn", name, std::move(arguments), fields, std::move(compute), /*lists_all_arguments=*/true);
 }
 
 ops::linalg::NormOrder order_of(const Attributes& config) {

@@ -18,14 +18,14 @@ using OfTwo = Tensor (*)(const Tensor&, const Tensor&);
 
 // One operation of keras.src.ops.<module>: the names of its call's arguments, and its config's fields.
 inline void add_typed_operation(const char* module, const char* name, std::vector<std::string> arguments,
-                                std::vector<OperationField> fields, Compute compute) {
-  register_operation(
-      {std::string("keras.src.ops.") + module, name, std::move(arguments), std::move(fields), std::move(compute)});
+                                std::vector<OperationField> fields, Compute compute, bool lists_all_arguments = false) {
+  register_operation({std::string("keras.src.ops.") + module, name, std::move(arguments), std::move(fields),
+                      std::move(compute), lists_all_arguments});
 }
 
 // The same with fields whose values may be anything Keras writes there.
 void add_operation(const char* module, const char* name, std::vector<std::string> arguments,
-                   const std::vector<std::string>& fields, Compute compute);
+                   const std::vector<std::string>& fields, Compute compute, bool lists_all_arguments = false);
 // Operations of one and of two tensors without fields.
 void add_of_one(const char* module, const char* name, OfOne function, const char* argument = "x");
 void add_of_two(const char* module, const char* name, OfTwo function);
