@@ -106,6 +106,9 @@ void save(const std::string& folder) {
   x = ops::softmax(ops::clip(x, -3.0, 3.0)) + ops::relu(x);
   const std::vector<ch::SymbolicTensor> parts = ops::split(ops::layer_normalization(x), {6}, 1);
   x = ops::concatenate({ops::gelu(parts[0]), ops::silu(ops::cumsum(parts[1], 1))}, 1) + ops::normalize(x);
+  const ch::SymbolicTensor levels = ops::cast(ops::digitize(steps, {-0.5, 0.25}), ch::DType::Float32);
+  x = ops::concatenate({x, ops::tensordot(levels, waves({6, 4, 2}, 0.7), {1, 2}, {1, 0})}, 1);
+  x = ops::clip(x, waves({17}, 0.4) - 2.0, waves({17}, 0.4) + 2.0);
   ch::Model operations(steps, ch::layers::Dense(1)(x), {.name = "operations"});
   operations.compile(
       {.optimizer = ch::optimizers::SGD(0.05), .loss = ch::losses::MeanSquaredError(), .metrics = {"mae"}});

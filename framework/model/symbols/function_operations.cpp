@@ -1,7 +1,9 @@
+#include "cohort/graph/trace.h"
 #include "cohort/model/symbols/operation_table.h"
 #include "cohort/model/symbols/symbolic_functions.h"
 #include "cohort/ops/array.h"
 #include "cohort/ops/functions.h"
+#include "cohort/ops/keras_names.h"
 #include "cohort/ops/math.h"
 
 // Keras's elementwise operations that are no rows of the functor table.
@@ -41,6 +43,17 @@ Element selected(const Arguments& a, const Attributes&) {
   return Element(ops::select(a[0].flatten(), a[1].flatten(), a[2].leaf()));
 }
 
+Element digitized(const Arguments& a, const Attributes&) {
+  if (a[1].empty() || a[1].leaf().is_symbolic()) {
+    throw unimplemented("Digitize", "bins whose values are known are expected");
+  }
+  const auto bins = [&] {
+    const EagerScope at_once;
+    return ops::cast(a[1].leaf().to_host(), DType::Float64).to_vector<double>();
+  };
+  return ops::digitize(a[0].leaf(), bins());
+}
+
 Element cast_if_given(const Tensor& x, const Attributes& config) {
   return Element(ops::cast(x, operations::dtype_of(config, x.dtype())));
 }
@@ -65,6 +78,7 @@ Element cast_if_given(const Tensor& x, const Attributes& config) {
   add_operation("numpy", "Clip", {"x"}, {"x_min", "x_max"}, [](const Arguments& a, const Attributes& config) {
     return Element(ops::clip(a[0].leaf(), number_of(config, "x_min"), number_of(config, "x_max")));
   });
+  add_operation("numpy", "Digitize", {"x", "bins"}, {}, digitized);
   add_operation("numpy", "NanToNum", {"x"}, {"nan", "posinf", "neginf"},
                 [](const Arguments& a, const Attributes& config) {
                   return Element(ops::nan_to_num(a[0].leaf(), number_of(config, "nan"),
@@ -128,6 +142,13 @@ SymbolicTensor nan_to_num(const SymbolicTensor& x, double nan, std::optional<dou
 }
 SymbolicTensor clip(const SymbolicTensor& x, double minimum, double maximum) {
   return call_one("numpy>Clip", {x}, {{"x_min", minimum}, {"x_max", maximum}});
+}
+// Keras's Clip keeps its bounds in the config, which holds no tensors: as two operations a file can have them.
+SymbolicTensor clip(const SymbolicTensor& x, const SymbolicOperand& lowest, const SymbolicOperand& highest) {
+  return minimum(maximum(x, lowest), highest);
+}
+SymbolicTensor digitize(const SymbolicTensor& x, const std::vector<double>& bins) {
+  return call_one("numpy>Digitize", {x, Tensor::of(bins, {static_cast<std::int64_t>(bins.size())})});
 }
 SymbolicTensor cast(const SymbolicTensor& x, DType dtype) { return call_one("core>Cast", {x}, dtype_field(dtype)); }
 SymbolicTensor saturate_cast(const SymbolicTensor& x, DType dtype) {

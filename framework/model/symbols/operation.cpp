@@ -10,6 +10,33 @@
 namespace cohort {
 namespace {
 
+// How many axes a product sums over, or which: those of the one operand, then those of the other.
+struct SummedAxes {
+  AttributeValue value;
+};
+
+}  // namespace
+
+template <>
+struct FieldCodec<SummedAxes> {
+  static ConfigValue to(const SummedAxes& axes) {
+    if (const auto* number = std::get_if<std::int64_t>(&axes.value)) return *number;
+    const auto& both = std::get<std::vector<std::int64_t>>(axes.value);
+    const auto middle = both.begin() + static_cast<std::ptrdiff_t>(both.size() / 2);
+    return FieldCodec<NestedLists>::to({{both.begin(), middle}, {middle, both.end()}});
+  }
+  static SummedAxes from(const GivenField& given) {
+    if (const auto* number = given.value.get<std::int64_t>()) return {*number};
+    NestedLists lists = FieldCodec<NestedLists>::from(given);
+    if (lists.size() != 2 || lists[0].size() != lists[1].size())
+      given.refuse("an integer or two lists of as many axes");
+    lists[0].insert(lists[0].end(), lists[1].begin(), lists[1].end());
+    return {std::move(lists[0])};
+  }
+};
+
+namespace {
+
 std::map<std::string, OperationDef>& definitions() {
   static auto* definitions = new std::map<std::string, OperationDef>;
   return *definitions;
@@ -45,6 +72,13 @@ void visit_pairs(FieldVisitor& visitor, const char* name, Attributes& config) {
     read.insert(read.end(), pair.begin(), pair.end());
   }
   config.set(name, std::move(read));
+}
+
+void visit_summed_axes(FieldVisitor& visitor, const char* name, Attributes& config) {
+  const AttributeValue* held = config.find(name);
+  SummedAxes axes{held ? *held : AttributeValue(std::int64_t{2})};
+  visitor.field(name, axes);
+  config.set(name, std::move(axes.value));
 }
 
 void visit_anything(FieldVisitor& visitor, const char* name, Attributes& config) {
@@ -115,6 +149,9 @@ void Operation::visit_fields(FieldVisitor& visitor) {
         break;
       case Kind::Pairs:
         visit_pairs(visitor, key, config_);
+        break;
+      case Kind::SummedAxes:
+        visit_summed_axes(visitor, key, config_);
         break;
       case Kind::Any:
         visit_anything(visitor, key, config_);

@@ -24,8 +24,9 @@ struct OperationField {
     OptionalText,
     Integers,
     OptionalIntegers,
-    Pairs,  // a list of lists of two integers; in attributes one after another
-    Any     // whatever Keras writes there, null included
+    Pairs,       // a list of lists of two integers; in attributes one after another
+    SummedAxes,  // an integer, or two lists of as many axes; in attributes one after the other
+    Any          // whatever Keras writes there, null included
   };
   // Keras's name.
   std::string name;

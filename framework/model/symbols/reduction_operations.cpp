@@ -90,6 +90,16 @@ void add_along(const char* name, Along function) {
   });
 }
 
+Element tensor_product(const Arguments& a, const Attributes& config) {
+  const Tensor &x1 = a[0].leaf(), &x2 = a[1].leaf();
+  const AttributeValue* axes = config.find("axes");
+  if (const auto* both = axes ? std::get_if<operations::Integers>(axes) : nullptr) {
+    const auto middle = both->begin() + static_cast<std::ptrdiff_t>(both->size() / 2);
+    return ops::tensordot(x1, x2, {both->begin(), middle}, {middle, both->end()});
+  }
+  return ops::tensordot(x1, x2, static_cast<int>(integer_of(config, "axes", 2)));
+}
+
 const bool reductions_registered = [] {
 #define COHORT_ROW(function, module, keras) add_reduction(#module, #keras, ops::function);
   COHORT_REDUCTIONS(COHORT_ROW)
@@ -130,9 +140,8 @@ const bool reductions_registered = [] {
   COHORT_PRODUCTS(COHORT_ROW)
 #undef COHORT_ROW
   operations::add_of_two("numpy", "Matmul", [](const Tensor& a, const Tensor& b) { return ops::matmul(a, b); });
-  add_operation("numpy", "Tensordot", {"x1", "x2"}, {"axes"}, [](const Arguments& a, const Attributes& config) {
-    return Element(ops::tensordot(a[0].leaf(), a[1].leaf(), static_cast<int>(integer_of(config, "axes"))));
-  });
+  operations::add_typed_operation("numpy", "Tensordot", {"x1", "x2"}, {{"axes", OperationField::Kind::SummedAxes}},
+                                  tensor_product);
   add_operation("numpy", "Einsum", {"operand_1", "operand_2", "operand_3", "operand_4"}, {"subscripts"},
                 [](const Arguments& a, const Attributes& config) {
                   Tensors operands;
@@ -213,6 +222,16 @@ SymbolicTensor einsum(std::string_view equation, const std::vector<SymbolicTenso
 }
 SymbolicTensor tensordot(const SymbolicTensor& x1, const SymbolicTensor& x2, int axes) {
   return call_one("numpy>Tensordot", {x1, x2}, {{"axes", axes}});
+}
+SymbolicTensor tensordot(const SymbolicTensor& x1, const SymbolicOperand& x2, const operations::Integers& axes1,
+                         const operations::Integers& axes2) {
+  if (axes1.size() != axes2.size()) {
+    throw invalid_argument("tensordot", "as many axes must be named for x1 as for x2",
+                           {{"len(axes1)", axes1.size()}, {"len(axes2)", axes2.size()}});
+  }
+  operations::Integers both = axes1;
+  both.insert(both.end(), axes2.begin(), axes2.end());
+  return call_one("numpy>Tensordot", {x1, operations::argument_of(x2)}, {{"axes", both}});
 }
 
 }  // namespace ops

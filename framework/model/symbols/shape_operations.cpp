@@ -165,14 +165,6 @@ const bool shaping_registered = [] {
       "core", "Slice", {"inputs", "start_indices"}, {"shape"}, [](const Arguments& a, const Attributes& config) {
         return Element(ops::slice(a[0].leaf(), integers_of(config, "start_indices"), integers_of(config, "shape")));
       });
-  operations::add_operation("core", "ScatterUpdate", {"inputs", "indices", "updates"}, {"reduction"},
-                            [](const Arguments& a, const Attributes& config) {
-                              if (config.has("reduction")) {
-                                throw unimplemented("ScatterUpdate", "no reduction is expected",
-                                                    {{"reduction", operations::text_of(config, "reduction")}});
-                              }
-                              return Element(ops::scatter_update(a[0].leaf(), a[1].leaf(), a[2].leaf()));
-                            });
   return true;
 }();
 
@@ -263,9 +255,6 @@ SymbolicTensor take_along_axis(const SymbolicTensor& x, const SymbolicTensor& in
 }
 SymbolicTensor take_along_axis(const SymbolicTensor& x, const Tensor& indices, std::optional<int> axis) {
   return call_one("numpy>TakeAlongAxis", {x, indices}, with_axis({}, axis));
-}
-SymbolicTensor scatter_update(const SymbolicTensor& x, const SymbolicOperand& indices, const SymbolicOperand& updates) {
-  return call_one("core>ScatterUpdate", {x, operations::argument_of(indices), operations::argument_of(updates)});
 }
 SymbolicTensor tril(const SymbolicTensor& x, std::int64_t k) { return call_one("numpy>Tril", {x}, {{"k", k}}); }
 SymbolicTensor triu(const SymbolicTensor& x, std::int64_t k) { return call_one("numpy>Triu", {x}, {{"k", k}}); }

@@ -67,6 +67,13 @@ SymbolicTensor take(const Tensor& x, const SymbolicTensor& indices, std::optiona
 SymbolicTensor take_along_axis(const SymbolicTensor& x, const SymbolicTensor& indices,
                                std::optional<int> axis = std::nullopt);
 SymbolicTensor take_along_axis(const SymbolicTensor& x, const Tensor& indices, std::optional<int> axis = std::nullopt);
+SymbolicTensor scatter(const SymbolicTensor& indices, const SymbolicTensor& values,
+                       const std::vector<std::int64_t>& shape);
+SymbolicTensor scatter(const SymbolicTensor& indices, const SymbolicOperand& values,
+                       const std::vector<std::int64_t>& shape);
+SymbolicTensor scatter(const SymbolicOperand& indices, const SymbolicTensor& values,
+                       const std::vector<std::int64_t>& shape);
+SymbolicTensor segment_sum(const SymbolicTensor& data, const SymbolicOperand& segment_ids, std::int64_t num_segments);
 SymbolicTensor scatter_update(const SymbolicTensor& x, const SymbolicOperand& indices, const SymbolicOperand& updates);
 SymbolicTensor tril(const SymbolicTensor& x, std::int64_t k = 0);
 SymbolicTensor triu(const SymbolicTensor& x, std::int64_t k = 0);

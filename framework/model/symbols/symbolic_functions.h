@@ -46,6 +46,8 @@ SymbolicTensor isclose(const SymbolicTensor& x1, const SymbolicOperand& x2, doub
 SymbolicTensor nan_to_num(const SymbolicTensor& x, double nan = 0.0, std::optional<double> posinf = std::nullopt,
                           std::optional<double> neginf = std::nullopt);
 SymbolicTensor clip(const SymbolicTensor& x, double minimum, double maximum);
+SymbolicTensor clip(const SymbolicTensor& x, const SymbolicOperand& minimum, const SymbolicOperand& maximum);
+SymbolicTensor digitize(const SymbolicTensor& x, const std::vector<double>& bins);
 SymbolicTensor cast(const SymbolicTensor& x, DType dtype);
 SymbolicTensor saturate_cast(const SymbolicTensor& x, DType dtype);
 SymbolicTensor convert_to_tensor(const SymbolicTensor& x, std::optional<DType> dtype = std::nullopt);

@@ -75,5 +75,7 @@ COHORT_SYMBOLIC_PRODUCT(vdot);
 #undef COHORT_SYMBOLIC_PRODUCT
 SymbolicTensor einsum(std::string_view equation, const std::vector<SymbolicTensor>& operands);
 SymbolicTensor tensordot(const SymbolicTensor& x1, const SymbolicTensor& x2, int axes = 2);
+SymbolicTensor tensordot(const SymbolicTensor& x1, const SymbolicOperand& x2, const std::vector<std::int64_t>& axes1,
+                         const std::vector<std::int64_t>& axes2);
 
 }  // namespace cohort::ops
