@@ -6,6 +6,7 @@
 #include "cohort/core/dispatch.h"
 #include "cohort/core/op.h"
 #include "cohort/ops/array.h"
+#include "cohort/ops/cast.h"
 #include "cohort/ops/creation.h"
 #include "cohort/ops/reduce.h"
 
@@ -195,9 +196,19 @@ COHORT_OP("Repeat")
     .infer([](const OpCall& call) { return infer_repeated(call, call.attr<Sizes>("multiples")); })
     .gradient([](const OpCall& call, const Tensor& dy) { return repeated_gradient(call, dy, true); });
 
+Tensor join(const char* op, const Tensors& xs, int axis) {
+  const auto fits = [&](const Tensor& x) { return x.dtype() == xs[0].dtype(); };
+  if (std::all_of(xs.begin(), xs.end(), fits)) return run_op(op, xs, {{"axis", axis}});
+  DType dtype = xs[0].dtype();
+  for (const Tensor& x : xs) dtype = promote(dtype, x.dtype());
+  Tensors alike;
+  for (const Tensor& x : xs) alike.push_back(cast(x, dtype));
+  return run_op(op, alike, {{"axis", axis}});
+}
+
 }  // namespace
 
-Tensor concatenate(const Tensors& xs, int axis) { return run_op("Concat", xs, {{"axis", axis}}); }
+Tensor concatenate(const Tensors& xs, int axis) { return join("Concat", xs, axis); }
 
 Tensors split(const Tensor& x, const IndicesOrSections& where, int axis) {
   if (where.sections) return run_op_all("SplitEvenly", {x}, {{"num", *where.sections}, {"axis", axis}});
@@ -224,7 +235,7 @@ Tensors split_like(const Tensor& x, const Tensors& likes, int axis) {
   return run_op_all("SplitLike", inputs, {{"axis", axis}});
 }
 
-Tensor stack(const Tensors& tensors, int axis) { return run_op("Stack", tensors, {{"axis", axis}}); }
+Tensor stack(const Tensors& tensors, int axis) { return join("Stack", tensors, axis); }
 
 Tensors unstack(const Tensor& x, std::optional<std::int64_t> num, int axis) {
   axis = normalize_axis(axis, x.rank(), "unstack");

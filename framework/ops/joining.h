@@ -21,7 +21,7 @@ struct IndicesOrSections {
   std::vector<std::int64_t> indices;
 };
 
-// Tensors of equal rank one after the other along an axis.
+// Tensors of equal rank one after the other along an axis, in the type they have in common.
 Tensor concatenate(const Tensors& xs, int axis = 0);
 // The reverse: split(x, 3) makes three equal parts, split(x, {2, 3}) the parts x[:2], x[2:3] and x[3:] along the axis.
 Tensors split(const Tensor& x, const IndicesOrSections& indices_or_sections, int axis = 0);
@@ -29,7 +29,7 @@ Tensors split(const Tensor& x, const IndicesOrSections& indices_or_sections, int
 Tensors split_sizes(const Tensor& x, const std::vector<std::int64_t>& sizes, int axis = 0);
 // Parts with the sizes that `likes` have along the axis.
 Tensors split_like(const Tensor& x, const Tensors& likes, int axis);
-// Tensors of equal shape along a new axis.
+// Tensors of equal shape along a new axis, in the type they have in common.
 Tensor stack(const Tensors& tensors, int axis = 0);
 // The reverse: x taken apart along an axis, which is dropped; its size `num` must be said where it is not known.
 Tensors unstack(const Tensor& x, std::optional<std::int64_t> num = std::nullopt, int axis = 0);

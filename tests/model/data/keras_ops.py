@@ -32,6 +32,9 @@ CASES = {
     # defaults and meanings that are easily taken for others
     "concatenate": lambda: O.concatenate([x, y]),
     "concatenate_last": lambda: O.concatenate([x, y], axis=-1),
+    "concatenate_mixed": lambda: O.concatenate([ids, x, y > 0]),
+    "concatenate_integers": lambda: O.concatenate([ids > 0, ids], axis=1),
+    "stack_mixed": lambda: O.stack([ids, x], axis=1),
     "split_sections": lambda: O.split(m, 2),
     "split_indices": lambda: O.split(m, [1, 3], axis=2),
     "split_one_index": lambda: O.split(m, [1], axis=1),

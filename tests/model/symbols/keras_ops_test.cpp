@@ -98,6 +98,9 @@ std::vector<KerasCase> names_and_defaults() {
   return {
       COHORT_CASE(concatenate, concatenate({x, y})),
       COHORT_CASE(concatenate_last, concatenate({x, y}, -1)),
+      COHORT_CASE(concatenate_mixed, concatenate({ids, x, y > 0})),
+      COHORT_CASE(concatenate_integers, concatenate({ids > 0, ids}, 1)),
+      COHORT_CASE(stack_mixed, stack({ids, x}, 1)),
       COHORT_CASE(split_sections, split(m, 2)),
       COHORT_CASE(split_indices, split(m, {1, 3}, 2)),
       COHORT_CASE(split_one_index, split(m, {1}, 1)),
