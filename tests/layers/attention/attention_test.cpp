@@ -6,6 +6,7 @@
 #include "cohort/layers/attention/attention.h"
 #include "cohort/layers/attention/group_query_attention.h"
 #include "cohort/layers/attention/multi_head_attention.h"
+#include "cohort/variables/initializers/constant.h"
 #include "tests/support/op_check.h"
 
 namespace cohort::layers {
@@ -44,6 +45,33 @@ TEST(MultiHeadAttention, CarriesTheQuerysMaskAndLooksAtNothingHidden) {
   set_mask(other, mask_of(x));
   const std::vector<float> a = y.to_vector<float>(), b = attention(other, other).to_vector<float>();
   EXPECT_EQ(std::vector<float>(a.begin(), a.begin() + 8), std::vector<float>(b.begin(), b.begin() + 8));
+}
+
+// Keras, with each kernel 0.3: where a query is masked every key is hidden from it, and its two ways then differ.
+TEST(MultiHeadAttention, HidesEveryKeyFromAMaskedQuery) {
+  MaskScope scope;
+  const auto attention = [](double dropout) {
+    return MultiHeadAttention(1, 2, {.dropout = dropout, .kernel_initializer = initializers::Constant(0.3)});
+  };
+  std::vector<float> queries, values;
+  for (const int row : {1, 2, 0, 3, 0, 0}) {
+    for (int i = 0; i < 4; ++i) queries.push_back(static_cast<float>(4 * row + i) / 10);
+  }
+  for (int i = 0; i < 24; ++i) values.push_back(static_cast<float>(i / 4 % 3));
+  const Tensor query = Tensor::of(queries, {2, 3, 4}), value = Tensor::of(values, {2, 3, 4});
+  set_mask(query, Tensor::of<bool>({true, true, false, true, false, false}, {2, 3}));
+  const auto expect_first_features = [](const Tensor& output, const std::vector<double>& expected) {
+    const std::vector<float> all = output.to_vector<float>();
+    for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(all[4 * i], expected[i], 1e-4) << i;
+  };
+  expect_first_features(attention(0.0)(query, value), {1.1691, 1.3249, 0.72, 1.3914, 0.72, 0.72});
+  expect_first_features(attention(0.5)(query, value), {1.1691, 1.3249, 0.0, 1.3914, 0.0, 0.0});
+  const auto [output, scores] = attention(0.0).with_scores(query, value);
+  expect_first_features(output, {1.1691, 1.3249, 0.0, 1.3914, 0.0, 0.0});
+  test::expect_values(scores,
+                      {0.0743, 0.2277, 0.698, 0.0179, 0.124, 0.8581, 0, 0, 0,  //
+                       0.0038, 0.0599, 0.9363, 0, 0, 0, 0, 0, 0},
+                      1e-4);
 }
 
 TEST(MultiHeadAttention, UnknownBatchesAndStepsTrace) {

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "cohort/graph/function.h"
@@ -88,6 +89,26 @@ TEST(RandomColor, StaysInTheRange) {
   test::expect_values(RandomContrast({0.0, 1.0}, {.value_range = {0.5, 0.5}})(image, kTraining), {0.5, 0.5, 0.5, 0.5},
                       1e-6);
   test::expect_values(RandomBrightness(1.0)(image), {0.1, 0.5, 0.9, 0.5}, 1e-6);
+}
+
+// Keras draws from [1, 1 + f], or from [1 - a, 1 + b] for two numbers.
+TEST(Images, ContrastIsDrawnFromKerassRange) {
+  const auto expect_strengths = [](const RandomContrast& layer, double low, double high) {
+    std::vector<float> pairs;
+    for (int i = 0; i < 2000; ++i) pairs.insert(pairs.end(), {-1.0f, 1.0f});
+    std::vector<float> strengths;
+    for (const float pixel : layer(Tensor::of(pairs, {2000, 1, 2, 1}), kTraining).to_vector<float>()) {
+      strengths.push_back(std::abs(pixel));
+    }
+    const auto [least, most] = std::minmax_element(strengths.begin(), strengths.end());
+    EXPECT_GE(*least, low - 1e-6);
+    EXPECT_NEAR(*least, low, 0.01);
+    EXPECT_LE(*most, high + 1e-6);
+    EXPECT_NEAR(*most, high, 0.01);
+  };
+  expect_strengths(RandomContrast(0.5, {.value_range = {-9, 9}, .seed = 3}), 1.0, 1.5);
+  expect_strengths(RandomContrast({0.2, 0.6}, {.value_range = {-9, 9}, .seed = 3}), 0.8, 1.6);
+  expect_strengths(RandomContrast({0.6, 0.2}, {.value_range = {-9, 9}, .seed = 3}), 0.8, 1.6);
 }
 
 TEST(Images, ConfigsKeepWhatKerasKeeps) {
