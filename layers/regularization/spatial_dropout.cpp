@@ -43,7 +43,7 @@ COHORT_REGISTER(Layer, SpatialDropout1DLayer, "SpatialDropout1D");
 COHORT_REGISTER(Layer, SpatialDropout2DLayer, "SpatialDropout2D");
 COHORT_REGISTER(Layer, SpatialDropout3DLayer, "SpatialDropout3D");
 
-SpatialDropout1D::SpatialDropout1D(double rate, SpatialDropoutOptions options)
+SpatialDropout1D::SpatialDropout1D(double rate, SpatialDropout1DOptions options)
     : LayerHandle<SpatialDropout1DLayer>(std::make_shared<SpatialDropout1DLayer>(rate, std::move(options))) {}
 SpatialDropout2D::SpatialDropout2D(double rate, SpatialDropoutOptions options)
     : LayerHandle<SpatialDropout2DLayer>(std::make_shared<SpatialDropout2DLayer>(rate, std::move(options))) {}

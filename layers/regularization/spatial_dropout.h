@@ -8,8 +8,15 @@
 
 namespace cohort::layers {
 
+struct SpatialDropout1DOptions {
+  std::optional<std::int64_t> seed = std::nullopt;
+  DTypePolicy dtype = {};
+  std::string name = {};
+};
+
+// The options of SpatialDropout2D and SpatialDropout3D.
 struct SpatialDropoutOptions {
-  // 'channels_last' when left out, or 'channels_first'; to be left out in SpatialDropout1D.
+  // 'channels_last' when left out, or 'channels_first'.
   std::string data_format = {};
   std::optional<std::int64_t> seed = std::nullopt;
   DTypePolicy dtype = {};
@@ -35,8 +42,8 @@ class SpatialDropoutLayer : public SeededLayer {
 class SpatialDropout1DLayer : public SpatialDropoutLayer {
  public:
   SpatialDropout1DLayer() : SpatialDropout1DLayer(0.5) {}
-  explicit SpatialDropout1DLayer(double rate, SpatialDropoutOptions options = {})
-      : SpatialDropoutLayer(1, rate, std::move(options)) {
+  explicit SpatialDropout1DLayer(double rate, SpatialDropout1DOptions options = {})
+      : SpatialDropoutLayer(1, rate, {.seed = options.seed, .dtype = options.dtype, .name = std::move(options.name)}) {
     SpatialDropout1DLayer::fields_changed();
   }
 };
@@ -46,7 +53,7 @@ class SpatialDropout1DLayer : public SpatialDropoutLayer {
 // Input (batch, steps, channels), output the same shape.
 //   rate: share of the channels that are dropped, in [0, 1].
 struct SpatialDropout1D : LayerHandle<SpatialDropout1DLayer> {
-  explicit SpatialDropout1D(double rate, SpatialDropoutOptions options = {});
+  explicit SpatialDropout1D(double rate, SpatialDropout1DOptions options = {});
 };
 
 class SpatialDropout2DLayer : public SpatialDropoutLayer {

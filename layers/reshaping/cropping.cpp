@@ -48,7 +48,7 @@ COHORT_REGISTER(Layer, Cropping1DLayer, "Cropping1D");
 COHORT_REGISTER(Layer, Cropping2DLayer, "Cropping2D");
 COHORT_REGISTER(Layer, Cropping3DLayer, "Cropping3D");
 
-Cropping1D::Cropping1D(Margin cropping, CroppingOptions options)
+Cropping1D::Cropping1D(Margin cropping, NameOption options)
     : LayerHandle<Cropping1DLayer>(std::make_shared<Cropping1DLayer>(cropping, std::move(options))) {}
 Cropping2D::Cropping2D(Margins cropping, CroppingOptions options)
     : LayerHandle<Cropping2DLayer>(std::make_shared<Cropping2DLayer>(std::move(cropping), std::move(options))) {}

@@ -2,13 +2,15 @@
 
 #include <string>
 
+#include "cohort/layers/basic_options.h"
 #include "cohort/layers/reshaping/margins.h"
 #include "cohort/model/layer/layer.h"
 
 namespace cohort::layers {
 
+// The options of Cropping2D and Cropping3D.
 struct CroppingOptions {
-  // 'channels_last' when left out, or 'channels_first'; to be left out in Cropping1D.
+  // 'channels_last' when left out, or 'channels_first'.
   std::string data_format = {};
   DTypePolicy dtype = {};
   std::string name = {};
@@ -30,8 +32,8 @@ class CroppingLayer : public Layer {
 
 class Cropping1DLayer : public CroppingLayer {
  public:
-  explicit Cropping1DLayer(Margin cropping = 1, CroppingOptions options = {})
-      : CroppingLayer(1, Margins{cropping}, std::move(options)) {
+  explicit Cropping1DLayer(Margin cropping = 1, NameOption options = {})
+      : CroppingLayer(1, Margins{cropping}, {.dtype = options.dtype, .name = std::move(options.name)}) {
     Cropping1DLayer::fields_changed();
   }
 };
@@ -40,7 +42,7 @@ class Cropping1DLayer : public CroppingLayer {
 // Input (batch, steps, channels), output (batch, steps - cropped, channels).
 //   cropping: number of steps cut off at each end, or {before, after}.
 struct Cropping1D : LayerHandle<Cropping1DLayer> {
-  explicit Cropping1D(Margin cropping = 1, CroppingOptions options = {});
+  explicit Cropping1D(Margin cropping = 1, NameOption options = {});
 };
 
 class Cropping2DLayer : public CroppingLayer {

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <type_traits>
 
 #include "cohort/layers/regularization/activity_regularization.h"
 #include "cohort/layers/regularization/alpha_dropout.h"
@@ -60,6 +61,18 @@ TEST(SpatialDropout, DropsWholeChannels) {
     zeros += y[channel * 4] == 0.0f;
   }
   EXPECT_NEAR(zeros, 30, 15);
+}
+
+// Keras: "SpatialDropout1D.__init__() got an unexpected keyword argument 'data_format'".
+TEST(SpatialDropout, OfStepsHasNoDataFormat) {
+  EXPECT_FALSE((std::is_constructible_v<SpatialDropout1D, double, SpatialDropoutOptions>));
+  EXPECT_TRUE((std::is_constructible_v<SpatialDropout2D, double, SpatialDropoutOptions>));
+  const std::vector<float> y =
+      SpatialDropout1D(0.5, {.seed = 3, .name = "steps"})(Tensor::full({1, 3, 64}, 1.0), {.training = true})
+          .to_vector<float>();
+  const std::vector<float> first(y.begin(), y.begin() + 64), last(y.begin() + 128, y.end());
+  EXPECT_EQ(first, last);
+  EXPECT_NE(first, std::vector<float>(64, first[0]));
 }
 
 TEST(ActivityRegularization, BecomesALoss) {

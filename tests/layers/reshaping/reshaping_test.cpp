@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <type_traits>
+
 #include "cohort/graph/function.h"
 #include "cohort/layers/reshaping/cropping.h"
 #include "cohort/layers/reshaping/flatten.h"
@@ -36,6 +38,16 @@ TEST(Cropping, CutsTheEndsOff) {
   test::expect_tensor(Cropping2D({{1, 0}, {0, 1}})(counting({1, 2, 3, 1})), float32, {1, 1, 2, 1}, {3, 4});
   EXPECT_EQ(Cropping3D(1, {.data_format = "channels_first"})(counting({1, 2, 3, 4, 5})).shape(),
             Shape({1, 2, 1, 2, 3}));
+}
+
+// Keras: "Unrecognized keyword arguments passed to Cropping1D".
+TEST(Cropping, OfStepsHasNoDataFormat) {
+  EXPECT_FALSE((std::is_constructible_v<Cropping1D, int, CroppingOptions>));
+  EXPECT_TRUE((std::is_constructible_v<Cropping2D, int, CroppingOptions>));
+  const std::string json = config_to_json(*Cropping1D(2, {.dtype = "float64", .name = "ends"}));
+  EXPECT_NE(json.find("\"name\":\"ends\""), std::string::npos) << json;
+  EXPECT_NE(json.find("float64"), std::string::npos) << json;
+  EXPECT_EQ(json.find("data_format"), std::string::npos) << json;
 }
 
 TEST(UpSampling, RepeatsOrInterpolates) {
