@@ -62,6 +62,7 @@ PRIVATE_EDGES = [
     ("ops|graph|model", r"framework/kernels/(functors|fusion)\.h"),
     ("kernels|datasets", r"framework/core/scratch\.h"),
     ("graph|kernels|optimizers", r"framework/core/update_(layout|op)\.h"),
+    ("layers|model", r"framework/ops/channels\.h"),
     ("layers", r"framework/ops/conv_window\.h"),
     ("variables", r"framework/ops/slice_range\.h"),
     ("losses|metrics|model|layers", r"framework/ops/epsilon\.h"),
