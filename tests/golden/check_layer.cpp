@@ -144,7 +144,7 @@ std::shared_ptr<Layer> make_layer(Case& checked) {
   if (name != "Sequential" && name != "Functional") return make_object<Layer>(checked);
   const Json config = checked.json("config");
   require_registered(config);
-  return model_from_config(name, config).shared();
+  return model_from_object(Json{{"class_name", name}, {"config", config}}).shared();
 }
 
 void check_call(Case& checked) {

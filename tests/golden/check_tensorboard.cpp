@@ -156,7 +156,7 @@ void check_tensorboard(Case& checked) {
   const Json config = checked.json("config"), compile_config = checked.json("compile_config");
   require_registered(config);
   require_registered(compile_config);
-  const Ref<Model> model = model_from_config(checked.class_name(), config);
+  const Ref<Model> model = model_from_object(Json{{"class_name", checked.class_name()}, {"config", config}});
   model->compile(compile_from_json(compile_config));
   model->set_weights(checked.given_all("initial_weights"));
   const Element x = given_tree(checked, "x"), y = given_tree(checked, "y");

@@ -27,7 +27,7 @@ Ref<Model> make_model(Case& checked) {
   require_losses_and_metrics(compile_config["loss"], true);
   require_losses_and_metrics(compile_config["metrics"], false);
   require_losses_and_metrics(compile_config["weighted_metrics"], false);
-  Ref<Model> model = model_from_config(checked.class_name(), config);
+  Ref<Model> model = model_from_object(Json{{"class_name", checked.class_name()}, {"config", config}});
   model->compile(compile_from_json(compile_config));
   return model;
 }
