@@ -55,9 +55,8 @@ void add_with_axis(const char* name, OneWithAxis function) {
 }
 
 void add_of_keras_activations(const char* name, const std::vector<std::string>& fields, operations::Compute compute) {
-  std::vector<OperationField> kinds;
-  for (const std::string& field : fields) kinds.push_back({field, OperationField::Kind::Any});
-  register_operation({"keras.src.activations.activations", name, {"x"}, std::move(kinds), std::move(compute)});
+  register_operation(
+      {"keras.src.activations.activations", name, {"x"}, operations::fields_of_any_kind(fields), std::move(compute)});
 }
 
 const bool activations_registered = [] {

@@ -9,11 +9,16 @@ namespace {
 
 }  // namespace
 
+std::vector<OperationField> fields_of_any_kind(const std::vector<std::string>& names) {
+  std::vector<OperationField> fields;
+  for (const std::string& name : names) fields.push_back({name, OperationField::Kind::Any});
+  return fields;
+}
+
 void add_operation(const char* module, const char* name, std::vector<std::string> arguments,
                    const std::vector<std::string>& fields, Compute compute, bool lists_all_arguments) {
-  std::vector<OperationField> kinds;
-  for (const std::string& field : fields) kinds.push_back({field, OperationField::Kind::Any});
-  add_typed_operation(module, name, std::move(arguments), std::move(kinds), std::move(compute), lists_all_arguments);
+  add_typed_operation(module, name, std::move(arguments), fields_of_any_kind(fields), std::move(compute),
+                      lists_all_arguments);
 }
 
 void add_of_one(const char* module, const char* name, OfOne function, const char* argument) {

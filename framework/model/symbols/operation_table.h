@@ -23,7 +23,9 @@ inline void add_typed_operation(const char* module, const char* name, std::vecto
                       std::move(compute), lists_all_arguments});
 }
 
-// The same with fields whose values may be anything Keras writes there.
+// Fields whose values may be anything Keras writes there.
+std::vector<OperationField> fields_of_any_kind(const std::vector<std::string>& names);
+// An operation with such fields.
 void add_operation(const char* module, const char* name, std::vector<std::string> arguments,
                    const std::vector<std::string>& fields, Compute compute, bool lists_all_arguments = false);
 // Operations of one and of two tensors without fields.
