@@ -14,11 +14,24 @@ namespace {
 
 using Compare = Tensor (*)(const Tensor&, double);
 
-// x where its column less its row compares with k, and 0 elsewhere. Counting by a running sum needs no known size.
+// x cut to its first element along every axis but one.
+Tensor first_along(const Tensor& x, int axis) {
+  std::vector<SliceSpec> cut(static_cast<std::size_t>(x.rank()), {0, 1, 1});
+  cut[static_cast<std::size_t>(x.rank() + axis)] = {};
+  return strided_slice(x, cut);
+}
+
+// 1, 2, 3, ... along one of x's axes. Counting by a running sum needs no known size.
+Tensor positions(const Tensor& x, int axis) {
+  return cumsum(cast(ones_like(first_along(x, axis)), DType::Int32), axis);
+}
+
+// x where its column less its row compares with k, and 0 elsewhere.
 Tensor banded(const Tensor& x, std::int64_t k, Compare compare) {
-  const Tensor ones = cast(ones_like(x), DType::Int32);
-  const Tensor distance = cumsum(ones, -1) - cumsum(ones, -2);
-  return where(compare(distance, static_cast<double>(k)), x, zeros_like(x));
+  if (x.rank() < 2)
+    throw invalid_argument("tril, triu", "matrices are expected: two axes or more", {{"x.shape", x.shape()}});
+  const Tensor inside = compare(positions(x, -1) - positions(x, -2), static_cast<double>(k));
+  return where(inside, x, zeros_like(first_along(x, -1)));
 }
 
 // The matrices that two axes make, moved to the end.
