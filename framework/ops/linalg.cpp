@@ -5,22 +5,17 @@
 #include <limits>
 
 #include "cohort/core/dispatch.h"
+#include "cohort/ops/full_precision.h"
 #include "cohort/ops/linalg_parts.h"
 
 namespace cohort::ops {
 namespace linalg {
 namespace {
 
-// x in the type its matrices are computed in.
-Tensor computable(const Tensor& x) {
-  const bool is_computable = x.dtype() == DType::Float64 || x.dtype() == DType::Float32;
-  return is_computable ? x : cast(x, DType::Float32);
-}
-
 // An op on the matrices of x, whose results take the floating type of x again.
 Tensors run_on_matrices(const char* op, const Tensor& x, const Attributes& attributes = {}) {
-  const DType dtype = to_floating(x).dtype();
-  Tensors results = run_op_all(op, {computable(x)}, attributes);
+  const DType dtype = floating_type(x.dtype());
+  Tensors results = run_op_all(op, {to_full_precision(x)}, attributes);
   for (Tensor& result : results) {
     if (is_floating(result.dtype())) result = cast(result, dtype);
   }
@@ -29,9 +24,9 @@ Tensors run_on_matrices(const char* op, const Tensor& x, const Attributes& attri
 
 // An op on a and b, of which b may have vectors where a has matrices.
 Tensor run_on_equation(const char* op, const Tensor& a, const Tensor& b, const Attributes& attributes = {}) {
-  const DType dtype = promote(to_floating(a).dtype(), to_floating(b).dtype());
+  const DType dtype = promote(floating_type(a.dtype()), floating_type(b.dtype()));
   const bool vectors = b.rank() == a.rank() - 1;
-  const Tensor left = computable(cast(a, dtype)), right = computable(cast(b, dtype));
+  const Tensor left = to_full_precision(cast(a, dtype)), right = to_full_precision(cast(b, dtype));
   const Tensor x = run_op(op, {left, vectors ? expand_dims(right, -1) : right}, attributes);
   return cast(vectors ? squeeze(x, {-1}) : x, dtype);
 }
@@ -50,9 +45,9 @@ Tensor cholesky(const Tensor& x, bool upper) {
 }
 
 Tensor cholesky_inverse(const Tensor& x, bool upper) {
-  const Tensor factor = computable(x);
+  const Tensor factor = to_full_precision(x);
   const Tensor inverse = run_op("SolveTriangular", {factor, identity_like(factor)}, {{"lower", !upper}});
-  return cast(matmul(inverse, inverse, !upper, upper), to_floating(x).dtype());
+  return cast(matmul(inverse, inverse, !upper, upper), floating_type(x.dtype()));
 }
 
 Tensor det(const Tensor& x) { return run_on_matrices("Det", x)[0]; }
@@ -95,7 +90,7 @@ Tensor lstsq(const Tensor& a, const Tensor& b, std::optional<double> rcond) {
 Tensor pinv(const Tensor& x, std::optional<double> rcond) { return run_on_matrices("Pinv", x, with_rcond(rcond))[0]; }
 
 Tensor matrix_rank(const Tensor& x, std::optional<double> tol) {
-  const Tensor matrices = computable(x);
+  const Tensor matrices = to_full_precision(x);
   const Tensor s = stop_gradient(svd(matrices, false, false).s);
   if (tol) return sum(cast(s > *tol, DType::Int32), -1);
   const Tensor size = maximum(size_of(matrices, {-2}, s.dtype()), size_of(matrices, {-1}, s.dtype()));

@@ -2,16 +2,11 @@
 
 #include "cohort/ops/along_axes.h"
 #include "cohort/ops/array.h"
+#include "cohort/ops/full_precision.h"
 #include "cohort/ops/linalg.h"
 #include "cohort/ops/math.h"
 
 namespace cohort::ops {
-namespace {
-
-// What statistics are computed in.
-Tensor wide(const Tensor& x) { return x.dtype() == DType::Float64 ? x : cast(x, DType::Float32); }
-
-}  // namespace
 
 Tensor normalize(const Tensor& x, const Axes& axis, int order, double epsilon) {
   const Tensor values = to_floating(x);
@@ -21,7 +16,7 @@ Tensor normalize(const Tensor& x, const Axes& axis, int order, double epsilon) {
 
 Tensor layer_normalization(const Tensor& x, const Tensor& gamma, const Tensor& beta, const Axes& axis, double epsilon,
                            bool rms_scaling) {
-  const Tensor values = wide(x);
+  const Tensor values = to_full_precision(x);
   const auto part = [&](const Tensor& factors) {
     return along_axes(cast(factors, values.dtype()), values, axis.values);
   };
@@ -33,7 +28,7 @@ Tensor layer_normalization(const Tensor& x, const Tensor& gamma, const Tensor& b
 }
 
 Tensor rms_normalization(const Tensor& x, const Tensor& scale, const Axes& axis, double epsilon) {
-  const Tensor values = wide(x);
+  const Tensor values = to_full_precision(x);
   const Tensor result = values * rsqrt(mean(square(values), axis, keep_dims) + epsilon);
   return cast(scale.defined() ? result * cast(scale, values.dtype()) : result, x.dtype());
 }
