@@ -17,3 +17,15 @@
 #pragma GCC visibility push(hidden)
 #include <Eigen/Dense>
 #pragma GCC visibility pop
+
+namespace cohort {
+
+// Matrices as tensors hold them, and such in the memory of a kernel's input or output.
+template <class T>
+using RowMajor = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+template <class T>
+using InMatrix = Eigen::Map<const RowMajor<T>>;
+template <class T>
+using OutMatrix = Eigen::Map<RowMajor<T>>;
+
+}  // namespace cohort

@@ -7,20 +7,18 @@ namespace {
 // Householder reflections walk down columns, which then lie together.
 template <class T>
 using Columns = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>;
-template <class T>
-using RowMajor = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
 KernelFn make_qr(const KernelSpec& spec) {
   const MatrixBatch x(spec.input(0).shape), q(spec.output(0).shape), r(spec.output(1).shape);
   return for_matrix_type(spec, [&]<class T>(T) -> KernelFn {
     return [=](const KernelIO& io) {
       for_each_matrix(x.count, x.work() + q.work(), [&](std::int64_t i) {
-        Eigen::Map<RowMajor<T>> orthogonal(io.out<T>(0) + i * q.size(), q.rows, q.columns);
+        OutMatrix<T> orthogonal(io.out<T>(0) + i * q.size(), q.rows, q.columns);
         if (x.size() == 0) return void(orthogonal.setIdentity());
-        Columns<T> matrix = Eigen::Map<const RowMajor<T>>(io.in<T>(0) + i * x.size(), x.rows, x.columns);
+        Columns<T> matrix = InMatrix<T>(io.in<T>(0) + i * x.size(), x.rows, x.columns);
         const Eigen::HouseholderQR<Eigen::Ref<Columns<T>>> in_place(matrix);
         orthogonal = in_place.householderQ() * Columns<T>::Identity(q.rows, q.columns);
-        Eigen::Map<RowMajor<T>> triangle(io.out<T>(1) + i * r.size(), r.rows, r.columns);
+        OutMatrix<T> triangle(io.out<T>(1) + i * r.size(), r.rows, r.columns);
         triangle.setZero();
         const std::int64_t rows = std::min(x.rows, x.columns);
         triangle.topRows(rows) = matrix.topRows(rows).template triangularView<Eigen::Upper>();
@@ -40,9 +38,9 @@ KernelFn make_eigh(const KernelSpec& spec) {
       if (x.size() == 0) return;
       UnfitMatrices unfit;
       for_each_matrix(x.count, 4 * x.work(), [&](std::int64_t i) {
-        Eigen::Map<const RowMajor<T>> matrix(io.in<T>(0) + i * x.size(), x.rows, x.columns);
+        InMatrix<T> matrix(io.in<T>(0) + i * x.size(), x.rows, x.columns);
         Eigen::Map<Eigen::Matrix<T, Eigen::Dynamic, 1>> values(io.out<T>(0) + i * x.rows, x.rows);
-        Eigen::Map<RowMajor<T>> vectors(io.out<T>(1) + i * x.size(), x.rows, x.columns);
+        OutMatrix<T> vectors(io.out<T>(1) + i * x.size(), x.rows, x.columns);
         const Eigen::MatrixXd lower = matrix.template cast<double>().template triangularView<Eigen::Lower>();
         if (!lower.allFinite()) return unfit.add(i);
         const EigenSolver solver(lower);

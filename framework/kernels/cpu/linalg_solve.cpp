@@ -8,12 +8,6 @@ namespace cohort {
 namespace {
 
 template <class T>
-using RowMajor = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-template <class T>
-using InMatrix = Eigen::Map<const RowMajor<T>>;
-template <class T>
-using OutMatrix = Eigen::Map<RowMajor<T>>;
-template <class T>
 using Factors = Eigen::PartialPivLU<RowMajor<T>>;
 
 constexpr const char* kInvertible = "invertible matrices are expected";
@@ -76,7 +70,9 @@ KernelFn make_slogdet(const KernelSpec& spec) {
   });
 }
 
-KernelFn make_inv(const KernelSpec& spec) {
+// write(factors, i, result, io) for each matrix, which must be invertible; `result` is its place in the first output.
+template <class Write>
+KernelFn make_of_factors(const KernelSpec& spec, const Write& write) {
   const MatrixBatch batch(spec.input(0).shape);
   const char* name = spec.name();
   return for_matrix_type(spec, [&]<class T>(T) -> KernelFn {
@@ -86,29 +82,23 @@ KernelFn make_inv(const KernelSpec& spec) {
       for_each_matrix(batch.count, batch.work(), [&](std::int64_t i) {
         const Factors<T> factors(InMatrix<T>(io.in<T>(0) + i * batch.size(), batch.rows, batch.columns));
         if (has_zero_pivot<T>(factors)) return unfit.add(i);
-        OutMatrix<T>(io.out<T>(0) + i * batch.size(), batch.rows, batch.columns) = factors.inverse();
+        write(factors, i, OutMatrix<T>(io.out<T>(0) + i * batch.size(), batch.rows, batch.columns), io);
       });
       unfit.check(name, kInvertible);
     };
   });
 }
 
+KernelFn make_inv(const KernelSpec& spec) {
+  return make_of_factors(
+      spec, [](const auto& factors, std::int64_t, auto result, const KernelIO&) { result = factors.inverse(); });
+}
+
 KernelFn make_lu_factor(const KernelSpec& spec) {
-  const MatrixBatch batch(spec.input(0).shape);
-  const char* name = spec.name();
-  return for_matrix_type(spec, [&]<class T>(T) -> KernelFn {
-    return [=](const KernelIO& io) {
-      if (batch.size() == 0) return;
-      UnfitMatrices unfit;
-      for_each_matrix(batch.count, batch.work(), [&](std::int64_t i) {
-        const Factors<T> factors(InMatrix<T>(io.in<T>(0) + i * batch.size(), batch.rows, batch.columns));
-        if (has_zero_pivot<T>(factors)) return unfit.add(i);
-        OutMatrix<T>(io.out<T>(0) + i * batch.size(), batch.rows, batch.columns) = factors.matrixLU();
-        const auto& rows = factors.permutationP().indices();
-        std::copy(rows.data(), rows.data() + batch.rows, io.out<std::int32_t>(1) + i * batch.rows);
-      });
-      unfit.check(name, kInvertible);
-    };
+  return make_of_factors(spec, [](const auto& factors, std::int64_t i, auto result, const KernelIO& io) {
+    result = factors.matrixLU();
+    const auto& rows = factors.permutationP().indices();
+    std::copy(rows.data(), rows.data() + rows.size(), io.out<std::int32_t>(1) + i * rows.size());
   });
 }
 

@@ -6,12 +6,6 @@ namespace {
 
 using Columns = Eigen::MatrixXd;
 using Values = Eigen::VectorXd;
-template <class T>
-using RowMajor = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-template <class T>
-using InMatrix = Eigen::Map<const RowMajor<T>>;
-template <class T>
-using OutMatrix = Eigen::Map<RowMajor<T>>;
 
 constexpr unsigned kThin = Eigen::ComputeThinU | Eigen::ComputeThinV;
 constexpr unsigned kFull = Eigen::ComputeFullU | Eigen::ComputeFullV;
