@@ -32,7 +32,7 @@ Tensor scatter_update(const Tensor& x, const Tensor& indices, const Tensor& upda
 // 1 at each index along a new axis of size `depth`, 0 elsewhere; an index outside [0, depth) gives zeros.
 Tensor one_hot(const Tensor& indices, std::int64_t depth, int axis = -1, DType dtype = DType::Float32);
 
-// 1 for each of `num_classes` classes that occurs among the class numbers of the last axis: (..., n) to (...,
+// 1 for each of `num_classes` classes that occurs among the class numbers of axis 1: (batch, n, ...) to (batch, ...,
 // num_classes); a list of numbers gives (num_classes).
 Tensor multi_hot(const Tensor& inputs, std::int64_t num_classes, int axis = -1, DType dtype = DType::Float32);
 

@@ -1,5 +1,4 @@
 #include "cohort/core/dispatch.h"
-#include "cohort/ops/gradient_or_zeros.h"
 #include "cohort/ops/linalg.h"
 #include "cohort/ops/linalg_parts.h"
 

@@ -132,8 +132,4 @@ COHORT_OPERATOR(>, greater)
 COHORT_OPERATOR(>=, greater_equal)
 #undef COHORT_OPERATOR
 
-#undef COHORT_NO_GRADIENT
-#undef COHORT_BINARY_GRADIENT
-#undef COHORT_UNARY_GRADIENT
-
 }  // namespace cohort
