@@ -194,10 +194,10 @@ TEST_F(BadFilesTest, DamagedStringsAreRefused) {
 }
 
 TEST_F(BadFilesTest, AGroupThatIsItsOwnDescendantIsRefused) {
-  const layers::StringLookup lookup({.name = "words"});
+  const layers::StringLookup lookup;
   lookup.adapt(Tensor::of_strings({"b", "a", "b"}, {3}));
   const Sequential model({make<InputLayer>(Shape{1}, InputOptions{.dtype = DType::String}), lookup});
-  const std::string path = folder_.file("circle.h5"), group = "/cohort_assets/layers/words/files";
+  const std::string path = folder_.file("circle.h5"), group = "/cohort_assets/layers/string_lookup/files";
   model.save(path);
   EXPECT_EQ(error_of([&] { load_model(path); }), "");
   const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
