@@ -87,6 +87,7 @@ Tensors pinv_gradient(const OpCall& call, const Tensor& dy) {
 
 COHORT_OP("Pinv")
     .inputs(1)
+    .attr("epsilons", 10.0)
     .infer([](const OpCall& call) -> Specs {
       check_matrices(call, 0);
       const Shape& x = call.shape(0);
@@ -97,7 +98,9 @@ COHORT_OP("Pinv")
 // x = pinv(a) @ b: by the gradient of pinv, without its large products.
 Tensors lstsq_gradient(const OpCall& call, const Tensor& dy) {
   const Tensor &a = call.input(0), &b = call.input(1), &x = call.output(0);
-  const Tensor p = run_op("Pinv", {a}, call.attributes());
+  Attributes attributes = call.attributes();
+  attributes.set("epsilons", call.attr<double>("epsilons"));  // what counted as zero must do so here, too
+  const Tensor p = run_op("Pinv", {a}, attributes);
   const Tensor db = matmul(p, dy, true);
   const Tensor residue = b - matmul(a, x);
   const Tensor da = matmul(residue, matmul(p, db), false, true) - matmul(db, x, false, true) +
@@ -107,6 +110,7 @@ Tensors lstsq_gradient(const OpCall& call, const Tensor& dy) {
 
 COHORT_OP("Lstsq")
     .inputs(2)
+    .attr("epsilons", 1.0)
     .infer([](const OpCall& call) -> Specs {
       check_matrices(call, 0);
       check_right_side(call);

@@ -155,6 +155,15 @@ COHORT_OP_GRADIENT(Lstsq, of_every_form) {
   }
   check_gradient(solved, {far_from_singular({4, 2}), spread({4}, 2)}, {.tolerance = 1e-5});
 }
+TEST(Lstsq, solution_and_gradient_agree_on_what_counts_as_zero) {
+  const double small = 0x1p-49;  // between one and ten epsilons of two rows
+  const Tensor a = tensor_of({1, 0, 0, small}, {2, 2}), b = tensor_of({1, small}, {2});
+  GradientTape tape;
+  tape.watch(b);
+  const Tensor x = la::lstsq(a, b);
+  expect_values(x, {1, 1}, 1e-12);
+  expect_values(tape.gradient(x, b), {1, 1 / small}, 1e-12);
+}
 COHORT_OP_GRADIENT(Pinv, of_every_form) {
   for (const Shape& shape : {Shape{2, 4, 3}, Shape{2, 3, 3}, Shape{2, 2, 4}}) {
     check_gradient([](const Tensors& x) { return la::pinv(x[0]); }, {far_from_singular(shape)}, {.tolerance = 1e-5});

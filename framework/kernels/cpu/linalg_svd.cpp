@@ -67,10 +67,11 @@ KernelFn make_svd(const KernelSpec& spec) {
 
 // Below which share of the largest one a singular value counts as zero.
 template <class T>
-double cutoff_ratio(const KernelSpec& spec, double fallback) {
+double cutoff_ratio(const KernelSpec& spec) {
   if (spec.has_attr("rcond")) return spec.attr<double>("rcond");
   const MatrixBatch x(spec.input(0).shape);
-  return fallback * static_cast<double>(std::max(x.rows, x.columns)) * std::numeric_limits<T>::epsilon();
+  const double size = static_cast<double>(std::max(x.rows, x.columns));
+  return spec.attr<double>("epsilons") * size * std::numeric_limits<T>::epsilon();
 }
 
 // 1 / s, and 0 where s counts as zero.
@@ -87,7 +88,7 @@ Columns minimizer(const Decomposition& a, double ratio, const Columns& b) {
 KernelFn make_pinv(const KernelSpec& spec) {
   const MatrixBatch x(spec.input(0).shape);
   return for_matrix_type(spec, [&]<class T>(T) -> KernelFn {
-    const double ratio = cutoff_ratio<T>(spec, 10.0);
+    const double ratio = cutoff_ratio<T>(spec);
     return [=](const KernelIO& io) {
       if (x.size() == 0) return;
       for_each_matrix(x.count, 8 * x.work(), [&](std::int64_t i) {
@@ -105,7 +106,7 @@ KernelFn make_pinv(const KernelSpec& spec) {
 KernelFn make_lstsq(const KernelSpec& spec) {
   const MatrixBatch a(spec.input(0).shape), b(spec.input(1).shape), x(spec.output(0).shape);
   return for_matrix_type(spec, [&]<class T>(T) -> KernelFn {
-    const double ratio = cutoff_ratio<T>(spec, 1.0);
+    const double ratio = cutoff_ratio<T>(spec);
     return [=](const KernelIO& io) {
       for_each_matrix(a.count, 8 * a.work() + a.rows * b.size(), [&](std::int64_t i) {
         const InMatrix<T> matrix(io.in<T>(0) + i * a.size(), a.rows, a.columns);
