@@ -9,7 +9,6 @@ namespace cohort::layers {
 ConvLayer::ConvLayer(int rank, std::int64_t filters, Window kernel_size, ConvOptions options)
     : rank_(rank), filters_(filters), kernel_size_(std::move(kernel_size)), options_(std::move(options)) {
   take_options(options_);
-  ConvLayer::fields_changed();
 }
 
 void ConvLayer::visit_fields(FieldVisitor& visitor) {

@@ -37,7 +37,6 @@ COHORT_FIELDS(ConvOptions, strides, padding, data_format, dilation_rate, groups,
 class ConvLayer : public Layer {
  public:
   ConvLayer(int rank, std::int64_t filters, Window kernel_size, ConvOptions options);
-  std::string class_name() const override { return "Conv" + std::to_string(rank_) + "D"; }
   void visit_fields(FieldVisitor& visitor) override;
   void fields_changed() override;
   void build(const Shape& input) override;

@@ -13,7 +13,9 @@ class Conv1DLayer : public ConvLayer {
  public:
   Conv1DLayer() : Conv1DLayer(1, 1) {}
   Conv1DLayer(std::int64_t filters, Window kernel_size, Conv1DOptions options = {})
-      : ConvLayer(1, filters, std::move(kernel_size), std::move(options)) {}
+      : ConvLayer(1, filters, std::move(kernel_size), std::move(options)) {
+    Conv1DLayer::fields_changed();
+  }
 };
 
 // 1-D convolution over a sequence, such as a time series: activation(conv(input, kernel) + bias).

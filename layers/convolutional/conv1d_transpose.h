@@ -13,7 +13,9 @@ class Conv1DTransposeLayer : public ConvTransposeLayer {
  public:
   Conv1DTransposeLayer() : Conv1DTransposeLayer(1, 1) {}
   Conv1DTransposeLayer(std::int64_t filters, Window kernel_size, Conv1DTransposeOptions options = {})
-      : ConvTransposeLayer(1, filters, std::move(kernel_size), std::move(options)) {}
+      : ConvTransposeLayer(1, filters, std::move(kernel_size), std::move(options)) {
+    Conv1DTransposeLayer::fields_changed();
+  }
 };
 
 // Transposed 1-D convolution, which enlarges its input: with padding 'same' and no output_padding each spatial axis

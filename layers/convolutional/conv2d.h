@@ -13,7 +13,9 @@ class Conv2DLayer : public ConvLayer {
  public:
   Conv2DLayer() : Conv2DLayer(1, 1) {}
   Conv2DLayer(std::int64_t filters, Window kernel_size, Conv2DOptions options = {})
-      : ConvLayer(2, filters, std::move(kernel_size), std::move(options)) {}
+      : ConvLayer(2, filters, std::move(kernel_size), std::move(options)) {
+    Conv2DLayer::fields_changed();
+  }
 };
 
 // 2-D convolution over images: activation(conv(input, kernel) + bias).

@@ -13,7 +13,9 @@ class Conv2DTransposeLayer : public ConvTransposeLayer {
  public:
   Conv2DTransposeLayer() : Conv2DTransposeLayer(1, 1) {}
   Conv2DTransposeLayer(std::int64_t filters, Window kernel_size, Conv2DTransposeOptions options = {})
-      : ConvTransposeLayer(2, filters, std::move(kernel_size), std::move(options)) {}
+      : ConvTransposeLayer(2, filters, std::move(kernel_size), std::move(options)) {
+    Conv2DTransposeLayer::fields_changed();
+  }
 };
 
 // Transposed 2-D convolution, which enlarges its input: with padding 'same' and no output_padding each spatial axis

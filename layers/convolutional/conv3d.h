@@ -13,7 +13,9 @@ class Conv3DLayer : public ConvLayer {
  public:
   Conv3DLayer() : Conv3DLayer(1, 1) {}
   Conv3DLayer(std::int64_t filters, Window kernel_size, Conv3DOptions options = {})
-      : ConvLayer(3, filters, std::move(kernel_size), std::move(options)) {}
+      : ConvLayer(3, filters, std::move(kernel_size), std::move(options)) {
+    Conv3DLayer::fields_changed();
+  }
 };
 
 // 3-D convolution over volumes, such as videos or scans: activation(conv(input, kernel) + bias).

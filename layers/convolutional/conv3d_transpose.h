@@ -56,7 +56,9 @@ class Conv3DTransposeLayer : public ConvTransposeLayer {
  public:
   Conv3DTransposeLayer() : Conv3DTransposeLayer(1, 1) {}
   Conv3DTransposeLayer(std::int64_t filters, Window kernel_size, const Conv3DTransposeOptions& options = {})
-      : ConvTransposeLayer(3, filters, std::move(kernel_size), options) {}
+      : ConvTransposeLayer(3, filters, std::move(kernel_size), options) {
+    Conv3DTransposeLayer::fields_changed();
+  }
 };
 
 // Transposed 3-D convolution, which enlarges its input: with padding 'same' and no output_padding each spatial axis

@@ -9,7 +9,6 @@ namespace cohort::layers {
 ConvTransposeLayer::ConvTransposeLayer(int rank, std::int64_t filters, Window kernel_size, ConvTransposeOptions options)
     : rank_(rank), filters_(filters), kernel_size_(std::move(kernel_size)), options_(std::move(options)) {
   take_options(options_);
-  ConvTransposeLayer::fields_changed();
 }
 
 void ConvTransposeLayer::visit_fields(FieldVisitor& visitor) {

@@ -40,7 +40,6 @@ COHORT_FIELDS(ConvTransposeOptions, strides, padding, output_padding, data_forma
 class ConvTransposeLayer : public Layer {
  public:
   ConvTransposeLayer(int rank, std::int64_t filters, Window kernel_size, ConvTransposeOptions options);
-  std::string class_name() const override { return "Conv" + std::to_string(rank_) + "DTranspose"; }
   void visit_fields(FieldVisitor& visitor) override;
   void fields_changed() override;
   void build(const Shape& input) override;

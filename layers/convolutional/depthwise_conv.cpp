@@ -9,7 +9,6 @@ namespace cohort::layers {
 DepthwiseConvLayer::DepthwiseConvLayer(int rank, Window kernel_size, DepthwiseConvOptions options)
     : rank_(rank), kernel_size_(std::move(kernel_size)), options_(std::move(options)) {
   take_options(options_);
-  DepthwiseConvLayer::fields_changed();
 }
 
 void DepthwiseConvLayer::visit_fields(FieldVisitor& visitor) {

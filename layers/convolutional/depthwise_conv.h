@@ -36,7 +36,6 @@ COHORT_FIELDS(DepthwiseConvOptions, strides, padding, data_format, dilation_rate
 class DepthwiseConvLayer : public Layer {
  public:
   DepthwiseConvLayer(int rank, Window kernel_size, DepthwiseConvOptions options);
-  std::string class_name() const override { return "DepthwiseConv" + std::to_string(rank_) + "D"; }
   void visit_fields(FieldVisitor& visitor) override;
   void fields_changed() override;
   void build(const Shape& input) override;

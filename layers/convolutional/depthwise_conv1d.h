@@ -13,7 +13,9 @@ class DepthwiseConv1DLayer : public DepthwiseConvLayer {
  public:
   DepthwiseConv1DLayer() : DepthwiseConv1DLayer(1) {}
   explicit DepthwiseConv1DLayer(Window kernel_size, DepthwiseConv1DOptions options = {})
-      : DepthwiseConvLayer(1, std::move(kernel_size), std::move(options)) {}
+      : DepthwiseConvLayer(1, std::move(kernel_size), std::move(options)) {
+    DepthwiseConv1DLayer::fields_changed();
+  }
 };
 
 // 1-D convolution of each channel by itself, with depth_multiplier filters for each.

@@ -13,7 +13,9 @@ class DepthwiseConv2DLayer : public DepthwiseConvLayer {
  public:
   DepthwiseConv2DLayer() : DepthwiseConv2DLayer(1) {}
   explicit DepthwiseConv2DLayer(Window kernel_size, DepthwiseConv2DOptions options = {})
-      : DepthwiseConvLayer(2, std::move(kernel_size), std::move(options)) {}
+      : DepthwiseConvLayer(2, std::move(kernel_size), std::move(options)) {
+    DepthwiseConv2DLayer::fields_changed();
+  }
 };
 
 // 2-D convolution of each channel by itself, with depth_multiplier filters for each.

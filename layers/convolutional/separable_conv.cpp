@@ -9,7 +9,6 @@ namespace cohort::layers {
 SeparableConvLayer::SeparableConvLayer(int rank, std::int64_t filters, Window kernel_size, SeparableConvOptions options)
     : rank_(rank), filters_(filters), kernel_size_(std::move(kernel_size)), options_(std::move(options)) {
   take_options(options_);
-  SeparableConvLayer::fields_changed();
 }
 
 void SeparableConvLayer::visit_fields(FieldVisitor& visitor) {

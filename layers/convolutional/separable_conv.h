@@ -41,7 +41,6 @@ COHORT_FIELDS(SeparableConvOptions, strides, padding, data_format, dilation_rate
 class SeparableConvLayer : public Layer {
  public:
   SeparableConvLayer(int rank, std::int64_t filters, Window kernel_size, SeparableConvOptions options);
-  std::string class_name() const override { return "SeparableConv" + std::to_string(rank_) + "D"; }
   void visit_fields(FieldVisitor& visitor) override;
   void fields_changed() override;
   void build(const Shape& input) override;

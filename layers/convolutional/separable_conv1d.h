@@ -13,7 +13,9 @@ class SeparableConv1DLayer : public SeparableConvLayer {
  public:
   SeparableConv1DLayer() : SeparableConv1DLayer(1, 1) {}
   SeparableConv1DLayer(std::int64_t filters, Window kernel_size, SeparableConv1DOptions options = {})
-      : SeparableConvLayer(1, filters, std::move(kernel_size), std::move(options)) {}
+      : SeparableConvLayer(1, filters, std::move(kernel_size), std::move(options)) {
+    SeparableConv1DLayer::fields_changed();
+  }
 };
 
 // A depthwise 1-D convolution followed by a pointwise one, of kernel size 1, that mixes the channels.

@@ -13,7 +13,9 @@ class SeparableConv2DLayer : public SeparableConvLayer {
  public:
   SeparableConv2DLayer() : SeparableConv2DLayer(1, 1) {}
   SeparableConv2DLayer(std::int64_t filters, Window kernel_size, SeparableConv2DOptions options = {})
-      : SeparableConvLayer(2, filters, std::move(kernel_size), std::move(options)) {}
+      : SeparableConvLayer(2, filters, std::move(kernel_size), std::move(options)) {
+    SeparableConv2DLayer::fields_changed();
+  }
 };
 
 // A depthwise 2-D convolution followed by a pointwise one, of kernel size 1, that mixes the channels.

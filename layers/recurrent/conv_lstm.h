@@ -11,7 +11,6 @@ namespace cohort::layers {
 class ConvLSTMLayer : public RnnLayer {
  public:
   ConvLSTMLayer(int rank, std::int64_t filters, Window kernel_size, const ConvLSTMOptions& options);
-  std::string class_name() const override { return "ConvLSTM" + std::to_string(rank_) + "D"; }
   void visit_fields(FieldVisitor& visitor) override;
   void fields_changed() override;
 
