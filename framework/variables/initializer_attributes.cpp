@@ -1,10 +1,14 @@
 #include "cohort/variables/initializer_attributes.h"
 
+#include <algorithm>
+
 #include "cohort/core/random.h"
 
 namespace cohort {
 namespace {
 
+// Attributes have no null: the names of the fields that are.
+constexpr const char* kNullFields = "null_fields";
 std::string key_of(const char* name) { return std::string("field.") + name; }
 
 // The values as a list of one type; none when they are of several.
@@ -41,6 +45,9 @@ class AttributeWriter : public FieldVisitor {
     if (value.is_null()) {
       if (std::string_view(name) == "seed") {
         attributes_.set(key_of(name), AttributeValue(static_cast<std::int64_t>(next_op_seed())));
+      } else {
+        null_fields_.push_back(name);
+        attributes_.set(kNullFields, AttributeValue(null_fields_));
       }
       return;
     }
@@ -51,6 +58,7 @@ class AttributeWriter : public FieldVisitor {
 
  private:
   Attributes& attributes_;
+  std::vector<std::string> null_fields_;
   bool complete_ = true;
 };
 
@@ -71,19 +79,22 @@ struct ConfigValueOf {
 
 class AttributeReader : public FieldVisitor {
  public:
-  explicit AttributeReader(const Attributes& attributes) : FieldVisitor("InitialValue"), attributes_(attributes) {}
+  explicit AttributeReader(const Attributes& attributes)
+      : FieldVisitor("InitialValue"),
+        attributes_(attributes),
+        null_fields_(attributes.get<std::vector<std::string>>(kNullFields, {})) {}
   bool reads_config() const override { return true; }
 
  protected:
-  // The writer leaves out nothing but null.
   std::optional<ConfigValue> read(const char* name) override {
-    const AttributeValue* value = attributes_.find(key_of(name));
-    if (!value) return ConfigValue();
-    return std::visit(ConfigValueOf(), *value);
+    if (const AttributeValue* value = attributes_.find(key_of(name))) return std::visit(ConfigValueOf(), *value);
+    if (std::find(null_fields_.begin(), null_fields_.end(), name) != null_fields_.end()) return ConfigValue();
+    return std::nullopt;
   }
 
  private:
   const Attributes& attributes_;
+  const std::vector<std::string> null_fields_;
 };
 
 }  // namespace
