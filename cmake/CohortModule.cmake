@@ -36,11 +36,16 @@ function(cohort_share_precompiled group target)
   endif()
 endfunction()
 
-# cohort_compile_together(<target>): its sources are parsed and compiled several at a time; what they include and
+# cohort_compile_together(<target> [AT_ONCE <number>]): its sources are parsed and compiled several at a time; what they include and
 # instantiate is then done once for all of them. Sources stay whole by themselves: the preset debug does without.
 function(cohort_compile_together target)
   if(COHORT_UNITY)
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
+    cmake_parse_arguments(ARG "" "AT_ONCE" "" ${ARGN})
+    set(at_once 12)
+    if(ARG_AT_ONCE)
+      set(at_once ${ARG_AT_ONCE})
+    endif()
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${at_once})
     # A class with a member of a file-local type is meant to be local, too.
     target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
   endif()
@@ -61,7 +66,7 @@ set(COHORT_PRECOMPILED_metrics cohort/metrics/metric.h)
 set(COHORT_PRECOMPILED_model cohort/model/layer/layer.h)
 set(COHORT_PRECOMPILED_ops cohort/core/op.h)
 set(COHORT_PRECOMPILED_optimizers cohort/optimizers/optimizer.h)
-set(COHORT_PRECOMPILED_saving cohort/model/layer/layer.h)
+set(COHORT_PRECOMPILED_saving cohort/model/layer/layer.h nlohmann/json.hpp)
 set(COHORT_PRECOMPILED_variables cohort/variables/variable.h)
 
 # cohort_protos(<out> <folder> <room> [GRPC] FILES ...): <folder>/x.proto is imported as "cohort/<room>/x.proto" and its

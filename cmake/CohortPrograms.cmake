@@ -12,6 +12,21 @@ function(cohort_program target folder name)
   endif()
 endfunction()
 
+# Most programs include all of cohort.h: a program that does nothing parses it for them, so that building one of them does
+# not build another.
+file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/precompiled_programs.cpp CONTENT "int main() {}\n")
+cohort_program(precompiled_programs . precompiled_programs ${PROJECT_BINARY_DIR}/precompiled_programs.cpp)
+set_target_properties(precompiled_programs PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/CMakeFiles)
+cohort_share_precompiled(programs precompiled_programs cohort/cohort.h)
+
+# cohort_program_with_precompiled(...): cohort_program of a program that includes cohort.h.
+function(cohort_program_with_precompiled target)
+  cohort_program(${target} ${ARGN})
+  if(TARGET ${target})
+    cohort_share_precompiled(programs ${target} cohort/cohort.h)
+  endif()
+endfunction()
+
 file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/programs/cohort/*.cpp)
 cohort_program(cohort_command . cohort ${sources})
 if(TARGET cohort_command)
@@ -20,31 +35,30 @@ if(TARGET cohort_command)
 endif()
 
 file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/benchmarks/cohort_bench*.cpp)
-cohort_program(cohort-bench . cohort-bench ${sources})
+cohort_program_with_precompiled(cohort-bench . cohort-bench ${sources})
 file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/benchmarks/cohort_cluster_bench*.cpp)
 if(sources)
   list(APPEND sources ${PROJECT_SOURCE_DIR}/benchmarks/bench_process.cpp
        ${PROJECT_SOURCE_DIR}/benchmarks/plain_grpc_stream.cpp ${PROJECT_SOURCE_DIR}/benchmarks/transport_bench.cpp)
 endif()
-cohort_program(cohort-cluster-bench . cohort-cluster-bench ${sources})
+cohort_program_with_precompiled(cohort-cluster-bench . cohort-cluster-bench ${sources})
 if(TARGET cohort-cluster-bench)
   target_include_directories(cohort-cluster-bench PRIVATE ${PROJECT_SOURCE_DIR})
   target_link_libraries(cohort-cluster-bench PRIVATE gRPC::grpc++)
 endif()
 
 file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/benchmarks/checkpoint_bench.cpp)
-cohort_program(cohort-checkpoint-bench . cohort-checkpoint-bench ${sources})
+cohort_program_with_precompiled(cohort-checkpoint-bench . cohort-checkpoint-bench ${sources})
 
 file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/benchmarks/saving_bench*.cpp)
-cohort_program(cohort-saving-bench . cohort-saving-bench ${sources})
+cohort_program_with_precompiled(cohort-saving-bench . cohort-saving-bench ${sources})
 
 set(COHORT_EXAMPLE_TARGETS)
 if(COHORT_EXAMPLES)
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/examples/*.cpp)
   foreach(source ${sources})
     get_filename_component(name ${source} NAME_WE)
-    cohort_program(example_${name} examples ${name} ${source})
-    cohort_share_precompiled(examples example_${name} cohort/cohort.h)
+    cohort_program_with_precompiled(example_${name} examples ${name} ${source})
     list(APPEND COHORT_EXAMPLE_TARGETS example_${name})
   endforeach()
 endif()

@@ -68,7 +68,7 @@ foreach(room ${test_rooms})
     set(group ${room}_tests)
   endif()
   cohort_share_precompiled(${group} ${room}_test gmock/gmock.h gtest/gtest.h cohort/model/layer/layer.h)
-  cohort_compile_together(${room}_test)
+  cohort_compile_together(${room}_test AT_ONCE 24)  # what they include costs more than what they say
   set_target_properties(${room}_test PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin/tests)
   cohort_add_test(${room} ${room} ${room}_test)
   if(room IN_LIST COHORT_DEVICE_TESTS)
@@ -115,7 +115,7 @@ endif()
 
 # interop: the program that the Python tests drive against the real Keras and TensorBoard.
 file(GLOB sources CONFIGURE_DEPENDS ${tests}/interop/*.cpp)
-cohort_program(interop tests interop ${sources})
+cohort_program_with_precompiled(interop tests interop ${sources})
 
 # contract: users' programs that must compile as they stand; only those named program_* link.
 # The design's own programs and those of the docs run too; they write their files where they are.
