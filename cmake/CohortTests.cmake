@@ -73,6 +73,8 @@ foreach(room ${test_rooms})
   cohort_add_test(${room} ${room} ${room}_test)
   if(room IN_LIST COHORT_DEVICE_TESTS)
     cohort_add_test(${room}_on_TEST ${room} ${room}_test --device=TEST:0)
+    # For the sanitizers these are the same tests again.
+    set_tests_properties(${room}_on_TEST PROPERTIES LABELS ${room})
   endif()
   if(room IN_LIST COHORT_SANITIZED_TESTS)
     add_dependencies(sanitized_tests ${room}_test)

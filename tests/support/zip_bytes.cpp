@@ -8,7 +8,7 @@ namespace cohort::test {
 namespace {
 
 void append_number(std::string& bytes, std::uint64_t value, int width) {
-  for (int i = 0; i < width; ++i) bytes += static_cast<char>(value >> (8 * i) & 0xff);
+  for (int i = 0; i < width; ++i, value >>= 8) bytes += static_cast<char>(value & 0xff);
 }
 
 std::string deflated_bytes(const std::string& content) {
