@@ -23,6 +23,11 @@ set(test_environment
     "ASAN_OPTIONS=detect_stack_use_after_return=1:check_initialization_order=1"
     "UBSAN_OPTIONS=print_stacktrace=1")
 
+set(test_timeout 600)
+if(COHORT_SANITIZE)
+  set(test_timeout 1500)  # gradients by finite differences take ten times as long there
+endif()
+
 add_custom_target(sanitized_tests COMMENT "The tests that run under the sanitizers")
 
 function(cohort_add_test name room)
@@ -34,7 +39,7 @@ function(cohort_add_test name room)
   if(room IN_LIST COHORT_SLOW_TESTS)
     list(APPEND labels slow)
   endif()
-  set_tests_properties(${name} PROPERTIES LABELS "${labels}" ENVIRONMENT "${test_environment}" TIMEOUT 600)
+  set_tests_properties(${name} PROPERTIES LABELS "${labels}" ENVIRONMENT "${test_environment}" TIMEOUT ${test_timeout})
 endfunction()
 
 # What tests use to look at files by other means than the library's, beside what their room uses.
