@@ -36,6 +36,9 @@ endfunction()
 
 # Without contraction, fused and unfused code give the same bits on every machine.
 cohort_add_flags(-Wall -Wextra -ffp-contract=off -fno-math-errno)
+# Some libraries ask it of whoever uses them. A precompiled header serves only those who agree on it; one that does not
+# serve costs time and is no fault.
+cohort_add_flags(-pthread -Wno-error=invalid-pch)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 14)
   # g++ 12 sees overlapping copies in every "literal" + std::string (its bug 105651).
   cohort_add_flags(-Wno-restrict)
