@@ -23,13 +23,7 @@ bool comes_before(const std::string& a, const std::string& b) {
   return a < b;
 }
 
-void collect(const Hdf5File& file, const std::string& group, int depth, std::vector<StoredTensor>& tensors) {
-  // Links of a file made to mislead may lead back to a group above.
-  constexpr int kDeepest = 64;
-  if (depth > kDeepest) {
-    throw Error(ErrorCode::DataLoss, titled("file", file.name()), "groups must not be nested without end",
-                {{"group", group}});
-  }
+void collect(const Hdf5File& file, const std::string& group, std::vector<StoredTensor>& tensors) {
   std::vector<std::string> members = file.members(group);
   std::stable_sort(members.begin(), members.end(), comes_before);
   for (const std::string& member : members) {
@@ -37,7 +31,7 @@ void collect(const Hdf5File& file, const std::string& group, int depth, std::vec
     if (file.is_dataset(path)) {
       tensors.push_back({path, file.spec(path)});
     } else if (file.is_group(path)) {
-      collect(file, path, depth + 1, tensors);
+      collect(file, path, tensors);
     }
   }
 }
@@ -51,7 +45,7 @@ std::string padded(std::string text, std::size_t width) {
 
 std::string weights_listing(const Hdf5File& file) {
   std::vector<StoredTensor> tensors;
-  collect(file, "", 0, tensors);
+  collect(file, "", tensors);
   std::size_t paths = 0, shapes = 0;
   for (const auto& [path, spec] : tensors) {
     paths = std::max(paths, path.size());

@@ -78,6 +78,11 @@ bool Hdf5File::is_dataset(const std::string& path) const {
 std::vector<std::string> Hdf5File::members(const std::string& group) const {
   const Hdf5Lock lock;
   const State& s = state();
+  // Links of a file made to mislead may lead back to a group above: whoever walks down ends here.
+  constexpr int kDeepestGroup = 256;
+  if (std::count(group.begin(), group.end(), '/') > kDeepestGroup) {
+    throw s.data_loss(group, "must not be nested without end");
+  }
   const Hdf5Handle found = s.object(group);
   if (H5Iget_type(found) != H5I_GROUP) throw s.data_loss(group, "must be a group", {{"kind", "dataset"}});
   std::vector<std::string> names;

@@ -33,18 +33,12 @@ void write_assets(const Model& model, Hdf5File& file) {
   }
 }
 
-void collect_datasets(const Hdf5File& file, const std::string& group, const std::string& name, int depth,
+void collect_datasets(const Hdf5File& file, const std::string& group, const std::string& name,
                       std::map<std::string, Tensor>& found) {
-  // Links of a file made to mislead may lead back to a group above.
-  constexpr int kDeepestGroup = 64;
-  if (depth > kDeepestGroup) {
-    throw Error(ErrorCode::DataLoss, titled("file", file.name()), "groups must not be nested without end",
-                {{"group", group}});
-  }
   for (const std::string& member : file.members(group)) {
     const std::string path = group + "/" + member, below = path_join(name, member);
     if (file.is_group(path)) {
-      collect_datasets(file, path, below, depth + 1, found);
+      collect_datasets(file, path, below, found);
     } else {
       found[below] = file.read(path);
     }
@@ -58,12 +52,12 @@ void restore_assets(Model& model, const Hdf5File& file) {
     if (!owner || !file.is_group(place + "files")) continue;
     LayerAssets assets;
     std::map<std::string, Tensor> files;
-    collect_datasets(file, place + "files", "", 0, files);
+    collect_datasets(file, place + "files", "", files);
     for (const auto& [name, value] : files) {
       const std::vector<std::uint8_t> bytes = value.to_vector<std::uint8_t>();
       assets.files[name] = std::string(bytes.begin(), bytes.end());
     }
-    if (file.is_group(place + "values")) collect_datasets(file, place + "values", "", 0, assets.values);
+    if (file.is_group(place + "values")) collect_datasets(file, place + "values", "", assets.values);
     owner->restore_assets(assets);
   }
 }
