@@ -30,9 +30,13 @@ ModelCheckpointCallback::ModelCheckpointCallback(std::string filepath, ModelChec
       options_(std::move(options)),
       monitor_("ModelCheckpoint", options_.monitor, options_.mode),
       best_(options_.initial_value_threshold) {
-  // A path that no format can write is refused now, not after the first epoch.
-  const auto writes = options_.save_weights_only ? &ModelFormat::save_weights : &ModelFormat::save;
-  model_format_function(filepath_, "ModelCheckpoint", writes);
+  // A path that no format can write is refused now, not after the first epoch. As in Keras, weights alone never go to
+  // its older format, of which one ending is taken.
+  find_model_format(filepath_, "ModelCheckpoint",
+                    [weights_only = options_.save_weights_only](const ModelFormat& format) {
+                      if (format.ending == ".hdf5") return false;
+                      return weights_only ? format.save_weights && format.ending != ".h5" : format.save != nullptr;
+                    });
 }
 
 void ModelCheckpointCallback::on_train_batch_end(std::int64_t batch, Logs& logs) {

@@ -73,18 +73,16 @@ class ModelCheckpointTest : public testing::Test {
 };
 
 TEST_F(ModelCheckpointTest, RefusesPathsItCouldNotWriteLater) {
-  for (const char* path : {"{epoch}.keras", "x.h5", "x.hdf5", "x.weights.h5"}) {
-    EXPECT_NO_THROW(ModelCheckpoint{path}) << path;
-  }
+  for (const char* path : {"{epoch}.keras", "x.h5", "x.weights.h5"}) EXPECT_NO_THROW(ModelCheckpoint{path}) << path;
   EXPECT_NO_THROW(ModelCheckpoint("{epoch}.weights.h5", {.save_weights_only = true}));
-  for (const char* path : {"x", "x.graph", "x.tally", "keras", ""}) {
+  for (const char* path : {"x", "x.hdf5", "x.graph", "x.tally", "keras", ""}) {
     EXPECT_THAT(error_of([&] { ModelCheckpoint{path}; }),
-                AllOf(HasSubstr("ModelCheckpoint: the path must end in .h5, .hdf5 or .keras"), HasSubstr("path=")))
+                AllOf(HasSubstr("ModelCheckpoint: the path must end in .h5 or .keras"), HasSubstr("path=")))
         << path;
   }
-  for (const char* path : {"x.keras", "weights"}) {
+  for (const char* path : {"x.h5", "x.hdf5", "x.keras", "weights.h5", "weights"}) {
     EXPECT_THAT(error_of([&] { ModelCheckpoint(path, {.save_weights_only = true}); }),
-                AllOf(HasSubstr("must end in .h5, .hdf5, .tally or .weights.h5"), HasSubstr(path)));
+                AllOf(HasSubstr("must end in .tally or .weights.h5"), HasSubstr(path)));
   }
 }
 
