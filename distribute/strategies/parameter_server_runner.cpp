@@ -231,10 +231,11 @@ void ParameterServerRunner::cancel() {
 }
 
 void ParameterServerRunner::read_logs(std::int64_t ticket, Logs& logs) {
-  if (predicts()) return logs.clear();
-  wait_for(ticket);
-  sums_->apply();
-  program_->read_results(logs);
+  if (!predicts()) {
+    wait_for(ticket);
+    sums_->apply();
+  }
+  RunnerBase::read_logs(ticket, logs);
 }
 
 // The data's place is that of each pipeline.
