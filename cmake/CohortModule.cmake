@@ -52,7 +52,7 @@ function(cohort_compile_together target)
 endfunction()
 
 # Rooms whose sources are large, or instantiate much: each is compiled by itself.
-set(COHORT_COMPILED_ALONE kernels saving)
+set(COHORT_COMPILED_ALONE kernels)
 
 # What most sources of a room include.
 set(COHORT_PRECOMPILED_autodiff cohort/graph/graph.h)

@@ -31,6 +31,7 @@ file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/programs/cohort/*.cpp)
 cohort_program(cohort_command . cohort ${sources})
 if(TARGET cohort_command)
   target_include_directories(cohort_command PRIVATE ${PROJECT_SOURCE_DIR})
+  cohort_compile_together(cohort_command AT_ONCE 7)
   install(TARGETS cohort_command)
 endif()
 

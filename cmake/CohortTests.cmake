@@ -58,6 +58,7 @@ set_source_files_properties(${tests}/support/paths.cpp PROPERTIES
 target_include_directories(cohort_test_support PUBLIC ${PROJECT_SOURCE_DIR})
 target_link_libraries(cohort_test_support PUBLIC cohort GTest::gtest ZLIB::ZLIB)
 cohort_use_internals(cohort_test_support)
+cohort_compile_together(cohort_test_support)
 
 file(GLOB test_rooms CONFIGURE_DEPENDS LIST_DIRECTORIES true RELATIVE ${tests} ${tests}/*)
 foreach(room ${test_rooms})
@@ -68,12 +69,7 @@ foreach(room ${test_rooms})
   add_executable(${room}_test ${sources})
   target_compile_options(${room}_test PRIVATE ${test_options})
   cohort_use_internals(${room}_test cohort_test_support GTest::gmock ${COHORT_LIBS_${room}} ${COHORT_TEST_LIBS_${room}})
-  # A library's definitions would not fit the others' headers.
-  set(group tests)
-  if(COHORT_LIBS_${room} OR COHORT_TEST_LIBS_${room})
-    set(group ${room}_tests)
-  endif()
-  cohort_share_precompiled(${group} ${room}_test gmock/gmock.h gtest/gtest.h cohort/model/layer/layer.h)
+  cohort_share_precompiled(tests ${room}_test gmock/gmock.h gtest/gtest.h cohort/model/layer/layer.h)
   cohort_compile_together(${room}_test AT_ONCE 24)  # what they include costs more than what they say
   set_target_properties(${room}_test PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin/tests)
   cohort_add_test(${room} ${room} ${room}_test)

@@ -14,7 +14,7 @@ from collections import defaultdict
 from sources import cpp_files
 
 # Rooms whose sources are compiled one by one (cmake/CohortModule.cmake, COHORT_COMPILED_ALONE), and folders of programs.
-COMPILED_ALONE = re.compile(r"framework/(kernels|saving)/|examples/|programs/|benchmarks/|tests/(contract|fuzz|install|interop|reference|support)/")
+COMPILED_ALONE = re.compile(r"framework/kernels/|examples/|benchmarks/|tests/(contract|fuzz|install|interop|reference)/")
 
 OPENS = re.compile(r"^namespace \{")
 CLOSES = re.compile(r"^\}  // namespace$")

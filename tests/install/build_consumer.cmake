@@ -20,7 +20,7 @@ if(CCACHE)
   set(launcher -DCMAKE_CXX_COMPILER_LAUNCHER=${CCACHE})
 endif()
 step(${CMAKE_COMMAND} -G ${GENERATOR} -S ${CONSUMER_DIR} -B ${work}/consumer -DCMAKE_CXX_COMPILER=${CXX}
-     -DCMAKE_BUILD_TYPE=Debug -DCMAKE_PREFIX_PATH=${work}/moved -DEXAMPLES_DIR=${EXAMPLES_DIR} ${launcher})
+     -DCMAKE_PREFIX_PATH=${work}/moved -DEXAMPLES_DIR=${EXAMPLES_DIR} ${launcher})
 step(${CMAKE_COMMAND} --build ${work}/consumer)
 step(${work}/consumer/consumer)
 step(${work}/consumer/two_inputs)

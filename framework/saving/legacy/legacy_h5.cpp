@@ -45,7 +45,7 @@ void collect_datasets(const Hdf5File& file, const std::string& group, const std:
   }
 }
 
-void restore_assets(Model& model, const Hdf5File& file) {
+void restore_h5_assets(Model& model, const Hdf5File& file) {
   for (const WeightGroup& group : weight_groups(model)) {
     auto* owner = dynamic_cast<HasAssets*>(group.layer);
     const std::string place = kAssetsGroup + "/" + below_layer(group.path, "");
@@ -112,7 +112,7 @@ Ref<Model> load_legacy_h5(const std::string& path, const LoadModelOptions& optio
   }
   const Ref<Model> model =
       model_from_legacy_config(parse_json(file.string_attribute("", "model_config"), "model_config"));
-  restore_assets(*model, file);
+  restore_h5_assets(*model, file);
   read_legacy_weights(*model, file, "model_weights", {});
   if (!options.compile) return model;
   if (!file.has_attribute("", "training_config")) {
