@@ -17,7 +17,8 @@ KernelFn make_qr(const KernelSpec& spec) {
         if (x.size() == 0) return void(orthogonal.setIdentity());
         Columns<T> matrix = InMatrix<T>(io.in<T>(0) + i * x.size(), x.rows, x.columns);
         const Eigen::HouseholderQR<Eigen::Ref<Columns<T>>> in_place(matrix);
-        orthogonal = in_place.householderQ() * Columns<T>::Identity(q.rows, q.columns);
+        orthogonal.setIdentity();
+        orthogonal.applyOnTheLeft(in_place.householderQ());
         OutMatrix<T> triangle(io.out<T>(1) + i * r.size(), r.rows, r.columns);
         triangle.setZero();
         const std::int64_t rows = std::min(x.rows, x.columns);

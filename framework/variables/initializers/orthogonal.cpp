@@ -8,22 +8,14 @@
 namespace cohort::initializers {
 namespace {
 
-// A matrix with orthonormal columns, decided by a random one with at least as many rows. The signs make the diagonal of
-// its triangular factor positive, which makes it uniformly distributed.
-std::vector<double> orthonormal_columns(std::size_t rows, std::size_t columns, NumberStream& stream) {
+// The orthogonal and the triangular factor of a random matrix with at least as many rows as columns.
+Tensors random_factors(std::size_t rows, std::size_t columns, NumberStream& stream) {
   std::vector<double> values(rows * columns);
   for (std::size_t column = 0; column < columns; ++column) {
     for (std::size_t row = 0; row < rows; ++row) values[row * columns + column] = stream.normal();
   }
   const Shape shape{static_cast<std::int64_t>(rows), static_cast<std::int64_t>(columns)};
-  const Tensors factors = run_eagerly(find_op("Qr"), {Tensor::of(values, shape, cpu())}, {});
-  values = factors[0].to_vector<double>();
-  const std::vector<double> triangle = factors[1].to_vector<double>();
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const std::size_t column = i % columns;
-    if (triangle[column * columns + column] < 0) values[i] = -values[i];
-  }
-  return values;
+  return run_eagerly(find_op("Qr"), {Tensor::from_blob(values.data(), DType::Float64, shape)}, {});
 }
 
 }  // namespace
@@ -41,12 +33,15 @@ Tensor OrthogonalInitializer::operator()(const Shape& shape, DType dtype) const 
   const auto rows = static_cast<std::size_t>(shape.slice(0, shape.rank() - 1).num_elements());
   const std::size_t count = std::min(rows, columns), size = std::max(rows, columns);
   NumberStream stream(seed_);
-  const std::vector<double> vectors = orthonormal_columns(size, count, stream);
+  const Tensors factors = random_factors(size, count, stream);
+  const std::span<const double> vectors = factors[0].data<double>(), triangle = factors[1].data<double>();
   std::vector<float> values(rows * columns);
   for (std::size_t row = 0; row < rows; ++row) {
     for (std::size_t column = 0; column < columns; ++column) {
-      const double value = rows >= columns ? vectors[row * count + column] : vectors[column * count + row];
-      values[row * columns + column] = static_cast<float>(options_.gain * value);
+      const std::size_t vector = rows >= columns ? column : row, at = rows >= columns ? row : column;
+      // With a triangular factor whose diagonal is positive they are uniformly distributed.
+      const double sign = triangle[vector * count + vector] < 0 ? -1.0 : 1.0;
+      values[row * columns + column] = static_cast<float>(options_.gain * (sign * vectors[at * count + vector]));
     }
   }
   return from_floats(values, shape, dtype);
