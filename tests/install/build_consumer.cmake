@@ -15,18 +15,12 @@ endfunction()
 step(${CMAKE_COMMAND} --install ${BUILD_DIR} --prefix ${work}/installed)
 # A package that remembers where it was first put would no longer work.
 file(RENAME ${work}/installed ${work}/moved)
-# One by one takes twice as long: see tools/test.
-set(at_once 4)
-if(DEFINED ENV{COHORT_HEADERS_ALONE})
-  set(at_once 1)
-endif()
 set(launcher)
 if(CCACHE)
   set(launcher -DCMAKE_CXX_COMPILER_LAUNCHER=${CCACHE})
 endif()
 step(${CMAKE_COMMAND} -G ${GENERATOR} -S ${CONSUMER_DIR} -B ${work}/consumer -DCMAKE_CXX_COMPILER=${CXX}
-     -DCMAKE_PREFIX_PATH=${work}/moved -DEXAMPLES_DIR=${EXAMPLES_DIR} -DHEADERS_AT_ONCE=${at_once}
-     ${launcher})
+     -DCMAKE_PREFIX_PATH=${work}/moved -DEXAMPLES_DIR=${EXAMPLES_DIR} ${launcher})
 step(${CMAKE_COMMAND} --build ${work}/consumer)
 step(${work}/consumer/consumer)
 step(${work}/consumer/two_inputs)
