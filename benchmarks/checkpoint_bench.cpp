@@ -4,12 +4,14 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <optional>
 #include <stdexcept>
+
+#include "benchmarks/command_line.h"
 
 namespace ch = cohort;
 
@@ -141,19 +143,19 @@ void train_beside(const std::string& folder, double seconds, double every) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("Measures what checkpoints cost and prints one JSON line for each part");
+  cohort::bench::CommandLine command_line("Measures what checkpoints cost and prints one JSON line for each part");
   std::string folder = "checkpoint_bench.tmp";
   double gigabytes = 1.0, seconds = 40.0, every = 10.0;
   int rounds = 3;
   bool only_large = false, only_training = false;
-  app.add_option("--folder", folder, "where to write; it is removed at the end");
-  app.add_option("--gigabytes", gigabytes, "size of the large model");
-  app.add_option("--rounds", rounds, "how often the large model is written")->check(CLI::PositiveNumber);
-  app.add_option("--seconds", seconds, "how long to train in all");
-  app.add_option("--every", every, "seconds between two checkpoints of the training");
-  app.add_flag("--only-large", only_large, "leave the training out");
-  app.add_flag("--only-training", only_training, "leave the large model out");
-  CLI11_PARSE(app, argc, argv);
+  command_line.add("--folder", folder, "where to write; it is removed at the end");
+  command_line.add("--gigabytes", gigabytes, "size of the large model");
+  command_line.add("--rounds", rounds, "how often the large model is written", {1, 1e6});
+  command_line.add("--seconds", seconds, "how long to train in all");
+  command_line.add("--every", every, "seconds between two checkpoints of the training");
+  command_line.add("--only-large", only_large, "leave the training out");
+  command_line.add("--only-training", only_training, "leave the large model out");
+  if (const std::optional<int> ended = command_line.parse(argc, argv)) return *ended;
   try {
     if (std::filesystem::exists(folder)) throw std::runtime_error("checkpoint_bench: " + folder + " exists");
     std::filesystem::create_directories(folder);

@@ -4,15 +4,17 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <fstream>
 #include <map>
 #include <memory>
+#include <optional>
 #include <random>
 #include <sstream>
+
+#include "benchmarks/command_line.h"
 
 namespace ch = cohort;
 
@@ -149,15 +151,17 @@ void run(const std::string& name, std::int64_t steps_per_execution, double impor
 
 int main(int argc, char** argv) {
   const double import_s = process_age();
-  CLI::App app("Trains one of the jobs the project is measured on and prints one JSON line");
+  cohort::bench::CommandLine command_line("Trains one of the jobs the project is measured on and prints one JSON line");
   std::string job, device;
   std::int64_t steps_per_execution = 10;
   int threads = 0;
-  app.add_option("--job", job, "which one")->required()->check(CLI::IsMember(jobs));
-  app.add_option("--steps-per-execution", steps_per_execution, "steps between two returns to the training loop");
-  app.add_option("--device", device, "device to train on");
-  app.add_option("--threads", threads, "threads to compute with; 0: one for each core");
-  CLI11_PARSE(app, argc, argv);
+  std::vector<std::string> names;
+  for (const auto& [name, make] : jobs) names.push_back(name);
+  command_line.add_required_choice("--job", job, "which one", names);
+  command_line.add("--steps-per-execution", steps_per_execution, "steps between two returns to the training loop");
+  command_line.add("--device", device, "device to train on");
+  command_line.add("--threads", threads, "threads to compute with; 0: one for each core");
+  if (const std::optional<int> ended = command_line.parse(argc, argv)) return *ended;
   try {
     if (threads > 0) ch::ThreadPool::instance().set_threads(threads);
     if (!device.empty()) ch::set_default_device(device);

@@ -7,13 +7,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <optional>
 #include <random>
 
+#include "benchmarks/command_line.h"
 #include "benchmarks/transport_bench.h"
 
 namespace ch = cohort;
@@ -153,24 +153,25 @@ void run(const Options& options) {
 int main(int argc, char** argv) {
   if (const std::optional<int> ended = cohort::bench::run_transport_bench_process({argv + 1, argv + argc}))
     return *ended;
-  CLI::App app("Trains one of the jobs the project is measured on, on a cluster of this machine");
+  cohort::bench::CommandLine command_line(
+      "Trains one of the jobs the project is measured on, on a cluster of this machine");
   Options options;
-  app.add_option("--strategy", options.strategy, "ps")->check(CLI::IsMember({"ps"}));
-  app.add_option("--job", options.job, "dense10 or mlp")->check(CLI::IsMember({"dense10", "mlp"}));
-  app.add_option("--workers", options.workers, "number of workers")->check(CLI::Range(1, 256));
-  app.add_option("--ps", options.ps, "number of parameter servers")->check(CLI::Range(1, 256));
-  app.add_flag("--in-process", options.in_process, "all tasks in this process");
-  app.add_option("--transport", options.transport, "auto or grpc")->check(CLI::IsMember({"auto", "grpc"}));
-  app.add_option("--epochs", options.epochs, "epochs");
-  app.add_option("--steps", options.steps, "steps of an epoch");
-  app.add_option("--spe,--steps-per-execution", options.steps_per_execution, "steps of a closure");
+  command_line.add_choice("--strategy", options.strategy, "ps", {"ps"});
+  command_line.add_choice("--job", options.job, "dense10 or mlp", {"dense10", "mlp"});
+  command_line.add("--workers", options.workers, "number of workers", {1, 256});
+  command_line.add("--ps", options.ps, "number of parameter servers", {1, 256});
+  command_line.add("--in-process", options.in_process, "all tasks in this process");
+  command_line.add_choice("--transport", options.transport, "auto or grpc", {"auto", "grpc"});
+  command_line.add("--epochs", options.epochs, "epochs");
+  command_line.add("--steps", options.steps, "steps of an epoch");
+  command_line.add("--spe,--steps-per-execution", options.steps_per_execution, "steps of a closure");
   bool transports = false;
-  app.add_flag("--transports", transports, "measure the transports alone, beside a plain gRPC stream");
+  command_line.add("--transports", transports, "measure the transports alone, beside a plain gRPC stream");
   int rounds = 15;
-  app.add_option("--rounds", rounds, "of --transports, in which both take turns")->check(CLI::Range(1, 1000));
+  command_line.add("--rounds", rounds, "of --transports, in which both take turns", {1, 1000});
   std::string only;
-  app.add_option("--only", only, "part of the names of --transports' loads to measure, e.g. push_1MiB");
-  CLI11_PARSE(app, argc, argv);
+  command_line.add("--only", only, "part of the names of --transports' loads to measure, e.g. push_1MiB");
+  if (const std::optional<int> ended = command_line.parse(argc, argv)) return *ended;
   try {
     if (transports) {
       std::puts(cohort::bench::transport_bench({"in_process", "grpc"}, rounds, only).c_str());

@@ -3,17 +3,19 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <stdexcept>
 
 #include "cohort/layers/core/dense.h"
 #include "cohort/model/sequential.h"
 #include "cohort/saving/load_model.h"
+
+#include "benchmarks/command_line.h"
 
 namespace ch = cohort;
 
@@ -75,14 +77,14 @@ void run(const std::string& folder, double gigabytes, int rounds) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("Measures what saving a model costs beside a plain write of its bytes");
+  cohort::bench::CommandLine command_line("Measures what saving a model costs beside a plain write of its bytes");
   std::string folder = ".";
   double gigabytes = 1.0;
   int rounds = 3;
-  app.add_option("--folder", folder, "where to write; files there are removed again")->check(CLI::ExistingDirectory);
-  app.add_option("--gigabytes", gigabytes, "size of the weights")->check(CLI::PositiveNumber);
-  app.add_option("--rounds", rounds, "rounds, of which the median counts")->check(CLI::PositiveNumber);
-  CLI11_PARSE(app, argc, argv);
+  command_line.add_folder("--folder", folder, "where to write; files there are removed again");
+  command_line.add("--gigabytes", gigabytes, "size of the weights", {1e-6, 1e6});
+  command_line.add("--rounds", rounds, "rounds, of which the median counts", {1, 1e6});
+  if (const std::optional<int> ended = command_line.parse(argc, argv)) return *ended;
   try {
     run(folder, gigabytes, rounds);
   } catch (const std::exception& error) {

@@ -35,24 +35,37 @@ if(TARGET cohort_command)
   install(TARGETS cohort_command)
 endif()
 
+# What reads the options of the benchmarks.
+add_library(benchmark_options OBJECT ${PROJECT_SOURCE_DIR}/benchmarks/command_line.cpp)
+cohort_use_internals(benchmark_options CLI11::CLI11)
+target_include_directories(benchmark_options PUBLIC ${PROJECT_SOURCE_DIR})
+target_compile_options(benchmark_options PRIVATE $<$<CONFIG:Release>:-O0>)
+
+# cohort_benchmark(<name> SOURCES...)
+function(cohort_benchmark name)
+  cohort_program_with_precompiled(${name} . ${name} ${ARGN})
+  if(TARGET ${name})
+    target_link_libraries(${name} PRIVATE benchmark_options)
+  endif()
+endfunction()
+
 file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/benchmarks/cohort_bench*.cpp)
-cohort_program_with_precompiled(cohort-bench . cohort-bench ${sources})
+cohort_benchmark(cohort-bench ${sources})
 file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/benchmarks/cohort_cluster_bench*.cpp)
 if(sources)
   list(APPEND sources ${PROJECT_SOURCE_DIR}/benchmarks/bench_process.cpp
        ${PROJECT_SOURCE_DIR}/benchmarks/plain_grpc_stream.cpp ${PROJECT_SOURCE_DIR}/benchmarks/transport_bench.cpp)
 endif()
-cohort_program_with_precompiled(cohort-cluster-bench . cohort-cluster-bench ${sources})
+cohort_benchmark(cohort-cluster-bench ${sources})
 if(TARGET cohort-cluster-bench)
-  target_include_directories(cohort-cluster-bench PRIVATE ${PROJECT_SOURCE_DIR})
   target_link_libraries(cohort-cluster-bench PRIVATE gRPC::grpc++)
 endif()
 
 file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/benchmarks/checkpoint_bench.cpp)
-cohort_program_with_precompiled(cohort-checkpoint-bench . cohort-checkpoint-bench ${sources})
+cohort_benchmark(cohort-checkpoint-bench ${sources})
 
 file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/benchmarks/saving_bench*.cpp)
-cohort_program_with_precompiled(cohort-saving-bench . cohort-saving-bench ${sources})
+cohort_benchmark(cohort-saving-bench ${sources})
 
 set(COHORT_EXAMPLE_TARGETS)
 if(COHORT_EXAMPLES)
