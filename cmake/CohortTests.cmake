@@ -205,6 +205,7 @@ if(EXISTS ${PROJECT_SOURCE_DIR}/framework/cohort.h AND NOT COHORT_SANITIZE)
   endif()
   cohort_add_test(install install ${CMAKE_COMMAND} -DBUILD_DIR=${PROJECT_BINARY_DIR} -DCONSUMER_DIR=${tests}/install
                   -DEXAMPLES_DIR=${PROJECT_SOURCE_DIR}/examples -DGENERATOR=${CMAKE_GENERATOR}
-                  -DCXX=${CMAKE_CXX_COMPILER} ${ccache_argument} -P ${tests}/install/build_consumer.cmake)
+                  -DCXX=${CMAKE_CXX_COMPILER} -DWHOLE_HEADERS=${COHORT_WERROR} ${ccache_argument}
+                  -P ${tests}/install/build_consumer.cmake)
   set_tests_properties(install PROPERTIES TIMEOUT 1800)  # several hundred headers, on a machine that may be busy
 endif()

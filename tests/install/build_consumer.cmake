@@ -1,5 +1,5 @@
 # Installs the build into an empty folder, moves that folder, then configures and builds a user's project against it and
-# runs its programs. Arguments: BUILD_DIR CONSUMER_DIR EXAMPLES_DIR GENERATOR CXX CCACHE
+# runs its programs. Arguments: BUILD_DIR CONSUMER_DIR EXAMPLES_DIR GENERATOR CXX CCACHE WHOLE_HEADERS
 
 set(work ${BUILD_DIR}/tests/install)
 file(REMOVE_RECURSE ${work})
@@ -20,7 +20,7 @@ if(CCACHE)
   set(launcher -DCMAKE_CXX_COMPILER_LAUNCHER=${CCACHE})
 endif()
 step(${CMAKE_COMMAND} -G ${GENERATOR} -S ${CONSUMER_DIR} -B ${work}/consumer -DCMAKE_CXX_COMPILER=${CXX}
-     -DCMAKE_PREFIX_PATH=${work}/moved -DEXAMPLES_DIR=${EXAMPLES_DIR} ${launcher})
+     -DCMAKE_PREFIX_PATH=${work}/moved -DEXAMPLES_DIR=${EXAMPLES_DIR} -DWHOLE_HEADERS=${WHOLE_HEADERS} ${launcher})
 step(${CMAKE_COMMAND} --build ${work}/consumer)
 step(${work}/consumer/consumer)
 step(${work}/consumer/two_inputs)
