@@ -10,12 +10,12 @@ namespace {
 
 // The orthogonal and the triangular factor of a random matrix with at least as many rows as columns.
 Tensors random_factors(std::size_t rows, std::size_t columns, NumberStream& stream) {
-  std::vector<double> values(rows * columns);
+  std::vector<float> values(rows * columns);
   for (std::size_t column = 0; column < columns; ++column) {
-    for (std::size_t row = 0; row < rows; ++row) values[row * columns + column] = stream.normal();
+    for (std::size_t row = 0; row < rows; ++row) values[row * columns + column] = static_cast<float>(stream.normal());
   }
   const Shape shape{static_cast<std::int64_t>(rows), static_cast<std::int64_t>(columns)};
-  return run_eagerly(find_op("Qr"), {Tensor::from_blob(values.data(), DType::Float64, shape)}, {});
+  return run_eagerly(find_op("Qr"), {Tensor::from_blob(values.data(), DType::Float32, shape)}, {});
 }
 
 }  // namespace
@@ -34,7 +34,7 @@ Tensor OrthogonalInitializer::operator()(const Shape& shape, DType dtype) const 
   const std::size_t count = std::min(rows, columns), size = std::max(rows, columns);
   NumberStream stream(seed_);
   const Tensors factors = random_factors(size, count, stream);
-  const std::span<const double> vectors = factors[0].data<double>(), triangle = factors[1].data<double>();
+  const std::span<const float> vectors = factors[0].data<float>(), triangle = factors[1].data<float>();
   std::vector<float> values(rows * columns);
   for (std::size_t row = 0; row < rows; ++row) {
     for (std::size_t column = 0; column < columns; ++column) {
