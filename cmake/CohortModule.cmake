@@ -166,10 +166,14 @@ function(cohort_library)
   target_compile_features(cohort INTERFACE cxx_std_20)
   target_include_directories(cohort INTERFACE $<BUILD_INTERFACE:${COHORT_INCLUDE_DIR}>)
   # What a program does not need of the library costs it nothing at its start: neither libraries that nobody calls,
-  # nor symbols that only the library itself uses, nor a look-up by name for each call inside it.
-  set(exports ${CMAKE_CURRENT_SOURCE_DIR}/cmake/libcohort.map)
-  target_link_options(cohort PRIVATE -Wl,--as-needed -Wl,-O1 -Wl,-Bsymbolic-functions -Wl,--version-script=${exports})
-  set_target_properties(cohort PROPERTIES LINK_DEPENDS ${exports})
+  # nor symbols that only the library itself uses, nor a look-up by name for each call inside it. Sanitizers are better
+  # off when other libraries use our instances of their templates, which are instrumented.
+  target_link_options(cohort PRIVATE -Wl,--as-needed)
+  if(NOT COHORT_SANITIZE)
+    set(exports ${CMAKE_CURRENT_SOURCE_DIR}/cmake/libcohort.map)
+    target_link_options(cohort PRIVATE -Wl,-O1 -Wl,-Bsymbolic-functions -Wl,--version-script=${exports})
+    set_target_properties(cohort PROPERTIES LINK_DEPENDS ${exports})
+  endif()
   target_link_libraries(cohort PRIVATE $<BUILD_INTERFACE:cohort_flags> ${COHORT_COMMON_LIBS} ${libs} ${CMAKE_DL_LIBS})
   set_target_properties(cohort PROPERTIES LINKER_LANGUAGE CXX VERSION ${PROJECT_VERSION}
                         SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
