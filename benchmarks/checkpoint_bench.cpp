@@ -150,7 +150,7 @@ int main(int argc, char** argv) {
   bool only_large = false, only_training = false;
   command_line.add("--folder", folder, "where to write; it is removed at the end");
   command_line.add("--gigabytes", gigabytes, "size of the large model");
-  command_line.add("--rounds", rounds, "how often the large model is written", {1, 1e6});
+  command_line.add("--rounds", rounds, "how often the large model is written", cohort::bench::kPositive);
   command_line.add("--seconds", seconds, "how long to train in all");
   command_line.add("--every", every, "seconds between two checkpoints of the training");
   command_line.add("--only-large", only_large, "leave the training out");

@@ -1,4 +1,5 @@
 #pragma once
+
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -17,6 +18,7 @@ struct Limits {
   double lowest = std::numeric_limits<double>::lowest();
   double highest = std::numeric_limits<double>::max();
 };
+inline constexpr Limits kPositive{.lowest = std::numeric_limits<double>::min()};
 
 // The options of a benchmark. The library that reads them takes longer to compile than a benchmark and is compiled
 // once.

@@ -82,8 +82,8 @@ int main(int argc, char** argv) {
   double gigabytes = 1.0;
   int rounds = 3;
   command_line.add_folder("--folder", folder, "where to write; files there are removed again");
-  command_line.add("--gigabytes", gigabytes, "size of the weights", {1e-6, 1e6});
-  command_line.add("--rounds", rounds, "rounds, of which the median counts", {1, 1e6});
+  command_line.add("--gigabytes", gigabytes, "size of the weights", cohort::bench::kPositive);
+  command_line.add("--rounds", rounds, "rounds, of which the median counts", cohort::bench::kPositive);
   if (const std::optional<int> ended = command_line.parse(argc, argv)) return *ended;
   try {
     run(folder, gigabytes, rounds);
