@@ -85,7 +85,6 @@ class TimedRun : public ch::Callback {
     }
     if (elapsed >= seconds_) model().stop_training = true;
   }
-  ch::BatchHooks batch_hooks() const override { return ch::BatchHooks::WithoutLogs; }
 
   std::int64_t steps = 0, saves = 0;
   double elapsed = 0.0, stopped = 0.0;

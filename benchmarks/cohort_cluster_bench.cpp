@@ -28,7 +28,7 @@ struct Options {
   std::string strategy = "ps", job = "dense10", transport = "auto";
   int workers = 3, ps = 2;
   bool in_process = false;
-  std::int64_t epochs = 5, steps = 200, steps_per_execution = 10;
+  std::int64_t epochs = 5, steps = 200, steps_per_execution = 10, closures = 0;
 };
 
 // The tasks as processes of their own, which are `cohort server`.
@@ -109,23 +109,66 @@ struct Report : ch::Callback {
   Clock::time_point started, epoch_started;
 };
 
+// The tasks, in this process or as processes of their own.
+class Tasks {
+ public:
+  explicit Tasks(const Options& options) {
+    const std::vector<std::pair<std::string, int>> jobs{{"ps", options.ps}, {"worker", options.workers}};
+    if (options.in_process) {
+      cluster_ = std::make_unique<dist::LocalCluster>(jobs, dist::LocalClusterOptions{.transport = options.transport});
+      spec_ = cluster_->spec();
+    } else {
+      spec_ = dist::local_cluster_spec(jobs);
+      processes_ = std::make_unique<ServerProcesses>(spec_, options.transport);
+    }
+  }
+  const dist::ClusterSpec& spec() const { return spec_; }
+
+ private:
+  std::unique_ptr<dist::LocalCluster> cluster_;
+  std::unique_ptr<ServerProcesses> processes_;
+  dist::ClusterSpec spec_;
+};
+
+// How many closures that do next to nothing run in a second: without a ps, and with one push to each.
+void run_closures(const Options& options) {
+  const Tasks tasks(options);
+  dist::ParameterServerStrategy strategy(dist::SimpleClusterResolver(tasks.spec()), {.transport = options.transport});
+  auto scope = strategy.scope();
+  dist::ClusterCoordinator coordinator(strategy);
+  std::vector<ch::Variable> sums;
+  for (int i = 0; i < options.ps; ++i) sums.emplace_back(ch::Tensor::scalar(0.0));
+  const ch::Function alone = ch::function([](const ch::Tensor& x) { return x + 1.0; });
+  const ch::Function pushing = ch::function([&](const ch::Tensor& x) {
+    for (ch::Variable& sum : sums) sum.assign_add(x);
+  });
+  const ch::Tensor one = ch::Tensor::scalar(1.0);
+  const auto per_second = [&](const ch::Function& function, std::int64_t closures) {
+    for (int i = 0; i < 4 * options.workers; ++i) coordinator.schedule(function, {one});
+    coordinator.join();
+    const auto start = Clock::now();
+    for (std::int64_t i = 0; i < closures; ++i) coordinator.schedule(function, {one});
+    coordinator.join();
+    return static_cast<double>(closures) / seconds_since(start);
+  };
+  for (std::int64_t round = 0; round < options.epochs; ++round) {
+    const double without_ps = per_second(alone, options.closures), with_ps = per_second(pushing, options.closures / 4);
+    std::printf(
+        "{\"strategy\": \"ps\", \"job\": \"closures\", \"in_process\": %s, \"transport\": \"%s\", \"workers\": %d, "
+        "\"ps\": %d, \"closures_per_s\": %.0f, \"pushing_closures_per_s\": %.0f}\n",
+        options.in_process ? "true" : "false", options.transport.c_str(), options.workers, options.ps, without_ps,
+        with_ps);
+    std::fflush(stdout);
+  }
+}
+
 void run(const Options& options) {
   const auto started = Clock::now();
   ch::set_random_seed(0);
-  std::unique_ptr<dist::LocalCluster> cluster;
-  std::unique_ptr<ServerProcesses> processes;
-  dist::ClusterSpec spec;
-  const std::vector<std::pair<std::string, int>> jobs{{"ps", options.ps}, {"worker", options.workers}};
-  if (options.in_process) {
-    cluster = std::make_unique<dist::LocalCluster>(jobs, dist::LocalClusterOptions{.transport = options.transport});
-    spec = cluster->spec();
-  } else {
-    spec = dist::local_cluster_spec(jobs);
-    processes = std::make_unique<ServerProcesses>(spec, options.transport);
-  }
+  const Tasks tasks(options);
   {
     dist::ParameterServerStrategy strategy(
-        dist::SimpleClusterResolver(spec),
+        dist::SimpleClusterResolver(tasks.spec()),
         {.variable_partitioner = dist::MinSizePartitioner({.min_shard_bytes = 256 << 10, .max_shards = options.ps}),
          .transport = options.transport});
     auto scope = strategy.scope();
@@ -165,6 +208,8 @@ int main(int argc, char** argv) {
   command_line.add("--epochs", options.epochs, "epochs");
   command_line.add("--steps", options.steps, "steps of an epoch");
   command_line.add("--spe,--steps-per-execution", options.steps_per_execution, "steps of a closure");
+  command_line.add("--closures", options.closures, std::int64_t{20'000},
+                   "measure so many closures that do next to nothing, not a job");
   bool transports = false;
   command_line.add("--transports", transports, "measure the transports alone, beside a plain gRPC stream");
   int rounds = 15;
@@ -177,7 +222,7 @@ int main(int argc, char** argv) {
       std::puts(cohort::bench::transport_bench({"in_process", "grpc"}, rounds, only).c_str());
       return 0;
     }
-    run(options);
+    options.closures > 0 ? run_closures(options) : run(options);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());
     return 1;

@@ -39,6 +39,10 @@ void CommandLine::add(const std::string& names, bool& value, const std::string& 
   app_->add_flag(names, value, help);
 }
 
+void CommandLine::add(const std::string& names, std::int64_t& value, std::int64_t when_given, const std::string& help) {
+  app_->add_flag(names + "{" + std::to_string(when_given) + "}", value, help);
+}
+
 void CommandLine::add_choice(const std::string& names, std::string& value, const std::string& help,
                              const std::vector<std::string>& choices) {
   app_->add_option(names, value, help)->check(CLI::IsMember(choices));

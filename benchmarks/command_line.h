@@ -34,6 +34,8 @@ class CommandLine {
   void add(const std::string& names, double& value, const std::string& help, Limits limits = {});
   void add(const std::string& names, std::string& value, const std::string& help);
   void add(const std::string& names, bool& value, const std::string& help);
+  // Given without a number (or as --name=NUMBER) it is `when_given`.
+  void add(const std::string& names, std::int64_t& value, std::int64_t when_given, const std::string& help);
   void add_choice(const std::string& names, std::string& value, const std::string& help,
                   const std::vector<std::string>& choices);
   void add_required_choice(const std::string& names, std::string& value, const std::string& help,

@@ -41,8 +41,8 @@ BackupAndRestoreCallback::BackupAndRestoreCallback(std::string backup_dir, Backu
 
 BackupAndRestoreCallback::~BackupAndRestoreCallback() = default;
 
-BatchHooks BackupAndRestoreCallback::batch_hooks() const {
-  return save_every_ > 0 ? BatchHooks::WithoutLogs : BatchHooks::None;
+std::int64_t BackupAndRestoreCallback::batches_until_quiet() const {
+  return save_every_ > 0 ? save_every_ - batches_since_saving_ : 0;
 }
 
 void BackupAndRestoreCallback::on_train_begin() {

@@ -30,7 +30,9 @@ class BackupAndRestoreCallback : public Callback {
   void on_train_batch_end(std::int64_t batch, Logs& logs) override;
   void on_epoch_end(std::int64_t epoch, Logs& logs) override;
   void on_train_end(Logs& logs) override;
-  BatchHooks batch_hooks() const override;
+  void on_preemption() override { save(); }
+  BatchHooks batch_hooks() const override { return save_every_ > 0 ? BatchHooks::Every : BatchHooks::None; }
+  std::int64_t batches_until_quiet() const override;
   bool needs_built_model() const override { return true; }
 
  private:
@@ -45,8 +47,8 @@ class BackupAndRestoreCallback : public Callback {
 };
 
 // Keeps the state of a training run in a folder, as checkpoints, and goes on from the newest that is whole when the
-// same program is started again: with the same batches, random numbers and figures as if it had never stopped. Last in
-// the list of callbacks, it saves what the others did, too.
+// same program is started again: with the same batches, random numbers and figures as if it had never stopped. SIGTERM
+// makes it save once more where the run ends. Last in the list of callbacks, it saves what the others did, too.
 //   backup_dir: the folder, for one run's use alone.
 struct BackupAndRestore : Ref<BackupAndRestoreCallback> {
   explicit BackupAndRestore(std::string backup_dir, BackupAndRestoreOptions options = {});

@@ -6,7 +6,6 @@
 #include "cohort/callbacks/formatting.h"
 #include "cohort/callbacks/gathered_state.h"
 #include "cohort/core/error.h"
-#include "cohort/model/fit/run_control.h"
 #include "cohort/model/model.h"
 #include "cohort/model/model_format.h"
 
@@ -46,7 +45,6 @@ void ModelCheckpointCallback::on_train_batch_end(std::int64_t batch, Logs& logs)
   last_batch_ = batch;
   if (batches_since_saving_ < options_.save_freq.batches()) return;
   batches_since_saving_ = 0;
-  if (fit_) fit_->synchronize();  // after batches, others may be in flight
   save(batch, logs);
 }
 

@@ -49,9 +49,8 @@ class ModelCheckpointCallback : public Callback {
   BatchHooks batch_hooks() const override {
     return options_.save_freq.each_epoch() ? BatchHooks::None : BatchHooks::Every;
   }
-  void set_run(RunControl* run) override {
-    Callback::set_run(run);
-    fit_ = run;
+  std::int64_t batches_until_quiet() const override {
+    return options_.save_freq.each_epoch() ? 0 : options_.save_freq.batches() - batches_since_saving_;
   }
   std::string save_state() const override;
   void restore_state(std::string_view state) override;
@@ -65,7 +64,6 @@ class ModelCheckpointCallback : public Callback {
   std::string filepath_;
   ModelCheckpointOptions options_;
   Monitor monitor_;
-  RunControl* fit_ = nullptr;  // none when hooks are called by hand
   std::optional<double> best_;
   std::int64_t epoch_ = 0, batches_since_saving_ = 0, last_batch_ = -1;
 };

@@ -12,6 +12,7 @@
 #include "cohort/core/log.h"
 #include "cohort/core/text.h"
 #include "cohort/core/timeline.h"
+#include "cohort/model/fit/run_control.h"
 #include "cohort/model/model.h"
 #include "cohort/saving/model_json.h"
 #include "cohort/summary/chrome_trace.h"
@@ -90,8 +91,8 @@ std::int64_t TensorBoardCallback::iterations() const {
 }
 
 BatchHooks TensorBoardCallback::batch_hooks() const {
-  if (!options_.update_freq.each_epoch()) return BatchHooks::Every;
-  return options_.profile_batch.last() > 0 ? BatchHooks::WithoutLogs : BatchHooks::None;
+  const bool wanted = !options_.update_freq.each_epoch() || options_.profile_batch.last() > 0;
+  return wanted ? BatchHooks::Every : BatchHooks::None;
 }
 
 void TensorBoardCallback::set_model(Model& model) {
@@ -132,7 +133,7 @@ void TensorBoardCallback::write_train_graph() {
 
 void TensorBoardCallback::on_train_begin() {
   training_ = true;
-  train_batches_ = iterations_before_epoch_ = 0;
+  begun_batches_ = train_batches_ = iterations_before_epoch_ = 0;
   train_writer();
 }
 
@@ -148,13 +149,15 @@ void TensorBoardCallback::on_train_end(Logs&) {
 void TensorBoardCallback::on_epoch_begin(std::int64_t) {
   if (!options_.write_steps_per_second) return;
   iterations_before_epoch_ = iterations();
-  epoch_began_ = Clock::now();
+  epoch_began_ = rate_since_ = Clock::now();
+  rate_batches_ = 0;
 }
 
 void TensorBoardCallback::on_epoch_end(std::int64_t epoch, Logs& logs) {
   if (train_graph_due_) write_train_graph();
   if (keeps(train_batches_)) {
     if (!logs.empty()) write_epoch(epoch, logs);
+    write_figures(run().figures(/*asks=*/true), "epoch_", epoch);
     if (options_.histogram_freq > 0 && epoch % options_.histogram_freq == 0) write_weights(epoch);
   }
   if (options_.embeddings_freq > 0 && epoch % options_.embeddings_freq == 0) {
@@ -182,6 +185,10 @@ void TensorBoardCallback::write_epoch(std::int64_t epoch, const Logs& logs) {
   }
 }
 
+void TensorBoardCallback::write_figures(const RunFigures& figures, const std::string& prefix, std::int64_t step) {
+  for (const auto& [name, value] : figures) train_writer().add_scalar(prefix + name, value, step);
+}
+
 void TensorBoardCallback::write_weights(std::int64_t epoch) {
   for (const Ref<Layer>& layer : model().layers()) {
     for (const Variable& weight : layer->weights()) {
@@ -195,24 +202,33 @@ void TensorBoardCallback::write_weights(std::int64_t epoch) {
 }
 
 void TensorBoardCallback::on_train_batch_begin(std::int64_t) {
-  ++train_batches_;
-  if (options_.write_steps_per_second) batch_began_ = Clock::now();
-  if (train_batches_ == options_.profile_batch.first()) {
+  ++begun_batches_;
+  if (begun_batches_ == options_.profile_batch.first()) {
     timeline_ = std::make_unique<Timeline>();
     recording_ = std::make_unique<TimelineScope>(*timeline_);
+    run().begin_recording();
   }
 }
 
 void TensorBoardCallback::on_train_batch_end(std::int64_t, Logs& logs) {
+  ++train_batches_;
+  ++rate_batches_;
   if (train_graph_due_) write_train_graph();
   if (!options_.update_freq.each_epoch() && keeps(train_batches_)) {
-    if (options_.write_steps_per_second) {
-      const double seconds = std::chrono::duration<double>(Clock::now() - batch_began_).count();
-      train_writer().add_scalar("batch_steps_per_second", 1.0 / seconds, train_batches_);
-    }
+    if (options_.write_steps_per_second) write_rate();
     for (const auto& [name, value] : logs) train_writer().add_scalar("batch_" + name, value, train_batches_);
+    write_figures(run().figures(/*asks=*/false), "batch_", train_batches_);
   }
   if (recording_ && train_batches_ >= options_.profile_batch.last()) stop_profile(keeps(train_batches_));
+}
+
+// Of the batches since it was last written: where several are under way, one alone says little.
+void TensorBoardCallback::write_rate() {
+  const Clock::time_point now = Clock::now();
+  const double seconds = std::chrono::duration<double>(now - rate_since_).count();
+  train_writer().add_scalar("batch_steps_per_second", static_cast<double>(rate_batches_) / seconds, train_batches_);
+  rate_since_ = now;
+  rate_batches_ = 0;
 }
 
 void TensorBoardCallback::stop_profile(bool shows_graph) {
@@ -221,7 +237,7 @@ void TensorBoardCallback::stop_profile(bool shows_graph) {
   if (const auto graph = shows_graph ? named_train_graph(model()) : nullptr) {
     train_writer().add_run_graph("batch_" + std::to_string(batch), *graph, batch);
   }
-  summary::write_chrome_trace(profile_file(options_.log_dir + "/train").string(), *timeline_);
+  summary::write_chrome_trace(profile_file(options_.log_dir + "/train").string(), *timeline_, run().end_recording());
   timeline_.reset();
 }
 

@@ -6,6 +6,7 @@
 
 #include "cohort/callbacks/projector.h"
 #include "cohort/model/fit/callback.h"
+#include "cohort/model/fit/run_figures.h"
 
 namespace cohort {
 class Timeline;
@@ -101,14 +102,17 @@ class TensorBoardCallback : public Callback {
   void write_model();
   void write_train_graph();
   void write_epoch(std::int64_t epoch, const Logs& logs);
+  void write_figures(const RunFigures& figures, const std::string& prefix, std::int64_t step);
   void write_weights(std::int64_t epoch);
+  void write_rate();
   void stop_profile(bool shows_graph);
 
   TensorBoardOptions options_;
   std::unique_ptr<summary::EventWriter> train_, validation_;
-  std::int64_t train_batches_ = 0, test_batches_ = 0, iterations_before_epoch_ = 0;
+  std::int64_t begun_batches_ = 0, train_batches_ = 0, test_batches_ = 0, iterations_before_epoch_ = 0;
+  std::int64_t rate_batches_ = 0;  // since rate_since_
   bool training_ = false, train_graph_due_ = false;
-  Clock::time_point batch_began_, epoch_began_;
+  Clock::time_point rate_since_, epoch_began_;
   std::unique_ptr<Timeline> timeline_;
   std::unique_ptr<TimelineScope> recording_;
 };

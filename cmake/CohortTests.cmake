@@ -18,14 +18,16 @@ if(NOT COHORT_EXAMPLES)
   list(APPEND special_folders examples)
 endif()
 
+# Uses after return are not looked for: frames that g++ 12 takes from the sanitizer's own stack are never given back
+# by short functions, so that after some thousand calls it finds none, and searches all of it at each call.
 set(test_environment
     "TSAN_OPTIONS=suppressions=${tests}/support/tsan_suppressions.txt:halt_on_error=1:second_deadlock_stack=1"
-    "ASAN_OPTIONS=detect_stack_use_after_return=1:check_initialization_order=1"
+    "ASAN_OPTIONS=detect_stack_use_after_return=0:check_initialization_order=1"
     "UBSAN_OPTIONS=print_stacktrace=1")
 
 set(test_timeout 600)
 if(COHORT_SANITIZE)
-  set(test_timeout 1500)  # the slowest, distribute, takes 520 s beside another on two idle cores
+  set(test_timeout 1500)  # the slowest, distribute under thread, takes 500 s beside another on two idle cores
 endif()
 
 add_custom_target(sanitized_tests COMMENT "The tests that run under the sanitizers")

@@ -63,7 +63,7 @@ class ClusterCoordinator::Body {
 
   PerWorkerDataset make_dataset(std::vector<Dataset> pipelines) const {
     auto dataset = std::make_shared<PerWorkerDataset::Body>();
-    dataset->number = runtime->add_dataset(pipelines);
+    dataset->dataset = runtime->add_dataset(pipelines);
     dataset->pipelines = std::move(pipelines);
     return PerWorkerDataset(std::move(dataset));
   }
@@ -88,7 +88,8 @@ RemoteValue ClusterCoordinator::schedule(const Function& function, const std::ve
       const ElementSpec& spec = dataset.pipelines[0].element_spec();
       // An iterator of such elements that gives none: the function is only traced with it.
       arguments.push_back({Iterator(nullptr, spec).handle(), spec.flatten().size()});
-      closure.datasets.push_back(dataset.number);
+      closure.datasets.push_back(dataset.dataset->number());
+      closure.uses.push_back(dataset.dataset);
     } else {
       arguments.push_back({std::get<Tensor>(argument)});
       closure.arguments.push_back(std::get<Tensor>(argument));

@@ -6,6 +6,7 @@
 #include "cohort/distribute/cluster/simple_cluster_resolver.h"
 #include "cohort/distribute/cluster/tf_config_cluster_resolver.h"
 #include "cohort/distribute/cluster_coordinator.h"
+#include "cohort/distribute/cluster_status.h"
 #include "cohort/distribute/coordinator/remote_value.h"
 #include "cohort/distribute/local_cluster.h"
 #include "cohort/distribute/server.h"

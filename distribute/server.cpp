@@ -1,6 +1,8 @@
 #include "cohort/distribute/server.h"
 
+#include "cohort/distribute/cluster/job_name.h"
 #include "cohort/distribute/rpc/transport.h"
+#include "cohort/distribute/stop_on_signal.h"
 #include "cohort/distribute/worker/task_service.h"
 
 namespace cohort::distribute {
@@ -40,7 +42,12 @@ class Server::Body {
   Body(const ClusterSpec& cluster, const ServerOptions& options, const std::pair<std::string, std::int64_t>& task)
       : name(task_name(task.first, task.second)),
         address(options.address.empty() ? cluster.task_address(task.first, task.second) : options.address),
-        service(cluster, task.first, task.second, {.transport = options.transport}) {}
+        service(
+            cluster, task.first, task.second, {.transport = options.transport},
+            {.only_job = job_name_or_environment(options.only_job),
+             .memory_limit = static_cast<std::uint64_t>(options.memory_limit),
+             .orphan_timeout = std::chrono::milliseconds(static_cast<std::int64_t>(options.orphan_timeout * 1000.0))}) {
+  }
 
   const std::string name;
   const std::string address;
@@ -55,6 +62,14 @@ Server::Server(const ClusterSpec& cluster, ServerOptions options) {
   }
   if (options.transport != "auto" && options.transport != "grpc") {
     throw invalid_argument("Server", "the transport 'auto' or 'grpc' is expected", {{"transport", options.transport}});
+  }
+  if (options.memory_limit < 0) {
+    throw invalid_argument("Server", "a memory_limit of 0 or more is expected",
+                           {{"memory_limit", options.memory_limit}});
+  }
+  if (!(options.orphan_timeout >= 0.0 && options.orphan_timeout <= 1e9)) {
+    throw invalid_argument("Server", "an orphan_timeout of 0 to 1e9 seconds is expected",
+                           {{"orphan_timeout", options.orphan_timeout}});
   }
   body_ = std::make_unique<Body>(cluster, options, task_of(cluster, options));
   if (options.start) start();
@@ -75,6 +90,7 @@ void Server::start() {
 }
 
 int Server::join() {
+  const StopOnSignal signals([this] { stop(); });
   start();
   body_->service.wait();
   stop();

@@ -22,6 +22,14 @@ struct ServerOptions {
   std::string transport = "auto";
   // Where it listens when others reach it by another address than that, through a forwarded port.
   std::string address = {};
+  // The name of the only job it takes part in (a strategy's job_name); empty: COHORT_JOB_NAME of the environment, or
+  // else any.
+  std::string only_job = {};
+  // Bytes that a job's variables may take on this task; one that there is no room for is refused. 0: as many as the
+  // machine has free.
+  std::int64_t memory_limit = 0;
+  // Seconds after which it ends when its chief is gone; 0: it waits for another one.
+  double orphan_timeout = 600.0;
 };
 
 // One task of a cluster: serves graphs to whoever leads the job. Several may live in one process. Thread-safe.
@@ -37,7 +45,8 @@ class Server {
   static std::unique_ptr<Server> create_local_server();
   // Begins to serve; does nothing when it has begun.
   void start();
-  // Waits until the job ends or stop() is called; the process's exit code.
+  // Waits until the job ends, stop() is called, or SIGINT or SIGTERM comes, where the program leaves those to their
+  // default; the process's exit code.
   int join();
   // Ends serving.
   void stop();

@@ -85,7 +85,7 @@ class CacheIterator : public Selection<CacheIterator> {
       }
     }
     position_ = 0;
-    advance_to(position);
+    pass_over(position);
   }
 
  private:

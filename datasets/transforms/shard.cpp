@@ -1,5 +1,6 @@
 #include "cohort/datasets/transforms/shard.h"
 
+#include "cohort/datasets/sources/every_nth_slice.h"
 #include "cohort/datasets/transforms/selection.h"
 
 namespace cohort::datasets {
@@ -69,8 +70,13 @@ COHORT_DATASET("shard", [](const std::vector<Dataset>& inputs, const Attributes&
 
 }  // namespace
 
+// Rows in memory are divided at once: what is sent to another process is one part of them.
 DatasetTransform shard(std::int64_t num_shards, std::int64_t index) {
-  return make_transform("shard", {{"num_shards", num_shards}, {"index", index}});
+  return
+      [=, transform = make_transform("shard", {{"num_shards", num_shards}, {"index", index}})](const Dataset& input) {
+        const Dataset sharded = transform(input);
+        return is_tensor_slices(input) ? every_nth_slice(input, num_shards, index) : sharded;
+      };
 }
 
 }  // namespace cohort::datasets

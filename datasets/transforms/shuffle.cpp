@@ -63,13 +63,18 @@ class ShuffleIterator : public Selection<ShuffleIterator> {
   }
   void restore_from(StateReader& state) override {
     state.stage('S');
-    seed_ = state.number();
-    run_ = state.number();
-    epoch_ = state.number();
-    const std::uint64_t given = state.number();
-    input_->restore(state.bytes());
-    begin();
-    advance_to(given);
+    const std::uint64_t seed = state.number(), run = state.number(), epoch = state.number(), given = state.number();
+    const std::string_view start = state.bytes();
+    // Further on in the pass that it walks: what lies behind is not read again.
+    const bool ahead = seed == seed_ && run == run_ && epoch == epoch_ && start == start_ && given >= given_;
+    if (!ahead) {
+      seed_ = seed;
+      run_ = run;
+      epoch_ = epoch;
+      input_->restore(start);
+      begin();
+    }
+    pass_over(given - given_);
   }
 
  private:

@@ -22,9 +22,10 @@ void TransformIterator::write_input_state(std::string& state) const {
   if (state.capacity() - state.size() < kDigits) state.reserve(2 * state.size());
 }
 
-void TransformIterator::advance_to(std::uint64_t position) {
-  if (discard(*this, position, scratch_) < position) {
-    throw invalid_argument("Iterator.restore", "a position inside the dataset is expected", {{"position", position}});
+void TransformIterator::pass_over(std::uint64_t count) {
+  if (discard(*this, count, scratch_) < count) {
+    throw invalid_argument("Iterator.restore", "a position inside the dataset is expected",
+                           {{"elements to go", count}});
   }
 }
 

@@ -38,8 +38,8 @@ class TransformIterator : public DatasetIterator {
   std::uint64_t discard_input(std::uint64_t count) { return discard(*input_, count, scratch_); }
   // Where the input stands, written over `state`, which keeps room for positions that take more digits.
   void write_input_state(std::string& state) const;
-  // Goes to element `position` of a pass that stands at its start; throws when there are fewer elements.
-  void advance_to(std::uint64_t position);
+  // Passes over `count` elements of its own; throws when there are fewer.
+  void pass_over(std::uint64_t count);
 
   std::unique_ptr<DatasetIterator> input_;
 

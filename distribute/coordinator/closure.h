@@ -13,6 +13,7 @@
 
 namespace cohort::distribute {
 
+class ClosureGroup;
 class PlacedFunction;
 
 // What a worker gives back for a closure.
@@ -29,14 +30,18 @@ struct ClosureResult {
 struct Closure {
   std::uint64_t id = 0;  // given by the queue; grows; the same in every attempt at the same data
   std::shared_ptr<const PlacedFunction> function;
-  Tensors arguments = {};          // the function's plain arguments
-  std::vector<int> datasets = {};  // the PerWorkerDataset of each iterator argument
+  std::shared_ptr<ClosureGroup> group = {};            // none: that of all which have none
+  Tensors arguments = {};                              // the function's plain arguments
+  std::vector<int> datasets = {};                      // the PerWorkerDataset of each iterator argument
+  std::vector<std::shared_ptr<const void>> uses = {};  // what must stay until it has ended: those datasets
   std::int64_t steps = 1;
   bool may_end = false;                      // no data left is a result of 0 steps, else an OutOfRange error
   RandomState random = {};                   // of its first step
   std::vector<Lease> leases = {};            // one per entry of `datasets`; given when it first goes to a worker
   std::vector<std::uint64_t> versions = {};  // of each server's variables that the steps must see at least
-  int attempts = 0;                          // workers that died with it
+  int attempts = 0;                          // workers that were lost while it was the oldest they had
+  // Of the queue when a worker took it.
+  std::uint64_t interrupts = 0, cancels = 0, all_done_below = 0;
   // Called once, by a thread of the coordinator, perhaps while another closure's are called: exactly one of the two.
   // They must not call the coordinator. What `done` throws is an error of the closure.
   std::function<void(ClosureResult&)> done = {};

@@ -7,6 +7,7 @@
 
 #include "cohort/distribute/coordinator/closure_queue.h"
 #include "cohort/distribute/coordinator/pipeline_book.h"
+#include "cohort/distribute/coordinator/stuck_watch.h"
 #include "cohort/distribute/coordinator/worker_link.h"
 #include "cohort/distribute/coordinator/worker_watch.h"
 
@@ -19,6 +20,7 @@ struct ClosureDispatcherOptions {
   // Between two attempts to reach a lost worker; doubles from the first to the last.
   std::chrono::milliseconds first_backoff{100};
   std::chrono::milliseconds last_backoff{1000};
+  StuckWatchOptions stuck = {};
 };
 
 // Threads that carry closures from a queue to workers, one thread for each worker, until it is destroyed: then the
@@ -31,6 +33,8 @@ class ClosureDispatcher {
   ClosureDispatcher(const ClosureDispatcher&) = delete;
 
   std::size_t reachable() const { return watch_.reachable(); }
+  // Closures that each worker has.
+  std::vector<std::size_t> in_flight() const;
 
  private:
   void cancel_links();
@@ -39,6 +43,7 @@ class ClosureDispatcher {
   std::vector<std::shared_ptr<WorkerLink>> links_;
   WorkerWatch watch_;
   std::vector<std::thread> threads_;
+  std::unique_ptr<StuckWatch> stuck_watch_;
 };
 
 }  // namespace cohort::distribute

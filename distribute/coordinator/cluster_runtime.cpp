@@ -24,31 +24,58 @@ std::int64_t pulls_per_step(const Closure& closure, std::size_t index) {
 
 ClusterRuntime::ClusterRuntime(ClusterSpec spec, ClusterRuntimeOptions options)
     : connections_(std::make_shared<TaskConnections>(std::move(spec), std::move(options.connections))),
+      pipelines_(std::make_shared<PipelineBook>(connections_->num_workers(), pulls_per_step)),
       queue_(options.queue),
-      pipelines_(connections_->num_workers(), pulls_per_step),
-      dispatcher_(queue_, pipelines_, make_links(connections_, datasets_), options.dispatch) {}
+      dispatcher_(queue_, *pipelines_, make_links(connections_, datasets_), options.dispatch),
+      trace_(connections_->tasks(), connections_->transport(), connections_->job(), connections_->trace_log()),
+      figures_(connections_->tasks(), connections_->transport(), [this] { return own_figures(); }) {
+  queue_.set_fence([connections = connections_] { connections->fence(); });
+}
 
-int ClusterRuntime::add_dataset(std::vector<Dataset> pipelines, const std::vector<std::string>& beginnings) {
+std::shared_ptr<const ClusterDataset> ClusterRuntime::add_dataset(std::vector<Dataset> pipelines,
+                                                                  const std::vector<std::string>& beginnings) {
   const std::vector<std::int64_t> sizes = cardinalities(pipelines);
   std::lock_guard lock(mutex_);
   const int number = datasets_->add(std::move(pipelines), beginnings);
-  if (pipelines_.add(sizes) != number) {
+  if (pipelines_->add(sizes) != number) {
     throw internal_error("ClusterCoordinator", "datasets must be counted alike everywhere", {{"dataset", number}});
   }
-  return number;
+  return std::make_shared<const ClusterDataset>(number, pipelines_, datasets_, connections_->releases());
+}
+
+ClusterFigures::Figures ClusterRuntime::own_figures() const {
+  ClusterFigures::Figures figures = {{"queue_depth/chief", static_cast<double>(queue_.waiting())}};
+  const std::vector<std::size_t> in_flight = dispatcher_.in_flight();
+  for (std::size_t i = 0; i < in_flight.size(); ++i) {
+    const std::string worker = "/worker_" + std::to_string(i);
+    figures.emplace_back("queue_depth" + worker, static_cast<double>(in_flight[i]));
+    figures.emplace_back("recoveries" + worker, static_cast<double>(connections_->recoveries(static_cast<int>(i))));
+  }
+  return figures;
+}
+
+// Known to the tasks until the last owner is gone, also when it is known to some of them only.
+std::shared_ptr<const PlacedFunction> ClusterRuntime::make_function(const FunctionDescription& description) {
+  const std::shared_ptr<const PlacedFunction> function(
+      new PlacedFunction(connections_->next_number(), description, connections_->ps_addresses()),
+      [releases = connections_->releases()](const PlacedFunction* placed) {
+        releases->function(placed->handle());
+        delete placed;
+      });
+  register_on_ps(*function, *connections_);
+  return function;
 }
 
 std::shared_ptr<const PlacedFunction> ClusterRuntime::place(const std::shared_ptr<const Graph>& graph,
                                                             const std::function<FunctionDescription()>& describe) {
   std::lock_guard lock(mutex_);
-  Known& known = functions_[graph.get()];
-  if (!known.function) {
-    const auto function =
-        std::make_shared<PlacedFunction>(connections_->next_number(), describe(), connections_->ps_addresses());
-    register_on_ps(*function, *connections_);
-    known = {graph, function};
+  if (const auto known = functions_.find(graph.get()); known != functions_.end() && !known->second.graph.expired()) {
+    return known->second.function;
   }
-  return known.function;
+  std::erase_if(functions_, [](const auto& entry) { return entry.second.graph.expired(); });
+  const std::shared_ptr<const PlacedFunction> function = make_function(describe());
+  functions_[graph.get()] = {graph, function};
+  return function;
 }
 
 }  // namespace cohort::distribute

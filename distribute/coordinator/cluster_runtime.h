@@ -9,6 +9,9 @@
 
 #include "cohort/distribute/coordinator/closure_dispatcher.h"
 #include "cohort/distribute/coordinator/closure_queue.h"
+#include "cohort/distribute/coordinator/cluster_dataset.h"
+#include "cohort/distribute/coordinator/cluster_figures.h"
+#include "cohort/distribute/coordinator/cluster_trace.h"
 #include "cohort/distribute/coordinator/pipeline_book.h"
 #include "cohort/distribute/coordinator/pipeline_datasets.h"
 #include "cohort/distribute/coordinator/placed_function.h"
@@ -30,29 +33,36 @@ class ClusterRuntime {
 
   const std::shared_ptr<TaskConnections>& connections() const { return connections_; }
   ClosureQueue& queue() { return queue_; }
-  PipelineBook& pipelines() { return pipelines_; }
-  // A dataset of one pipeline for each entry; what closures call it by. Where each pipeline begins may be given.
-  int add_dataset(std::vector<Dataset> pipelines, const std::vector<std::string>& beginnings = {});
+  PipelineBook& pipelines() { return *pipelines_; }
+  ClusterFigures& figures() { return figures_; }
+  ClusterTrace& trace() { return trace_; }
+  // A dataset of one pipeline for each entry, for as long as it is kept. Where each pipeline begins may be given.
+  std::shared_ptr<const ClusterDataset> add_dataset(std::vector<Dataset> pipelines,
+                                                    const std::vector<std::string>& beginnings = {});
   // Where a pipeline begins: what shuffles it comes from there.
-  std::string beginning_of(int dataset, int pipeline) const { return datasets_->find(dataset, pipeline).beginning; }
+  std::string beginning_of(int dataset, int pipeline) const { return datasets_->beginning_of(dataset, pipeline); }
   // The function that a graph becomes, cut and registered on the ps when it is first asked for; `describe` is called
-  // then.
+  // then. Tasks keep it as long as the graph is there or somebody has the function.
   std::shared_ptr<const PlacedFunction> place(const std::shared_ptr<const Graph>& graph,
                                               const std::function<FunctionDescription()>& describe);
 
  private:
   struct Known {
-    std::shared_ptr<const Graph> graph;  // kept, so that its address stays its name
+    std::weak_ptr<const Graph> graph;  // while it is there its address is its name
     std::shared_ptr<const PlacedFunction> function;
   };
+  ClusterFigures::Figures own_figures() const;
+  std::shared_ptr<const PlacedFunction> make_function(const FunctionDescription& description);
   const std::shared_ptr<TaskConnections> connections_;
   const std::shared_ptr<PipelineDatasets> datasets_ = std::make_shared<PipelineDatasets>();
+  const std::shared_ptr<PipelineBook> pipelines_;
   ClosureQueue queue_;
-  PipelineBook pipelines_;
   std::mutex mutex_;  // guards functions_ and the order of datasets
   std::unordered_map<const Graph*, Known> functions_;
-  // Last: its threads use the others, and end before the tasks hear that the job has ended.
+  // Its threads use those before it, and end before the tasks hear that the job has ended.
   ClosureDispatcher dispatcher_;
+  ClusterTrace trace_;
+  ClusterFigures figures_;
 };
 
 }  // namespace cohort::distribute

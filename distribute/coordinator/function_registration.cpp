@@ -8,11 +8,12 @@ void register_on_ps(const PlacedFunction& function, TaskConnections& connections
   }
 }
 
-void register_on_worker(const PlacedFunction& function, rpc::RepeatingStream& worker, std::uint64_t job,
-                        SentConstants& sent) {
+void register_on_worker(const PlacedFunction& function, rpc::RepeatingStream& worker, Head head, SentConstants& sent) {
   const PlacedFunction::WorkerPart& part = function.worker_part();
-  call_with_constants<Method::RegisterWorker>(worker, {.job = job, .function = function.handle()}, *part.metadata,
-                                              part.constants, sent);
+  proto::RegisterWorkerProto metadata = *part.metadata;
+  head.function = function.handle();
+  call_with_constants<Method::RegisterWorker>(worker, head, metadata, part.constants, sent);
+  sent.note_function(function.handle(), metadata.constants());
 }
 
 }  // namespace cohort::distribute

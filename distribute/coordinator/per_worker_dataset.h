@@ -8,10 +8,12 @@
 
 namespace cohort::distribute {
 
-// A dataset's pipelines, and its number in the coordinator's book.
+class ClusterDataset;
+
+// A dataset's pipelines, and what closures call it by.
 class PerWorkerDataset::Body {
  public:
-  int number = 0;
+  std::shared_ptr<const ClusterDataset> dataset;
   std::vector<Dataset> pipelines;  // at least one; all of the same element_spec
 };
 

@@ -47,15 +47,21 @@ int PipelineBook::add(const std::vector<std::int64_t>& cardinalities) {
     dataset.pipelines.push_back(std::move(pipeline));
   }
   std::lock_guard lock(mutex_);
-  datasets_.push_back(std::move(dataset));
-  return static_cast<int>(datasets_.size()) - 1;
+  datasets_.emplace(next_, std::move(dataset));
+  return next_++;
+}
+
+void PipelineBook::remove(int dataset) noexcept {
+  std::lock_guard lock(mutex_);
+  datasets_.erase(dataset);
 }
 
 const PipelineBook::DatasetRecord& PipelineBook::record(int number) const {
-  if (number < 0 || static_cast<std::size_t>(number) >= datasets_.size()) {
+  const auto found = datasets_.find(number);
+  if (found == datasets_.end()) {
     throw not_found("PipelineBook", "the dataset must be one of this coordinator's", {{"dataset", number}});
   }
-  return datasets_[static_cast<std::size_t>(number)];
+  return found->second;
 }
 
 PipelineBook::DatasetRecord& PipelineBook::record(int number) {
@@ -68,7 +74,7 @@ std::vector<std::int64_t> PipelineBook::pulls_of(const Closure& closure) const {
   return pulls;
 }
 
-void PipelineBook::lease(Closure& closure, int worker, std::uint64_t all_done_below) {
+void PipelineBook::lease(Closure& closure, int worker) {
   if (closure.datasets.empty()) return;
   const std::vector<std::int64_t> pulls = pulls_of(closure);
   std::lock_guard lock(mutex_);
@@ -83,8 +89,9 @@ void PipelineBook::lease(Closure& closure, int worker, std::uint64_t all_done_be
     }
     attach_state(lease, worker, wanted);
     PipelineRecord& pipeline = of.pipelines[static_cast<std::size_t>(lease.pipeline)];
-    std::erase_if(pipeline.lent,
-                  [&](const Lent& other) { return other.closure < all_done_below || other.closure == closure.id; });
+    std::erase_if(pipeline.lent, [&](const Lent& other) {
+      return other.closure < closure.all_done_below || other.closure == closure.id;
+    });
     pipeline.lent.push_back({closure.id, lease.first});
     pipeline.stands_at[static_cast<std::size_t>(worker)] = static_cast<std::int64_t>(lease.first + wanted);
   }
@@ -202,7 +209,7 @@ int PipelineBook::ran_out(const Closure& closure, const ClosureResult& result,
 
 void PipelineBook::forget(int worker) {
   std::lock_guard lock(mutex_);
-  for (DatasetRecord& each : datasets_) {
+  for (auto& [number, each] : datasets_) {
     for (PipelineRecord& pipeline : each.pipelines) pipeline.stands_at[static_cast<std::size_t>(worker)] = -1;
   }
 }

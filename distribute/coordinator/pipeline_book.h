@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -20,13 +21,15 @@ class PipelineBook {
   PipelineBook(int workers, PullsPerStep pulls);
 
   // A dataset with one pipeline for each entry: its number of elements in a pass, or kInfiniteCardinality or
-  // kUnknownCardinality. Returns its number, for Closure::datasets.
+  // kUnknownCardinality. Returns its number, for Closure::datasets, which no other will have.
   int add(const std::vector<std::int64_t>& cardinalities);
+  // Once no closure names it.
+  void remove(int dataset) noexcept;
 
   // For a closure that goes to `worker`: gives it leases unless it has them, and saved positions where the worker does
   // not stand at them. A worker has its own pipeline where there are several, and another's once that is used up.
-  // Throws OutOfRange when no pipeline has elements for a step. Closures below `all_done_below` have ended.
-  void lease(Closure& closure, int worker, std::uint64_t all_done_below);
+  // Throws OutOfRange when no pipeline has elements for a step.
+  void lease(Closure& closure, int worker);
   // For a closure whose elements must be the next ones, whichever worker is first to take one: the lease of the next
   // elements of a dataset's only pipeline.
   Lease reserve(int dataset, std::int64_t elements);
@@ -79,7 +82,8 @@ class PipelineBook {
   const int workers_;
   const PullsPerStep pulls_;
   mutable std::mutex mutex_;
-  std::vector<DatasetRecord> datasets_;
+  std::map<int, DatasetRecord> datasets_;
+  int next_ = 0;
 };
 
 }  // namespace cohort::distribute

@@ -52,11 +52,11 @@ PlacedFunction::PsPart make_ps_part(int ps, const PartitionedGraph& parts, const
       part.set_graph(serialize(exchange.graph, constants));
       for (int resource : exchange.resources) part.add_resources(name_of(resource));
       part.set_writes(exchange.writes);
+      for (int resource : exchange.fresh) part.add_fresh(name_of(resource));
     }
   }
   for (const ServerPull& pull : parts.pulls) {
     if (pull.server != ps) continue;
-    metadata.set_pull(serialize(pull.graph, constants));
     for (int resource : pull.resources) metadata.add_pulled(name_of(resource));
   }
   return {ps, std::make_shared<proto::RegisterServerProto>(std::move(metadata)), std::move(constants)};
@@ -155,7 +155,7 @@ PlacedFunction::PlacedFunction(std::uint64_t handle, const FunctionDescription& 
   num_outputs_ = static_cast<int>(parts.outputs.size());
   for (int ps = 0; ps < num_ps; ++ps) {
     PsPart part = make_ps_part(ps, parts, description.inputs);
-    if (part.metadata->parts_size() > 0 || !part.metadata->pull().empty()) ps_parts_.push_back(std::move(part));
+    if (part.metadata->parts_size() > 0 || part.metadata->pulled_size() > 0) ps_parts_.push_back(std::move(part));
   }
   worker_part_ = make_worker_part(parts, description, homes, ps_addresses);
 }

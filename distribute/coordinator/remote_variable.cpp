@@ -6,7 +6,11 @@ namespace cohort::distribute {
 
 RemoteVariable::RemoteVariable(std::shared_ptr<RemoteOwner> owner, std::string name, int ps, const TensorSpec& spec,
                                const VariableOptions& options)
-    : VariableBody(spec, options), owner_(std::move(owner)), remote_name_(std::move(name)), ps_(ps) {}
+    : VariableBody(spec, options), owner_(std::move(owner)), remote_name_(std::move(name)), ps_(ps) {
+  owner_->connections().releases()->variable_named(remote_name_);
+}
+
+RemoteVariable::~RemoteVariable() { owner_->connections().releases()->variable_unnamed(remote_name_, ps_); }
 
 Tensors RemoteOwner::run(const OpDef& op, const Tensors& inputs, const Attributes& attributes,
                          const RandomState& random) {

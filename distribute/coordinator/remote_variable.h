@@ -14,12 +14,13 @@ class RemoteOwner : public ResourceOwner {
  public:
   explicit RemoteOwner(std::shared_ptr<TaskConnections> connections) : connections_(std::move(connections)) {}
   Tensors run(const OpDef& op, const Tensors& inputs, const Attributes& attributes, const RandomState& random) override;
+  const TaskConnections& connections() const { return *connections_; }
 
  private:
   std::shared_ptr<TaskConnections> connections_;
 };
 
-// A variable that lies on a ps, or on every ps as a copy of its own.
+// A variable that lies on a ps, or on every ps as a copy of its own, until nobody names it any more.
 class RemoteVariable : public VariableBody {
  public:
   static constexpr int kEveryPs = TaskConnections::kEveryPs;
@@ -27,6 +28,7 @@ class RemoteVariable : public VariableBody {
   // `name` is the variable's name in the cluster.
   RemoteVariable(std::shared_ptr<RemoteOwner> owner, std::string name, int ps, const TensorSpec& spec,
                  const VariableOptions& options);
+  ~RemoteVariable() override;
 
   const std::string& remote_name() const { return remote_name_; }
   int ps() const { return ps_; }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -20,28 +22,48 @@ class RemoteWorker : public WorkerLink {
                int index);
 
   const std::string& task() const override { return connections_->worker(index_).task; }
-  void start(const Closure& closure, std::uint64_t all_done_below) override;
+  void start(const Closure& closure) override;
   ClosureResult finish(const Closure& oldest) override;
+  bool alive() override { return in_flight_ > 0 || !connection_ || connection_->alive(); }
+  bool began() const override { return began_; }
+  std::uint64_t incarnation() const override { return incarnation_; }
   void cancel() override;
   bool reconnect() override;
+  std::optional<std::uint64_t> movement() override;
+  StepTimes step_times() const override { return {steps_done_, step_nanoseconds_}; }
+  std::size_t in_flight() const override { return in_flight_; }
+  void abandon(const std::string& why) override;
 
  private:
+  Head head() const;
   void register_function(const PlacedFunction& function);
   void create_pipeline(int dataset, int pipeline);
-  [[noreturn]] void rethrow_as_lost_task() const;
+  void forget_all(rpc::RepeatingStream& calls);
+  void tell_releases();
+  [[noreturn]] void rethrow_as_lost_worker();
+  [[noreturn]] void cut_off_from(int ps, const Error& why);
 
   std::shared_ptr<TaskConnections> connections_;
   std::shared_ptr<const PipelineDatasets> datasets_;
   const int index_;
   std::shared_ptr<rpc::Connection> connection_;
+  std::uint64_t incarnation_ = 0;
+  std::atomic<std::size_t> in_flight_ = 0;
+  std::chrono::steady_clock::time_point answered_;  // the newest result
+  int cut_off_ps_ = -1;                             // that it could not reach
+  bool began_ = false;                              // it has answered since it has the oldest closure, or just before
+  // Changed under the mutex, by the thread that uses them.
   std::unique_ptr<rpc::RepeatingStream> calls_;     // registrations
   std::unique_ptr<rpc::RepeatingStream> closures_;  // several in flight
   SentConstants constants_;
   std::set<std::uint64_t> functions_;        // that it has been told of
   std::set<std::pair<int, int>> pipelines_;  // likewise
-  std::mutex mutex_;                         // guards what follows, which cancel() uses
+  std::atomic<bool> waited_for_ = false;
+  std::atomic<std::uint64_t> answers_{0};
+  std::atomic<std::uint64_t> steps_done_{0}, step_nanoseconds_{0};
+  std::mutex mutex_;       // guards what follows, which other threads use
+  std::string abandoned_;  // why nobody waits for it any more
   std::shared_ptr<rpc::Connection> cancel_connection_;
-  std::uint64_t newest_closure_ = 0;
   Message reply_;
 };
 

@@ -1,20 +1,42 @@
 #include "cohort/distribute/coordinator/task_connections.h"
 
+#include <algorithm>
+#include <cstdio>
 #include <thread>
+#include <utility>
 
 #include "cohort/core/log.h"
 #include "cohort/distribute/cluster/roles.h"
+#include "cohort/distribute/coordinator/collected_errors.h"
+#include "cohort/distribute/coordinator/side_by_side.h"
+#include "cohort/distribute/coordinator/worker_link.h"
+#include "cohort/distribute/protocol/cluster_message.h"
+#include "cohort/files/crc32c.h"
 
 namespace cohort::distribute {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr std::chrono::milliseconds kBetweenTries{50}, kBetweenTables{2000}, kGiveUpAfter{5000};
+constexpr std::chrono::milliseconds kBetweenTries{50}, kBetweenTables{2000}, kBetweenLooksAtLinks{5000},
+    kLeastForAFence{1000};
+
+// Short, and the same whenever a program meets the same cluster.
+std::string name_of(const ClusterSpec& spec) {
+  char text[32];
+  std::snprintf(text, sizeof text, "job-%08x", crc32c(spec.as_text()));
+  return text;
+}
+
+TaskConnectionOptions completed(TaskConnectionOptions options, const ClusterSpec& spec, std::uint64_t job) {
+  options.transport.caller = job;
+  if (options.job_name.empty()) options.job_name = name_of(spec);
+  return options;
+}
 
 }  // namespace
 
 TaskConnections::TaskConnections(ClusterSpec spec, TaskConnectionOptions options)
-    : spec_(std::move(spec)), options_(std::move(options)), job_(new_identity()) {
+    : spec_(std::move(spec)), job_(new_identity()), options_(completed(std::move(options), spec_, job_)) {
   for (const ClusterTask& task : serving_tasks(spec_)) {
     if (task.job == kWorker) {
       workers_.push_back({task.name(), task.address});
@@ -23,14 +45,50 @@ TaskConnections::TaskConnections(ClusterSpec spec, TaskConnectionOptions options
       ps_tasks_.back()->peer = {task.name(), task.address};
     }
   }
+  greeted_.resize(workers_.size());
+  recoveries_ = std::vector<std::atomic<std::uint64_t>>(workers_.size());
+  releases_ = std::make_shared<PendingReleases>(workers_.size(), ps_tasks_.size());
   wait_for_tasks();
   for (const auto& ps : ps_tasks_) {
-    ps->stream = std::make_unique<rpc::ReliableStream>(rpc::connect(ps->peer, options_.transport), kGiveUpAfter);
+    ps->connection = rpc::connect(ps->peer, options_.transport);
+    ps->stream =
+        std::make_unique<rpc::ReliableStream>(ps->connection, rpc::RetryBudget{.silence = options_.ps_lost_after});
+  }
+  keeper_ = std::thread([this] { keep_links(); });
+}
+
+void TaskConnections::keep_links() {
+  std::unique_lock lock(mutex_);
+  while (!stop_.wait_for(lock, kBetweenLooksAtLinks, [this] { return stopping_; })) {
+    lock.unlock();
+    renew_links();
+    lock.lock();
   }
 }
 
-std::shared_ptr<rpc::Connection> TaskConnections::greet(const rpc::Peer& peer,
-                                                        const rpc::TransportOptions& transport) const {
+// Who cannot be reached is somebody else's concern.
+void TaskConnections::renew_links() {
+  for (const auto& ps : ps_tasks_) {
+    try {
+      if (!ps->connection->alive()) ps->connection->open();
+    } catch (const Error&) {
+    }
+  }
+  for (std::size_t index = 0; index < greeted_.size(); ++index) {
+    std::shared_ptr<rpc::Connection> unused;
+    {
+      std::lock_guard lock(mutex_);
+      unused = greeted_[index].connection;
+    }
+    try {
+      if (unused && !unused->alive()) unused->open();
+    } catch (const Error&) {
+    }
+  }
+}
+
+TaskConnections::Greeted TaskConnections::greet(const rpc::Peer& peer, const rpc::TransportOptions& transport,
+                                                std::uint64_t epoch, std::uint64_t recoveries) const {
   auto connection = rpc::connect(peer, transport);
   proto::HelloProto hello;
   hello.set_protocol(kProtocolVersion);
@@ -38,17 +96,16 @@ std::shared_ptr<rpc::Connection> TaskConnections::greet(const rpc::Peer& peer,
   hello.set_job_name(peer.task.substr(0, colon));
   hello.set_task_index(std::stoll(peer.task.substr(colon + 1)));
   hello.set_from("chief");
-  for (const std::string& job : spec_.jobs()) {
-    proto::JobProto& to = *hello.add_cluster();
-    to.set_name(job);
-    for (std::int64_t index : spec_.task_indices(job)) {
-      proto::TaskProto& task = *to.add_tasks();
-      task.set_index(index);
-      task.set_address(spec_.task_address(job, index));
-    }
-  }
-  distribute::call<Method::Hello>(*connection->open(), {.job = job_, .incarnation = job_}, hello);
-  return connection;
+  hello.set_led_job(options_.job_name);
+  hello.set_job_key(options_.job_key);
+  hello.set_take_over(options_.take_over);
+  hello.set_dead_after(static_cast<std::uint32_t>(options_.transport.dead_after.count()));
+  hello.set_ps_retry(static_cast<std::uint32_t>(options_.ps_retry.count()));
+  hello.set_recoveries(recoveries);
+  write_cluster(spec_, hello);
+  const auto reply =
+      distribute::call<Method::Hello>(*connection->open(), {.job = job_, .incarnation = job_, .epoch = epoch}, hello);
+  return {std::move(connection), reply.head.incarnation};
 }
 
 void TaskConnections::wait_for_tasks() {
@@ -70,7 +127,11 @@ void TaskConnections::wait_for_tasks() {
       rpc::TransportOptions transport = options_.transport;
       transport.connect_timeout = std::clamp(left, std::chrono::milliseconds(50), transport.connect_timeout);
       try {
-        greet(task.peer, transport);
+        Greeted greeted = greet(task.peer, transport, epoch_, 0);
+        const auto worker = std::find_if(workers_.begin(), workers_.end(),
+                                         [&](const rpc::Peer& other) { return other.task == task.peer.task; });
+        if (worker != workers_.end())
+          greeted_[static_cast<std::size_t>(worker - workers_.begin())] = std::move(greeted);
       } catch (const rpc::RpcError& error) {
         task.reason = error.reason();
         still.push_back(task);
@@ -99,6 +160,12 @@ void TaskConnections::wait_for_tasks() {
 }
 
 TaskConnections::~TaskConnections() {
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  stop_.notify_all();
+  keeper_.join();
   // Whoever is gone by now needs no word.
   const auto say_goodbye = [&](const rpc::Peer& peer) {
     try {
@@ -106,18 +173,92 @@ TaskConnections::~TaskConnections() {
     } catch (const std::exception&) {
     }
   };
-  for (const rpc::Peer& worker : workers_) say_goodbye(worker);
-  for (const auto& ps : ps_tasks_) say_goodbye(ps->peer);
+  const std::vector<rpc::Peer> all = tasks();
+  side_by_side(all.size(), [&](std::size_t index) { say_goodbye(all[index]); });
 }
 
-std::shared_ptr<rpc::Connection> TaskConnections::connect_worker(int index) const {
-  return greet(worker(index), options_.transport);
+TaskConnections::Greeted TaskConnections::connect_worker(int index) {
+  {
+    std::lock_guard lock(mutex_);
+    Greeted greeted = std::exchange(greeted_[static_cast<std::size_t>(index)], {});
+    if (greeted.connection && greeted.connection->alive()) return greeted;
+  }
+  Greeted found = greet(worker(index), options_.transport, ++epoch_, recoveries(index) + 1);
+  found.again = true;
+  return found;
+}
+
+void TaskConnections::fence() {
+  const Head head{.job = job_, .incarnation = job_, .epoch = ++epoch_};
+  std::mutex mutex;
+  CollectedErrors errors;
+  side_by_side(ps_tasks_.size(), [&](std::size_t index) {
+    try {
+      const std::shared_ptr<rpc::Connection>& connection = ps_tasks_[index]->connection;
+      // One that is lost, which may be why there is a fence, is not waited for a second time.
+      const auto silence =
+          std::chrono::duration_cast<std::chrono::milliseconds>(connection->silence().value_or(Clock::duration(0)));
+      rpc::ReliableStream stream(connection, {.silence = std::max(options_.ps_lost_after - silence, kLeastForAFence)});
+      distribute::call<Method::Fence>(stream, head);
+    } catch (...) {
+      std::lock_guard lock(mutex);
+      errors.add(std::current_exception());
+    }
+  });
+  if (!errors.empty()) std::rethrow_exception(errors.take());
+}
+
+void TaskConnections::check_ps(int index) const {
+  const ParameterServerConnection& ps = *ps_tasks_.at(static_cast<std::size_t>(index));
+  // A port that is refused once may be on its way between two listeners; twice it is not.
+  for (int tries = 2; tries > 0; --tries) {
+    try {
+      distribute::call<Method::Progress>(*ps.connection->open(), {.job = job_, .incarnation = job_});
+      return;
+    } catch (const rpc::RpcError& error) {
+      const auto silence = ps.connection->silence();
+      const bool silent = silence && *silence >= options_.ps_lost_after;
+      if (silent || (error.refused() && tries == 1)) throw LostParameterServer(ps.peer.task, error.what());
+      if (!error.refused()) return;
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::Unavailable) throw;
+      throw LostParameterServer(ps.peer.task, error.what());
+    }
+    std::this_thread::sleep_for(2 * kBetweenTries);
+  }
+}
+
+void TaskConnections::tell_releases(std::size_t ps) {
+  Releases releases = releases_->take_for_ps(ps);
+  if (releases.empty()) return;
+  ParameterServerConnection& to = *ps_tasks_[ps];
+  for (const std::uint64_t function : releases.functions) to.constants.release_function(function);
+  // Counted, so that one which arrives twice does not take a variable that was made by the same name meanwhile.
+  const Head head{.job = job_, .incarnation = job_, .closure = ++to.releases, .epoch = epoch_};
+  try {
+    distribute::call<Method::Release>(*to.stream, head, describe_releases(releases));
+  } catch (...) {
+    releases_->put_back_for_ps(ps, std::move(releases));
+    throw;
+  }
 }
 
 std::vector<std::string> TaskConnections::worker_names() const {
   std::vector<std::string> names;
   for (const rpc::Peer& worker : workers_) names.push_back(worker.task);
   return names;
+}
+
+std::vector<rpc::Peer> TaskConnections::tasks() const {
+  std::vector<rpc::Peer> all = workers_;
+  for (const auto& ps : ps_tasks_) all.push_back(ps->peer);
+  return all;
+}
+
+rpc::TransportOptions TaskConnections::transport() const {
+  rpc::TransportOptions transport = options_.transport;
+  transport.caller = 0;
+  return transport;
 }
 
 std::vector<std::string> TaskConnections::ps_addresses() const {

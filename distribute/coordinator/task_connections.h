@@ -2,15 +2,20 @@
 
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "cohort/distribute/cluster/cluster_spec.h"
+#include "cohort/distribute/coordinator/pending_releases.h"
 #include "cohort/distribute/coordinator/sent_constants.h"
 #include "cohort/distribute/protocol/message_flags.h"
+#include "cohort/distribute/protocol/trace_log.h"
 #include "cohort/distribute/protocol/typed_call.h"
 #include "cohort/distribute/rpc/reliable_stream.h"
 #include "cohort/distribute/rpc/transport.h"
@@ -20,7 +25,16 @@ namespace cohort::distribute {
 struct TaskConnectionOptions {
   // How long tasks may take to come up.
   std::chrono::milliseconds start_timeout{60'000};
+  // How long a worker may hear nothing from a ps before its work is given to others.
+  std::chrono::milliseconds ps_retry{10'000};
+  // How long the chief may hear nothing from a ps before that is lost.
+  std::chrono::milliseconds ps_lost_after{30'000};
+  std::string job_name = {};  // what tasks call the job in errors; empty: made of the cluster's addresses
+  std::string job_key = {};   // whoever shows the same one may take over from this chief
+  bool take_over = false;     // from a chief that is still there
   rpc::TransportOptions transport = {};
+  // How many versions of its ps a worker's replica may be older when a closure starts; none: any number.
+  std::optional<std::uint64_t> max_staleness = std::nullopt;
 };
 
 // The chief's ways to the tasks of its cluster. Thread-safe.
@@ -36,12 +50,13 @@ class TaskConnections {
   TaskConnections(const TaskConnections&) = delete;
 
   std::uint64_t job() const { return job_; }
+  const std::optional<std::uint64_t>& max_staleness() const { return options_.max_staleness; }
   int num_workers() const { return static_cast<int>(workers_.size()); }
   int num_ps() const { return static_cast<int>(ps_tasks_.size()); }
   const rpc::Peer& worker(int index) const { return workers_[static_cast<std::size_t>(index)]; }
 
   // One call to a ps, or to all of them one after the other: the last one's reply. Constants that the request's graphs
-  // name and a ps lacks come along.
+  // name and a ps lacks come along, and before it what the ps is to let go of.
   template <Method M>
   ReceivedReply<M> call(int ps, Head head, const typename MetadataOf<M>::Request& metadata,
                         const ConstantTable& constants, const Tensors& parts = {}) {
@@ -51,40 +66,97 @@ class TaskConnections {
       ParameterServerConnection& to = *ps_tasks_[static_cast<std::size_t>(index)];
       std::lock_guard lock(to.mutex);
       head.job = head.incarnation = job_;
+      head.epoch = epoch_;
       // Counted in the order they are sent: the ps takes a smaller number for a repeat.
       if constexpr (M == Method::RunGraph) head.closure = ++to.runs;
-      reply = call_with_constants<M>(*to.stream, head, metadata, constants, to.constants, parts);
+      tell_releases(static_cast<std::size_t>(index));
+      reply = call_ps<M>(to, head, metadata, constants, parts);
       if ((head.flags & kWrites) && reply.head.version > to.version) to.version = reply.head.version;
     }
     return reply;
   }
   std::vector<std::string> worker_names() const;  // "worker:0", ...
   std::vector<std::string> ps_addresses() const;
+  // Workers and ps; and how they are reached by who asks after them without leading them.
+  std::vector<rpc::Peer> tasks() const;
+  rpc::TransportOptions transport() const;
+  // Of what the chief's threads do with workers.
+  TraceLog& trace_log() { return trace_log_; }
   // Of each ps's variables after the chief's last write.
   std::vector<std::uint64_t> versions() const;
+  // A task that has answered a hello, and which of its processes it was.
+  struct Greeted {
+    std::shared_ptr<rpc::Connection> connection;
+    std::uint64_t incarnation = 0;
+    bool again = false;  // after it was lost
+  };
   // Reconnects to a worker and shakes hands; throws when it does not answer.
-  std::shared_ptr<rpc::Connection> connect_worker(int index) const;
+  Greeted connect_worker(int index);
+  // A worker that was lost works again; and how often that has happened.
+  void note_recovery(int index) { ++recoveries_[static_cast<std::size_t>(index)]; }
+  std::uint64_t recoveries(int index) const { return recoveries_[static_cast<std::size_t>(index)]; }
+  // For a ps that somebody cannot reach: throws LostParameterServer when nobody listens there, when it has lost the
+  // job's variables, or when the chief has not heard of it for ps_lost_after.
+  void check_ps(int ps) const;
+  // When it returns no ps applies anything that closures begun before have sent. Throws naming those it could not
+  // tell.
+  void fence();
+  // What closures that are sent now belong to.
+  std::uint64_t epoch() const { return epoch_; }
+  // One that no closure so far belongs to.
+  std::uint64_t next_epoch() { return ++epoch_; }
   // A number no other message of this chief has.
   std::uint64_t next_number() { return ++numbers_; }
+  // What tasks are to let go of.
+  const std::shared_ptr<PendingReleases>& releases() const { return releases_; }
 
  private:
   struct ParameterServerConnection {
     rpc::Peer peer;
+    std::shared_ptr<rpc::Connection> connection;
     std::atomic<std::uint64_t> version{0};  // written under the mutex, read by those who schedule
     std::mutex mutex;                       // guards what follows
     std::unique_ptr<rpc::ReliableStream> stream;
     SentConstants constants;
-    std::uint64_t runs = 0;  // graphs of the chief's own so far
+    std::uint64_t runs = 0;      // graphs of the chief's own so far
+    std::uint64_t releases = 0;  // messages of them so far
   };
-  std::shared_ptr<rpc::Connection> greet(const rpc::Peer& peer, const rpc::TransportOptions& transport) const;
+  // Under the connection's mutex.
+  template <Method M>
+  static ReceivedReply<M> call_ps(ParameterServerConnection& to, const Head& head,
+                                  typename MetadataOf<M>::Request metadata, const ConstantTable& constants,
+                                  Tensors parts) {
+    if constexpr (M == Method::RegisterServer) {
+      ReceivedReply<M> reply =
+          call_with_constants<M>(*to.stream, head, metadata, constants, to.constants, std::move(parts));
+      to.constants.note_function(head.function, metadata.constants());
+      return reply;
+    } else {
+      attach_all(constants, *metadata.mutable_constants(), parts);
+      return distribute::call<M>(*to.stream, head, metadata, std::move(parts));
+    }
+  }
+  void tell_releases(std::size_t ps);
+  Greeted greet(const rpc::Peer& peer, const rpc::TransportOptions& transport, std::uint64_t epoch,
+                std::uint64_t recoveries) const;
   void wait_for_tasks();
+  void keep_links();
+  void renew_links();
 
   const ClusterSpec spec_;
-  const TaskConnectionOptions options_;
   const std::uint64_t job_;
+  const TaskConnectionOptions options_;
   std::vector<rpc::Peer> workers_;
   std::vector<std::unique_ptr<ParameterServerConnection>> ps_tasks_;
-  std::atomic<std::uint64_t> numbers_{0};
+  std::shared_ptr<PendingReleases> releases_;
+  std::atomic<std::uint64_t> numbers_{0}, epoch_{1};
+  TraceLog trace_log_;
+  std::vector<std::atomic<std::uint64_t>> recoveries_;  // of each worker
+  std::mutex mutex_;                                    // guards what follows
+  std::vector<Greeted> greeted_;                        // workers, before they have anything to do
+  bool stopping_ = false;
+  std::condition_variable stop_;
+  std::thread keeper_;  // of links that nobody uses: a task without one takes its chief for gone
 };
 
 }  // namespace cohort::distribute

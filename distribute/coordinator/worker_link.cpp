@@ -4,6 +4,12 @@
 
 namespace cohort::distribute {
 
+std::vector<std::string> task_names_of(const std::vector<std::shared_ptr<WorkerLink>>& links) {
+  std::vector<std::string> tasks;
+  for (const auto& link : links) tasks.push_back(link->task());
+  return tasks;
+}
+
 LostParameterServer::LostParameterServer(std::string ps, const std::string& message)
     : Error(ErrorCode::Unavailable, message), ps_(std::move(ps)) {}
 

@@ -2,7 +2,9 @@
 
 #include <deque>
 #include <exception>
+#include <optional>
 
+#include "cohort/distribute/cluster/task_exits.h"
 #include "cohort/distribute/coordinator/closure_dispatcher.h"
 #include "cohort/distribute/coordinator/closure_queue.h"
 #include "cohort/distribute/coordinator/pipeline_book.h"
@@ -20,7 +22,13 @@ class WorkerLoop {
  public:
   WorkerLoop(int worker, WorkerLink& link, ClosureQueue& queue, PipelineBook& pipelines, WorkerWatch& watch,
              const ClosureDispatcherOptions& options)
-      : worker_(worker), link_(link), queue_(queue), pipelines_(pipelines), watch_(watch), options_(options) {}
+      : worker_(worker),
+        link_(link),
+        queue_(queue),
+        pipelines_(pipelines),
+        watch_(watch),
+        options_(options),
+        exits_(link.task()) {}
 
   // Until the queue stops and nothing is in flight.
   void run();
@@ -32,6 +40,10 @@ class WorkerLoop {
   void fail_oldest(const std::exception_ptr& error);
   void data_ended(Closure& closure, const std::exception_ptr& error);
   void worker_lost(const std::exception_ptr& why);
+  std::optional<Closure> put_back_all(const LostIncarnation& lost, const std::exception_ptr& why);
+  bool try_to_reconnect();
+  bool is_same(const LostIncarnation& lost) const;
+  std::exception_ptr went_idle() const;
 
   const int worker_;
   WorkerLink& link_;
@@ -39,6 +51,7 @@ class WorkerLoop {
   PipelineBook& pipelines_;
   WorkerWatch& watch_;
   const ClosureDispatcherOptions& options_;
+  TaskExits exits_;
   std::deque<Closure> under_way_;
 };
 

@@ -28,6 +28,18 @@ const char* to_string(Method method) {
       return "Cancel";
     case Method::EndJob:
       return "EndJob";
+    case Method::Progress:
+      return "Progress";
+    case Method::ReachPs:
+      return "ReachPs";
+    case Method::Fence:
+      return "Fence";
+    case Method::Release:
+      return "Release";
+    case Method::Status:
+      return "Status";
+    case Method::Trace:
+      return "Trace";
   }
   return "an unknown method";
 }

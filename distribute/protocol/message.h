@@ -22,6 +22,12 @@ enum class Method : std::uint16_t {
   RunClosure,      // on a worker: some steps of a function
   Cancel,          // on a worker: ends closures between two steps
   EndJob,          // the chief is done: whoever waits in Server::join() returns
+  Progress,        // how far a task of the job has come; answered at once, whatever it is doing
+  ReachPs,         // on a worker: whether it can reach every ps of the job
+  Fence,           // on a ps: nothing of an earlier epoch is applied once it is answered
+  Release,         // what the chief has let go of
+  Status,          // how a task is doing, for anybody: of no job
+  Trace,           // begins to note what is done when, or ends it and gives what was noted
 };
 const char* to_string(Method method);
 
@@ -41,6 +47,8 @@ struct Head {
   std::uint64_t step = 0;            // of the closure
   std::uint64_t version = 0;         // of a server's variables
   std::uint64_t all_done_below = 0;  // closures with smaller ids have finished
+  // Counts the cancels and fences of a job: what was begun before the newest one that a task has heard of is over.
+  std::uint64_t epoch = 0;
 };
 
 // One message: a head, the method's own protobuf (small), and tensors, which are copied as seldom as the way allows.

@@ -10,13 +10,23 @@ class CreateVariableProto;
 class HelloProto;
 class RegisterServerProto;
 class RegisterWorkerProto;
+class ReleaseProto;
 class RunGraphProto;
+class TaskStatusProto;
+class TraceProto;
+class TraceResultProto;
 }  // namespace cohort::proto
 
 namespace cohort::distribute {
 
 // Of a message that says all in its head and its parts.
 struct NoMetadata {};
+
+// Of a method with neither.
+struct WithoutMetadata {
+  using Request = NoMetadata;
+  using Reply = NoMetadata;
+};
 
 // The metadata of each method's request and reply.
 template <Method>
@@ -52,24 +62,36 @@ struct MetadataOf<Method::RunGraph> {
   using Reply = NoMetadata;
 };
 template <>
-struct MetadataOf<Method::Exchange> {
-  using Request = NoMetadata;
-  using Reply = NoMetadata;
-};
+struct MetadataOf<Method::Exchange> : WithoutMetadata {};
 template <>
 struct MetadataOf<Method::RunClosure> {
   using Request = proto::ClosureProto;
   using Reply = proto::ClosureResultProto;
 };
 template <>
-struct MetadataOf<Method::Cancel> {
-  using Request = NoMetadata;
+struct MetadataOf<Method::Cancel> : WithoutMetadata {};
+template <>
+struct MetadataOf<Method::EndJob> : WithoutMetadata {};
+template <>
+struct MetadataOf<Method::Progress> : WithoutMetadata {};
+template <>
+struct MetadataOf<Method::ReachPs> : WithoutMetadata {};
+template <>
+struct MetadataOf<Method::Fence> : WithoutMetadata {};
+template <>
+struct MetadataOf<Method::Release> {
+  using Request = proto::ReleaseProto;
   using Reply = NoMetadata;
 };
 template <>
-struct MetadataOf<Method::EndJob> {
+struct MetadataOf<Method::Status> {
   using Request = NoMetadata;
-  using Reply = NoMetadata;
+  using Reply = proto::TaskStatusProto;
+};
+template <>
+struct MetadataOf<Method::Trace> {
+  using Request = proto::TraceProto;
+  using Reply = proto::TraceResultProto;
 };
 
 // A request as its handler sees it.

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
 
 #include "cohort/distribute/cluster/address.h"
 #include "cohort/distribute/rpc/grpc_settings.h"
 #include "cohort/distribute/rpc/grpc_stream.h"
+#include "cohort/distribute/rpc/reasons.h"
 
 namespace cohort::distribute::rpc {
 namespace {
@@ -13,7 +15,7 @@ namespace {
 using SystemClock = std::chrono::system_clock;
 
 // Tags of the heartbeat's operations.
-char kStarted, kAsked, kBeat, kFinished;
+char kStarted, kBeat, kFinished;
 
 std::string target(const Peer& peer) { return parse_address(peer.address, peer.task).numeric(); }
 
@@ -22,7 +24,7 @@ std::string target(const Peer& peer) { return parse_address(peer.address, peer.t
 std::string plain_reason(const grpc::Status& status) {
   const std::string& text = status.error_message();
   const auto says = [&](const char* words) { return text.find(words) != std::string::npos; };
-  if (says("Connection refused")) return "connection refused";
+  if (says("Connection refused")) return kConnectionRefused;
   if (says("DNS resolution failed") || says("Name or service not known") || says("Domain name not found")) {
     return "name not found";
   }
@@ -34,7 +36,7 @@ std::string plain_reason(const grpc::Status& status) {
   if (status.error_code() == grpc::StatusCode::UNIMPLEMENTED) {
     return "a server that does not speak this version of the protocol listens there";
   }
-  if (status.error_code() == grpc::StatusCode::CANCELLED) return "the server has stopped";
+  if (status.error_code() == grpc::StatusCode::CANCELLED) return kServerStopped;
   if (text.empty() && status.ok()) return "the task closed the stream";
   return text;
 }
@@ -43,24 +45,21 @@ GrpcLink::GrpcLink(const Peer& peer, const TransportOptions& options)
     : peer_(peer),
       connect_timeout_(options.connect_timeout),
       heartbeat_(std::max(options.heartbeat, std::chrono::milliseconds(10))),
-      dead_after_(std::max(options.dead_after, 2 * heartbeat_)),
+      // A heartbeat is taken when somebody looks.
+      dead_after_(std::max(options.dead_after, 2 * (heartbeat_ + LinkWatch::kLongestPause))),
+      caller_(options.caller),
       stub_(make_channel(target(peer), options.connect_timeout)) {
   try {
     connect();
-    watcher_ = std::thread([this] { watch(); });
   } catch (...) {
     end_heartbeat();
     throw;
   }
+  watch_->add(this);
 }
 
 GrpcLink::~GrpcLink() {
-  {
-    std::lock_guard lock(mutex_);
-    stopping_ = true;
-    wake_.notify_all();
-  }
-  watcher_.join();
+  watch_->remove(this);
   end_heartbeat();
 }
 
@@ -78,64 +77,77 @@ void GrpcLink::connect() {
   const auto refuse = [&](const std::string& reason) {
     return RpcError(ErrorCode::Unavailable, peer_, 0, Method::Hello, std::chrono::steady_clock::now() - start, reason);
   };
+  context_.AddMetadata(kHeartbeatInterval, std::to_string(heartbeat_.count()));
+  if (caller_ != 0) context_.AddMetadata(kCallerKey, std::to_string(caller_));
   call_ = stub_.PrepareCall(&context_, kHeartbeatMethod, &queue_);
   call_->StartCall(&kStarted);
-  const auto milliseconds = static_cast<std::uint32_t>(heartbeat_.count());
-  const grpc::Slice interval(&milliseconds, sizeof milliseconds);
-  bool asked = false, finishing = false;
   while (true) {
     void* tag = nullptr;
     bool ok = false;
     if (queue_.AsyncNext(&tag, &ok, deadline) != grpc::CompletionQueue::GOT_EVENT) throw refuse("no answer");
     if (tag == &kFinished) throw refuse(plain_reason(status_));
-    if (tag == &kBeat && ok) break;
-    if (ok && tag == &kStarted) {
-      call_->Write(grpc::ByteBuffer(&interval, 1), &kAsked);
-      call_->Read(&beat_, &kBeat);
-      asked = true;
-    } else if (!ok && !finishing && (tag == &kBeat || !asked)) {
-      finishing = true;
+    if (!ok) {
       call_->Finish(&status_, &kFinished);
+    } else if (tag == &kStarted) {
+      call_->Read(&beat_, &kBeat);
+    } else {
+      break;
     }
   }
+  take_beat();
+}
+
+void GrpcLink::take_beat() {
   heard();
+  std::uint64_t progress = 0;
+  grpc::Slice told;
+  if (beat_.Length() == sizeof progress && beat_.DumpToSingleSlice(&told).ok()) {
+    std::memcpy(&progress, told.begin(), sizeof progress);
+    progress_ = progress;
+  }
   call_->Read(&beat_, &kBeat);
 }
 
-// Looks only now and then instead of waiting inside gRPC: whoever waits there gets the events of all streams of the
-// process first and would have to pass them on.
-void GrpcLink::watch() {
-  std::unique_lock lock(mutex_);
-  while (!stopping_) {
-    const std::int64_t silent = now() - last_heard_;
-    const auto left = std::chrono::nanoseconds(std::chrono::nanoseconds(dead_after_).count() - silent);
-    wake_.wait_for(lock, std::clamp<std::chrono::nanoseconds>(left, std::chrono::milliseconds(1), heartbeat_));
-    if (stopping_) return;
-    lock.unlock();
-    const bool holds = take_heartbeats();
-    const double seconds = static_cast<double>(now() - last_heard_) * 1e-9;
-    if (!holds) {
-      fail("connection closed by the task");
-    } else if (seconds > std::chrono::duration<double>(dead_after_).count()) {
-      char text[64];
-      std::snprintf(text, sizeof text, "no sign of life for %.1f s", seconds);
-      fail(text);
+// gRPC deals with one socket in a look, perhaps another link's.
+bool GrpcLink::take_heartbeats(int looks) {
+  void* tag = nullptr;
+  bool ok = false;
+  while (looks > 0) {
+    if (queue_.AsyncNext(&tag, &ok, kLongAgo) != grpc::CompletionQueue::GOT_EVENT) {
+      --looks;
+    } else if (ok) {
+      take_beat();
+    } else {
+      return false;
     }
-    if (!alive_) return;
-    lock.lock();
+  }
+  return true;
+}
+
+void GrpcLink::look(std::chrono::nanoseconds missed) {
+  std::lock_guard lock(looking_);
+  if (!alive_) return;
+  last_look_ = now();
+  if (missed.count() > 0) last_heard_ = std::min(last_heard_ + missed.count(), last_look_);
+  const bool holds = take_heartbeats(2);
+  const double seconds = static_cast<double>(now() - last_heard_) * 1e-9;
+  if (!holds) {
+    fail("connection closed by the task");
+  } else if (seconds > std::chrono::duration<double>(dead_after_).count()) {
+    char text[64];
+    std::snprintf(text, sizeof text, "no sign of life for %.1f s", seconds);
+    fail(text);
   }
 }
 
-bool GrpcLink::take_heartbeats() {
-  void* tag = nullptr;
-  bool ok = false;
-  while (queue_.AsyncNext(&tag, &ok, SystemClock::now()) == grpc::CompletionQueue::GOT_EVENT) {
-    if (tag != &kBeat) continue;
-    if (!ok) return false;
-    heard();
-    call_->Read(&beat_, &kBeat);
+bool GrpcLink::alive() {
+  constexpr std::int64_t kBetweenLooks = 1'000'000;
+  const std::unique_lock lock(looking_, std::try_to_lock);
+  if (lock && alive_ && now() - last_look_ > kBetweenLooks) {
+    last_look_ = now();
+    if (!take_heartbeats(4)) fail("connection closed by the task");
   }
-  return true;
+  return alive_;
 }
 
 void GrpcLink::fail(const std::string& reason) {

@@ -22,6 +22,14 @@ void log_quietly(gpr_log_func_args* said) {
   if (log::enabled(log::Level::Debug)) log::debug(std::string("gRPC: ") + said->message);
 }
 
+template <class Take>
+void for_each_piece(grpc::ByteBuffer& chunk, const Take& take) {
+  grpc::ProtoBufferReader pieces(&chunk);
+  const void* bytes = nullptr;
+  int count = 0;
+  while (pieces.Next(&bytes, &count)) take(static_cast<const char*>(bytes), static_cast<std::size_t>(count));
+}
+
 }  // namespace
 
 void quiet_grpc() {
@@ -54,20 +62,28 @@ std::shared_ptr<grpc::Channel> make_channel(const std::string& address, std::chr
   return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
 }
 
-void apply_server_settings(grpc::ServerBuilder& builder) {
+void apply_server_settings(grpc::ServerBuilder& builder, const ServingLimits& limits) {
   builder.SetMaxReceiveMessageSize(kReceiveLimit);
   builder.SetMaxSendMessageSize(kReceiveLimit);
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, 5000);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, limits.streams_per_connection + 1);  // the heartbeat
+  // A link always has its heartbeat.
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, 60'000);
 }
+
+grpc::Status server_has_stopped() { return {grpc::StatusCode::UNAVAILABLE, "the server has stopped"}; }
 
 bool read_chunk(grpc::ByteBuffer& chunk, MessageReader& reader) {
   reader.begin_chunk(chunk.Length());
-  grpc::ProtoBufferReader pieces(&chunk);
-  const void* bytes = nullptr;
-  int count = 0;
-  while (pieces.Next(&bytes, &count)) reader.take(static_cast<const char*>(bytes), static_cast<std::size_t>(count));
-  return reader.end_chunk();
+  for_each_piece(chunk, [&](const char* bytes, std::size_t count) { reader.take(bytes, count); });
+  const bool complete = reader.end_chunk();
+  if (reader.wants_again()) read_chunk_again(chunk, reader);
+  return complete;
+}
+
+void read_chunk_again(grpc::ByteBuffer& chunk, MessageReader& reader) {
+  for_each_piece(chunk, [&](const char* bytes, std::size_t count) { reader.take_again(bytes, count); });
 }
 
 }  // namespace cohort::distribute::rpc

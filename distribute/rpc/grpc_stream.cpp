@@ -125,8 +125,10 @@ void GrpcStream::end_call() {
   call_->Finish(&status_, &finish_);
   while (finish_.pending) step();
   if (status_.ok()) status_ = grpc::Status(grpc::StatusCode::UNAVAILABLE, "the task closed the stream");
-  // One stream's damage says nothing about the others; anything else is the connection's end.
-  const bool link_is_gone = status_.error_code() != grpc::StatusCode::DATA_LOSS && damage_.empty() && !cancelled_;
+  // One stream's damage or refusal says nothing about the others; anything else is the connection's end.
+  const bool own = status_.error_code() == grpc::StatusCode::DATA_LOSS ||
+                   status_.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED;
+  const bool link_is_gone = !own && damage_.empty() && !cancelled_;
   if (link_is_gone) link_->fail(plain_reason(status_));
 }
 
@@ -141,6 +143,9 @@ void GrpcStream::throw_error(const Request& request) {
     reason = damage_;
   } else if (status_.error_code() == grpc::StatusCode::DATA_LOSS) {
     code = ErrorCode::DataLoss;
+    reason = status_.error_message();
+  } else if (status_.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED) {
+    code = ErrorCode::ResourceExhausted;
     reason = status_.error_message();
   }
   throw RpcError(code, link_->peer(), link_->incarnation(), request.method, Clock::now() - request.start, reason);

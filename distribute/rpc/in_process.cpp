@@ -5,6 +5,7 @@
 #include <map>
 #include <vector>
 
+#include "cohort/distribute/rpc/reasons.h"
 #include "cohort/distribute/rpc/request_handling.h"
 
 namespace cohort::distribute::rpc {
@@ -23,6 +24,21 @@ Registry& registry() {
   return *registry;
 }
 
+// While it stands, the endpoint's service stays.
+class Inside {
+ public:
+  explicit Inside(Endpoint& endpoint) : endpoint_(endpoint), entered_(endpoint.enter()) {}
+  ~Inside() {
+    if (entered_) endpoint_.leave();
+  }
+  Inside(const Inside&) = delete;
+  explicit operator bool() const { return entered_; }
+
+ private:
+  Endpoint& endpoint_;
+  const bool entered_;
+};
+
 // Requests are handled on the caller's thread; parts pass as pointers.
 class InProcessStream : public Stream {
  public:
@@ -34,9 +50,9 @@ class InProcessStream : public Stream {
     Outcome& outcome = outcomes_[waiting_++];
     outcome.method = request.head.method;
     outcome.start = Clock::now();
-    outcome.lost = cancelled_ || !endpoint_->enter();
+    const Inside inside(*endpoint_);
+    outcome.lost = cancelled_ || !inside;
     if (outcome.lost) return;
-    const std::unique_ptr<Endpoint, void (*)(Endpoint*)> inside(endpoint_.get(), [](Endpoint* e) { e->leave(); });
     outcome.status = handle_request(endpoint_->service(), request, outcome.reply);
   }
 
@@ -54,7 +70,7 @@ class InProcessStream : public Stream {
     --waiting_;
     if (cancelled || lost) {
       throw RpcError(cancelled ? ErrorCode::Cancelled : ErrorCode::Unavailable, peer_, incarnation_, method,
-                     Clock::now() - start, cancelled ? "the call was cancelled" : "the server has stopped");
+                     Clock::now() - start, cancelled ? "the call was cancelled" : kServerStopped);
     }
     if (status != 0) throw_remote_error(peer_, status, reply.meta);
     if (reply.head.incarnation != 0) incarnation_ = reply.head.incarnation;
@@ -80,15 +96,30 @@ class InProcessStream : public Stream {
 
 class InProcessConnection : public Connection {
  public:
-  InProcessConnection(Peer peer, std::shared_ptr<Endpoint> endpoint)
-      : peer_(std::move(peer)), endpoint_(std::move(endpoint)) {}
+  InProcessConnection(Peer peer, std::shared_ptr<Endpoint> endpoint, std::uint64_t caller)
+      : peer_(std::move(peer)), endpoint_(std::move(endpoint)), caller_(caller) {
+    const Inside inside(*endpoint_);
+    if (caller_ != 0 && inside) endpoint_->service().caller_came(caller_);
+  }
+  ~InProcessConnection() override {
+    const Inside inside(*endpoint_);
+    if (caller_ != 0 && inside) endpoint_->service().caller_left(caller_);
+  }
   std::unique_ptr<Stream> open() override { return std::make_unique<InProcessStream>(peer_, endpoint_); }
+  bool alive() const override { return endpoint_->is_open(); }
+  std::uint64_t progress() const override {
+    const Inside inside(*endpoint_);
+    if (inside) last_progress_ = endpoint_->service().progress();
+    return last_progress_;
+  }
   const Peer& peer() const override { return peer_; }
   const char* transport() const override { return "in process"; }
 
  private:
   Peer peer_;
   std::shared_ptr<Endpoint> endpoint_;
+  const std::uint64_t caller_;
+  mutable std::atomic<std::uint64_t> last_progress_ = 0;
 };
 
 }  // namespace
@@ -126,8 +157,9 @@ std::shared_ptr<Endpoint> find_endpoint(const std::string& address) {
   return found == registry().endpoints.end() ? nullptr : found->second;
 }
 
-std::shared_ptr<Connection> connect_in_process(const Peer& peer, std::shared_ptr<Endpoint> endpoint) {
-  return std::make_shared<InProcessConnection>(peer, std::move(endpoint));
+std::shared_ptr<Connection> connect_in_process(const Peer& peer, std::shared_ptr<Endpoint> endpoint,
+                                               std::uint64_t caller) {
+  return std::make_shared<InProcessConnection>(peer, std::move(endpoint), caller);
 }
 
 }  // namespace cohort::distribute::rpc

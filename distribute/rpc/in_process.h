@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -16,6 +17,7 @@ class Endpoint {
   // False once it is closed.
   bool enter();
   void leave();
+  bool is_open() const { return !closed_; }
   Service& service() { return *service_; }
   // Lets nobody in any more and waits until everybody has left.
   void close();
@@ -25,7 +27,7 @@ class Endpoint {
   std::mutex mutex_;
   std::condition_variable left_;
   int inside_ = 0;
-  bool closed_ = false;
+  std::atomic<bool> closed_ = false;  // changes under the mutex
 };
 
 // The endpoints of this process by numeric address.
@@ -33,6 +35,7 @@ void add_endpoint(const std::string& address, std::shared_ptr<Endpoint> endpoint
 void remove_endpoint(const std::string& address);
 std::shared_ptr<Endpoint> find_endpoint(const std::string& address);
 
-std::shared_ptr<Connection> connect_in_process(const Peer& peer, std::shared_ptr<Endpoint> endpoint);
+std::shared_ptr<Connection> connect_in_process(const Peer& peer, std::shared_ptr<Endpoint> endpoint,
+                                               std::uint64_t caller);
 
 }  // namespace cohort::distribute::rpc

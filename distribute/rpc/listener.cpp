@@ -23,8 +23,8 @@ Address loopback(const std::string& text, const std::string& task) {
 
 class Listener::Body {
  public:
-  Body(Address address, Service& service, const std::string& task)
-      : endpoint_(std::make_shared<Endpoint>(service)), server_(address, service, task) {
+  Body(Address address, Service& service, const std::string& task, const ServingLimits& limits)
+      : endpoint_(std::make_shared<Endpoint>(service)), server_(address, service, task, limits) {
     address.port = server_.port();
     address_ = address.to_string();
     numeric_ = address.numeric();
@@ -48,8 +48,8 @@ class Listener::Body {
   bool stopped_ = false;
 };
 
-Listener::Listener(const std::string& address, Service& service, const std::string& task)
-    : body_(std::make_unique<Body>(loopback(address, task), service, task)) {}
+Listener::Listener(const std::string& address, Service& service, const std::string& task, const ServingLimits& limits)
+    : body_(std::make_unique<Body>(loopback(address, task), service, task, limits)) {}
 Listener::~Listener() { stop(); }
 const std::string& Listener::address() const { return body_->address(); }
 void Listener::stop() { body_->stop(); }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 
 #include "cohort/files/crc32c.h"
 
@@ -41,6 +42,8 @@ void MessageReader::begin_chunk(std::size_t bytes) {
   if (bytes <= sizeof header_) throw data_loss("a chunk holds a header and bytes", {{"chunk.bytes", bytes}});
   chunk_bytes_ = bytes;
   chunk_taken_ = 0;
+  unstored_ = 0;
+  wants_again_ = false;
 }
 
 void MessageReader::take(const char* bytes, std::size_t count) {
@@ -72,6 +75,8 @@ void MessageReader::check_header() {
     }
     total_ = header_.total;
     position_ = 0;
+    wanted_ = 0;
+    admitted_ = laid_out_ = refused_ = false;
     specs_.clear();
     strings_.clear();
     message_.meta.clear();
@@ -83,12 +88,18 @@ void MessageReader::check_header() {
   if (payload > total_ - position_) {
     throw data_loss("chunks hold no more than the message's bytes", {{"bytes", payload}, {"left", total_ - position_}});
   }
+  chunk_end_ = position_ + payload;
   ++next_number_;
   crc_ = crc32c_extend(0, reinterpret_cast<const char*>(&header_) + wire::kUnsummedHeader,
                        sizeof header_ - wire::kUnsummedHeader);
 }
 
 void MessageReader::take_payload(const char* bytes, std::size_t count) {
+  if (refused_) {
+    crc_ = crc32c_extend(crc_, bytes, count);
+    position_ += count;
+    return;
+  }
   while (count > 0) {
     std::size_t part;
     if (position_ < sizeof prologue_) {
@@ -100,6 +111,9 @@ void MessageReader::take_payload(const char* bytes, std::size_t count) {
     } else if (position_ < meta_end_) {
       part = std::min<std::uint64_t>(count, meta_end_ - position_);
       message_.meta.append(bytes, part);
+    } else if (!laid_out_) {
+      part = count;
+      unstored_ += part;
     } else {
       crc_ = crc32c_copy(crc_, static_cast<char*>(data_->data()) + (position_ - meta_end_), bytes, count);
       position_ += count;
@@ -110,13 +124,56 @@ void MessageReader::take_payload(const char* bytes, std::size_t count) {
     position_ += part;
     bytes += part;
     count -= part;
-    if (before < sizeof prologue_ && position_ == sizeof prologue_) {
-      check_prologue();
-      if (specs_end_ == position_) lay_out_parts();
-    } else if (before < specs_end_ && position_ == specs_end_) {
-      lay_out_parts();
-    }
+    if (before < sizeof prologue_ && position_ == sizeof prologue_) check_prologue();
+    // What ends with the present chunk takes no more memory than has come.
+    const bool specs_are_here = position_ >= sizeof prologue_ && position_ == specs_end_;
+    if (specs_are_here && !laid_out_ && chunk_end_ == total_) lay_out_parts();
   }
+}
+
+// The chunk is sound: what it announces gets its memory.
+void MessageReader::believe() {
+  if (refused_ || position_ < sizeof prologue_) return;
+  if (asks_ && !admitted_) {
+    wanted_ = total_;
+    return;
+  }
+  if (laid_out_ || position_ < specs_end_) return;
+  try {
+    lay_out_parts();
+  } catch (const std::bad_alloc&) {
+    return refuse(std::to_string(total_) + " bytes, which this machine does not have");
+  }
+  wants_again_ = unstored_ > 0;
+  chunk_taken_ = 0;
+}
+
+void MessageReader::take_again(const char* bytes, std::size_t count) {
+  const std::size_t first = chunk_bytes_ - unstored_;  // before come the header and what is in its place already
+  const std::size_t skipped = std::min(count, first - std::min(first, chunk_taken_));
+  const std::size_t stored = chunk_taken_ + skipped - first;
+  if (skipped < count) std::memcpy(static_cast<char*>(data_->data()) + stored, bytes + skipped, count - skipped);
+  chunk_taken_ += count;
+  wants_again_ = chunk_taken_ < chunk_bytes_;
+}
+
+void MessageReader::admit() {
+  admitted_ = true;
+  wanted_ = 0;
+  believe();
+}
+
+void MessageReader::refuse(const std::string& why) {
+  refused_ = true;
+  wanted_ = 0;
+  for (std::string* bytes : {&specs_, &message_.meta}) std::string().swap(*bytes);
+  message_.parts.clear();
+  strings_.clear();
+  data_ = nullptr;
+  const Error error(ErrorCode::ResourceExhausted, "Message", "a message must find memory", {{"message", why}},
+                    "Send less at once, or raise the limit where the task listens.");
+  message_.meta = error.what();
+  status_ = 1 + static_cast<std::uint32_t>(error.code());
 }
 
 void MessageReader::check_prologue() {
@@ -183,6 +240,7 @@ void MessageReader::lay_out_parts() {
     }
   });
   data_ = Buffer::allocate(cpu(), prologue_.data_bytes);
+  laid_out_ = true;
   walk([&](std::uint32_t i, const wire::PartSpec& spec, const Shape& shape, std::uint64_t offset) {
     if (spec.dtype == wire::kUndefined) {
       message_.parts.emplace_back();
@@ -200,7 +258,10 @@ bool MessageReader::end_chunk() {
         "the bytes of a chunk fit their sum",
         {{"sum", crc_}, {"expected", std::uint32_t{header_.crc}}, {"chunk", std::uint32_t{header_.number}}});
   }
-  if (position_ != total_) return false;
+  if (position_ != total_) {
+    believe();
+    return false;
+  }
   finish();
   return true;
 }

@@ -16,14 +16,18 @@ std::uint64_t next_sequence() {
 
 }  // namespace
 
-ReliableStream::ReliableStream(std::shared_ptr<Connection> connection, std::chrono::milliseconds give_up_after)
-    : connection_(std::move(connection)), give_up_after_(give_up_after) {}
+ReliableStream::ReliableStream(std::shared_ptr<Connection> connection, RetryBudget budget)
+    : peer_(connection->peer()), budget_(std::move(budget)), connection_(std::move(connection)) {}
+
+ReliableStream::ReliableStream(Peer peer, TransportOptions options, RetryBudget budget)
+    : peer_(std::move(peer)), options_(std::move(options)), budget_(std::move(budget)) {}
 
 void ReliableStream::send(Message& request) {
   if (under_way_) throw failed_precondition(peer().task, "one request is under way at a time");
   request.head.sequence = next_sequence();
   request_ = request;
-  start_ = Clock::now();
+  start_ = last_heard_ = Clock::now();
+  refused_since_ = {};
   next_pause_ = {};
   under_way_ = true;
   sent_ = false;
@@ -41,6 +45,7 @@ void ReliableStream::send(Message& request) {
 
 void ReliableStream::send_again(bool reopen) {
   if (reopen) {
+    if (!connection_) connection_ = connect(peer_, options_);
     std::unique_ptr<Stream> opened = connection_->open();
     std::lock_guard lock(mutex_);
     stream_ = std::move(opened);
@@ -53,6 +58,26 @@ void ReliableStream::send_again(bool reopen) {
 void ReliableStream::pause() {
   std::this_thread::sleep_for(next_pause_);
   next_pause_ = std::clamp(2 * next_pause_, kFirstPause, kLongestPause);
+}
+
+// A long transfer is no silence: what counts is the time since the task was last heard of.
+bool ReliableStream::is_spent(const RpcError& error) {
+  const Clock::time_point now = Clock::now();
+  if (budget_.given_up && budget_.given_up()) return true;
+  if (!error.refused()) {
+    refused_since_ = {};
+  } else if (refused_since_ == Clock::time_point{}) {
+    refused_since_ = now;
+  } else if (now - refused_since_ >= budget_.refused) {
+    return true;
+  }
+  // Damage is no matter of time to pass, however alive the task is.
+  if (connection_ && error.code() == ErrorCode::Unavailable) {
+    if (const auto silence = connection_->silence()) {
+      last_heard_ = std::max(last_heard_, now - std::chrono::duration_cast<Clock::duration>(*silence));
+    }
+  }
+  return now - last_heard_ >= budget_.silence;
 }
 
 void ReliableStream::throw_cancelled() const {
@@ -77,6 +102,7 @@ void ReliableStream::receive(Message& reply) {
       if (resend) {
         if (reopen) pause();
         ++repeats_;
+        if (budget_.repeats) budget_.repeats->fetch_add(1, std::memory_order_relaxed);
         send_again(reopen);
         resend = reopen = false;
       }
@@ -84,7 +110,7 @@ void ReliableStream::receive(Message& reply) {
       // Replies to requests that were sent twice come twice.
       if (reply.head.sequence == request_.head.sequence) return;
     } catch (const RpcError& error) {
-      if (error.code() == ErrorCode::Cancelled || Clock::now() - start_ >= give_up_after_) throw;
+      if (error.code() == ErrorCode::Cancelled || is_spent(error)) throw;
       resend = true;
       reopen = reopen || error.code() != ErrorCode::DeadlineExceeded;
     } catch (const Error&) {

@@ -11,7 +11,7 @@ namespace cohort::distribute::rpc {
 
 // A stream for requests that the task de-duplicates, any number in flight: each is sent again, the same to the letter,
 // when no reply came in time, and replies find their requests however they arrive. A broken connection is an error at
-// once: whoever comes back there may be another. Used by one thread at a time.
+// once: whoever comes back there may be another. Used by one thread at a time, but cancel() is for any.
 class RepeatingStream {
  public:
   explicit RepeatingStream(std::unique_ptr<Stream> stream) : stream_(std::move(stream)) {}
@@ -24,6 +24,9 @@ class RepeatingStream {
     send(request);
     receive(reply);
   }
+
+  // From any thread: whoever waits gets an RpcError, and so does everyone after.
+  void cancel() { stream_->cancel(); }
 
  private:
   struct Request {

@@ -1,9 +1,5 @@
 #include "cohort/distribute/rpc/served_calls.h"
 
-#include <grpcpp/alarm.h>
-
-#include <algorithm>
-#include <cstring>
 #include <memory>
 
 #include "cohort/distribute/rpc/grpc_settings.h"
@@ -12,8 +8,6 @@
 
 namespace cohort::distribute::rpc {
 namespace {
-
-grpc::Status server_has_stopped() { return {grpc::StatusCode::UNAVAILABLE, "the server has stopped"}; }
 
 // An operation of a call, which is told of its end. Once an operation has begun, the call may be anybody's and may even
 // be gone: beginning one is the last thing that a member function does, unless another is in flight.
@@ -57,15 +51,22 @@ class ServedCall {
 
 class RefusedCall : public ServedCall {
  public:
-  RefusedCall(ServedCalls& calls, std::unique_ptr<Line> line) : ServedCall(calls, std::move(line)) {
-    finish({grpc::StatusCode::UNIMPLEMENTED, "there is no such method"});
+  RefusedCall(ServedCalls& calls, std::unique_ptr<Line> line, const grpc::Status& why)
+      : ServedCall(calls, std::move(line)) {
+    finish(why);
   }
 };
 
 // Reads a request, has it handled, writes the reply, and so on: one operation is in flight at a time.
 class MessagesCall : public ServedCall {
  public:
-  MessagesCall(ServedCalls& calls, std::unique_ptr<Line> line) : ServedCall(calls, std::move(line)) { read(); }
+  MessagesCall(ServedCalls& calls, std::unique_ptr<Line> line)
+      : ServedCall(calls, std::move(line)),
+        share_(calls.memory(), line_->context.peer(), [this](const std::string& refusal) { decided(refusal); }) {
+    ++calls_.streams();
+    read();
+  }
+  ~MessagesCall() override { --calls_.streams(); }
 
  private:
   void read() { line_->stream.Read(&chunk_, read_.begin()); }
@@ -78,17 +79,36 @@ class MessagesCall : public ServedCall {
     } catch (const std::exception& error) {
       return finish({grpc::StatusCode::DATA_LOSS, error.what()});
     }
+    if (reader_.wanted() > 0) return ask_for_memory();
     chunk_.Clear();
     if (!complete) return read();
     reader_.give(request_);
     if (calls_.is_stopping()) return finish(server_has_stopped());
-    if (!calls_.service().is_quick(request_)) turn.end();
+    if (reader_.refused()) return refuse();
+    calls_.service().is_quick(request_) ? turn.lend() : turn.end();
     answer();
+  }
+
+  void ask_for_memory() {
+    std::string refusal;
+    if (share_.take(reader_.wanted(), refusal) != MessageMemory::Answer::Later) decided(refusal);
+  }
+
+  void decided(const std::string& refusal) {
+    try {
+      refusal.empty() ? reader_.admit() : reader_.refuse(refusal);
+      if (reader_.wants_again()) read_chunk_again(chunk_, reader_);
+    } catch (const std::exception& error) {
+      return finish({grpc::StatusCode::DATA_LOSS, error.what()});
+    }
+    chunk_.Clear();
+    read();
   }
 
   void answer() {
     const std::uint32_t status = handle_request(calls_.service(), request_, reply_);
     request_.parts.clear();
+    share_.release();
     try {
       writer_.begin(reply_, status);
     } catch (const Error& error) {
@@ -97,6 +117,14 @@ class MessagesCall : public ServedCall {
       writer_.begin(reply_, 1 + static_cast<std::uint32_t>(error.code()));
     }
     reply_.parts.clear();
+    write_or_read();
+  }
+
+  void refuse() {
+    share_.release();
+    reply_.head = {.method = request_.head.method, .sequence = request_.head.sequence};
+    reply_.meta.swap(request_.meta);
+    writer_.begin(reply_, reader_.status());
     write_or_read();
   }
 
@@ -109,59 +137,10 @@ class MessagesCall : public ServedCall {
 
   CallOperation<MessagesCall> read_{*this, &MessagesCall::have_read}, write_{*this, &MessagesCall::have_written};
   Message request_, reply_;
-  MessageReader reader_;
+  MessageMemory::Share share_;  // of the request
+  MessageReader reader_{/*asks=*/true};
   MessageWriter writer_;
   grpc::ByteBuffer chunk_;
-};
-
-// The caller says once how often it wants to hear that this process is alive. Its events never end a turn, so they come
-// one after the other.
-class HeartbeatCall : public ServedCall {
- public:
-  HeartbeatCall(ServedCalls& calls, std::unique_ptr<Line> line) : ServedCall(calls, std::move(line)) {
-    line_->stream.Read(&asked_, ask_.begin());
-  }
-
- private:
-  void have_asked(bool ok, Turn&) {
-    grpc::Slice text;
-    if (!ok || !asked_.DumpToSingleSlice(&text).ok()) return finish(grpc::Status::CANCELLED);
-    std::uint32_t milliseconds = 0;
-    if (text.size() != sizeof milliseconds) return finish({grpc::StatusCode::DATA_LOSS, "malformed heartbeat"});
-    std::memcpy(&milliseconds, text.begin(), sizeof milliseconds);
-    interval_ = std::chrono::milliseconds(std::clamp(milliseconds, 10u, 60'000u));
-    // Comes back when the caller, or this server, ends the call.
-    line_->stream.Read(&unexpected_, end_.begin());
-    beat();
-  }
-
-  void beat() { line_->stream.Write(asked_, beat_.begin()); }
-
-  void have_beaten(bool ok, Turn&) {
-    if (ended_) return finish_ended();
-    if (!ok) {
-      failed_ = true;  // the read will say so, too, and finishes then
-      return;
-    }
-    alarm_.Set(&calls_.queue(), std::chrono::system_clock::now() + interval_, wait_.begin());
-  }
-
-  void have_waited(bool, Turn&) { ended_ ? finish_ended() : beat(); }
-
-  void have_ended(bool, Turn&) {
-    ended_ = true;
-    if (failed_) return finish_ended();
-    alarm_.Cancel();  // the one that is set, if any: else a beat is in flight
-  }
-
-  void finish_ended() { finish(calls_.is_stopping() ? server_has_stopped() : grpc::Status::CANCELLED); }
-
-  CallOperation<HeartbeatCall> ask_{*this, &HeartbeatCall::have_asked}, beat_{*this, &HeartbeatCall::have_beaten},
-      wait_{*this, &HeartbeatCall::have_waited}, end_{*this, &HeartbeatCall::have_ended};
-  grpc::ByteBuffer asked_, unexpected_;
-  grpc::Alarm alarm_;
-  std::chrono::milliseconds interval_{0};
-  bool failed_ = false, ended_ = false;
 };
 
 // Waits for the next caller.
@@ -181,12 +160,14 @@ class Arrival {
     if (!ok) return;
     calls_.accept();
     const std::string& method = line_->context.method();
-    if (method == kMessagesMethod) {
-      new MessagesCall(calls_, std::move(line_));
-    } else if (method == kHeartbeatMethod) {
-      new HeartbeatCall(calls_, std::move(line_));
+    if (method != kMessagesMethod) {
+      new RefusedCall(calls_, std::move(line_), {grpc::StatusCode::UNIMPLEMENTED, "there is no such method"});
+    } else if (calls_.streams() >= calls_.limits().streams) {
+      new RefusedCall(calls_, std::move(line_),
+                      {grpc::StatusCode::RESOURCE_EXHAUSTED,
+                       "the task serves " + std::to_string(calls_.limits().streams) + " streams and no more"});
     } else {
-      new RefusedCall(calls_, std::move(line_));
+      new MessagesCall(calls_, std::move(line_));
     }
   }
 
@@ -197,8 +178,20 @@ class Arrival {
 
 }  // namespace
 
-ServedCalls::ServedCalls(grpc::AsyncGenericService& generic, grpc::ServerCompletionQueue& queue, Service& service)
-    : generic_(generic), queue_(queue), service_(service) {}
+ServedCalls::ServedCalls(grpc::AsyncGenericService& generic, grpc::ServerCompletionQueue& queue, Service& service,
+                         const ServingLimits& limits)
+    : generic_(generic),
+      queue_(queue),
+      service_(service),
+      limits_(limits),
+      memory_({.in_all = limits.message_bytes,
+               .per_connection = limits.message_bytes_per_connection,
+               .wait = limits.message_wait}) {}
+
+void ServedCalls::stop() {
+  stopping_ = true;
+  memory_.close();
+}
 
 void ServedCalls::accept() { new Arrival(*this, generic_); }
 

@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <mutex>
 
+#include "cohort/distribute/rpc/message_memory.h"
 #include "cohort/distribute/rpc/serving_threads.h"
 #include "cohort/distribute/rpc/transport.h"
 
@@ -15,17 +16,22 @@ namespace cohort::distribute::rpc {
 class ServedCalls {
  public:
   // The generic service is part of a server that was built with this queue.
-  ServedCalls(grpc::AsyncGenericService& generic, grpc::ServerCompletionQueue& queue, Service& service);
+  ServedCalls(grpc::AsyncGenericService& generic, grpc::ServerCompletionQueue& queue, Service& service,
+              const ServingLimits& limits);
   // Lets callers come from now on.
   void accept();
   // Streams answer nothing any more and end.
-  void stop() { stopping_ = true; }
+  void stop();
   // To be called when the server has been shut down: returns when the last stream has ended.
   void wait_for_all();
 
   bool is_stopping() const { return stopping_; }
   Service& service() { return service_; }
   grpc::ServerCompletionQueue& queue() { return queue_; }
+  const ServingLimits& limits() const { return limits_; }
+  MessageMemory& memory() { return memory_; }
+  // How many there are.
+  std::atomic<int>& streams() { return streams_; }
 
   // Every call, from its arrival to its end, is counted between these two.
   void enter();
@@ -35,6 +41,9 @@ class ServedCalls {
   grpc::AsyncGenericService& generic_;
   grpc::ServerCompletionQueue& queue_;
   Service& service_;
+  const ServingLimits limits_;
+  MessageMemory memory_;
+  std::atomic<int> streams_ = 0;
   std::atomic<bool> stopping_ = false;
   std::mutex mutex_;
   std::condition_variable left_;

@@ -5,9 +5,12 @@
 #include "cohort/distribute/cluster/address.h"
 #include "cohort/distribute/rpc/grpc_connection.h"
 #include "cohort/distribute/rpc/in_process.h"
+#include "cohort/distribute/rpc/reasons.h"
 
 namespace cohort::distribute::rpc {
 namespace {
+
+constexpr char kNoSuchServer[] = "no server of this process listens there";
 
 std::string seconds(std::chrono::nanoseconds elapsed) {
   char text[32];
@@ -21,9 +24,10 @@ std::shared_ptr<Connection> connect_unwrapped(const Peer& peer, const TransportO
   if (options.transport != "auto" && options.transport != "in_process") {
     throw invalid_argument(peer.task, "the transport is auto, in_process or grpc", {{"transport", options.transport}});
   }
-  if (auto endpoint = find_endpoint(address.numeric())) return connect_in_process(peer, std::move(endpoint));
+  if (auto endpoint = find_endpoint(address.numeric()))
+    return connect_in_process(peer, std::move(endpoint), options.caller);
   if (options.transport == "auto") return connect_grpc(peer, options);
-  throw RpcError(ErrorCode::Unavailable, peer, 0, Method::Hello, {}, "no server of this process listens there");
+  throw RpcError(ErrorCode::Unavailable, peer, 0, Method::Hello, {}, kNoSuchServer);
 }
 
 }  // namespace
@@ -37,6 +41,10 @@ RpcError::RpcError(ErrorCode code, Peer peer, std::uint64_t incarnation, Method 
       call_(call),
       elapsed_(elapsed),
       reason_(reason) {}
+
+bool RpcError::refused() const {
+  return reason_ == kConnectionRefused || reason_ == kNoSuchServer || reason_ == kServerStopped;
+}
 
 std::shared_ptr<Connection> connect(const Peer& peer, const TransportOptions& options) {
   std::shared_ptr<Connection> connection = connect_unwrapped(peer, options);

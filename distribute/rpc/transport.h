@@ -1,8 +1,11 @@
 #pragma once
 
+#include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -18,7 +21,8 @@ struct Peer {
 };
 
 // A call that did not come through or was not answered. Its code is Unavailable (the peer or the way to it is gone),
-// DeadlineExceeded (no answer in time), Cancelled, or DataLoss (what came was damaged).
+// DeadlineExceeded (no answer in time), Cancelled, ResourceExhausted (the peer serves as many callers as it can), or
+// DataLoss (what came was damaged).
 class RpcError : public Error {
  public:
   RpcError(ErrorCode code, Peer peer, std::uint64_t incarnation, Method call, std::chrono::nanoseconds elapsed,
@@ -29,6 +33,8 @@ class RpcError : public Error {
   std::chrono::nanoseconds elapsed() const { return elapsed_; }
   // "connection refused"
   const std::string& reason() const { return reason_; }
+  // Nobody listens there: the task is gone, not only out of reach.
+  bool refused() const;
 
  private:
   Peer peer_;
@@ -63,9 +69,16 @@ class Connection {
  public:
   virtual ~Connection() = default;
   virtual std::unique_ptr<Stream> open() = 0;
+  // Whether nothing speaks against the peer being there. Waits for nobody. Once open() has found the peer again it is
+  // true again.
+  virtual bool alive() const = 0;
+  // What the peer's Service::progress() has told last; 0 before it has told anything. Waits for nobody.
+  virtual std::uint64_t progress() const = 0;
   virtual const Peer& peer() const = 0;
   // "in process", "gRPC", ...
   virtual const char* transport() const = 0;
+  // How long nothing has been heard of the peer; nothing where that is not known.
+  virtual std::optional<std::chrono::nanoseconds> silence() const { return std::nullopt; }
 };
 
 struct TransportOptions {
@@ -74,6 +87,13 @@ struct TransportOptions {
   std::chrono::milliseconds connect_timeout{1000};
   std::chrono::milliseconds heartbeat{1000};
   std::chrono::milliseconds dead_after{5000};
+  // With heartbeats often enough to tell.
+  void set_dead_after(std::chrono::milliseconds silence) {
+    dead_after = silence;
+    heartbeat = std::min(heartbeat, silence / 5);
+  }
+  // Who calls: told to the task's service for as long as the way holds; 0: nobody it cares for.
+  std::uint64_t caller = 0;
   // Tests wrap connections to make them lose, repeat and reorder messages.
   std::function<std::shared_ptr<Connection>(std::shared_ptr<Connection>)> wrap = {};
 };
@@ -88,16 +108,40 @@ class Service {
  public:
   virtual ~Service() = default;
   virtual void handle(const Message& request, Message& reply) = 0;
-  // Whether it handles a request in less time than another thread takes to wake up, waiting for nobody. The thread that
-  // has read such a request answers it, too.
+  // Whether it is likely to handle a request in less time than another thread takes to wake up. The thread that has
+  // read such a request answers it without waking another one; when it takes longer after all, another one goes on
+  // reading.
   virtual bool is_quick(const Message&) const { return false; }
+  // A number that grows while the task gets on with its work. Heartbeats tell it to callers, so it waits for nobody.
+  virtual std::uint64_t progress() const { return 0; }
+  // A caller that names itself has a way to here, perhaps a further one; and that way has ended. Must not wait.
+  virtual void caller_came(std::uint64_t) {}
+  virtual void caller_left(std::uint64_t) {}
+};
+
+// What a server takes upon itself at most, whoever calls.
+struct ServingLimits {
+  // Threads that wait for the network at once; 0: one for every two cores, but no more than 4.
+  int network_threads = 0;
+  // Threads in all; requests beyond wait.
+  int threads = 512;
+  // Streams of all callers, and connections; further ones are refused.
+  int streams = 4096;
+  // Streams of one connection; further ones wait for others to end.
+  int streams_per_connection = 1024;
+  // Bytes of all messages of more than a chunk that are being received or handled; 0: three quarters of the machine's.
+  std::uint64_t message_bytes = 0;
+  // Likewise, of one connection; 0: half of the machine's memory.
+  std::uint64_t message_bytes_per_connection = 0;
+  // How long a message waits for others to make room before it is refused.
+  std::chrono::milliseconds message_wait{60'000};
 };
 
 // Listens on "host:port" (port 0: a free one) for gRPC, and for callers of this process. A port that is taken is an
 // error. Only loopback addresses.
 class Listener {
  public:
-  Listener(const std::string& address, Service& service, const std::string& task);
+  Listener(const std::string& address, Service& service, const std::string& task, const ServingLimits& limits = {});
   ~Listener();
   Listener(const Listener&) = delete;
   // With the port that was chosen.

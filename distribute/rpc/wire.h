@@ -42,7 +42,7 @@ struct Prologue {
   std::uint64_t meta_bytes = 0;
   std::uint64_t data_bytes = 0;
 };
-static_assert(std::is_trivially_copyable_v<Prologue> && sizeof(Head) == 72 && sizeof(Prologue) == 104);
+static_assert(std::is_trivially_copyable_v<Prologue> && sizeof(Head) == 80 && sizeof(Prologue) == 112);
 static_assert(std::has_unique_object_representations_v<Prologue>, "no byte of a message is left unset");
 
 // Followed by the sizes of the axes, as std::int64_t.

@@ -14,12 +14,15 @@ namespace {
 
 // Executions of predict that are scheduled before their results are asked for, for each worker.
 constexpr std::int64_t kPredictAhead = 2;
+// Executions under way for each worker: those in flight, and as many that wait for it.
+constexpr std::int64_t kExecutionsAhead = 6;
 
 std::int64_t sum_of_cardinalities(const std::vector<Dataset>& pipelines) {
   std::int64_t sum = 0;
   for (const Dataset& pipeline : pipelines) {
-    if (pipeline.cardinality() < 0) return pipeline.cardinality();
-    sum += pipeline.cardinality();
+    const std::int64_t size = pipeline.cardinality();
+    if (size == kInfiniteCardinality) return size;
+    sum = size == kUnknownCardinality || sum < 0 ? kUnknownCardinality : sum + size;
   }
   return sum;
 }
@@ -41,16 +44,16 @@ ParameterServerRunner::ParameterServerRunner(std::shared_ptr<ClusterRuntime> run
     pipelines_ = make_pipelines(*data.creator, runtime_->connections()->worker_names());
   }
   cardinality_ = sum_of_cardinalities(pipelines_);
-  if (cardinality_ < 0 && !options.steps_per_epoch) {
+  if (cardinality_ == kInfiniteCardinality && !options.steps_per_epoch) {
     throw invalid_argument("ParameterServerStrategy", "data without an end needs a number of steps",
-                           {{"cardinality", cardinality_ == kInfiniteCardinality ? "infinite" : "unknown"}},
-                           "Give steps_per_epoch (validation_steps, steps).");
+                           {{"cardinality", "infinite"}}, "Give steps_per_epoch (validation_steps, steps).");
   }
 }
 
 ParameterServerRunner::~ParameterServerRunner() {
   try {
     cancel();
+    end_recording();
   } catch (const std::exception&) {  // whoever waited for the work has been told
   }
 }
@@ -73,7 +76,7 @@ void ParameterServerRunner::prepare() {
     }
     return function;
   });
-  if (dataset_ < 0) dataset_ = runtime_->add_dataset(pipelines_);
+  if (!dataset_) dataset_ = runtime_->add_dataset(pipelines_);
 }
 
 std::int64_t ParameterServerRunner::elements_left() const {
@@ -81,88 +84,116 @@ std::int64_t ParameterServerRunner::elements_left() const {
 }
 
 void ParameterServerRunner::begin_data(bool continues) {
-  if (taken_ > 0 && (!continues || elements_left() == 0)) {
-    runtime_->pipelines().rewind(dataset_);
+  std::lock_guard lock(shared_->mutex);
+  const bool used_up = elements_left() == 0 || !shared_->unserved.empty();
+  if (taken_ > 0 && (!continues || used_up)) {
+    runtime_->pipelines().rewind(dataset_->number());
     taken_ = 0;
   }
+  continues_ = taken_ > 0;
   ahead_ = 0;
+  shared_->outputs.clear();
+  shared_->unserved.clear();
+  shared_->steps_left = 0;
 }
 
-void ParameterServerRunner::schedule(std::int64_t first_step, std::int64_t steps) {
-  const TimelineSpan span("cluster", "schedule", first_step);
+void ParameterServerRunner::Shared::finished(const Stretch& asked, ClosureResult& result, bool keep_outputs) {
+  std::lock_guard lock(mutex);
+  --under_way;
+  const Stretch rest{asked.first_step + result.steps, asked.steps - result.steps};
+  if (keep_outputs) {
+    outputs[asked.first_step] = std::move(result.outputs);
+  } else {
+    steps_left -= result.steps;
+    if (rest.steps > 0) (result.data_ended && result.steps == 0 ? unserved : missing).push_back(rest);
+  }
+  if (keep_outputs || rest.steps > 0 || under_way == 0 || steps_left <= wake_at) changed.notify_all();
+}
+
+void ParameterServerRunner::Shared::failed(const std::exception_ptr& why) {
+  std::lock_guard lock(mutex);
+  --under_way;
+  if (!error) error = why;
+  changed.notify_all();
+}
+
+void ParameterServerRunner::schedule(const Stretch& stretch) {
+  const TimelineSpan span("cluster", "schedule", stretch.first_step);
   prepare();
   Closure closure;
   closure.function = function_;
-  closure.datasets = {dataset_};
-  closure.steps = steps;
+  closure.group = group_;
+  closure.datasets = {dataset_->number()};
+  closure.uses = {dataset_};
+  closure.steps = stretch.steps;
   closure.may_end = true;
   closure.random = random_;
-  closure.random.step = static_cast<std::uint64_t>(first_step);
+  closure.random.step = static_cast<std::uint64_t>(stretch.first_step);
   closure.versions = runtime_->connections()->versions();
-  {
-    std::lock_guard lock(shared_->mutex);
-    shared_->under_way.insert(first_step);
-  }
   const bool keep_outputs = predicts();
   // Workers take closures at their own pace; which outputs belong to which step is settled here.
-  if (keep_outputs) closure.leases = {runtime_->pipelines().reserve(dataset_, steps)};
-  closure.done = [shared = shared_, sums = sums_, function = function_, first_step, steps,
-                  keep_outputs](ClosureResult& result) {
-    sums->collect(function->accumulators(), result.accumulated);
-    std::lock_guard lock(shared->mutex);
-    if (result.steps < steps) shared->missing.emplace_back(first_step + result.steps, steps - result.steps);
-    if (keep_outputs) shared->outputs[first_step] = std::move(result.outputs);
-    shared->under_way.erase(first_step);
-    shared->changed.notify_all();
+  if (keep_outputs) closure.leases = {runtime_->pipelines().reserve(dataset_->number(), stretch.steps)};
+  closure.done = [shared = shared_, sums = sums_, function = function_, stretch, keep_outputs](ClosureResult& result) {
+    try {
+      // Who found no element has nothing to add.
+      if (result.steps > 0) sums->collect(function->accumulators(), result.accumulated);
+    } catch (...) {
+      shared->failed(std::current_exception());
+      throw;
+    }
+    shared->finished(stretch, result, keep_outputs);
   };
-  closure.failed = [shared = shared_, first_step](const std::exception_ptr&) {
-    std::lock_guard lock(shared->mutex);
-    shared->failed = true;
-    shared->under_way.erase(first_step);
-    shared->changed.notify_all();
-  };
+  closure.failed = [shared = shared_](const std::exception_ptr& error) { shared->failed(error); };
+  {
+    std::lock_guard lock(shared_->mutex);
+    ++shared_->under_way;
+  }
   try {
     runtime_->queue().put(std::move(closure));
   } catch (...) {
     std::lock_guard lock(shared_->mutex);
-    shared_->under_way.erase(first_step);
+    --shared_->under_way;
     throw;
   }
 }
 
 // A pipeline ended in the middle of a closure; others have what it lacked.
 void ParameterServerRunner::schedule_missing() {
-  for (;;) {
-    std::pair<std::int64_t, std::int64_t> missing;
-    {
-      std::lock_guard lock(shared_->mutex);
-      if (shared_->missing.empty()) return;
-      missing = shared_->missing.back();
-      shared_->missing.pop_back();
-    }
-    schedule(missing.first, missing.second);
+  std::vector<Stretch> missing;
+  {
+    std::lock_guard lock(shared_->mutex);
+    missing.swap(shared_->missing);
   }
+  for (const Stretch& stretch : missing) schedule(stretch);
+}
+
+std::int64_t ParameterServerRunner::executions_ahead() const {
+  return predicts() ? 0 : kExecutionsAhead * runtime_->connections()->num_workers();
 }
 
 Execution ParameterServerRunner::run(std::int64_t first_step, std::int64_t steps) {
   if (predicts()) return run_predict(first_step, steps);
-  Execution execution{.runner = this, .ticket = first_step};
+  Execution execution;
   execution.steps = std::min(steps, elements_left());
   execution.data_ended = execution.steps < steps;
-  if (execution.steps > 0) schedule(first_step, execution.steps);
   taken_ += execution.steps;
   next_step_ = first_step + execution.steps;
-  schedule_missing();
+  if (execution.steps == 0) return execution;
+  {
+    std::lock_guard lock(shared_->mutex);
+    shared_->steps_left += execution.steps;
+  }
+  schedule({first_step, execution.steps});
   return execution;
 }
 
 Execution ParameterServerRunner::run_predict(std::int64_t first_step, std::int64_t steps) {
-  Execution execution{.runner = this, .ticket = first_step};
-  const std::int64_t limit = *this->steps();
+  Execution execution;
+  const std::int64_t limit = this->steps().value_or(std::numeric_limits<std::int64_t>::max());
   const std::int64_t most = steps * kPredictAhead * runtime_->connections()->num_workers();
   while (ahead_ < limit && elements_left() > 0 && ahead_ < first_step + most) {
     const std::int64_t next = std::min({steps, limit - ahead_, elements_left()});
-    schedule(ahead_, next);
+    schedule({ahead_, next});
     ahead_ += next;
     taken_ += next;
   }
@@ -170,13 +201,7 @@ Execution ParameterServerRunner::run_predict(std::int64_t first_step, std::int64
     execution.data_ended = true;
     return execution;
   }
-  wait_for(first_step);
-  Tensors outputs;
-  {
-    std::lock_guard lock(shared_->mutex);
-    outputs = std::move(shared_->outputs.at(first_step));
-    shared_->outputs.erase(first_step);
-  }
+  const Tensors outputs = wait_for_outputs(first_step);
   const auto leaves = static_cast<std::size_t>(function_->num_outputs());
   for (std::size_t i = 0; i + leaves <= outputs.size(); i += leaves) {
     Tensors own(outputs.begin() + static_cast<std::ptrdiff_t>(i),
@@ -190,64 +215,132 @@ Execution ParameterServerRunner::run_predict(std::int64_t first_step, std::int64
   return execution;
 }
 
-void ParameterServerRunner::wait_for(std::int64_t first_step) {
+Tensors ParameterServerRunner::wait_for_outputs(std::int64_t first_step) {
   const TimelineSpan span("cluster", "wait for workers", first_step);
   using namespace std::chrono_literals;
   std::unique_lock lock(shared_->mutex);
-  while (shared_->under_way.contains(first_step) && !shared_->failed) shared_->changed.wait_for(lock, 1s);
-  if (!shared_->failed) return;
-  shared_->failed = false;
+  while (!shared_->outputs.contains(first_step) && !shared_->error) shared_->changed.wait_for(lock, 1s);
+  if (shared_->error) {
+    lock.unlock();
+    throw_what_went_wrong();
+  }
+  Tensors outputs = std::move(shared_->outputs.at(first_step));
+  shared_->outputs.erase(first_step);
+  return outputs;
+}
+
+void ParameterServerRunner::wait_for_all_outputs() {
+  using namespace std::chrono_literals;
+  std::unique_lock lock(shared_->mutex);
+  while (shared_->under_way > 0 && !shared_->error) shared_->changed.wait_for(lock, 1s);
+  if (!shared_->error) return;
   lock.unlock();
-  runtime_->queue().wait();  // throws what went wrong
-  throw internal_error("ParameterServerStrategy", "a closure that failed must say why");
+  throw_what_went_wrong();
+}
+
+// The queue knows it best, unless somebody else has come for it.
+void ParameterServerRunner::throw_what_went_wrong() {
+  runtime_->queue().wait(group_);
+  std::lock_guard lock(shared_->mutex);
+  std::rethrow_exception(std::exchange(shared_->error, nullptr));
+}
+
+StepsDone ParameterServerRunner::wait_until_done(std::int64_t steps, std::chrono::milliseconds longest) {
+  // What a predict program has handed over is done, whatever is under way for later.
+  if (predicts()) return {.steps = next_step_};
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point until = longest.count() > 0 ? Clock::now() + longest : Clock::time_point();
+  bool in_time = longest.count() > 0;
+  std::unique_lock lock(shared_->mutex);
+  for (;;) {
+    if (shared_->error) {
+      lock.unlock();
+      throw_what_went_wrong();
+    }
+    if (shared_->under_way == 0 && may_start_pass_over()) start_pass_over();
+    if (!shared_->missing.empty()) {
+      lock.unlock();
+      schedule_missing();
+      lock.lock();
+      continue;
+    }
+    const StepsDone done{.steps = next_step_ - shared_->steps_left,
+                         .data_ended = !shared_->unserved.empty(),
+                         .quiet = shared_->under_way == 0};
+    if (done.quiet || done.steps >= steps || !in_time) return done;
+    shared_->wake_at = next_step_ - steps;
+    in_time = shared_->changed.wait_until(lock, until) == std::cv_status::no_timeout;
+  }
+}
+
+// The epoch before took the very last element, which nobody could know.
+bool ParameterServerRunner::may_start_pass_over() const {
+  return continues_ && !shared_->unserved.empty() && shared_->steps_left == next_step_;
+}
+
+void ParameterServerRunner::start_pass_over() {
+  continues_ = false;
+  runtime_->pipelines().rewind(dataset_->number());
+  taken_ = next_step_;
+  shared_->missing.swap(shared_->unserved);
 }
 
 void ParameterServerRunner::synchronize() {
   const TimelineSpan span("cluster", "wait for all workers");
+  using namespace std::chrono_literals;
   if (!function_) return;
-  for (;;) {
-    runtime_->queue().wait();
-    {
-      std::lock_guard lock(shared_->mutex);
-      if (shared_->missing.empty()) break;
-    }
-    schedule_missing();
+  if (predicts()) wait_for_all_outputs();
+  while (!wait_until_done(next_step_, 1s).quiet) {
   }
   sums_->apply();
 }
 
 void ParameterServerRunner::cancel() {
   if (!function_) return;
+  bool any = false;
   {
     std::lock_guard lock(shared_->mutex);
     shared_->missing.clear();
-    if (shared_->under_way.empty()) return;
+    any = shared_->under_way > 0;
   }
-  runtime_->queue().cancel();
+  if (any) runtime_->queue().cancel(group_);
   sums_->apply();
   std::lock_guard lock(shared_->mutex);
-  shared_->failed = false;
+  next_step_ -= std::exchange(shared_->steps_left, 0);
   shared_->missing.clear();
+  shared_->unserved.clear();
+  shared_->error = nullptr;
 }
 
-void ParameterServerRunner::read_logs(std::int64_t ticket, Logs& logs) {
-  if (!predicts()) {
-    wait_for(ticket);
-    sums_->apply();
-  }
-  RunnerBase::read_logs(ticket, logs);
+RunFigures ParameterServerRunner::figures(bool asks) {
+  return asks ? runtime_->figures().now() : runtime_->figures().news();
+}
+
+void ParameterServerRunner::begin_recording() {
+  recording_ = true;
+  runtime_->trace().begin();
+}
+
+std::vector<TimelineTrack> ParameterServerRunner::end_recording() {
+  if (!std::exchange(recording_, false)) return {};
+  return runtime_->trace().end();
+}
+
+void ParameterServerRunner::read_logs(Logs& logs) {
+  sums_->apply();
+  RunnerBase::read_logs(logs);
 }
 
 // The data's place is that of each pipeline.
 std::string ParameterServerRunner::save_data() const {
   std::string state;
-  if (dataset_ < 0) return state;
+  if (!dataset_) return state;
   StateWriter writer(state);
   writer.number(static_cast<std::uint64_t>(taken_));
-  const std::vector<Lease> leases = runtime_->pipelines().position(dataset_);
+  const std::vector<Lease> leases = runtime_->pipelines().position(dataset_->number());
   writer.number(leases.size());
   for (const Lease& lease : leases) {
-    writer.bytes(runtime_->beginning_of(dataset_, lease.pipeline));
+    writer.bytes(runtime_->beginning_of(dataset_->number(), lease.pipeline));
     write_lease(lease, writer);
   }
   return state;
@@ -270,8 +363,8 @@ void ParameterServerRunner::restore_data(const std::string& state) {
     pipelines_[i].make_iterator()->restore(beginnings[i]);
   }
   dataset_ = runtime_->add_dataset(pipelines_, beginnings);
-  for (Lease& lease : leases) lease.dataset = dataset_;
-  runtime_->pipelines().resume(dataset_, leases);
+  for (Lease& lease : leases) lease.dataset = dataset_->number();
+  runtime_->pipelines().resume(dataset_->number(), leases);
   taken_ = static_cast<std::int64_t>(taken);
 }
 

@@ -1,8 +1,12 @@
 #include "cohort/distribute/strategies/parameter_server_strategy.h"
 
+#include <fstream>
+
+#include "cohort/distribute/cluster/job_name.h"
 #include "cohort/distribute/cluster/roles.h"
 #include "cohort/distribute/strategies/parameter_server_runner.h"
 #include "cohort/distribute/strategies/parameter_server_variables.h"
+#include "cohort/files/atomic_file.h"
 
 namespace cohort::distribute {
 namespace {
@@ -24,6 +28,31 @@ class ParameterServerBody : public Strategy {
   ParameterServerVariables variables_;
 };
 
+// Of the file, which is made where there is none.
+std::string job_key_of(const std::string& file) {
+  constexpr std::size_t kLongest = 200;
+  std::string key;
+  if (std::ifstream in(file); in && std::getline(in, key)) {
+    if (!key.empty() && key.size() <= kLongest) return key;
+    throw invalid_argument("ParameterServerStrategy", "a job_key_file holds one line of at most 200 characters",
+                           {{"job_key_file", file}, {"characters", key.size()}}, "Remove it to have one made.");
+  }
+  key = std::to_string(new_identity()) + std::to_string(new_identity());
+  AtomicFile out(file);
+  out.append(key + "\n");
+  out.commit();
+  return key;
+}
+
+std::chrono::milliseconds milliseconds_of(const std::string& name, double seconds) {
+  constexpr double kLongest = 1e6;
+  if (!(seconds >= 0.001 && seconds <= kLongest)) {
+    throw invalid_argument("ParameterServerStrategy", "a " + name + " above 0, and of at most 1e6 seconds, is expected",
+                           {{name, seconds}});
+  }
+  return std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000.0));
+}
+
 std::shared_ptr<ClusterRuntime> reach_cluster(const ClusterResolver& resolver,
                                               const ParameterServerStrategyOptions& options) {
   if (options.placement != "bytes" && options.placement != "round_robin") {
@@ -34,10 +63,16 @@ std::shared_ptr<ClusterRuntime> reach_cluster(const ClusterResolver& resolver,
     throw invalid_argument("ParameterServerStrategy", "the transport 'auto' or 'grpc' is expected",
                            {{"transport", options.transport}});
   }
-  if (!(options.start_timeout > 0.0)) {
-    throw invalid_argument("ParameterServerStrategy", "a start_timeout above 0 is expected",
-                           {{"start_timeout", options.start_timeout}});
+  if (options.max_staleness && *options.max_staleness < 0) {
+    throw invalid_argument("ParameterServerStrategy", "a max_staleness of 0 or more is expected",
+                           {{"max_staleness", *options.max_staleness}});
   }
+  const auto start_timeout = milliseconds_of("start_timeout", options.start_timeout);
+  const auto dead_after = milliseconds_of("dead_after", options.dead_after);
+  const auto ps_retry = milliseconds_of("ps_retry", options.ps_retry);
+  const auto ps_lost_after = milliseconds_of("ps_lost_after", options.ps_lost_after);
+  const auto stuck_after = milliseconds_of("stuck_after", options.stuck_after);
+  const auto worker_timeout = milliseconds_of("worker_timeout", options.worker_timeout);
   const ClusterSpec spec = resolver.cluster_spec();
   check_parameter_server_cluster(spec, "ParameterServerStrategy");
   if (resolver.task_type() == kPs) {
@@ -45,9 +80,17 @@ std::shared_ptr<ClusterRuntime> reach_cluster(const ClusterResolver& resolver,
                               {{"task_type", resolver.task_type()}}, "Let a ps serve with Server(resolver).join().");
   }
   ClusterRuntimeOptions runtime;
-  runtime.connections.start_timeout =
-      std::chrono::milliseconds(static_cast<std::int64_t>(options.start_timeout * 1000.0));
+  runtime.connections.start_timeout = start_timeout;
+  runtime.connections.ps_retry = ps_retry;
+  runtime.connections.job_name = job_name_or_environment(options.job_name);
+  if (!options.job_key_file.empty()) runtime.connections.job_key = job_key_of(options.job_key_file);
+  runtime.connections.take_over = options.take_over;
+  runtime.connections.ps_lost_after = ps_lost_after;
+  runtime.connections.transport.set_dead_after(dead_after);
+  runtime.dispatch.worker_timeout = worker_timeout;
+  runtime.dispatch.stuck.stuck_after = stuck_after;
   runtime.connections.transport.transport = options.transport;
+  if (options.max_staleness) runtime.connections.max_staleness = static_cast<std::uint64_t>(*options.max_staleness);
   return std::make_shared<ClusterRuntime>(spec, runtime);
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "cohort/distribute/cluster/cluster_resolver.h"
@@ -19,6 +21,30 @@ struct ParameterServerStrategyOptions {
   std::string placement = "bytes";
   double start_timeout = 60.0;     // seconds that tasks may take to come up
   std::string transport = "auto";  // "auto": in process where a task is a server of this process; else "grpc"
+  // A worker whose copy of a ps's variables is older than this many updates of that ps gets newer ones before it starts
+  // on an execution; none: it uses those that came with its own last update, however old. Costs a round trip for each.
+  std::optional<std::int64_t> max_staleness = std::nullopt;
+  // The job's name, for errors and for tasks that serve one job only; empty: COHORT_JOB_NAME of the environment, or
+  // else made of the cluster's addresses.
+  std::string job_name = {};
+  // A file with the job's key, made where there is none: a chief that shows the same one takes over at once, also from
+  // one that is silent or seems to live. Belongs into the folder of BackupAndRestore.
+  std::string job_key_file = {};
+  // Take the cluster from a chief that leads it; without, and without the key, that is refused.
+  bool take_over = false;
+  // Seconds without a sign of life after which a connection counts as broken.
+  double dead_after = 5.0;
+  // Seconds that a worker may hear nothing from a ps before its work is given to others; it works again once it can
+  // reach the ps.
+  double ps_retry = 10.0;
+  // Seconds that the chief may hear nothing from a ps before the ps, and the job, is lost. One where nobody listens any
+  // more is lost at once.
+  double ps_lost_after = 30.0;
+  // Seconds that a worker may take for a step before it counts as lost, however alive it is. After 8 it is named in the
+  // log.
+  double stuck_after = 300.0;
+  // Seconds that work waits when no worker can be reached.
+  double worker_timeout = 60.0;
 };
 
 // Variables live on the cluster's ps tasks, workers compute steps at their own pace, this process (the chief) leads.
@@ -27,7 +53,7 @@ class ParameterServerStrategy : public StrategyHandle {
   // Reaches every task of the cluster, or throws naming those that do not answer.
   explicit ParameterServerStrategy(const ClusterResolver& resolver, ParameterServerStrategyOptions options = {});
 
-  // On a cluster that was reached before; the options that say how to reach one do not count.
+  // On a cluster that was reached before; the options that say how to reach and use one do not count.
   explicit ParameterServerStrategy(std::shared_ptr<ClusterRuntime> runtime,
                                    ParameterServerStrategyOptions options = {});
 

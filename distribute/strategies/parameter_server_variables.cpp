@@ -66,8 +66,10 @@ std::shared_ptr<VariableBody> ParameterServerVariables::create_on(int ps, const 
   meta.set_name(name);
   write_spec(initial.spec(), *meta.mutable_spec());
   meta.set_initial(serialize(initial.graph(), constants));
+  // Before it is there: one that is found there must not go meanwhile with others that name it.
+  auto variable = std::make_shared<RemoteVariable>(owner_, name, ps, initial.spec(), options);
   connections_->call<Method::CreateVariable>(ps, {.flags = kWrites}, meta, constants);
-  return std::make_shared<RemoteVariable>(owner_, name, ps, initial.spec(), options);
+  return variable;
 }
 
 std::shared_ptr<VariableBody> ParameterServerVariables::create(const InitialValue& initial,

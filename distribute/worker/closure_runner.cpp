@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "cohort/distribute/cluster/roles.h"
+#include "cohort/core/text.h"
+#include "cohort/core/timeline.h"
 #include "cohort/distribute/protocol/lease.h"
 #include "cohort/distribute/protocol/message_flags.h"
 #include "cohort/distribute/protocol/typed_call.h"
@@ -12,8 +13,11 @@ namespace cohort::distribute {
 namespace {
 
 constexpr std::size_t kResultsKept = 8;
-// A server that is gone for longer is lost, and its variables with it.
-constexpr std::chrono::milliseconds kGiveUpServerAfter{1000};
+void raise_to(std::atomic<std::uint64_t>& number, std::uint64_t least) {
+  std::uint64_t before = number.load();
+  while (before < least && !number.compare_exchange_weak(before, least)) {
+  }
+}
 
 }  // namespace
 
@@ -25,41 +29,38 @@ struct ClosureRunner::Run {
   Head head;
   const proto::ClosureProto& closure;
   RandomState random;
-  std::vector<Pipeline*> pipelines;
+  std::vector<std::shared_ptr<Pipeline>> pipelines;
   bool data_ended = false;
   Tensors element;
   Device* device = &default_device();
 };
 
-ClosureRunner::ClosureRunner(ConstantStore& constants, Pipelines& pipelines, std::uint64_t job,
-                             std::uint64_t incarnation, rpc::TransportOptions options)
+ClosureRunner::ClosureRunner(ConstantStore& constants, Pipelines& pipelines, std::vector<std::string> ps_addresses,
+                             std::uint64_t job, std::uint64_t incarnation, PsLinkOptions options)
     : constants_(constants),
       pipelines_(pipelines),
+      ps_addresses_(std::move(ps_addresses)),
       job_(job),
       incarnation_(incarnation),
-      options_(std::move(options)) {}
+      ps_calls_(job, incarnation, std::move(options),
+                {.has_given_up = [this] { return running_ != 0 && is_cancelled(current_); },
+                 .stop_if_cancelled = [this] { stop_if_cancelled(current_); }}) {}
 
-rpc::ReliableStream& ClosureRunner::stream_to(int ps) {
-  // A function that was registered later may have named fewer.
-  if (ps < 0 || static_cast<std::size_t>(ps) >= ps_links_.size()) {
-    throw invalid_argument("Server", "a server of the job is expected",
-                           {{"server", ps}, {"servers", ps_links_.size()}});
-  }
-  PsLink& link = ps_links_[static_cast<std::size_t>(ps)];
-  if (!link.stream) {
-    const rpc::Peer peer{task_name(kPs, ps), link.address};
-    link.stream = std::make_unique<rpc::ReliableStream>(rpc::connect(peer, options_), kGiveUpServerAfter);
-  }
-  return *link.stream;
+void ClosureRunner::reach_ps(const Request<Method::ReachPs>&, Reply<Method::ReachPs>&) {
+  std::lock_guard lock(mutex_);
+  ps_calls_.reach_all();
 }
 
 std::shared_ptr<Replica> ClosureRunner::find_replica(const std::string& name, int ps, const TensorSpec& spec) {
-  std::shared_ptr<Replica>& replica = replicas_[name];
+  std::shared_ptr<Replica> replica = replicas_[name].lock();
   if (!replica) {
     const auto variable = std::make_shared<LocalVariable>(Tensor::full(spec.shape, 0.0, spec.dtype),
                                                           VariableOptions{.name = name, .dtype = spec.dtype});
-    replica =
-        std::make_shared<Replica>(Replica{.ps = ps, .variable = variable, .handle = Tensor::of_resource(variable)});
+    replica = std::make_shared<Replica>(Replica{.ps = ps,
+                                                .variable = variable,
+                                                .handle = Tensor::of_resource(variable),
+                                                .bytes = variable->shared_value().bytes()});
+    replicas_[name] = replica;
   }
   if (replica->ps != ps || replica->variable->value_spec() != spec) {
     throw invalid_argument("Server", "a variable must keep its place, type and shape",
@@ -70,33 +71,94 @@ std::shared_ptr<Replica> ClosureRunner::find_replica(const std::string& name, in
 
 void ClosureRunner::register_function(const Request<Method::RegisterWorker>& request, Reply<Method::RegisterWorker>&) {
   const proto::RegisterWorkerProto& from = request.metadata;
-  constants_.take(from.constants(), request.parts);
-  std::lock_guard lock(mutex_);
-  ps_links_.resize(static_cast<std::size_t>(from.ps_size()));
-  for (int i = 0; i < from.ps_size(); ++i) {
-    PsLink& link = ps_links_[static_cast<std::size_t>(i)];
-    if (link.address != from.ps(i).address()) link = {.address = from.ps(i).address(), .stream = nullptr};
+  std::vector<std::string> servers;
+  for (const proto::TaskProto& ps : from.ps()) {
+    servers.push_back(ps.address());
+    if (std::find(ps_addresses_.begin(), ps_addresses_.end(), ps.address()) != ps_addresses_.end()) continue;
+    throw invalid_argument("Server", "a function's servers must be those of this task's cluster",
+                           {{"server", ps.address()}, {"servers", "[" + join(ps_addresses_) + "]"}},
+                           "Give every task the same cluster.");
   }
-  functions_.insert_or_assign(
-      request.head.function,
-      make_worker_function(from, constants_.table(), [this](const std::string& name, int ps, const TensorSpec& spec) {
-        return find_replica(name, ps, spec);
-      }));
+  HeldConstants constants = constants_.take(from.constants(), request.parts);
+  std::lock_guard lock(mutex_);
+  drop_released();
+  auto function = make_worker_function(
+      from, constants.table,
+      [this](const std::string& name, int ps, const TensorSpec& spec) { return find_replica(name, ps, spec); });
+  function->constants = std::move(constants);
+  ps_calls_.set_servers(servers);
+  functions_.insert_or_assign(request.head.function, std::move(function));
+}
+
+void ClosureRunner::release(const proto::ReleaseProto& releases) {
+  std::lock_guard lock(released_mutex_);
+  released_.insert(released_.end(), releases.functions().begin(), releases.functions().end());
+}
+
+void ClosureRunner::release_all() {
+  std::lock_guard lock(released_mutex_);
+  released_all_ = true;
+}
+
+void ClosureRunner::drop_released() {
+  bool all = false;
+  std::vector<std::uint64_t> released;
+  {
+    std::lock_guard lock(released_mutex_);
+    if (!released_all_ && released_.empty()) return;
+    all = std::exchange(released_all_, false);
+    released.swap(released_);
+  }
+  if (all) functions_.clear();
+  for (const std::uint64_t function : released) functions_.erase(function);
+  std::erase_if(replicas_, [](const auto& entry) { return entry.second.expired(); });
 }
 
 void ClosureRunner::cancel(const Request<Method::Cancel>& request, Reply<Method::Cancel>&) {
-  cancel_up_to(request.head.closure);
+  begin_epoch(request.head.epoch);
 }
 
-void ClosureRunner::cancel_up_to(std::uint64_t closure) {
-  std::uint64_t before = cancelled_up_to_.load();
-  while (before < closure && !cancelled_up_to_.compare_exchange_weak(before, closure)) {
-  }
+void ClosureRunner::progress(const Request<Method::Progress>&, Reply<Method::Progress>& reply) {
+  reply.head.closure = running_.load(std::memory_order_relaxed);
+  reply.head.step = steps_begun_.load(std::memory_order_relaxed);
 }
 
-void ClosureRunner::stop_if_cancelled(std::uint64_t closure) const {
-  if (cancelled_up_to_.load(std::memory_order_relaxed) < closure) return;
-  throw Error(ErrorCode::Cancelled, "Server", "a closure was cancelled", {{"closure", closure}});
+void ClosureRunner::describe(proto::TaskStatusProto& status) const {
+  status.set_running(running_.load(std::memory_order_relaxed));
+  status.set_steps(steps_begun());
+  status.set_step_nanoseconds(step_nanoseconds_.get());
+  status.set_bundles(status.bundles() + bundles_.get());
+  status.set_stale_versions(stale_versions_.get());
+  status.set_most_stale(most_stale_.get());
+  ps_calls_.describe(status);
+}
+
+void ClosureRunner::count_step_time(std::chrono::nanoseconds time, std::int64_t steps) {
+  if (steps > 0) step_nanoseconds_.follow(static_cast<std::uint64_t>(time.count() / steps));
+}
+
+// What others have pushed between the answer that brought the replicas and this bundle's turn.
+void ClosureRunner::count_staleness(const WorkerFunction::Exchange& exchange) {
+  const std::uint64_t had = exchange.request.head.version, own = exchange.request.head.round + std::uint64_t{1};
+  const std::uint64_t now = exchange.reply.head.version;
+  bundles_.add_alone(1);
+  if (had == 0 || now <= had + own) return;
+  stale_versions_.add_alone(now - had - own);
+  most_stale_.raise_to(now - had - own);
+}
+
+void ClosureRunner::begin_epoch(std::uint64_t epoch) {
+  raise_to(newest_epoch_, epoch);
+  raise_to(epoch_, epoch);
+}
+
+bool ClosureRunner::is_cancelled(const Head& head) const {
+  return ended_.load(std::memory_order_relaxed) || epoch_.load(std::memory_order_relaxed) > head.epoch;
+}
+
+void ClosureRunner::stop_if_cancelled(const Head& head) const {
+  if (!is_cancelled(head)) return;
+  throw Error(ErrorCode::Cancelled, "Server", "a closure was cancelled", {{"closure", head.closure}});
 }
 
 void ClosureRunner::run(const Request<Method::RunClosure>& request, Reply<Method::RunClosure>& reply) {
@@ -108,17 +170,29 @@ void ClosureRunner::run(const Request<Method::RunClosure>& request, Reply<Method
     reply.parts = known->parts;
     return;
   }
+  struct Running {
+    Running(std::atomic<std::uint64_t>& which, std::uint64_t closure) : which(which) { which = closure; }
+    ~Running() { which = 0; }
+    std::atomic<std::uint64_t>& which;
+  } running(running_, request.head.closure);
+  current_ = request.head;
+  raise_to(newest_epoch_, request.head.epoch);
+  drop_released();
   WorkerFunction& function = find_function(request.head.function);
+  stop_if_cancelled(request.head);
   Run run(request);
+  const TimelineSpan span("cluster", "closure", static_cast<std::int64_t>(run.closure.step()), request.head.closure);
+  const auto started = std::chrono::steady_clock::now();
   begin_closure(function, request.parts, run);
   // Asking a server that is lost takes its time.
-  stop_if_cancelled(request.head.closure);
+  stop_if_cancelled(request.head);
   refresh_replicas(function, run);
 
   Tensors outputs;
   std::int64_t step = 0;
   for (; step < run.closure.steps() && !run.data_ended; ++step) {
-    stop_if_cancelled(request.head.closure);
+    stop_if_cancelled(request.head);
+    steps_begun_.fetch_add(1, std::memory_order_relaxed);
     run.head.step = static_cast<std::uint64_t>(step);
     run.random.step = run.closure.step() + run.head.step;
     run.data_ended = !take_elements(function, run);
@@ -126,9 +200,13 @@ void ClosureRunner::run(const Request<Method::RunClosure>& request, Reply<Method
     run_step(function, run);
     for (int source : function.outputs) outputs.push_back(function.at(source).to_host());
   }
+  function.drop_elements();
+  const std::chrono::nanoseconds time = std::chrono::steady_clock::now() - started;
+  count_step_time(time, step);
+  reply.metadata.set_nanoseconds(static_cast<std::uint64_t>(time.count()));
   reply.metadata.set_steps(step);
   reply.metadata.set_data_ended(run.data_ended);
-  for (const Pipeline* pipeline : run.pipelines) reply.metadata.add_states(pipeline->save());
+  for (const auto& pipeline : run.pipelines) reply.metadata.add_states(pipeline->save());
   reply.parts.clear();
   for (const WorkerFunction::Input& input : function.inputs) {
     if (input.kind == WorkerFunction::Input::Kind::Accumulator) reply.parts.push_back(read_now(input.accumulator));
@@ -169,8 +247,8 @@ void ClosureRunner::begin_closure(WorkerFunction& function, const Tensors& argum
   }
   for (const proto::LeaseProto& from : run.closure.leases()) {
     const Lease lease = read_lease(from);
-    run.pipelines.push_back(&pipelines_.find(lease.dataset, lease.pipeline));
-    run.data_ended |= !run.pipelines.back()->seek(lease);
+    run.pipelines.push_back(pipelines_.find(lease.dataset, lease.pipeline));
+    run.data_ended |= !run.pipelines.back()->seek(lease, [&] { stop_if_cancelled(run.head); });
   }
   for (int iterator : function.pulls) {
     if (iterator < 0 || iterator >= static_cast<int>(run.pipelines.size())) {
@@ -189,34 +267,48 @@ Head ClosureRunner::exchange_head(const Run& run) const {
 
 // A replica that came with the reply to this worker's last push will do, unless the chief has written since.
 void ClosureRunner::refresh_replicas(WorkerFunction& function, Run& run) {
-  for (const WorkerFunction::Pulled& pulled : function.pulled) {
-    std::uint64_t oldest = pulled.replicas.front()->version;
-    for (const auto& replica : pulled.replicas) oldest = std::min(oldest, replica->version);
+  for (WorkerFunction::Pull& pull : function.ps_pulls) {
+    const std::uint64_t has = pull.version();
     const std::uint64_t wanted =
-        pulled.ps < run.closure.versions_size() ? run.closure.versions(pulled.ps) : std::uint64_t{0};
-    if (pulled.pushed && oldest > 0 && oldest >= wanted) continue;
+        pull.ps < run.closure.versions_size() ? run.closure.versions(pull.ps) : std::uint64_t{0};
+    pull.due = !pull.pushed || has == 0 || has < wanted;
+  }
+  if (run.closure.has_max_staleness()) check_staleness(function, run);
+  if (std::none_of(function.ps_pulls.begin(), function.ps_pulls.end(), [](const auto& pull) { return pull.due; }))
+    return;
+  const TimelineSpan span("cluster", "pull", -1, run.head.closure);
+  for (WorkerFunction::Pull& pull : function.ps_pulls) {
     Head head = exchange_head(run);
     head.flags = kPull;
-    head.version = oldest;
-    const auto reply = call<Method::Exchange>(stream_to(pulled.ps), head);
-    if (reply.head.flags & kUnchanged) continue;
-    if (reply.parts.size() != pulled.replicas.size()) {
-      throw internal_error("Server", "a pull must bring the values that were asked for",
-                           {{"values", reply.parts.size()}, {"expected", pulled.replicas.size()}});
-    }
-    install(pulled.replicas, reply.head.version, reply.parts.data());
+    head.version = pull.version();
+    write_request<Method::Exchange>(head, {}, pull.request);
+  }
+  ps_calls_.call_all(function.ps_pulls);
+  for (WorkerFunction::Pull& pull : function.ps_pulls) {
+    if (!pull.due) continue;
+    pull.install(0);
+    pull.reply.parts.clear();
   }
 }
 
-void ClosureRunner::install(const std::vector<std::shared_ptr<Replica>>& replicas, std::uint64_t version,
-                            const Tensor* values) {
-  for (std::size_t i = 0; i < replicas.size(); ++i) {
-    replicas[i]->variable->replace_value(values[i].to(default_device()));
-    replicas[i]->version = version;
+// Only a server knows how far others have come since this worker's last push.
+void ClosureRunner::check_staleness(WorkerFunction& function, const Run& run) {
+  for (WorkerFunction::Pull& pull : function.ps_pulls) {
+    pull.due = !pull.due;  // the others are pulled anyway
+    Head head = exchange_head(run);
+    head.flags = kPull | kVersion;
+    write_request<Method::Exchange>(head, {}, pull.request);
+  }
+  ps_calls_.call_all(function.ps_pulls);
+  for (WorkerFunction::Pull& pull : function.ps_pulls) {
+    const bool asked = pull.due;
+    const std::uint64_t has = pull.version(), newest = pull.reply.head.version;
+    pull.due = !asked || (newest > has && newest - has > run.closure.max_staleness());
   }
 }
 
 bool ClosureRunner::take_elements(WorkerFunction& function, Run& run) {
+  const TimelineSpan span("data", "data", static_cast<std::int64_t>(run.random.step));
   for (std::size_t pull = 0; pull < function.pulls.size(); ++pull) {
     if (!run.pipelines[static_cast<std::size_t>(function.pulls[pull])]->next(run.element)) return false;
     for (std::size_t i = 0; i < function.inputs.size(); ++i) {
@@ -237,6 +329,7 @@ void ClosureRunner::run_step(WorkerFunction& function, Run& run) {
     WorkerFunction::Stage& stage = function.stages[number];
     // A stage without results still has effects, on accumulators.
     if (!stage.executables->graph()->nodes.empty()) {
+      const TimelineSpan span("compute", "compute", static_cast<std::int64_t>(run.random.step), run.head.closure);
       for (std::size_t i = 0; i < stage.inputs.size(); ++i) stage.bound[i] = function.at(stage.inputs[i]);
       stage.executables->run(stage.bound, stage.results, run.random, *run.device);
       for (std::size_t i = 0; i < stage.outputs.size(); ++i) {
@@ -246,47 +339,27 @@ void ClosureRunner::run_step(WorkerFunction& function, Run& run) {
     if (number < function.rounds.size()) run_exchanges(function, number, run);
   }
   for (auto& round : function.rounds) {
-    for (WorkerFunction::Exchange& exchange : round) {
-      install(exchange.fresh, exchange.reply.head.version, exchange.reply.parts.data() + exchange.returned.size());
-    }
+    for (WorkerFunction::Exchange& exchange : round) exchange.install(exchange.returned.size());
   }
 }
 
 void ClosureRunner::run_exchanges(WorkerFunction& function, std::size_t round, Run& run) {
+  const TimelineSpan span("cluster", "push", static_cast<std::int64_t>(run.random.step), run.head.closure);
   std::vector<WorkerFunction::Exchange>& exchanges = function.rounds[round];
   Head head = exchange_head(run);
   head.round = static_cast<std::uint32_t>(round);
-  std::size_t sent = 0, received = 0;
-  try {
-    for (; sent < exchanges.size(); ++sent) {
-      WorkerFunction::Exchange& exchange = exchanges[sent];
-      Tensors& parts = exchange.request.parts;
-      write_request<Method::Exchange>(head, {}, exchange.request);
-      for (std::size_t i = 0; i < exchange.sent.size(); ++i) parts[i] = function.at(exchange.sent[i]).to_host();
-      stream_to(exchange.ps).send(exchange.request);
+  for (WorkerFunction::Exchange& exchange : exchanges) {
+    head.version = exchange.version();
+    write_request<Method::Exchange>(head, {}, exchange.request);
+    Tensors& parts = exchange.request.parts;
+    for (std::size_t i = 0; i < exchange.sent.size(); ++i) parts[i] = function.at(exchange.sent[i]).to_host();
+  }
+  ps_calls_.call_all(exchanges);
+  for (WorkerFunction::Exchange& exchange : exchanges) {
+    count_staleness(exchange);
+    for (std::size_t i = 0; i < exchange.returned.size(); ++i) {
+      function.values[static_cast<std::size_t>(exchange.returned[i])] = exchange.reply.parts[i].to(*run.device);
     }
-    while (received < exchanges.size()) {
-      WorkerFunction::Exchange& exchange = exchanges[received++];
-      const Tensors& parts = exchange.reply.parts;
-      stream_to(exchange.ps).receive(exchange.reply);
-      const std::size_t expected = exchange.returned.size() + exchange.fresh.size();
-      if (parts.size() != expected) {
-        throw internal_error("Server", "an exchange must bring what the function expects",
-                             {{"values", parts.size()}, {"expected", expected}});
-      }
-      for (std::size_t i = 0; i < exchange.returned.size(); ++i) {
-        function.values[static_cast<std::size_t>(exchange.returned[i])] = parts[i].to(*run.device);
-      }
-    }
-  } catch (...) {
-    // The others were asked too: their answers must not meet the next question.
-    for (; received < sent; ++received) {
-      try {
-        stream_to(exchanges[received].ps).receive(exchanges[received].reply);
-      } catch (const Error&) {
-      }
-    }
-    throw;
   }
 }
 

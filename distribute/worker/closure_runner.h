@@ -10,8 +10,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "cohort/distribute/rpc/reliable_stream.h"
 #include "cohort/distribute/worker/pipelines.h"
+#include "cohort/distribute/worker/ps_calls.h"
+#include "cohort/distribute/worker/task_counters.h"
 #include "cohort/distribute/worker/worker_function.h"
 
 namespace cohort::distribute {
@@ -20,14 +21,30 @@ namespace cohort::distribute {
 // gradients for fresh values with the servers. Thread-safe.
 class ClosureRunner {
  public:
-  ClosureRunner(ConstantStore& constants, Pipelines& pipelines, std::uint64_t job, std::uint64_t incarnation,
-                rpc::TransportOptions options);
+  // Functions may name the servers at `ps_addresses` and no others.
+  ClosureRunner(ConstantStore& constants, Pipelines& pipelines, std::vector<std::string> ps_addresses,
+                std::uint64_t job, std::uint64_t incarnation, PsLinkOptions options);
 
   void register_function(const Request<Method::RegisterWorker>& request, Reply<Method::RegisterWorker>& reply);
   void run(const Request<Method::RunClosure>& request, Reply<Method::RunClosure>& reply);
+  // Begins the request's epoch.
   void cancel(const Request<Method::Cancel>& request, Reply<Method::Cancel>& reply);
-  // Closures up to this one end before their next step.
-  void cancel_up_to(std::uint64_t closure);
+  // Says in the reply's head which closure runs (0: none) and how many steps have been run. Never waits.
+  void progress(const Request<Method::Progress>& request, Reply<Method::Progress>& reply);
+  std::uint64_t steps_begun() const { return steps_begun_.load(std::memory_order_relaxed); }
+  // Adds what it has done so far. Never waits.
+  void describe(proto::TaskStatusProto& status) const;
+  // Throws CutOffFromPs naming one that does not answer.
+  void reach_ps(const Request<Method::ReachPs>& request, Reply<Method::ReachPs>& reply);
+  // All closures, also those still to come, end before their next step.
+  void end() { ended_ = true; }
+  // Closures of earlier epochs end likewise: their chief has cancelled them or given them to others.
+  void begin_epoch(std::uint64_t epoch);
+  // Closures that have come so far end likewise: nobody waits for them.
+  void end_orphans() { begin_epoch(newest_epoch_ + 1); }
+  // Functions go before the next closure begins or function comes. Never waits for a closure.
+  void release(const proto::ReleaseProto& releases);
+  void release_all();
 
  private:
   struct Run;
@@ -36,36 +53,44 @@ class ClosureRunner {
     std::shared_ptr<const proto::ClosureResultProto> metadata;
     Tensors parts;
   };
-  // The way to a server of the job, opened when first used.
-  struct PsLink {
-    std::string address;
-    std::unique_ptr<rpc::ReliableStream> stream;
-  };
-  rpc::ReliableStream& stream_to(int ps);
   std::shared_ptr<Replica> find_replica(const std::string& name, int ps, const TensorSpec& spec);
   WorkerFunction& find_function(std::uint64_t handle) const;
+  void drop_released();
   void begin_closure(WorkerFunction& function, const Tensors& arguments, Run& run);
   void refresh_replicas(WorkerFunction& function, Run& run);
+  void check_staleness(WorkerFunction& function, const Run& run);
   bool take_elements(WorkerFunction& function, Run& run);
   void run_step(WorkerFunction& function, Run& run);
   void run_exchanges(WorkerFunction& function, std::size_t round, Run& run);
-  void stop_if_cancelled(std::uint64_t closure) const;
+  void stop_if_cancelled(const Head& head) const;
+  bool is_cancelled(const Head& head) const;
   Head exchange_head(const Run& run) const;
-  static void install(const std::vector<std::shared_ptr<Replica>>& replicas, std::uint64_t version,
-                      const Tensor* values);
+  void count_step_time(std::chrono::nanoseconds time, std::int64_t steps);
+  void count_staleness(const WorkerFunction::Exchange& exchange);
 
   ConstantStore& constants_;
   Pipelines& pipelines_;
+  const std::vector<std::string> ps_addresses_;
   const std::uint64_t job_, incarnation_;
-  const rpc::TransportOptions options_;
-  std::atomic<std::uint64_t> cancelled_up_to_{0};
+  std::atomic<bool> ended_{false};
+  std::atomic<std::uint64_t> epoch_{0};         // the oldest whose closures may run
+  std::atomic<std::uint64_t> newest_epoch_{0};  // that the chief has named
+  std::atomic<std::uint64_t> running_{0};       // the closure that runs, 0 when none does
+  std::atomic<std::uint64_t> steps_begun_{0};   // of all closures so far
+  // Written by the thread that runs a closure.
+  TaskCounter step_nanoseconds_, bundles_, stale_versions_, most_stale_;
 
   std::mutex mutex_;  // guards what follows: one closure at a time
-  std::vector<PsLink> ps_links_;
-  std::map<std::string, std::shared_ptr<Replica>> replicas_;
+  Head current_;      // of the closure that runs
+  PsCalls ps_calls_;
+  std::map<std::string, std::weak_ptr<Replica>> replicas_;  // of the functions
   std::unordered_map<std::uint64_t, std::unique_ptr<WorkerFunction>> functions_;
   // The newest results, for a chief that asks again.
   std::deque<Finished> finished_;
+
+  std::mutex released_mutex_;  // guards what follows
+  std::vector<std::uint64_t> released_;
+  bool released_all_ = false;
 };
 
 }  // namespace cohort::distribute

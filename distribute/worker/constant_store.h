@@ -1,7 +1,11 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
 
 #include "cohort/graph/graph.h"
 
@@ -11,16 +15,25 @@ class ConstantsProto;
 
 namespace cohort::distribute {
 
-// Tensors that the graphs of a job name by content; each travels to a task once. Thread-safe.
+// The constants that one message named. Whoever needs them to stay in the store keeps this.
+struct HeldConstants {
+  ConstantTable table;
+  std::size_t attached = 0;  // parts of the message that were constants, the first ones
+  std::vector<std::shared_ptr<const Tensor>> held;
+};
+
+// Tensors that the graphs of a job name by content; each travels to a task once and stays as long as something that
+// names it does. Thread-safe.
 class ConstantStore {
  public:
-  // Keeps the message's first parts, which `sent` names; how many those were.
-  std::size_t take(const proto::ConstantsProto& sent, const Tensors& parts);
-  ConstantTable table() const;
+  // The constants that `named` names: the message's first parts, and those that are here. Throws when one is missing.
+  HeldConstants take(const proto::ConstantsProto& named, const Tensors& parts);
+  // Constants that somebody holds.
+  std::size_t size() const;
 
  private:
   mutable std::mutex mutex_;
-  ConstantTable constants_;
+  std::unordered_map<std::string, std::weak_ptr<const Tensor>> constants_;
 };
 
 }  // namespace cohort::distribute

@@ -1,8 +1,18 @@
 #include "cohort/distribute/worker/pipelines.h"
 
+#include <algorithm>
+#include <limits>
+#include <vector>
+
 #include "cohort/distribute/protocol/messages.pb.h"
 
 namespace cohort::distribute {
+namespace {
+
+// More passes than a job makes; to walk through them takes a second.
+constexpr std::uint64_t kMostRewinds = std::uint64_t{1} << 24;
+
+}  // namespace
 
 // A new iterator would shuffle in another order; put back it does not.
 void Pipeline::restart() {
@@ -16,7 +26,12 @@ void Pipeline::restart() {
   rewinds_ = position_ = 0;
 }
 
-bool Pipeline::seek(const Lease& lease) {
+bool Pipeline::seek(const Lease& lease, const std::function<void()>& go_on) {
+  if (lease.rewinds > kMostRewinds) {
+    throw invalid_argument("Server", "a lease has at most 2^24 rewinds", {{"rewinds", lease.rewinds}});
+  }
+  const std::int64_t cardinality = dataset_.cardinality();
+  if (cardinality >= 0 && lease.first > static_cast<std::uint64_t>(cardinality)) return false;
   if (!iterator_) restart();
   const bool behind = lease.rewinds < rewinds_ || (lease.rewinds == rewinds_ && lease.first < position_);
   const bool other_pass = lease.rewinds != rewinds_;
@@ -31,11 +46,23 @@ bool Pipeline::seek(const Lease& lease) {
     // it from the same place.
     restart();
   }
+  return walk_to(lease, go_on);
+}
+
+bool Pipeline::walk_to(const Lease& lease, const std::function<void()>& go_on) {
+  constexpr std::uint64_t kBetweenLooks = 256;
   for (; rewinds_ < lease.rewinds; ++rewinds_) {
+    if (go_on) go_on();
     iterator_->rewind();
     position_ = 0;
   }
-  if (position_ < lease.first) position_ += discard(*iterator_, lease.first - position_, scratch_);
+  while (position_ < lease.first) {
+    if (go_on) go_on();
+    const std::uint64_t asked = std::min(lease.first - position_, kBetweenLooks);
+    const std::uint64_t passed = discard(*iterator_, asked, scratch_);
+    position_ += passed;
+    if (passed < asked) break;
+  }
   return position_ == lease.first;
 }
 
@@ -49,21 +76,36 @@ std::string Pipeline::save() const { return iterator_ ? iterator_->save() : std:
 
 void Pipelines::create(const Request<Method::CreatePipeline>& request, Reply<Method::CreatePipeline>&) {
   const proto::CreatePipelineProto& from = request.metadata;
-  constants_.take(from.constants(), request.parts);
-  auto made = std::make_unique<Pipeline>(parse_dataset(from.chain(), constants_.table()), from.beginning());
+  Entry made{.pipeline = nullptr, .constants = constants_.take(from.constants(), request.parts)};
+  made.pipeline = std::make_shared<Pipeline>(parse_dataset(from.chain(), made.constants.table), from.beginning());
   std::lock_guard lock(mutex_);
   // A repeat of the message must not move a pipeline that is in use.
   pipelines_.try_emplace({from.dataset(), from.pipeline()}, std::move(made));
 }
 
-Pipeline& Pipelines::find(int dataset, int pipeline) {
+std::shared_ptr<Pipeline> Pipelines::find(int dataset, int pipeline) {
   std::lock_guard lock(mutex_);
   const auto found = pipelines_.find({dataset, pipeline});
   if (found == pipelines_.end()) {
     throw not_found("Server", "a pipeline that was made on this task is expected",
                     {{"dataset", dataset}, {"pipeline", pipeline}});
   }
-  return *found->second;
+  return found->second.pipeline;
+}
+
+void Pipelines::release(const proto::ReleaseProto& releases) {
+  std::vector<Entries::node_type> released;  // let go of without the lock
+  std::lock_guard lock(mutex_);
+  for (const int dataset : releases.datasets()) {
+    auto entry = pipelines_.lower_bound({dataset, std::numeric_limits<int>::min()});
+    while (entry != pipelines_.end() && entry->first.first == dataset) released.push_back(pipelines_.extract(entry++));
+  }
+}
+
+void Pipelines::release_all() {
+  Entries released;
+  std::lock_guard lock(mutex_);
+  released.swap(pipelines_);
 }
 
 }  // namespace cohort::distribute

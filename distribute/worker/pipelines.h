@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -19,8 +20,9 @@ class Pipeline {
   // `beginning` is the position before the first element; empty: where a new iterator stands.
   explicit Pipeline(Dataset dataset, std::string beginning = {})
       : dataset_(std::move(dataset)), beginning_(std::move(beginning)) {}
-  // Stands before the lease's first element; false when the pass ends before it.
-  bool seek(const Lease& lease);
+  // Stands before the lease's first element; false when the pass ends before it. On a long way there `go_on` is called
+  // now and then: what it throws ends the walk.
+  bool seek(const Lease& lease, const std::function<void()>& go_on = {});
   // The next element's tensors; false at the end of the pass.
   bool next(Tensors& element);
   // Its position, where the pipeline can say it.
@@ -28,6 +30,7 @@ class Pipeline {
 
  private:
   void restart();
+  bool walk_to(const Lease& lease, const std::function<void()>& go_on);
 
   Dataset dataset_;
   std::unique_ptr<DatasetIterator> iterator_;
@@ -41,12 +44,21 @@ class Pipelines {
  public:
   explicit Pipelines(ConstantStore& constants) : constants_(constants) {}
   void create(const Request<Method::CreatePipeline>& request, Reply<Method::CreatePipeline>& reply);
-  Pipeline& find(int dataset, int pipeline);
+  // Whoever has it may use it on when it is released.
+  std::shared_ptr<Pipeline> find(int dataset, int pipeline);
+  void release(const proto::ReleaseProto& releases);
+  void release_all();
 
  private:
+  struct Entry {
+    std::shared_ptr<Pipeline> pipeline;
+    HeldConstants constants;
+  };
+  using Entries = std::map<std::pair<int, int>, Entry>;
+
   ConstantStore& constants_;
   std::mutex mutex_;
-  std::map<std::pair<int, int>, std::unique_ptr<Pipeline>> pipelines_;
+  Entries pipelines_;
 };
 
 }  // namespace cohort::distribute

@@ -1,10 +1,14 @@
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "cohort/core/error.h"
@@ -14,17 +18,32 @@
 
 namespace cohort::distribute {
 
+struct PsLinkOptions;
+
+// How much a task takes on itself.
+struct TaskLimits {
+  std::string only_job = {};       // the only one it takes part in; empty: any
+  std::uint64_t memory_limit = 0;  // bytes of its variables; 0: what the machine has
+  std::chrono::milliseconds orphan_timeout = std::chrono::minutes(10);  // it ends so long after its chief; 0: never
+};
+
 // What a task does with messages: takes part in the job of the chief that said hello last, as a server and as a worker.
 // Thread-safe.
 class TaskService : public rpc::Service {
  public:
-  TaskService(ClusterSpec cluster, std::string job_name, std::int64_t task_index, rpc::TransportOptions options);
+  TaskService(ClusterSpec cluster, std::string job_name, std::int64_t task_index, rpc::TransportOptions options,
+              TaskLimits limits = {});
   ~TaskService() override;
 
   void handle(const Message& request, Message& reply) override;
-  // An echo, or the push of a few values.
+  // An echo, the push of a few values, or a closure if the last one was short.
   bool is_quick(const Message& request) const override;
-  // Waits until a chief ends its job or stop() is called.
+  // Steps begun for the present job.
+  std::uint64_t progress() const override;
+  // A way of a chief, which names itself by its job.
+  void caller_came(std::uint64_t caller) override;
+  void caller_left(std::uint64_t caller) override;
+  // Waits until a chief ends its job, is gone for too long, or stop() is called.
   void wait();
   void stop();
 
@@ -32,7 +51,12 @@ class TaskService : public rpc::Service {
   struct Job;
   void hello(const Request<Method::Hello>& request, Reply<Method::Hello>& reply);
   void end_job(const Request<Method::EndJob>& request, Reply<Method::EndJob>& reply);
-  void take_over(std::uint64_t id);
+  void release(const Request<Method::Release>& request, Reply<Method::Release>& reply);
+  void trace(const Request<Method::Trace>& request, Reply<Method::Trace>& reply);
+  void status(const Request<Method::Status>& request, Reply<Method::Status>& reply);
+  void take_over(const Request<Method::Hello>& request, const PsLinkOptions& options);
+  void wait_for_place(std::unique_lock<std::mutex>& lock, const proto::HelloProto& hello);
+  void note_reason(const std::exception& error, Head& reply);
   void note_before(std::uint64_t id);
   Error taken_over(std::string_view method) const;
   std::shared_ptr<Job> job_of(const Head& head);
@@ -42,12 +66,17 @@ class TaskService : public rpc::Service {
   const std::string job_name_;
   const std::int64_t task_index_;
   const rpc::TransportOptions options_;
+  const TaskLimits limits_;
   const std::uint64_t incarnation_;
-  std::mutex mutex_;  // guards what follows
+  const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+  std::atomic<bool> closures_are_short_ = false;
+  mutable std::mutex mutex_;  // guards what follows
   std::condition_variable ended_changed_;
   bool ended_ = false;    // the job is over; the next one starts over
   bool stopped_ = false;  // for good
   std::shared_ptr<Job> job_;
+  std::optional<std::chrono::steady_clock::time_point> orphan_since_;  // when the job's chief went
+  std::map<std::uint64_t, int> callers_;                               // ways to here that each has
   std::deque<std::uint64_t> jobs_before_;  // that others have taken over from, or that have ended
 };
 

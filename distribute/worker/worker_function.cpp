@@ -1,5 +1,9 @@
 #include "cohort/distribute/worker/worker_function.h"
 
+#include <unistd.h>
+
+#include <algorithm>
+
 #include "cohort/distribute/protocol/messages.pb.h"
 #include "cohort/graph/graph_proto.h"
 
@@ -37,8 +41,33 @@ int read_ps(int ps, int num_ps) {
   return ps;
 }
 
+// A server is asked one thing at a time.
+template <class Calls>
+void check_is_new(int ps, const Calls& calls) {
+  if (std::any_of(calls.begin(), calls.end(), [&](const auto& call) { return call.ps == ps; })) {
+    throw invalid_argument("Server", "a server may be named once", {{"server", ps}});
+  }
+}
+
+// A message's word alone does not fill this machine's memory.
+class MemoryCheck {
+ public:
+  void add(const std::string& name, const TensorSpec& spec) {
+    double bytes = is_plain(spec.dtype) ? static_cast<double>(size_of(spec.dtype)) : sizeof(std::string);
+    for (const std::int64_t size : spec.shape) bytes *= static_cast<double>(size);
+    bytes_ += bytes;
+    if (bytes_ <= memory_) return;
+    throw Error(ErrorCode::ResourceExhausted, "Server", "a function's variables must fit into this machine's memory",
+                {{"variable", name}, {"spec", spec}, {"bytes in all", bytes_}, {"memory", memory_}});
+  }
+
+ private:
+  const double memory_ = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
+  double bytes_ = 0;
+};
+
 WorkerFunction::Input read_input(
-    const proto::InputProto& from, int num_ps,
+    const proto::InputProto& from, int num_ps, MemoryCheck& memory,
     const std::function<std::shared_ptr<Replica>(const std::string&, int, const TensorSpec&)>& find_replica) {
   using Kind = WorkerFunction::Input::Kind;
   WorkerFunction::Input input;
@@ -53,6 +82,7 @@ WorkerFunction::Input read_input(
     if (!input.spec.shape.fully_known()) {
       throw invalid_argument("Server", "a variable's shape must be known", {{"variable", from.name()}});
     }
+    memory.add(from.name(), input.spec);
   }
   if (input.kind == Kind::Replica) input.replica = find_replica(from.name(), read_ps(from.ps(), num_ps), input.spec);
   if (input.kind == Kind::Accumulator) {
@@ -65,14 +95,56 @@ WorkerFunction::Input read_input(
 
 }  // namespace
 
+std::uint64_t WorkerFunction::PsCall::version() const {
+  std::uint64_t oldest = replicas.empty() ? 0 : replicas.front()->version;
+  for (const auto& replica : replicas) oldest = std::min(oldest, replica->version);
+  return oldest;
+}
+
+std::size_t WorkerFunction::PsCall::bytes() const {
+  std::size_t sent = 0, received = answer_bytes;
+  for (const Tensor& part : request.parts) sent += part.bytes();
+  for (const auto& replica : replicas) {
+    if (replica->version == 0) received += replica->bytes;
+  }
+  return std::max(sent, received);
+}
+
+void WorkerFunction::PsCall::install(std::size_t first) {
+  answer_bytes = 0;
+  for (std::size_t i = 0; i < replicas.size(); ++i) {
+    const std::size_t part = first + i;
+    if (part < reply.parts.size() && reply.parts[part].defined()) {
+      replicas[i]->variable->replace_value(reply.parts[part].to(default_device()));
+      answer_bytes += replicas[i]->bytes;
+    }
+    replicas[i]->version = reply.head.version;
+  }
+}
+
+void WorkerFunction::drop_elements() {
+  const auto is_element = [this](int source) {
+    return source >= 0 && inputs[static_cast<std::size_t>(source)].kind == Input::Kind::Element;
+  };
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (is_element(static_cast<int>(i))) bound[i] = {};
+  }
+  for (Stage& stage : stages) {
+    for (std::size_t i = 0; i < stage.inputs.size(); ++i) {
+      if (is_element(stage.inputs[i])) stage.bound[i] = {};
+    }
+  }
+}
+
 std::unique_ptr<WorkerFunction> make_worker_function(
     const proto::RegisterWorkerProto& from, const ConstantTable& constants,
     const std::function<std::shared_ptr<Replica>(const std::string&, int, const TensorSpec&)>& find_replica) {
   using Kind = WorkerFunction::Input::Kind;
   auto function = std::make_unique<WorkerFunction>();
   const int inputs = from.inputs_size(), slots = from.slots(), num_ps = from.ps_size();
+  MemoryCheck memory;
   for (const proto::InputProto& input : from.inputs()) {
-    function->inputs.push_back(read_input(input, num_ps, find_replica));
+    function->inputs.push_back(read_input(input, num_ps, memory, find_replica));
   }
   if (slots < 0 || slots > 1'000'000) {
     throw invalid_argument("Server", "a function's slots are expected", {{"slots", slots}});
@@ -112,9 +184,10 @@ std::unique_ptr<WorkerFunction> make_worker_function(
     for (const proto::ExchangeProto& exchange : round.exchanges()) {
       WorkerFunction::Exchange made;
       made.ps = read_ps(exchange.ps(), num_ps);
+      check_is_new(made.ps, exchanges);
       made.sent = read_sources(exchange.sent(), inputs, slots);
       made.returned = read_slots(exchange.returned(), slots);
-      for (int input : exchange.fresh()) made.fresh.push_back(replica_at(input));
+      for (int input : exchange.fresh()) made.replicas.push_back(replica_at(input));
       made.request.parts.resize(made.sent.size());
       exchanges.push_back(std::move(made));
     }
@@ -127,14 +200,16 @@ std::unique_ptr<WorkerFunction> make_worker_function(
   function->pulls.assign(from.pulls().begin(), from.pulls().end());
 
   for (const proto::PullProto& pull : from.ps_pulls()) {
-    WorkerFunction::Pulled pulled{.ps = read_ps(pull.ps(), num_ps), .replicas = {}};
-    for (int input : pull.inputs()) pulled.replicas.push_back(replica_at(input));
+    WorkerFunction::Pull made;
+    made.ps = read_ps(pull.ps(), num_ps);
+    check_is_new(made.ps, function->ps_pulls);
+    for (int input : pull.inputs()) made.replicas.push_back(replica_at(input));
     for (const auto& round : function->rounds) {
       for (const WorkerFunction::Exchange& exchange : round) {
-        pulled.pushed |= exchange.ps == pulled.ps && exchange.fresh.size() == pulled.replicas.size();
+        made.pushed |= exchange.ps == made.ps && exchange.replicas.size() == made.replicas.size();
       }
     }
-    if (!pulled.replicas.empty()) function->pulled.push_back(std::move(pulled));
+    if (!made.replicas.empty()) function->ps_pulls.push_back(std::move(made));
   }
   return function;
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cohort/distribute/protocol/message.h"
+#include "cohort/distribute/worker/constant_store.h"
 #include "cohort/graph/executable.h"
 #include "cohort/variables/variable.h"
 #include "cohort/variables/variable_body.h"
@@ -22,7 +23,8 @@ struct Replica {
   int ps = 0;
   std::shared_ptr<LocalVariable> variable;
   Tensor handle;
-  std::uint64_t version = 0;  // of the server when it sent the value; 0: never
+  std::size_t bytes = 0;
+  std::uint64_t version = 0;  // of the server when it sent the value, or said that it is the newest; 0: never
 };
 
 // The worker's part of a function: stages that run here and exchanges between them.
@@ -39,27 +41,39 @@ struct WorkerFunction {
     std::vector<int> inputs, outputs;
     Tensors bound, results;
   };
-  struct Exchange {
-    int ps = 0;
-    std::vector<int> sent, returned;
-    std::vector<std::shared_ptr<Replica>> fresh;
-    Message request, reply;
-  };
-  // What is read from one server.
-  struct Pulled {
+  // A question to a server and its answer, which ends with the values of replicas that are newer there.
+  struct PsCall {
     int ps = 0;
     std::vector<std::shared_ptr<Replica>> replicas;
+    bool due = true;  // to be asked the next time
+    Message request, reply;
+    std::size_t answer_bytes = 0;  // of replicas, the last time
+    // Of the oldest replica; 0 where there is none.
+    std::uint64_t version() const;
+    // What the request holds, or the answer is likely to, whichever is more.
+    std::size_t bytes() const;
+    // Takes the answer's values, which begin at `first`, and its version.
+    void install(std::size_t first);
+  };
+  struct Exchange : PsCall {
+    std::vector<int> sent, returned;
+  };
+  // What is read from one server.
+  struct Pull : PsCall {
     bool pushed = false;  // some exchange of a step brings them back fresh
   };
 
+  HeldConstants constants;
   std::vector<Stage> stages;
   std::vector<std::vector<Exchange>> rounds;
   std::vector<Input> inputs;
   std::vector<int> pulls;  // the iterator argument of each pull
   std::vector<int> outputs;
-  std::vector<Pulled> pulled;
+  std::vector<Pull> ps_pulls;
   Tensors bound;   // by input of the whole graph
   Tensors values;  // by slot
+  // Lets go of the last step's elements: they may be rows of a whole dataset.
+  void drop_elements();
   // What an input of the whole graph (>= 0) or a slot (~slot) holds.
   const Tensor& at(int source) const {
     return source >= 0 ? bound[static_cast<std::size_t>(source)] : values[static_cast<std::size_t>(~source)];

@@ -1,3 +1,5 @@
+#include <sys/mman.h>
+
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -8,17 +10,25 @@
 namespace cohort {
 namespace {
 
+// Large blocks are mapped by themselves: a heap keeps what it got as long as something lies behind it.
 void* aligned_source(std::size_t bytes) {
+  if (bytes >= MemoryPool::kLarge) {
+    void* mapped = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (mapped == MAP_FAILED) throw std::bad_alloc();
+    return mapped;
+  }
   void* memory = std::aligned_alloc(Device::kAlignment,
                                     (bytes + Device::kAlignment - 1) / Device::kAlignment * Device::kAlignment);
   if (!memory) throw std::bad_alloc();
   return memory;
 }
 
+void unmap_large(void* memory, std::size_t bytes) { ::munmap(memory, bytes); }
+
 // The host: kernels run on the calling thread and spread over the compute pool themselves.
 class CpuDevice : public Device {
  public:
-  explicit CpuDevice(int index) : Device("CPU", index), pool_(aligned_source) {}
+  explicit CpuDevice(int index) : Device("CPU", index), pool_(aligned_source, unmap_large) {}
 
   bool host_readable() const override { return true; }
   void* allocate(std::size_t bytes) override { return pool_.allocate(bytes); }

@@ -15,17 +15,18 @@ void Timeline::add(Span span) {
 
 Timeline* Timeline::current() { return TimelineScope::current(); }
 
-void TimelineSpan::begin(const char* category, const char* name, std::int64_t number) {
+void TimelineSpan::begin(const char* category, const char* name, std::int64_t number, std::uint64_t flow) {
   category_ = category;
   name_ = name;
   number_ = number;
+  flow_ = flow;
   begin_ = Timeline::Clock::now();
 }
 
 void TimelineSpan::end() {
   // A recording that ended meanwhile is over: what it would hold may be gone.
   if (timeline_ != Timeline::current()) return;
-  timeline_->add({category_, std::move(name_), begin_, Timeline::Clock::now(), number_});
+  timeline_->add({category_, std::move(name_), begin_, Timeline::Clock::now(), number_, flow_});
 }
 
 }  // namespace cohort

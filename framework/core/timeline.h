@@ -16,12 +16,14 @@ class Timeline {
   using Clock = std::chrono::steady_clock;
   // One stretch of time.
   struct Span {
-    const char* category;  // "step", "data", "compute", "callback", "file", ...
+    // "step", "data", "compute", "callback", "file", ...
+    std::string category;
     // What was done.
     std::string name;
     // From when to when.
     Clock::time_point begin, end;
-    std::int64_t number;  // of the step or batch it belongs to; -1: none
+    std::int64_t number = -1;  // of the step or batch it belongs to; -1: none
+    std::uint64_t flow = 0;    // work that goes from one thread or process to others has the same one there; 0: none
   };
 
   // The spans, in the order in which they ended.
@@ -30,12 +32,24 @@ class Timeline {
   std::int64_t dropped() const { return dropped_; }
   // Adds a span, or counts it as dropped.
   void add(Span span);
+  // Counts spans that were left out before they came here.
+  void drop(std::int64_t spans) { dropped_ += spans; }
   // The one this thread writes to; nullptr: none.
   static Timeline* current();
 
  private:
   std::vector<Span> spans_;
   std::int64_t dropped_ = 0;
+};
+
+// What another thread, or another process, did meanwhile.
+struct TimelineTrack {
+  // Whose it is; empty: of this process.
+  std::string process = {};
+  // Which of its threads.
+  std::string thread = {};
+  // Its spans, timed by this process's clock.
+  Timeline timeline = {};
 };
 
 // Lets this thread write to a timeline while it lives. Ended on the thread that made it.
@@ -49,8 +63,9 @@ class TimelineScope : public ThreadScope<Timeline, Timeline*> {
 class TimelineSpan {
  public:
   // Begins the span.
-  TimelineSpan(const char* category, const char* name, std::int64_t number = -1) : timeline_(Timeline::current()) {
-    if (timeline_) begin(category, name, number);
+  TimelineSpan(const char* category, const char* name, std::int64_t number = -1, std::uint64_t flow = 0)
+      : timeline_(Timeline::current()) {
+    if (timeline_) begin(category, name, number, flow);
   }
   TimelineSpan(const char* category, const std::string& name, std::int64_t number = -1)
       : TimelineSpan(category, name.c_str(), number) {}
@@ -60,7 +75,7 @@ class TimelineSpan {
   TimelineSpan(const TimelineSpan&) = delete;
 
  private:
-  void begin(const char* category, const char* name, std::int64_t number);
+  void begin(const char* category, const char* name, std::int64_t number, std::uint64_t flow);
   void end();
 
   Timeline* timeline_;
@@ -68,6 +83,7 @@ class TimelineSpan {
   std::string name_;
   Timeline::Clock::time_point begin_;
   std::int64_t number_ = -1;
+  std::uint64_t flow_ = 0;
 };
 
 }  // namespace cohort

@@ -2,9 +2,8 @@
 
 #include <google/protobuf/stubs/logging.h>
 
-#include <algorithm>
+#include <vector>
 
-#include "cohort/core/random.h"
 #include "cohort/graph/graph.pb.h"
 #include "cohort/graph/graph_proto.h"
 
@@ -15,26 +14,6 @@ using proto::AttributeProto;
 
 Error malformed(const std::string& what) {
   return Error(ErrorCode::DataLoss, "Graph", "the bytes of a graph are malformed: " + what);
-}
-
-std::string content_hash(const Tensor& tensor) {
-  const Tensor host = tensor.to_host();
-  std::uint64_t a = hash_combine(static_cast<std::uint64_t>(tensor.dtype()), 17), b = 0x9e3779b97f4a7c15u;
-  auto mix = [&](std::uint64_t word) {
-    a = hash_combine(a, word);
-    b = hash_combine(word, b);
-  };
-  for (std::int64_t size : tensor.shape()) mix(static_cast<std::uint64_t>(size));
-  const auto* bytes = static_cast<const unsigned char*>(host.raw());
-  std::uint64_t word = 0;
-  for (std::size_t i = 0, n = tensor.bytes(); i < n; ++i) {
-    word = word << 8 | bytes[i];
-    if (i % 8 == 7 || i + 1 == n) mix(std::exchange(word, 0));
-  }
-  char text[33];
-  std::snprintf(text, sizeof text, "%016llx%016llx", static_cast<unsigned long long>(a),
-                static_cast<unsigned long long>(b));
-  return text;
 }
 
 void write_attribute(const Attributes::Entry& entry, ConstantTable* constants, AttributeProto& out);
@@ -81,7 +60,7 @@ void write_attribute(const Attributes::Entry& entry, ConstantTable* constants, A
           write_shape(value, *out.mutable_shape());
         else if constexpr (std::is_same_v<T, Tensor>) {
           if (constants && is_plain(value.dtype())) {
-            const std::string hash = content_hash(value);
+            const std::string hash = constant_hash(value);
             if (!constants->find(hash)) constants->tensors.emplace_back(hash, value);
             out.set_constant_hash(hash);
           } else {
@@ -167,9 +146,10 @@ std::shared_ptr<Graph> read_graph(const proto::GraphProto& from, const ConstantT
     }
     graph->inputs.push_back(input);
   }
+  std::vector<int> listed(graph->nodes.size());
+  for (const int input : graph->inputs) ++listed[static_cast<std::size_t>(input)];
   for (std::size_t i = 0; i < graph->nodes.size(); ++i) {
-    const auto listed = std::count(graph->inputs.begin(), graph->inputs.end(), static_cast<int>(i));
-    if (listed != (graph->nodes[i].op->name() == "Input" ? 1 : 0))
+    if (listed[i] != (graph->nodes[i].op->name() == "Input" ? 1 : 0))
       throw malformed("inputs and Input nodes do not agree");
   }
   for (const auto& output : from.outputs()) graph->outputs.push_back(read_value(output));

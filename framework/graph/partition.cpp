@@ -9,6 +9,7 @@
 #include "cohort/graph/resource_use.h"
 #include "cohort/graph/rounds.h"
 #include "cohort/graph/specialize.h"
+#include "cohort/graph/write_effects.h"
 
 namespace cohort {
 namespace {
@@ -17,10 +18,6 @@ Value add_input(Graph& graph, const TensorSpec& spec, const std::string& name) {
   const Value value = graph.add(find_op("Input"), {}, {{"dtype", spec.dtype}, {"shape", spec.shape}}, name);
   graph.inputs.push_back(value.node);
   return value;
-}
-
-Value add_read(Graph& graph, Value resource, const TensorSpec& spec, const std::string& name) {
-  return graph.add(find_op("ReadVariable"), {resource}, {{"dtype", spec.dtype}, {"shape", spec.shape}}, name);
 }
 
 // The cut of one graph whose nodes have places and times; parts are made in the order in which they run.
@@ -36,6 +33,7 @@ class Cutter {
     for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
       input_position_[static_cast<std::size_t>(graph.inputs[i])] = static_cast<int>(i);
     }
+    for (int position : written_inputs(graph)) written_.insert(graph.inputs[static_cast<std::size_t>(position)]);
   }
 
   PartitionedGraph run() {
@@ -242,14 +240,12 @@ class Cutter {
     ServerExchange made;
     made.server = server;
     if (is_last(part)) made.fresh = replicated_from(server);
-    for (int position : made.fresh) needs.resources.insert({graph_.inputs[static_cast<std::size_t>(position)], 0});
     Draft draft;
     add_inputs(needs.arguments, draft, made.sent);
     add_inputs(needs.slots, draft, made.sent);
     add_inputs(needs.resources, draft, made.resources);
     copy_nodes(nodes, draft);
     add_results(part, draft, made.returned);
-    for (int position : made.fresh) read_out(position, draft);
     for (int index : nodes) {
       for (const ResourceUse& use : resource_uses(graph_, node(index))) made.writes |= use.writes;
     }
@@ -269,27 +265,15 @@ class Cutter {
       const Home& where = homes_[static_cast<std::size_t>(position)];
       if (server == (where.kind == Home::Kind::EveryServer ? 0 : where.server)) positions.push_back(position);
     }
+    std::stable_partition(positions.begin(), positions.end(), [&](int position) {
+      return written_.contains(graph_.inputs[static_cast<std::size_t>(position)]);
+    });
     return positions;
   }
 
-  void read_out(int position, Draft& draft) const {
-    const int input = graph_.inputs[static_cast<std::size_t>(position)];
-    draft.graph.outputs.push_back(
-        add_read(draft.graph, draft.values.at({input, 0}), variable_spec(graph_, input), "fresh/" + node(input).name));
-  }
-
   void make_pull(int server) {
-    const std::vector<int> positions = replicated_from(server);
-    if (positions.empty()) return;
-    std::set<Value> resources;
-    for (int position : positions) resources.insert({graph_.inputs[static_cast<std::size_t>(position)], 0});
-    Draft draft;
-    ServerPull made;
-    made.server = server;
-    add_inputs(resources, draft, made.resources);
-    for (int position : positions) read_out(position, draft);
-    made.graph = std::move(draft.graph);
-    result_.pulls.push_back(std::move(made));
+    ServerPull made{.server = server, .resources = replicated_from(server)};
+    if (!made.resources.empty()) result_.pulls.push_back(std::move(made));
   }
 
   const Graph& graph_;
@@ -298,6 +282,7 @@ class Cutter {
   const Placement placement_;
   const Rounds rounds_;
   std::vector<int> input_position_;
+  std::set<int> written_;  // nodes of the resources that something writes to
   std::map<Part, std::vector<int>> members_;
   std::map<Part, std::set<Value>> crossing_;  // what leaves each part
   std::map<Sourced, int> slots_;

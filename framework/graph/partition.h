@@ -18,20 +18,20 @@ struct WorkerStage {
 // One round trip to one server: [receive, apply, send].
 struct ServerExchange {
   int server = 0;
-  Graph graph;                 // its inputs are what was sent, then resources; its outputs what is returned, then fresh
+  Graph graph;                 // its inputs are what was sent, then resources; its outputs what is returned
   std::vector<int> sent;       // slots (~slot) or inputs of the whole graph (>= 0), in order
   std::vector<int> resources;  // inputs of the whole graph
   std::vector<int> returned;   // slots
-  // Resources (inputs of the whole graph) of this server that the worker reads: their values after the exchange come
-  // back behind what is returned, so that the next step needs no pull. Only in a step's last exchange with a server.
+  // Resources (inputs of the whole graph) of this server that the worker reads: their values after the exchange, where
+  // they are newer than the worker's, come back behind what is returned, so that the next step needs no pull. Those
+  // that the graph writes to come first. Only in a step's last exchange with a server.
   std::vector<int> fresh;
   bool writes = false;
 };
 
-// Reads from one server all that is replicated from it: for a worker whose replicas are too old.
+// All that is replicated from one server: for a worker whose replicas are too old.
 struct ServerPull {
   int server = 0;
-  Graph graph;                 // from the resources to their values
   std::vector<int> resources;  // inputs of the whole graph
 };
 

@@ -1,7 +1,6 @@
 #include "cohort/graph/resource_use.h"
 
 #include <algorithm>
-#include <optional>
 
 #include "cohort/graph/passes/pass.h"
 
@@ -64,23 +63,6 @@ bool is_used(const Graph& graph, int node) {
          std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& each) { return uses(each.inputs); });
 }
 
-std::optional<TensorSpec> spec_by_use(const Graph& graph, int resource) {
-  for (const Node& node : graph.nodes) {
-    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-      if (node.inputs[i].node != resource) continue;
-      for (const Subgraph& sub : subgraphs(node)) {
-        if (i < sub.first_input) continue;
-        if (auto spec = spec_by_use(sub.graph, sub.graph.inputs[i - sub.first_input])) return spec;
-      }
-      const Attributes& attributes = node.attributes;
-      if (i == 0 && attributes.has("dtype") && attributes.has("shape")) {
-        return TensorSpec{attributes.get<DType>("dtype"), attributes.get<Shape>("shape")};
-      }
-    }
-  }
-  return std::nullopt;
-}
-
 }  // namespace
 
 std::vector<ResourceUse> resource_uses(const Graph& graph, const Node& node) {
@@ -137,13 +119,6 @@ Graph without_unused_resources(const Graph& graph) {
     }
   }
   return result;
-}
-
-TensorSpec variable_spec(const Graph& graph, int resource) {
-  if (auto spec = spec_by_use(graph, resource)) return *spec;
-  throw unimplemented("Graph",
-                      "a variable that a task reads from another one is read or assigned somewhere in the graph",
-                      {{"variable", graph.nodes[static_cast<std::size_t>(resource)].name}});
 }
 
 }  // namespace cohort

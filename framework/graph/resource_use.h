@@ -22,7 +22,4 @@ bool draws_random_numbers(const Node& node);
 // The graph with resources that a branch or loop body was given and leaves alone taken from its node.
 Graph without_unused_resources(const Graph& graph);
 
-// Type and shape of a variable, as the nodes that use it say; throws when none of them does.
-TensorSpec variable_spec(const Graph& graph, int resource);
-
 }  // namespace cohort

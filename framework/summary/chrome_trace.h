@@ -1,15 +1,19 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace cohort {
 class Timeline;
-}
+struct TimelineTrack;
+}  // namespace cohort
 
 namespace cohort::summary {
 
 // Writes a timeline as JSON of the Trace Event Format, which chrome://tracing and ui.perfetto.dev open: a complete
-// event ("ph": "X", times in microseconds from its first span) for each span. The file appears whole or not at all.
-void write_chrome_trace(const std::string& path, const Timeline& timeline);
+// event ("ph": "X", times in microseconds from the first span) for each span. Those of other threads and processes
+// stand below this one's, and arrows lead along spans with the same flow. The file appears whole or not at all.
+void write_chrome_trace(const std::string& path, const Timeline& timeline,
+                        const std::vector<TimelineTrack>& others = {});
 
 }  // namespace cohort::summary

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "cohort/core/log.h"
+#include "cohort/distribute/cluster/job_name.h"
 #include "cohort/distribute/cluster/local_cluster_spec.h"
 #include "cohort/distribute/cluster/roles.h"
 #include "cohort/distribute/cluster/tf_config.h"
@@ -20,6 +22,7 @@ struct LaunchOptions {
   bool evaluator = false;
   bool restart_workers = false;
   int restart_chief = 0;
+  std::string job_name;
   std::vector<std::string> program;
 };
 
@@ -34,14 +37,18 @@ distribute::ClusterSpec local_cluster(const LaunchOptions& options) {
 
 int launch(const LaunchOptions& options) {
   const distribute::ClusterSpec spec = local_cluster(options);
+  log::debug("cohort launch: see `cohort status --address " + spec.task_address("worker", 0) + "`");
   std::vector<LaunchedTask> tasks;
   // The tasks that others wait for are started first.
   for (const char* job : {"ps", "worker", "evaluator", "chief"}) {
     if (!spec.has_job(job)) continue;
     for (const std::int64_t index : spec.task_indices(job)) {
       const bool is_leader = job != distribute::kEvaluator && distribute::is_chief(spec, job, index);
+      std::vector<std::pair<std::string, std::string>> environment = {
+          {"TF_CONFIG", distribute::to_tf_config(spec, job, index)}};
+      if (!options.job_name.empty()) environment.emplace_back(distribute::kJobNameVariable, options.job_name);
       tasks.push_back({.name = distribute::task_name(job, index),
-                       .environment = {{"TF_CONFIG", distribute::to_tf_config(spec, job, index)}},
+                       .environment = std::move(environment),
                        .leader = is_leader,
                        .restart = !is_leader && (options.restart_chief > 0 ||
                                                  (options.restart_workers && job == distribute::kWorker)),
@@ -66,6 +73,8 @@ void add_launch_command(CLI::App& app, int& exit_code) {
       ->add_option("--restart-chief", options->restart_chief,
                    "start a chief that failed again, up to so many times, and all tasks that ended with it")
       ->check(CLI::Range(0, 1'000'000));
+  command->add_option("--job-name", options->job_name, "what errors call the job; its tasks serve no other")
+      ->type_name("NAME");
   command->add_option("program", options->program, "the program and its arguments, after --")->required();
   command->footer(
       "Each line the tasks print has the task in front. Signals go to the chief, the other tasks end with it; a "

@@ -1,13 +1,17 @@
 #include "programs/cohort/launcher.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
+#include <filesystem>
 
 #include "cohort/core/error.h"
+#include "cohort/distribute/cluster/task_exits.h"
 
 namespace cohort::programs {
 namespace {
@@ -41,6 +45,10 @@ Launcher::Launcher(std::vector<std::string> program, std::vector<LaunchedTask> t
   }
   if (!leader_) throw internal_error("cohort launch", "one of the tasks must lead");
 
+  std::error_code unknown;
+  exits_file_ = (std::filesystem::temp_directory_path(unknown) / "cohort-exits-XXXXXX").string();
+  exits_ = ::mkostemp(exits_file_.data(), O_APPEND | O_CLOEXEC);
+
   // Taken from a stream in the loop, so that nothing happens between two statements.
   sigset_t taken;
   sigemptyset(&taken);
@@ -53,6 +61,10 @@ Launcher::Launcher(std::vector<std::string> program, std::vector<LaunchedTask> t
 Launcher::~Launcher() {
   tasks_.clear();
   ::close(signal_stream_);
+  if (exits_ >= 0) {
+    ::close(exits_);
+    ::unlink(exits_file_.c_str());
+  }
   ::sigprocmask(SIG_SETMASK, &signals_before_, nullptr);
 }
 
@@ -66,8 +78,10 @@ int Launcher::run() {
 void Launcher::start(Running& task) {
   // A terminal belongs to our own group: a task of another that read it would be stopped.
   const bool reads_input = task.task.leader && !::isatty(STDIN_FILENO);
+  auto environment = task.task.environment;
+  if (exits_ >= 0) environment.emplace_back(distribute::kTaskExitsVariable, exits_file_);
   task.process = std::make_unique<ChildProcess>(
-      ChildProcessOptions{.arguments = program_, .environment = task.task.environment, .inherit_input = reads_input});
+      ChildProcessOptions{.arguments = program_, .environment = std::move(environment), .inherit_input = reads_input});
   task.output_open = task.errors_open = true;
   task.exit_code.reset();
   task.restart_at.reset();
@@ -121,7 +135,9 @@ void Launcher::take_signals() {
 void Launcher::notice_end(Running& task) {
   if (!task.alive()) return;
   task.exit_code = task.process->ended();
-  if (!task.exit_code || stopping_) return;
+  if (!task.exit_code) return;
+  note_end(task);
+  if (stopping_) return;
   const bool again = will_restart(task);
   if (again) task.restart_at = Clock::now() + kRestartDelay;
   if (*task.exit_code != 0 && (again || !task.task.leader))
@@ -151,6 +167,10 @@ void Launcher::stop_all() {
   while (any(is_alive)) wait_and_serve(Clock::now() + kStopTime);
   const Clock::time_point last_words = Clock::now() + kLastWords;
   while (any([](const auto& task) { return !task->silent(); }) && Clock::now() < last_words) wait_and_serve(last_words);
+}
+
+void Launcher::note_end(const Running& task) {
+  if (exits_ >= 0) write_all(exits_, distribute::task_exit_line(task.task.name, *task.exit_code));
 }
 
 void Launcher::say(const Running& task, const std::string& text) {

@@ -44,12 +44,16 @@ class Launcher {
   bool will_restart(Running& task);
   void stop_all();
   void say(const Running& task, const std::string& text);
+  // For the other tasks, who see no more than a connection that breaks.
+  void note_end(const Running& task);
 
   std::vector<std::string> program_;
   std::vector<std::unique_ptr<Running>> tasks_;
   Running* leader_ = nullptr;
   sigset_t signals_before_{};
   int signal_stream_ = -1;
+  std::string exits_file_;
+  int exits_ = -1;
   int signals_passed_ = 0;
   bool stopping_ = false;
 };

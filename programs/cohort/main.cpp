@@ -9,6 +9,7 @@
 #include "programs/cohort/launch_command.h"
 #include "programs/cohort/predict_command.h"
 #include "programs/cohort/server_command.h"
+#include "programs/cohort/status_command.h"
 #include "programs/cohort/summary_command.h"
 
 int main(int argc, char** argv) {
@@ -18,6 +19,7 @@ int main(int argc, char** argv) {
   int exit_code = 0;
   cohort::programs::add_launch_command(app, exit_code);
   cohort::programs::add_server_command(app, exit_code);
+  cohort::programs::add_status_command(app, exit_code);
   cohort::programs::add_summary_command(app, exit_code);
   cohort::programs::add_predict_command(app, exit_code);
   cohort::programs::add_convert_command(app, exit_code);

@@ -14,7 +14,7 @@
 #include "cohort/distribute/cluster/tf_config.h"
 #include "cohort/distribute/cluster/tf_config_cluster_resolver.h"
 #include "cohort/distribute/server.h"
-#include "programs/cohort/stop_on_signal.h"
+#include "cohort/distribute/stop_on_signal.h"
 
 namespace cohort::programs {
 namespace {
@@ -24,7 +24,10 @@ struct ServerArguments {
   std::optional<std::int64_t> task;
   std::string cluster;
   std::string address;
+  double orphan_timeout = 600.0;
   std::string transport = "auto";
+  std::int64_t memory_limit = 0;
+  std::string job_name;
 };
 
 // The cluster with one task more.
@@ -62,8 +65,12 @@ distribute::SimpleClusterResolver resolve(const ServerArguments& arguments) {
 
 int serve(const ServerArguments& arguments) {
   const distribute::SimpleClusterResolver resolver = resolve(arguments);
-  distribute::Server server(resolver, {.transport = arguments.transport, .address = arguments.address});
-  const StopOnSignal signals([&server] { server.stop(); });
+  distribute::Server server(resolver, {.transport = arguments.transport,
+                                       .address = arguments.address,
+                                       .only_job = arguments.job_name,
+                                       .memory_limit = arguments.memory_limit,
+                                       .orphan_timeout = arguments.orphan_timeout});
+  const distribute::StopOnSignal signals([&server] { server.stop(); });
   // Said when a signal no longer kills.
   std::cout << "serving at " << server.target() << std::endl;
   return server.join();
@@ -78,8 +85,18 @@ void add_server_command(CLI::App& app, int& exit_code) {
   command->add_option("--task", arguments->task, "index of the task in its job");
   command->add_option("--cluster", arguments->cluster, R"(addresses: {"worker": ["host:port"], "ps": ["host:port"]})")
       ->type_name("JSON");
+  command
+      ->add_option("--orphan-timeout", arguments->orphan_timeout,
+                   "seconds after which it ends when its chief is gone; 0: never")
+      ->capture_default_str();
   command->add_option("--address", arguments->address, "where to listen, if others reach it by another")
       ->type_name("HOST:PORT");
+  command
+      ->add_option("--job-name", arguments->job_name,
+                   "serve chiefs of this job only; COHORT_JOB_NAME says it otherwise")
+      ->type_name("NAME");
+  command->add_option("--memory-limit", arguments->memory_limit, "bytes that variables may take; 0: what is free")
+      ->check(CLI::NonNegativeNumber);
   command->add_option("--transport", arguments->transport, "how it reaches other tasks")
       ->check(CLI::IsMember({"auto", "grpc"}));
   command->footer("What it runs are graphs that the program sends: it needs none of the program's code.");

@@ -250,6 +250,63 @@ TEST(BackupAndRestore, OutlivesCtrlC) {
   expect_same_end(train({}, {BackupAndRestore(folder.file("backup"))}), whole);
 }
 
+// Without it the run would go on from the end of an epoch.
+TEST(BackupAndRestore, SavesTheVeryBatchThatSIGTERMCameAt) {
+  for (const bool averages : {false, true}) {
+    const Setting setting{.averages = averages};
+    const Outcome whole = train(setting, {});
+    for (const int cut : {1, kPass + 2, 2 * kPass}) {
+      SCOPED_TRACE(cut);
+      const TemporaryFolder folder;
+      int hooks = 0;
+      const auto terminated = [&] {
+        train(setting,
+              {make<Watcher>(hooks, cut, -1, [] { std::raise(SIGTERM); }), BackupAndRestore(folder.file("backup"))});
+      };
+      EXPECT_NE(error_of(terminated).find("SIGTERM"), std::string::npos);
+      hooks = 0;
+      expect_same_end(
+          train(setting, {make<Watcher>(hooks, -1, -1, power_cut), BackupAndRestore(folder.file("backup"))}), whole);
+      EXPECT_EQ(hooks, static_cast<int>(kEpochs) * kPass - cut);
+    }
+  }
+}
+
+// Presses at a batch of a validation.
+class TerminatesValidation : public Callback {
+ public:
+  explicit TerminatesValidation(int batch) : left_(batch) {}
+  void on_test_batch_end(std::int64_t, Logs&) override {
+    if (--left_ == 0) std::raise(SIGTERM);
+  }
+
+ private:
+  int left_;
+};
+
+TEST(BackupAndRestore, SIGTERMInAValidationLosesNoEpoch) {
+  const TemporaryFolder folder;
+  const auto run = [&](const std::vector<Ref<Callback>>& callbacks) {
+    set_random_seed(7);
+    Sequential model({layers::Dense(12), layers::Dropout(0.3), layers::Dense(4)});
+    model.compile({.optimizer = "adam",
+                   .loss = losses::SparseCategoricalCrossentropy({.from_logits = true}),
+                   .metrics = {"accuracy"}});
+    const History history = model.fit(
+        data({}), {.epochs = 3, .verbose = 0, .validation_data = DataArgument(data({})), .callbacks = callbacks});
+    return std::pair(state_of(model), history);
+  };
+  const auto whole = run({});
+  const auto terminated = [&] {
+    run({make<TerminatesValidation>(kPass + 3), BackupAndRestore(folder.file("backup"))});
+  };
+  EXPECT_NE(error_of(terminated).find("SIGTERM"), std::string::npos);
+  const auto resumed = run({BackupAndRestore(folder.file("backup"))});
+  EXPECT_EQ(resumed.first, whole.first);
+  EXPECT_EQ(resumed.second.epoch(), (std::vector<std::int64_t>{1, 2}));
+  for (const char* name : {"loss", "accuracy"}) EXPECT_EQ(resumed.second[name][0], whole.second[name][1]) << name;
+}
+
 // Epochs have nine batches: the count goes on over their borders, and over a restart.
 TEST(BackupAndRestore, CountsBatchesAcrossEpochs) {
   const TemporaryFolder folder;

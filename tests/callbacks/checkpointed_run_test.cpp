@@ -27,7 +27,6 @@ class CheckpointedRun : public Callback {
   }
   void on_train_batch_end(std::int64_t, Logs&) override { manager_->save({.position = run().position()}); }
   void on_epoch_end(std::int64_t, Logs&) override { manager_->save({.position = run().position()}); }
-  BatchHooks batch_hooks() const override { return BatchHooks::WithoutLogs; }
   bool needs_built_model() const override { return true; }
 
  private:

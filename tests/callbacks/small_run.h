@@ -86,7 +86,6 @@ class Watcher : public Callback {
   void on_epoch_end(std::int64_t epoch, Logs&) override {
     if (epoch == stop_at_epoch_) stop_();
   }
-  BatchHooks batch_hooks() const override { return BatchHooks::WithoutLogs; }
 
  private:
   int& hooks_;

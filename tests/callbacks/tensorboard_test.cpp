@@ -114,7 +114,7 @@ TEST(TensorBoard, AsksForBatchHooksOnlyWhereItLogsThem) {
   };
   EXPECT_EQ(hooks({}), BatchHooks::None);
   EXPECT_EQ(hooks({.write_steps_per_second = true}), BatchHooks::None);
-  EXPECT_EQ(hooks({.profile_batch = 3}), BatchHooks::WithoutLogs);
+  EXPECT_EQ(hooks({.profile_batch = 3}), BatchHooks::Every);
   EXPECT_EQ(hooks({.update_freq = 10}), BatchHooks::Every);
   EXPECT_TRUE(fs::is_empty(folder.path()));
 }
@@ -253,6 +253,23 @@ TEST(TensorBoard, LogsTheSameOnACluster) {
   EXPECT_THAT(validation.at("evaluation_loss_vs_iterations"), ElementsAre(3, 6));
   EXPECT_THAT(graph_nodes(folder.path() / "train"), testing::Contains("sequential/inner/mat_mul"));
   EXPECT_EQ(spans_by_category(profile_in(folder.path() / "train")).at("execution"), 2);
+}
+
+TEST(TensorBoard, LogsHowTheTasksOfAClusterAreDoing) {
+  const test::TemporaryFolder folder;
+  const distribute::LocalCluster cluster({{"worker", 2}, {"ps", 1}});
+  distribute::ParameterServerStrategy strategy(cluster.resolver());
+  const auto scope = strategy.scope();
+  fit_under_board(*board_model(), {.log_dir = folder.file("epochs"), .write_graph = false});
+  const auto tags = steps_by_tag(folder.path() / "epochs/train");
+  for (const char* tag :
+       {"epoch_bytes_received/worker_0", "epoch_bytes_sent/worker_1", "epoch_bytes_sent/ps_0",
+        "epoch_step_seconds/ps_0", "epoch_queue_depth/chief", "epoch_queue_depth/worker_0", "epoch_queue_depth/ps_0",
+        "epoch_staleness/worker_0", "epoch_retries/worker_1", "epoch_recoveries/worker_1"}) {
+    ASSERT_TRUE(tags.contains(tag)) << tag;
+    EXPECT_THAT(tags.at(tag), ElementsAre(0, 1)) << tag;
+  }
+  EXPECT_TRUE(tags.contains("epoch_step_seconds/worker_0") || tags.contains("epoch_step_seconds/worker_1"));
 }
 
 }  // namespace

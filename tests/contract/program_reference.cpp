@@ -84,8 +84,6 @@ class StopAt : public ch::Callback {
   void on_epoch_end(std::int64_t /*epoch*/, ch::Logs& logs) override {
     if (logs.find("accuracy").value_or(0.0) >= accuracy_) model().stop_training = true;
   }
-  // Without this, the batch hooks come for each batch, and fit waits for its figures.
-  ch::BatchHooks batch_hooks() const override { return ch::BatchHooks::None; }
 
  private:
   double accuracy_;

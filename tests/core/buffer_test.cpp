@@ -90,6 +90,83 @@ TEST_F(MemoryPoolTest, ServesThreadsAtOnce) {
   EXPECT_LE(taken_from_system, 4);
 }
 
+std::atomic<std::int64_t> lent_by_system{0};
+
+void* lending_source(std::size_t bytes) {
+  lent_by_system += static_cast<std::int64_t>(bytes);
+  return ::operator new(bytes);
+}
+
+void lending_sink(void* memory, std::size_t bytes) {
+  lent_by_system -= static_cast<std::int64_t>(bytes);
+  ::operator delete(memory);
+}
+
+constexpr std::size_t kMega = std::size_t{1} << 20;
+
+class GivingBackTest : public testing::Test {
+ protected:
+  GivingBackTest() { lent_by_system = 0; }
+  ~GivingBackTest() override {
+    pool_.give_back_idle();
+    pool_.give_back_idle();
+    EXPECT_EQ(lent_by_system, 0);
+  }
+  void use(const std::vector<std::size_t>& sizes) {
+    std::vector<void*> blocks;
+    for (const std::size_t bytes : sizes) blocks.push_back(pool_.allocate(bytes));
+    for (std::size_t i = 0; i < sizes.size(); ++i) pool_.deallocate(blocks[i], sizes[i]);
+  }
+  MemoryPool pool_{lending_source, lending_sink};
+};
+
+TEST_F(GivingBackTest, LargeBlocksThatNobodyAskedForSinceTheLastLookGoBack) {
+  use({kMega, kMega, kMega, 5 * kMega});
+  EXPECT_EQ(lent_by_system, 8 * static_cast<std::int64_t>(kMega));
+  pool_.give_back_idle();
+  EXPECT_EQ(lent_by_system, 8 * static_cast<std::int64_t>(kMega)) << "all of them were used since then";
+  use({kMega, kMega});
+  pool_.give_back_idle();
+  EXPECT_EQ(lent_by_system, 2 * static_cast<std::int64_t>(kMega));
+  for (int step = 0; step < 10; ++step) {
+    use({kMega, kMega});
+    pool_.give_back_idle();
+    EXPECT_EQ(lent_by_system, 2 * static_cast<std::int64_t>(kMega)) << "a steady state keeps what it needs";
+  }
+}
+
+TEST_F(GivingBackTest, AClassJustBelowALargeSizeIsTheLargeOne) {
+  use({kMega - 1});
+  pool_.give_back_idle();
+  pool_.give_back_idle();
+  EXPECT_EQ(lent_by_system, 0);
+}
+
+TEST_F(GivingBackTest, SizesThatNeverComeAgainDoNotPileUp) {
+  for (std::size_t mega = 100; mega < 2000; mega += 200) {
+    use({mega * kMega});
+    EXPECT_LE(lent_by_system, static_cast<std::int64_t>((1024 + mega * 5 / 4) * kMega));
+  }
+}
+
+TEST_F(GivingBackTest, IsDoneBesideThreadsThatUseThePool) {
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 3; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 300; ++i) {
+        const std::size_t bytes = kMega * static_cast<std::size_t>(1 + (i + t) % 4);
+        auto* memory = static_cast<unsigned char*>(pool_.allocate(bytes));
+        memory[0] = memory[bytes - 1] = static_cast<unsigned char>(t);
+        if (i % 7 == 0) pool_.give_back_idle();
+        ASSERT_EQ(memory[0], t);
+        ASSERT_EQ(memory[bytes - 1], t);
+        pool_.deallocate(memory, bytes);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
 TEST(Buffer, IsAlignedAndReturnsToItsPool) {
   const void* before = nullptr;
   for (std::size_t bytes : {1u, 63u, 64u, 65u, 4097u}) {

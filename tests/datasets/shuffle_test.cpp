@@ -67,20 +67,24 @@ TEST(Shuffle, IsFair) {
 
 TEST(Shuffle, RefusesAnEmptyBuffer) { EXPECT_THROW(range(3).shuffle(0), Error); }
 
-// 0, 1, ...; every number that `period` divides is damaged: an error comes in its place.
+// 0, 1, ...; every number that `period` divides is damaged, unless that is negative: an error comes in its place.
 class DamagedIterator : public DatasetIterator {
  public:
   DamagedIterator(std::int64_t count, std::int64_t period) : count_(count), period_(period) {}
   bool next(Tensors& element) override {
     if (next_ == count_) return false;
     const std::int64_t value = next_++;
-    if (value % period_ == 0) throw Error(ErrorCode::DataLoss, "element " + std::to_string(value) + " is damaged");
+    ++given;
+    if (period_ > 0 && value % period_ == 0)
+      throw Error(ErrorCode::DataLoss, "element " + std::to_string(value) + " is damaged");
     element.assign(1, Tensor::of<std::int64_t>({value}, {}, cpu()));
     return true;
   }
   void rewind() override { next_ = 0; }
   void save_to(StateWriter& state) const override { state.number(static_cast<std::uint64_t>(next_)); }
   void restore_from(StateReader& state) override { next_ = static_cast<std::int64_t>(state.number()); }
+
+  static inline std::int64_t given = 0;  // by all of them
 
  private:
   std::int64_t count_, period_, next_ = 0;
@@ -127,6 +131,21 @@ TEST(Shuffle, GivesEveryOtherElementOnceWhenSomeAreDamaged) {
     EXPECT_EQ(seen, expected) << "buffer of " << buffer;
     EXPECT_EQ(errors, 8);
   }
+}
+
+TEST(Shuffle, GoesOnToALaterPositionWithoutReadingAgain) {
+  const Dataset counted =
+      Dataset::make("test_damaged", {}, {{"count", std::int64_t{1000}}, {"period", std::int64_t{-1}}});
+  const Dataset shuffled = counted.shuffle(10, {.seed = 5});
+  const auto first = shuffled.make_iterator(), second = shuffled.make_iterator();
+  Tensors element;
+  second->restore(first->save());
+  for (int i = 0; i < 500; ++i) second->next(element);
+  for (int i = 0; i < 600; ++i) first->next(element);
+  const std::int64_t before = DamagedIterator::given;
+  second->restore(first->save());
+  EXPECT_EQ(DamagedIterator::given - before, 100);
+  EXPECT_EQ(numbers(*second), numbers(*first));
 }
 
 const PositionsCase kShuffleCases[] = {

@@ -151,5 +151,36 @@ TEST_P(ServersInUse, AStoppedParameterServerIsNamed) {
 
 INSTANTIATE_TEST_SUITE_P(Transports, ServersInUse, testing::Values("auto", "grpc"));
 
+TEST(Server, ServesTheJobItIsFor) {
+  const ClusterSpec spec = local_cluster_spec({{"worker", 1}, {"ps", 1}});
+  const Server worker(spec, {.job_name = "worker", .only_job = "night"}), ps(spec, {.job_name = "ps"});
+  const SimpleClusterResolver resolver(spec);
+  EXPECT_THAT(
+      error_within(10s, [&] { ParameterServerStrategy(resolver, {.job_name = "day"}); }),
+      AllOf(HasSubstr("worker:0: a chief of the job that this task serves"), HasSubstr("night"), HasSubstr("day")));
+  const ParameterServerStrategy strategy(resolver, {.job_name = "night"});
+}
+
+// A variable that a ps has no room for is refused by name and size, and the ps serves on.
+TEST(Server, RefusesVariablesBeyondItsMemory) {
+  const ClusterSpec spec = local_cluster_spec({{"worker", 1}, {"ps", 1}});
+  const Server worker(spec, {.job_name = "worker"}), ps(spec, {.job_name = "ps", .memory_limit = 1 << 20});
+  const ParameterServerStrategy strategy{SimpleClusterResolver(spec)};
+  auto scope = strategy.scope();
+  const Variable small(Tensor::full({100}, 2.0), {.name = "small"});
+  EXPECT_THAT(error_of([] { const Variable table(Tensor::full({300'000}, 1.0), {.name = "table"}); }),
+              AllOf(HasSubstr("ResourceExhausted ps:0"), HasSubstr("/table, bytes=1200000, free=1048176")));
+  EXPECT_THAT(error_of([] {
+                const Variable other(InitialValue::constant(0.0, {std::int64_t{1} << 44}, DType::Float32),
+                                     {.name = "other"});
+              }),
+              HasSubstr("/other, bytes=70368744177664"));
+  ClusterCoordinator coordinator(strategy);
+  const Function sum = function([&] { return ops::sum(small.value()); });
+  EXPECT_EQ(Tensor(coordinator.schedule(sum).fetch()).item<float>(), 200.0f);
+  EXPECT_THAT(error_of([&] { Server other(spec, {.job_name = "ps", .start = false, .memory_limit = -1}); }),
+              HasSubstr("memory_limit=-1"));
+}
+
 }  // namespace
 }  // namespace cohort::distribute

@@ -23,14 +23,16 @@ struct Seen {
 
 inline std::size_t bytes_of(const Message& message) {
   std::size_t bytes = message.meta.size();
-  for (const Tensor& part : message.parts) bytes += part.bytes();
+  for (const Tensor& part : message.parts) bytes += part.defined() ? part.bytes() : 0;
   return bytes;
 }
 
 // With memory of its own.
 inline Message copy_of(const Message& message) {
   Message copy = message;
-  for (Tensor& part : copy.parts) part = part.clone();
+  for (Tensor& part : copy.parts) {
+    if (part.defined()) part = part.clone();
+  }
   return copy;
 }
 
@@ -38,10 +40,13 @@ inline Message copy_of(const Message& message) {
 class WatchedCluster {
  public:
   explicit WatchedCluster(const std::vector<std::pair<std::string, int>>& jobs, const std::string& transport = "auto")
+      : WatchedCluster(jobs, rpc::TransportOptions{.transport = transport}) {}
+  // `options`: how its tasks reach one another.
+  WatchedCluster(const std::vector<std::pair<std::string, int>>& jobs, const rpc::TransportOptions& options)
       : spec_(local_cluster_spec(jobs)) {
     for (const std::string& job : spec_.jobs()) {
       for (const std::int64_t index : spec_.task_indices(job)) {
-        tasks_.push_back(std::make_unique<Task>(*this, job, index, transport));
+        tasks_.push_back(std::make_unique<Task>(*this, job, index, options));
       }
     }
   }
@@ -61,10 +66,10 @@ class WatchedCluster {
 
  private:
   struct Task : rpc::Service {
-    Task(WatchedCluster& cluster, const std::string& job, std::int64_t index, const std::string& transport)
+    Task(WatchedCluster& cluster, const std::string& job, std::int64_t index, const rpc::TransportOptions& options)
         : cluster(cluster),
           name(job + ":" + std::to_string(index)),
-          service(cluster.spec_, job, index, {.transport = transport}),
+          service(cluster.spec_, job, index, options),
           listener(cluster.spec_.task_address(job, index), *this, name) {}
     void handle(const Message& request, Message& reply) override {
       service.handle(request, reply);
@@ -74,6 +79,7 @@ class WatchedCluster {
       cluster.seen_.push_back(std::move(seen));
     }
     bool is_quick(const Message& request) const override { return service.is_quick(request); }
+    std::uint64_t progress() const override { return service.progress(); }
     WatchedCluster& cluster;
     const std::string name;
     TaskService service;

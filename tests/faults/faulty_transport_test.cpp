@@ -73,6 +73,32 @@ TEST_P(FaultyTransport, EveryElementCountsOnceWhenStreamsBreak) {
   EXPECT_GT(train_with({.seed = seed, .disconnect = 0.02}, where)->disconnects, 0);
 }
 
+// Whatever becomes of the message that lets go of old data, a closure meets its own.
+TEST_P(FaultyTransport, DataThatComesAndGoesIsNeverMixedUp) {
+  const Deadline deadline(60s);
+  const auto [where, seed] = GetParam();
+  const rpc::TransportOptions faulty{.wrap = fault_transport({.seed = seed,
+                                                              .drop_request = 0.02,
+                                                              .drop_reply = 0.02,
+                                                              .duplicate = 0.1,
+                                                              .late = 0.1,
+                                                              .disconnect = 0.01,
+                                                              .timeout = 1ms})};
+  FaultyCluster cluster(2, 1, where.workers ? faulty : rpc::TransportOptions{});
+  ClusterRuntimeOptions options;
+  options.queue.max_attempts = 1000;
+  if (where.chief) options.connections.transport = faulty;
+  ParameterServerStrategy strategy(std::make_shared<ClusterRuntime>(cluster.spec(), options));
+  auto scope = strategy.scope();
+  Sequential model({layers::Dense(1, {.use_bias = false, .kernel_initializer = "ones"})});
+  model.compile({.optimizer = "sgd", .loss = "mse", .steps_per_execution = 2});
+  for (int round = 0; round < 40; ++round) {
+    const Tensor outputs = model.predict(
+        datasets::from_tensor_slices(Tensor::full({32, 2}, static_cast<double>(round))).batch(4), {.verbose = 0});
+    ASSERT_EQ(outputs.to_vector<float>(), std::vector<float>(32, static_cast<float>(2 * round))) << round;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Ways, FaultyTransport,
                          testing::Combine(testing::Values(Where{"chief", true, false}, Where{"workers", false, true},
                                                           Where{"all", true, true}),

@@ -17,6 +17,7 @@
 #include "tests/faults/shared_report.h"
 #include "tests/faults/summing.h"
 #include "tests/support/deadline.h"
+#include "tests/support/error_of.h"
 #include "tests/support/kills_wanted.h"
 #include "tests/support/process_cluster.h"
 
@@ -24,10 +25,12 @@ namespace cohort::test {
 namespace {
 
 using namespace std::chrono_literals;
+using testing::AllOf;
 using testing::HasSubstr;
+using testing::StartsWith;
 namespace fs = std::filesystem;
 
-constexpr const char* kChiefSetting = "COHORT_TEST_SETTING";
+constexpr const char *kChiefSetting = "COHORT_TEST_SETTING", *kTakesOver = "COHORT_TEST_TAKES_OVER";
 constexpr int kChiefEpochs = 3;
 
 enum class ChiefPhase : int { Starting, Training, BetweenEpochs, Ending };
@@ -88,7 +91,9 @@ class FirstChiefMarker : public Callback {
 void lead_sums(const distribute::ClusterResolver& resolver, const ChiefSetting& setting) {
   const SharedReport<ChiefReport> report("report");
   report->process = ::getpid();
-  distribute::ParameterServerStrategy strategy(resolver, kOnBothServers);
+  distribute::ParameterServerStrategyOptions placed = kOnBothServers;
+  placed.take_over = std::getenv(kTakesOver) != nullptr;
+  distribute::ParameterServerStrategy strategy(resolver, placed);
   auto scope = strategy.scope();
   SummingModel model;
   const Dataset shuffled = numbers(setting.elements).shuffle(50);
@@ -129,11 +134,13 @@ class ChiefsJob {
       : setting_(setting), elements_(chief_settings().at(setting).elements), report_(folder_.file("report")) {}
 
   // A chief of a cluster that is there.
-  std::unique_ptr<StartedProgram> start_chief(const distribute::ClusterSpec& spec) {
+  std::unique_ptr<StartedProgram> start_chief(const distribute::ClusterSpec& spec, bool takes_over = false) {
     // Nobody dials a chief.
     const std::string cluster = R"({"chief": ["127.0.0.1:1"], )" + spec.as_text().substr(1);
-    return start("tests/faults_test", kTaskArguments,
-                 {{"TF_CONFIG", R"({"cluster": )" + cluster + R"(, "task": {"type": "chief", "index": 0}})"}});
+    std::vector<std::pair<std::string, std::string>> environment = {
+        {"TF_CONFIG", R"({"cluster": )" + cluster + R"(, "task": {"type": "chief", "index": 0}})"}};
+    if (takes_over) environment.emplace_back(kTakesOver, "1");
+    return start("tests/faults_test", kTaskArguments, environment);
   }
   // A chief with a cluster of its own.
   std::unique_ptr<StartedProgram> launch() {
@@ -259,6 +266,36 @@ TEST(KilledChief, GoesOnWithANewCluster) {
 }
 
 // A chief that was taken for dead, and is not.
+// A program that was started by mistake.
+TEST(SecondChief, IsRefusedWhileTheFirstOneLives) {
+  const Deadline deadline(60s);
+  ProcessCluster cluster(2, 2);
+  ChiefsJob job(kLongSetting);
+  auto chief = job.start_chief(cluster.spec());
+  ASSERT_TRUE(becomes_true([&] { return job.report().phase == ChiefPhase::Training; }));
+  const std::string refused = error_of(
+      [&] { distribute::ParameterServerStrategy(distribute::SimpleClusterResolver(cluster.spec()), kOnBothServers); });
+  EXPECT_THAT(refused, AllOf(StartsWith("FailedPrecondition ps:0"), HasSubstr("take_over")));
+  EXPECT_EQ(chief->wait(60s), 0) << chief->output() << chief->errors();
+  job.check_end();
+}
+
+// Both know the same file: the first one is as good as gone.
+TEST(SecondChief, TakesOverWithTheJobsKey) {
+  const Deadline deadline(60s);
+  const TemporaryFolder folder;
+  ProcessCluster cluster(1, 1);
+  distribute::ParameterServerStrategyOptions options;
+  options.job_key_file = folder.file("backup/key");
+  const distribute::SimpleClusterResolver resolver(cluster.spec());
+  const distribute::ParameterServerStrategy first(resolver, options), second(resolver, options);
+  EXPECT_EQ(fit_sums(second, 20).iterations, 20);
+  EXPECT_THAT(error_of([&] { fit_sums(first, 20); }), HasSubstr("Another chief has taken over this task."));
+  options.job_key_file = folder.file("other/key");
+  EXPECT_THAT(error_of([&] { distribute::ParameterServerStrategy(resolver, options); }),
+              StartsWith("FailedPrecondition"));
+}
+
 TEST(ReplacedChief, IsRefusedWhenItWakesUp) {
   const Deadline deadline(60s);
   ProcessCluster cluster(2, 2);
@@ -267,7 +304,7 @@ TEST(ReplacedChief, IsRefusedWhenItWakesUp) {
   ASSERT_TRUE(becomes_true([&] { return job.report().phase == ChiefPhase::Training; }));
   std::this_thread::sleep_for(100ms);
   old_chief->signal(SIGSTOP);
-  auto new_chief = other.start_chief(cluster.spec());
+  auto new_chief = other.start_chief(cluster.spec(), /*takes_over=*/true);
   ASSERT_TRUE(becomes_true([&] { return other.report().phase == ChiefPhase::Training; }));
   old_chief->signal(SIGCONT);
   EXPECT_EQ(old_chief->wait(10s), 1);

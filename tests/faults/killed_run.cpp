@@ -76,7 +76,6 @@ class PhaseMarker : public Callback {
   PhaseMarker(RunReport& report, RunPhase phase) : report_(report), phase_(phase) {}
   void on_train_batch_end(std::int64_t, Logs&) override { report_.phase = phase_; }
   void on_epoch_end(std::int64_t, Logs&) override { report_.phase = phase_; }
-  BatchHooks batch_hooks() const override { return BatchHooks::WithoutLogs; }
 
  protected:
   RunReport& report_;

@@ -1,6 +1,8 @@
 // A worker that is killed, at any moment: what it was doing is done by others, and counts once.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <future>
 #include <map>
@@ -9,6 +11,7 @@
 
 #include "tests/faults/summing.h"
 #include "tests/support/deadline.h"
+#include "tests/support/error_of.h"
 #include "tests/support/kills_wanted.h"
 #include "tests/support/process_cluster.h"
 
@@ -17,6 +20,8 @@ namespace {
 
 using namespace std::chrono_literals;
 using Hold = TcpProxy::Hold;
+using testing::HasSubstr;
+using testing::StartsWith;
 
 constexpr const char *kBeforePush = "before the push", *kBetweenServers = "between two ps",
                      *kBeforeReply = "after apply and before the reply";
@@ -46,7 +51,10 @@ bool has_pushed(ProcessCluster& cluster, const ServerProcess& worker) {
 
 using Training = std::future<Sums>;
 
-bool goes_on(const Training& training) { return training.wait_for(0s) == std::future_status::timeout; }
+template <class Result>
+bool goes_on(const std::future<Result>& training) {
+  return training.wait_for(0s) == std::future_status::timeout;
+}
 
 template <class Train>
 Training start_training(ProcessCluster& cluster, Train train) {
@@ -164,6 +172,84 @@ TEST_P(KilledAt, EveryPhaseOfAStep) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Workers, KilledAt, testing::Values(1, 2));
+
+// Between two trainings workers have nothing to do, and a restarted one has to be told everything first.
+TEST(KilledWorker, ManyDeathsAtOnceAreNoFunctionsFault) {
+  const int kills = kills_wanted(10);
+  const Deadline deadline(std::chrono::seconds(60 + 3 * kills));
+  ProcessCluster cluster(3, 2);
+  std::atomic<bool> killing = true;
+  constexpr std::int64_t kElements = 150;
+  auto training = std::async(std::launch::async, [&] {
+    distribute::ParameterServerStrategy strategy(distribute::SimpleClusterResolver(cluster.spec()), kOnBothServers);
+    auto scope = strategy.scope();
+    SummingModel model;
+    int epochs = 0;
+    do {
+      model.fit(numbers(kElements), {.verbose = 0});
+      ++epochs;
+      std::this_thread::sleep_for(std::chrono::milliseconds(epochs % 3 * 20));
+    } while (killing);
+    return std::pair(epochs, sums_of(model));
+  });
+  std::this_thread::sleep_for(300ms);
+  std::mt19937 random(11);
+  const auto start = std::chrono::steady_clock::now();
+  for (int kill = 0; kill < kills; ++kill) {
+    std::this_thread::sleep_until(start + kill * 190ms);
+    ServerProcess& worker = cluster.worker(static_cast<int>(random() % 3));
+    worker.kill();
+    worker.start();
+  }
+  killing = false;
+  const auto [epochs, sums] = training.get();
+  std::printf("%d deaths in %.1f s, %d epochs\n", kills,
+              std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), epochs);
+  EXPECT_EQ(sums, expected_sums(kElements, epochs));
+}
+
+// Whichever worker has begun it dies: here because the test sees to it.
+TEST(KilledWorker, AFunctionThatTakesThreeWithItIsGivenUp) {
+  const Deadline deadline(60s);
+  ProcessCluster cluster(4, 2, kPayload);
+  std::promise<void> warm, holding;
+  auto training = std::async(std::launch::async, [&] {
+    distribute::ParameterServerStrategy strategy(distribute::SimpleClusterResolver(cluster.spec()), kOnBothServers);
+    auto scope = strategy.scope();
+    SummingModel model;
+    model.fit(numbers(2000), {.verbose = 0});
+    warm.set_value();
+    holding.get_future().wait();
+    return error_of([&] { model.fit(numbers(1), {.verbose = 0}); });
+  });
+  // From here on everyone has what it needs to push at once.
+  warm.get_future().wait();
+  for (int worker = 0; worker < cluster.num_workers(); ++worker) {
+    EXPECT_TRUE(has_pushed(cluster, cluster.worker(worker)));
+  }
+  for (int i = 0; i < 2; ++i) cluster.proxy(i).hold(Hold::Requests);
+  holding.set_value();
+  const auto has_begun = [&](int worker) {
+    const auto lock = cluster.proxy(0).freeze();
+    return cluster.proxy(0).traffic_of(cluster.worker(worker).id()).held;
+  };
+  std::vector<int> killed;
+  while (killed.size() < 3 && goes_on(training)) {
+    std::this_thread::sleep_for(2ms);
+    for (int worker = 0; worker < cluster.num_workers(); ++worker) {
+      if (cluster.worker(worker).id() < 0 || !has_begun(worker)) continue;
+      kill_worker(cluster, cluster.worker(worker));
+      killed.push_back(worker);
+    }
+  }
+  const std::string error = training.get();
+  EXPECT_EQ(killed.size(), 3u);
+  EXPECT_THAT(error, StartsWith("Aborted"));
+  for (const int worker : killed) EXPECT_THAT(error, HasSubstr("worker:" + std::to_string(worker)));
+  for (int worker = 0; worker < cluster.num_workers(); ++worker) {
+    EXPECT_FALSE(has_begun(worker)) << "the function was given to a fourth one";
+  }
+}
 
 }  // namespace
 }  // namespace cohort::test

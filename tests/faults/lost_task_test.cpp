@@ -25,6 +25,7 @@ using SteadyClock = std::chrono::steady_clock;
 ParameterServerStrategy strategy_of(ProcessCluster& cluster, std::chrono::milliseconds worker_timeout = 60s) {
   distribute::ClusterRuntimeOptions options;
   options.dispatch.worker_timeout = worker_timeout;
+  options.connections.ps_lost_after = 8s;
   return ParameterServerStrategy(std::make_shared<ClusterRuntime>(cluster.spec(), options), kOnBothServers);
 }
 

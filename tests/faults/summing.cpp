@@ -5,8 +5,6 @@
 namespace cohort::test {
 namespace {
 
-constexpr std::int64_t kSteps = 5;  // of one closure of fit
-
 class SummingLayer : public Layer {
  public:
   void build(const Shape&) override {
@@ -25,8 +23,8 @@ std::int64_t number(std::int64_t index) { return 1 + index * 7 % 11; }
 
 }  // namespace
 
-SummingModel::SummingModel() : Sequential({make<SummingLayer>()}) {
-  compile({.optimizer = optimizers::SGD(1.0), .steps_per_execution = kSteps});
+SummingModel::SummingModel(std::int64_t steps_per_execution) : Sequential({make<SummingLayer>()}) {
+  compile({.optimizer = optimizers::SGD(1.0), .steps_per_execution = steps_per_execution});
 }
 
 Tensor SummingModel::compute_loss(const Element&, const Element&, const Element& y_pred, const Element&, bool) {

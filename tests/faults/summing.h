@@ -20,7 +20,7 @@ constexpr std::size_t kPayload = kWidth * sizeof(float);
 // after training they say which elements were counted how often: whole numbers, hence exactly.
 class SummingModel : public Sequential {
  public:
-  SummingModel();
+  explicit SummingModel(std::int64_t steps_per_execution = 5);
   Tensor compute_loss(const Element& x, const Element& y, const Element& y_pred, const Element& sample_weight,
                       bool training) override;
 };

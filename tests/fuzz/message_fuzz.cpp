@@ -17,7 +17,11 @@ bool give_chunk(rpc::MessageReader& reader, const std::string& chunk, std::size_
   for (std::size_t at = 0; at < chunk.size(); at += piece) {
     reader.take(chunk.data() + at, std::min(piece, chunk.size() - at));
   }
-  return reader.end_chunk();
+  const bool complete = reader.end_chunk();
+  for (std::size_t at = 0; at < chunk.size() && reader.wants_again(); at += piece) {
+    reader.take_again(chunk.data() + at, std::min(piece, chunk.size() - at));
+  }
+  return complete;
 }
 
 // The payload behind a header that fits it, as an honest peer would send it.

@@ -2,6 +2,7 @@
 // a format changes.
 #include <cstdio>
 #include <exception>
+#include <random>
 #include <string>
 
 #include "cohort/datasets/datasets.h"
@@ -95,6 +96,14 @@ std::string records() {
   return file;
 }
 
+// The fuzzer makes messages of bytes, whatever they are.
+std::string control_message_choices(std::uint32_t seed) {
+  std::mt19937 random(seed);
+  std::string choices(400, '\0');
+  for (char& choice : choices) choice = static_cast<char>(random());
+  return choices;
+}
+
 void write_all(const std::string& folder) {
   const auto write = [&folder](const char* path, const std::string& bytes) {
     write_file_atomically(folder + "/" + path, bytes);
@@ -106,6 +115,8 @@ void write_all(const std::string& folder) {
   write("dataset/slices", dataset_bytes());
   write("dataset/mapped", mapped_dataset_bytes());
   write("message/one_part", message_bytes());
+  write("control_message/first", control_message_choices(1));
+  write("control_message/second", control_message_choices(2));
   write("checkpoint_index/small", index_text());
   write("record/three", records());
 }

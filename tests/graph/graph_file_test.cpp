@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <chrono>
+
 #include "cohort/autodiff/control_flow.h"
 #include "cohort/graph/executable.h"
 #include "cohort/graph/graph_file.h"
@@ -44,6 +46,25 @@ TEST(GraphFile, ConstantsTravelOnceByContent) {
   EXPECT_LT(bytes.size(), 1000u);
   EXPECT_EQ(parse_graph(bytes, constants)->nodes.size(), traced.graph->nodes.size());
   EXPECT_THROW(parse_graph(bytes, {}), Error);
+}
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr int kManyInputs = 10'000;  // each allocation takes a sanitizer long
+#else
+constexpr int kManyInputs = 200'000;
+#endif
+
+// Looking for each node among all inputs would take minutes.
+TEST(GraphFile, ManyInputsAreReadInOnePass) {
+  Graph graph;
+  for (int i = 0; i < kManyInputs; ++i) {
+    graph.inputs.push_back(graph.add(find_op("Input"), {}, {{"dtype", DType::Float32}, {"shape", Shape()}}).node);
+  }
+  ConstantTable constants;
+  const std::string bytes = serialize(graph, constants);
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_EQ(parse_graph(bytes, constants)->inputs.size(), std::size_t{kManyInputs});
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
 }
 
 TEST(GraphFile, MalformedBytesAreRefused) {

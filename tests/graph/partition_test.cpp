@@ -28,6 +28,34 @@ using testing::SimulatedCluster;
 using testing::WholeRun;
 using Counts = std::vector<std::size_t>;
 
+// Frozen weights come last among those that a reply may bring, so that it can leave them out.
+TEST(Partition, WhatAFunctionWritesComesBackBeforeWhatItOnlyReads) {
+  Variable frozen(vector({1, 2}), {.name = "frozen"}), trained(vector({3, 4}), {.name = "trained"});
+  const TracedGraph traced = trace({{float32, {2}}}, [&](const Tensors& in) -> Tensors {
+    const Tensor y = in[0] * frozen * trained;
+    trained.assign_add(in[0]);
+    return {y};
+  });
+  const auto homes = HomeBook{{{frozen, on_server(0)}, {trained, on_server(0)}}}.of(traced);
+  SimulatedCluster cluster(traced, homes, 1);
+  ASSERT_EQ(cluster.exchanges_per_round(), Counts{1});
+  const ServerExchange& exchange = cluster.parts().rounds[0][0];
+  const auto name_of = [&](int input) {
+    return traced.captures[static_cast<std::size_t>(input - traced.num_arguments)].resource()->name();
+  };
+  ASSERT_EQ(exchange.fresh.size(), 2u);
+  EXPECT_EQ(name_of(exchange.fresh[0]), "trained");
+  EXPECT_EQ(name_of(exchange.fresh[1]), "frozen");
+  EXPECT_EQ(exchange.resources.size(), 1u);
+  EXPECT_EQ(name_of(exchange.resources[0]), "trained");
+  expect_equal_runs(
+      cluster, traced, homes,
+      [](int step) {
+        return Tensors{vector({1, static_cast<float>(step)})};
+      },
+      1);
+}
+
 TEST(Partition, AFunctionThatOnlyReadsHasNoRounds) {
   Variable a(vector({1, 2}), {.name = "a"}), b(vector({3, 4}), {.name = "b"});
   const TracedGraph traced = trace({{float32, {2}}}, [&](const Tensors& in) {

@@ -43,11 +43,9 @@ SimulatedCluster::SimulatedCluster(const TracedGraph& traced, const std::vector<
     if (home.kind == Home::Kind::Worker) on_worker_.emplace(input, copy_of(traced.captures[i]));
   }
   for (const ServerPull& pull : parts_.pulls) {
-    Tensors resources;
-    for (int input : pull.resources) resources.push_back(variable(input, pull.server).handle());
-    const Tensors values = run(pull.graph, resources, {});
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      on_worker_.emplace(pull.resources[i], Variable(values[i], {.name = "replica", .dtype = values[i].dtype()}));
+    for (int input : pull.resources) {
+      const Tensor value = read_now(variable(input, pull.server));
+      on_worker_.emplace(input, Variable(value, {.name = "replica", .dtype = value.dtype()}));
     }
   }
 }
@@ -89,8 +87,8 @@ void SimulatedCluster::exchange(const ServerExchange& exchange, const Tensors& a
   for (std::size_t i = 0; i < exchange.returned.size(); ++i) {
     slots[static_cast<std::size_t>(exchange.returned[i])] = outputs[i];
   }
-  for (std::size_t i = 0; i < exchange.fresh.size(); ++i) {
-    fresh_.emplace_back(&on_worker_.at(exchange.fresh[i]), outputs[exchange.returned.size() + i]);
+  for (int input : exchange.fresh) {
+    fresh_.emplace_back(&on_worker_.at(input), read_now(variable(input, exchange.server)));
   }
 }
 

@@ -70,7 +70,7 @@ PRIVATE_EDGES = [
     ("metrics", r"framework/losses/axes_field\.h"),
     # Graphs that are rewritten, cut and sent.
     ("autodiff", r"framework/graph/(specialize|passes/rewrite)\.h"),
-    ("distribute", r"framework/graph/(partition|hoist_iterators)\.h"),
+    ("distribute", r"framework/graph/(partition|hoist_iterators|write_effects)\.h"),
     # Variables as those see them that update, save or send them.
     ("optimizers|model|saving|callbacks|distribute", r"framework/variables/(variable_body|shards)\.h"),
     ("model|saving", r"framework/variables/autocast\.h"),
@@ -83,7 +83,7 @@ PRIVATE_EDGES = [
     ("saving|callbacks|distribute", r"framework/model/fit/(program|training)\.h"),
     ("distribute", r"framework/model/fit/runner_base\.h"),
     # Programs that look inside.
-    ("programs", r"framework/model/text_table\.h|distribute/cluster/(roles|tf_config)\.h"),
+    ("programs", r"framework/model/text_table\.h|distribute/(stop_on_signal|cluster/(job_name|roles|task_exits|tf_config))\.h"),
     ("benchmarks", r"distribute/rpc/"),
 ]
 

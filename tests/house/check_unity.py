@@ -22,6 +22,7 @@ TYPE = re.compile(r"^(?:template <.*> *)?(?:class|struct|enum class|enum|union) 
 ALIAS = re.compile(r"^using (\w+) =")
 FUNCTION = re.compile(r"^(?!return\b|using\b|namespace\b|typedef\b|TEST|COHORT_|INSTANTIATE)[\w:<>,&*\[\] ]*?[\w>&*\]] [*&]?(\w+)\(")
 VARIABLE = re.compile(r"^(?:inline |static |constexpr |const |thread_local )+[\w:<>,*& ]+? [*&]?(\w+)(?:\[\w*\])? ?[={;]")
+NEXT_VARIABLE = re.compile(r", [*&]?(\w+) = ")  # a further one of the same declaration
 STATIC = re.compile(r"^static ")
 DEFINE = re.compile(r"^\s*#\s*define (\w+)")
 UNDEF = re.compile(r"^\s*#\s*undef (\w+)")
@@ -47,7 +48,9 @@ def local_names(lines):
             for pattern in (TYPE, ALIAS, FUNCTION, VARIABLE):
                 match = pattern.match(line)
                 if match:
-                    names.setdefault(match.group(1), (number, line))
+                    further = NEXT_VARIABLE.findall(line) if pattern is VARIABLE else []
+                    for name in [match.group(1), *further]:
+                        names.setdefault(name, (number, line))
                     break
     return names
 

@@ -24,6 +24,7 @@ class CheckUnity(unittest.TestCase):
             ("int count(int x) {\n  return x;\n}", "std::string count(const std::string& x, int y) { return x; }"),
             ("class Clock {\n};", "using Clock = std::chrono::steady_clock;"),
             ("constexpr int kSize = 1;", "const std::string kSize = {};"),
+            ("constexpr int kRows = 2, kSize = 1;", "constexpr int kSize = 1;"),
         ]:
             problems = self.problems_in({"layers/core/a.cpp": self.local(first), "layers/merging/b.cpp": self.local(second)})
             self.assertEqual(len(problems), 1, first)

@@ -99,6 +99,31 @@ TEST_F(Launch, TellsEveryTaskTheSameCluster) {
   }
 }
 
+TEST_F(Launch, NotesForTheChiefHowOthersEnded) {
+  const auto command = launch({"--workers", "2", "--ps", "1"}, R"(
+    case $task in
+      worker:0) kill -9 $$ ;;
+      worker:1) exit 3 ;;
+      ps:0) exec sleep 1000 ;;
+    esac
+    until [ $(wc -l < $COHORT_TASK_EXITS) = 2 ]; do sleep 0.02; done
+    cp $COHORT_TASK_EXITS $folder/exits; echo $COHORT_TASK_EXITS > $folder/file)");
+  EXPECT_EQ(command->wait(), 0);
+  EXPECT_THAT(test::sorted_lines(content("exits")), ElementsAre("worker:0 137", "worker:1 3"));
+  std::string file = content("file");
+  file.pop_back();
+  EXPECT_FALSE(std::filesystem::exists(file)) << file;
+}
+
+TEST_F(Launch, NamesTheJobToEveryTask) {
+  const auto command = launch({"--workers", "1", "--ps", "1", "--job-name", "night run"}, R"(
+    printf '%s' "$COHORT_JOB_NAME" > $folder/$task.job; touch $folder/$task.said
+    [ $task = chief:0 ] || exec sleep 1000
+    for other in worker:0 ps:0; do until [ -e $folder/$other.said ]; do sleep 0.02; done; done)");
+  EXPECT_EQ(command->wait(), 0);
+  for (const char* task : {"worker:0", "ps:0", "chief:0"}) EXPECT_EQ(content(std::string(task) + ".job"), "night run");
+}
+
 TEST_F(Launch, WithoutParameterServersTheFirstWorkerLeads) {
   const auto command = launch({"--workers", "2"}, R"(
     [ $task = worker:0 ] || exec sleep 1000

@@ -25,7 +25,7 @@ Outcome run(const std::vector<std::string>& arguments) {
 TEST(CommandUsage, HelpNamesEveryCommand) {
   const Outcome help = run({"--help"});
   EXPECT_EQ(help.code, 0);
-  for (const char* command : {"launch", "server", "summary", "predict", "convert", "bench"}) {
+  for (const char* command : {"launch", "server", "status", "summary", "predict", "convert", "bench"}) {
     EXPECT_THAT(help.output, HasSubstr(std::string("\n  ") + command + " "));
   }
 }
@@ -43,6 +43,7 @@ TEST(CommandUsage, HelpOfACommandNamesItsOptions) {
   expect_named("convert", {"from", "to", "--no-compile"});
   expect_named("launch", {"--workers", "--ps"});
   expect_named("server", {"--job", "--cluster"});
+  expect_named("status", {"--cluster", "--address", "--timeout", "TF_CONFIG", "exit code"});
 }
 
 TEST(CommandUsage, WhatIsMisusedEndsWithCodeTwo) {
@@ -62,6 +63,7 @@ TEST(CommandUsage, WhatIsMisusedEndsWithCodeTwo) {
   expect_misused({"predict", "--model", "a", "--inputs", "b", "--outputs", "c", "--batch-size", "many"},
                  "--batch-size");
   expect_misused({"convert", "a.keras"}, "to is required");
+  expect_misused({"status", "--timeout", "0"}, "--timeout");
 }
 
 TEST(CommandUsage, BenchIsTheProgramBeside) {

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "cohort/core/error.h"
@@ -39,6 +40,54 @@ TEST(ChromeTrace, HoldsACompleteEventForEachSpan) {
   EXPECT_EQ(outer.at("ts"), 0.0);
   EXPECT_GE(inner.at("ts"), outer.at("ts"));
   EXPECT_LE(inner.at("ts").get<double>() + inner.at("dur").get<double>(), outer.at("dur").get<double>());
+}
+
+TEST(ChromeTrace, ShowsOtherThreadsAndProcessesAndWhatFlowsBetweenThem) {
+  Timeline own;
+  std::vector<TimelineTrack> others(3);
+  others[0].thread = "to worker:0";
+  others[1] = {.process = "worker:0", .thread = "thread 0"};
+  others[2] = {.process = "worker:0", .thread = "thread 1"};
+  const auto at = [](int microseconds) {
+    return Timeline::Clock::time_point() + std::chrono::microseconds(1000 + microseconds);
+  };
+  own.add({.category = "step", .name = "schedule", .begin = at(1), .end = at(2)});
+  others[0].timeline.add({.category = "cluster", .name = "send", .begin = at(2), .end = at(3), .flow = 5});
+  others[0].timeline.add({.category = "cluster", .name = "take", .begin = at(9), .end = at(10), .flow = 5});
+  others[1].timeline.add({.category = "cluster", .name = "run", .begin = at(4), .end = at(8), .number = 1, .flow = 5});
+  others[2].timeline.add({.category = "cluster", .name = "alone", .begin = at(0), .end = at(8), .flow = 6});
+  others[2].timeline.drop(3);
+  const test::TemporaryFolder folder;
+  write_chrome_trace(folder.file("trace.json"), own, others);
+  std::ifstream file(folder.file("trace.json"));
+  const nlohmann::json trace = nlohmann::json::parse(file);
+  std::map<std::string, nlohmann::json> spans;
+  std::map<std::string, int> processes;
+  std::vector<nlohmann::json> arrow;
+  for (const auto& event : trace.at("traceEvents")) {
+    if (event.at("ph") == "X") spans[event.at("name")] = event;
+    if (event.at("name") == "process_name") processes[event.at("args").at("name")] = event.at("pid");
+    if (event.at("name") == "flow") arrow.push_back(event);
+  }
+  EXPECT_EQ(spans.at("send").at("pid"), processes.at("chief"));
+  EXPECT_EQ(spans.at("schedule").at("pid"), processes.at("chief"));
+  EXPECT_NE(spans.at("send").at("tid"), spans.at("schedule").at("tid"));
+  EXPECT_EQ(spans.at("run").at("pid"), processes.at("worker:0"));
+  EXPECT_EQ(spans.at("alone").at("pid"), processes.at("worker:0"));
+  EXPECT_NE(spans.at("alone").at("tid"), spans.at("run").at("tid"));
+  EXPECT_EQ(spans.at("alone").at("ts"), 0.0);  // times are from the first span of all
+  EXPECT_EQ(spans.at("run").at("ts"), 4.0);
+  EXPECT_EQ(spans.at("run").at("args"), nlohmann::json({{"number", 1}, {"flow", 5}}));
+  ASSERT_EQ(arrow.size(), 3u);  // what is alone leads nowhere
+  EXPECT_EQ(arrow[0].at("ph"), "s");
+  EXPECT_EQ(arrow[0].at("pid"), spans.at("send").at("pid"));
+  EXPECT_EQ(arrow[0].at("tid"), spans.at("send").at("tid"));
+  EXPECT_EQ(arrow[1].at("ph"), "t");
+  EXPECT_EQ(arrow[1].at("pid"), spans.at("run").at("pid"));
+  EXPECT_EQ(arrow[2].at("ph"), "f");
+  EXPECT_EQ(arrow[2].at("ts"), spans.at("take").at("ts"));
+  for (const auto& event : arrow) EXPECT_EQ(event.at("id"), 5);
+  EXPECT_EQ(trace.at("otherData").at("spans_left_out"), 3);
 }
 
 TEST(ChromeTrace, LeavesNothingBehindWhereItCannotBeWritten) {

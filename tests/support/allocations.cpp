@@ -26,24 +26,24 @@ void* __libc_calloc(std::size_t, std::size_t);
 void* __libc_realloc(void*, std::size_t);
 void* __libc_memalign(std::size_t, std::size_t);
 
-void* malloc(std::size_t bytes) {
+void* malloc(std::size_t bytes) noexcept {
   count.fetch_add(1, std::memory_order_relaxed);
   return __libc_malloc(bytes);
 }
-void* calloc(std::size_t number, std::size_t bytes) {
+void* calloc(std::size_t number, std::size_t bytes) noexcept {
   count.fetch_add(1, std::memory_order_relaxed);
   return __libc_calloc(number, bytes);
 }
-void* realloc(void* memory, std::size_t bytes) {
+void* realloc(void* memory, std::size_t bytes) noexcept {
   count.fetch_add(1, std::memory_order_relaxed);
   return __libc_realloc(memory, bytes);
 }
-void* memalign(std::size_t alignment, std::size_t bytes) {
+void* memalign(std::size_t alignment, std::size_t bytes) noexcept {
   count.fetch_add(1, std::memory_order_relaxed);
   return __libc_memalign(alignment, bytes);
 }
-void* aligned_alloc(std::size_t alignment, std::size_t bytes) { return memalign(alignment, bytes); }
-int posix_memalign(void** result, std::size_t alignment, std::size_t bytes) {
+void* aligned_alloc(std::size_t alignment, std::size_t bytes) noexcept { return memalign(alignment, bytes); }
+int posix_memalign(void** result, std::size_t alignment, std::size_t bytes) noexcept {
   *result = memalign(alignment, bytes);
   return *result || bytes == 0 ? 0 : ENOMEM;
 }

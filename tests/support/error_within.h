@@ -6,6 +6,7 @@
 #include <string>
 
 #include "tests/support/error_of.h"
+#include "tests/support/patience.h"
 
 namespace cohort::test {
 
@@ -15,7 +16,7 @@ std::string error_within(std::chrono::milliseconds limit, const Call& call) {
   const auto start = std::chrono::steady_clock::now();
   std::string error = error_of(call);
   const auto elapsed = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - start);
-  EXPECT_LT(elapsed.count(), limit.count()) << error;
+  EXPECT_LT(elapsed.count(), patience(limit).count()) << error;
   return error;
 }
 

@@ -113,6 +113,8 @@ class FaultConnection : public Connection {
     const std::uint64_t seed = faults_.seed * 0x9e3779b97f4a7c15u + ++*opened_;
     return std::make_unique<FaultStream>(inner_->open(), inner_->peer(), faults_, counts_, seed);
   }
+  bool alive() const override { return inner_->alive(); }
+  std::uint64_t progress() const override { return inner_->progress(); }
   const Peer& peer() const override { return inner_->peer(); }
   const char* transport() const override { return inner_->transport(); }
 

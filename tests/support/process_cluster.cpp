@@ -6,19 +6,21 @@
 
 namespace cohort::test {
 
-ProcessCluster::ProcessCluster(int workers, int servers, std::size_t payload)
+ProcessCluster::ProcessCluster(int workers, int servers, std::size_t payload, bool proxied_workers)
     : addresses_(free_addresses(static_cast<std::size_t>(workers + servers))) {
   std::map<std::string, std::vector<std::string>> jobs;
   const auto first_server = addresses_.begin() + workers;
   jobs["worker"] = {addresses_.begin(), first_server};
   jobs["ps"] = {first_server, addresses_.end()};
-  if (payload > 0) {
-    for (std::string& address : jobs["ps"]) {
-      proxies_.push_back(std::make_unique<TcpProxy>(address, payload));
-      address = proxies_.back()->address();
+  const auto put_proxies_before = [&](const char* job, std::vector<std::unique_ptr<TcpProxy>>& proxies) {
+    for (std::string& address : jobs[job]) {
+      proxies.push_back(std::make_unique<TcpProxy>(address, payload));
+      address = proxies.back()->address();
       addresses_.push_back(address);
     }
-  }
+  };
+  if (payload > 0) put_proxies_before("ps", proxies_);
+  if (payload > 0 && proxied_workers) put_proxies_before("worker", worker_proxies_);
   spec_ = distribute::ClusterSpec(jobs);
   const auto start = [&](const std::string& job, int index, const std::string& address) {
     return std::make_unique<ServerProcess>(job, index, spec_.as_text(), address,
@@ -27,7 +29,9 @@ ProcessCluster::ProcessCluster(int workers, int servers, std::size_t payload)
   for (int i = 0; i < servers; ++i) {
     servers_.push_back(start("ps", i, addresses_[static_cast<std::size_t>(workers + i)]));
   }
-  for (int i = 0; i < workers; ++i) workers_.push_back(start("worker", i, ""));
+  for (int i = 0; i < workers; ++i) {
+    workers_.push_back(start("worker", i, addresses_[static_cast<std::size_t>(i)]));
+  }
 }
 
 }  // namespace cohort::test

@@ -14,8 +14,8 @@ namespace cohort::test {
 // Workers and parameter servers as processes of this machine, killed at the end of the scope.
 class ProcessCluster {
  public:
-  // With a payload, every ps is reached through a proxy that knows messages of that many bytes.
-  ProcessCluster(int workers, int servers, std::size_t payload = 0);
+  // With a payload, every ps, or every worker too, is reached through a proxy that knows messages of that many bytes.
+  ProcessCluster(int workers, int servers, std::size_t payload = 0, bool proxied_workers = false);
 
   // The addresses by which tasks reach one another.
   const distribute::ClusterSpec& spec() const { return spec_; }
@@ -25,6 +25,8 @@ class ProcessCluster {
   ServerProcess& server(int index) { return *servers_.at(static_cast<std::size_t>(index)); }
   // Before a ps.
   TcpProxy& proxy(int index) { return *proxies_.at(static_cast<std::size_t>(index)); }
+  // Before a worker, where there are such.
+  TcpProxy& worker_proxy(int index) { return *worker_proxies_.at(static_cast<std::size_t>(index)); }
   // All ports that somebody of the cluster listens on.
   const std::vector<std::string>& addresses() const { return addresses_; }
 
@@ -32,7 +34,7 @@ class ProcessCluster {
   TemporaryFolder logs_;
   std::vector<std::string> addresses_;
   distribute::ClusterSpec spec_;
-  std::vector<std::unique_ptr<TcpProxy>> proxies_;
+  std::vector<std::unique_ptr<TcpProxy>> proxies_, worker_proxies_;
   std::vector<std::unique_ptr<ServerProcess>> servers_, workers_;
 };
 

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <stdexcept>
 #include <vector>
 
@@ -74,11 +75,16 @@ TcpProxy::~TcpProxy() {
 }
 
 bool TcpProxy::holds(const Connection& connection, Hold what) const {
+  if (held_caller_ != 0 && connection.caller != held_caller_) return false;
   return hold_ == what && connection.caller != ::getpid();
 }
 
 void TcpProxy::run() {
   while (!stopping_) {
+    if (silent_) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      continue;
+    }
     std::vector<pollfd> polled = {{listener_, POLLIN, 0}};
     std::vector<Connection*> connections;
     {
@@ -121,6 +127,7 @@ void TcpProxy::accept() {
   made.server = new_socket();
   const sockaddr_in to = loopback(target_);
   made.over = ::connect(made.server, reinterpret_cast<const sockaddr*>(&to), sizeof to) != 0;
+  made.over |= barred_ != 0 && made.caller == barred_;
   send_at_once(made.client);
   send_at_once(made.server);
   const auto lock = freeze();
@@ -135,19 +142,27 @@ void TcpProxy::move(Connection& connection, short client_events, short server_ev
   std::size_t passed = 0;
   if (fine && !connection.up.empty() && !holds(connection, Hold::Requests)) {
     fine = write_some(connection.server, connection.up, passed);
+    connection.traffic.bytes += passed;
     count_up(connection, passed);
   }
   if (fine && !connection.down.empty() && !holds(connection, Hold::Replies)) {
     fine = write_some(connection.client, connection.down, passed);
+    connection.traffic.bytes += passed;
     count_down(connection, passed);
   }
   connection.over = !fine;
 }
 
-// A request begins when the reply before it is through.
+// A request begins when the reply before it is through. One that was repeated may have had a small reply, for the
+// caller knew what came of it: then the next request tells.
 void TcpProxy::count_up(Connection& connection, std::size_t bytes) {
   connection.up_counted += bytes;
   Traffic& traffic = connection.traffic;
+  if (traffic.requests > traffic.replies && connection.up_counted >= 2 * payload_) {
+    connection.up_counted -= payload_;
+    ++traffic.replies;
+    ++replies_;
+  }
   if (connection.up_counted >= payload_ && traffic.requests == traffic.replies) ++traffic.requests;
 }
 
@@ -169,9 +184,21 @@ TcpProxy::Traffic TcpProxy::traffic_of(pid_t caller) const {
     if (connection.caller != caller || connection.over) continue;
     all.requests += connection.traffic.requests;
     all.replies += connection.traffic.replies;
+    all.bytes += connection.traffic.bytes;
     all.held |= connection.up.size() >= payload_ || connection.down.size() >= payload_;
   }
   return all;
+}
+
+void TcpProxy::cut() {
+  const auto lock = freeze();
+  for (Connection& connection : connections_) connection.over = true;
+}
+
+void TcpProxy::bar(pid_t caller) {
+  const auto lock = freeze();
+  barred_ = caller;
+  if (caller != 0) drop(caller);
 }
 
 void TcpProxy::drop(pid_t caller) {

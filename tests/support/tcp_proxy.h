@@ -20,7 +20,8 @@ class TcpProxy {
   // How many large messages a caller has got through; what is held up does not count.
   struct Traffic {
     std::uint64_t requests = 0, replies = 0;
-    bool held = false;  // another one waits at the proxy, whole
+    bool held = false;        // another one waits at the proxy, whole
+    std::uint64_t bytes = 0;  // both ways, of whatever
   };
 
   // Requests and replies below `payload` bytes are not counted.
@@ -31,12 +32,23 @@ class TcpProxy {
   const std::string& address() const { return address_; }
   // What callers send or get stays here, but for callers of this process.
   void hold(Hold what) { hold_ = what; }
+  // The same for one process only; 0: for all again.
+  void hold_only(pid_t caller, Hold what) {
+    held_caller_ = caller;
+    hold_ = what;
+  }
   // While the lock is held no byte moves.
   [[nodiscard]] std::unique_lock<std::mutex> freeze() { return std::unique_lock(mutex_); }
   // Of a process, over all its connections; under freeze().
   Traffic traffic_of(pid_t caller) const;
   // Closes a process's connections, and what they hold is lost; under freeze().
   void drop(pid_t caller);
+  // Closes everyone's, likewise.
+  void cut();
+  // From now on nothing passes in any direction and nobody is let in; or everything again.
+  void set_silent(bool silent) { silent_ = silent; }
+  // A process's connections are closed, now and whenever it comes; 0: nobody's.
+  void bar(pid_t caller);
   // Replies to everyone so far.
   std::uint64_t replies() const { return replies_; }
 
@@ -62,7 +74,8 @@ class TcpProxy {
   int listener_ = -1;
   std::atomic<Hold> hold_ = Hold::Nothing;
   std::atomic<std::uint64_t> replies_ = 0;
-  std::atomic<bool> stopping_ = false;
+  std::atomic<bool> stopping_ = false, silent_ = false;
+  std::atomic<pid_t> barred_ = 0, held_caller_ = 0;
   mutable std::mutex mutex_;  // guards what follows
   std::list<Connection> connections_;
   std::thread thread_;

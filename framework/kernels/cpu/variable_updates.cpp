@@ -46,15 +46,20 @@ KernelFn make_scatter_add(const KernelSpec& spec) {
     using T = decltype(zero);
     return [=](const KernelIO& io) {
       T* variable = static_cast<T*>(io.inputs[0]);
+      const auto row_at = [&](std::int64_t i) {
+        return wide ? io.in<std::int64_t>(1)[i] : std::int64_t{io.in<std::int32_t>(1)[i]};
+      };
+      // All of them first: a write that fails leaves the variable as it was.
       for (std::int64_t i = 0; i < count; ++i) {
-        const std::int64_t row = wide ? io.in<std::int64_t>(1)[i] : io.in<std::int32_t>(1)[i];
-        if (row < 0 || row >= rows) {
+        if (const std::int64_t row = row_at(i); row < 0 || row >= rows) {
           throw invalid_argument("Variable.scatter_add", "indices must be rows of the variable",
                                  {{"indices[" + std::to_string(i) + "]", row}, {"rows", rows}});
         }
+      }
+      for (std::int64_t i = 0; i < count; ++i) {
+        T* row = variable + row_at(i) * width;
         const T* values = io.in<T>(2) + i * width;
-        for (std::int64_t k = 0; k < width; ++k)
-          variable[row * width + k] = static_cast<T>(variable[row * width + k] + values[k]);
+        for (std::int64_t k = 0; k < width; ++k) row[k] = static_cast<T>(row[k] + values[k]);
       }
     };
   });

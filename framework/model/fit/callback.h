@@ -17,9 +17,8 @@ class RunControl;
 // How often a callback wants the batch hooks. A hook comes once for each execution (of steps_per_execution batches).
 enum class BatchHooks {
   None,
-  WithoutLogs,  // each time, with logs that may be empty: nothing waits for the figures
-  Sampled,      // now and then, at most some twenty times a second
-  Every,
+  Sampled,  // now and then, at most some twenty times a second
+  Every,    // one after the other; logs that it does not look at cost nothing
 };
 
 // What a run was started with.
@@ -33,7 +32,9 @@ struct CallbackParams {
 
 // Watches and steers fit, evaluate and predict. A user derives and overrides hooks; all run on the thread that called
 // fit, with the model's weights at rest except in batch hooks. Logs may be added to: later callbacks see what
-// earlier ones wrote.
+// earlier ones wrote. Where several batches are under way at once, on a cluster, nothing waits for a batch hook: the
+// begin comes when a batch is scheduled, the end of batch n once n + 1 batches are done, a few per worker later, with
+// the figures of all that is done by then.
 class Callback {
  public:
   virtual ~Callback() = default;
@@ -69,8 +70,15 @@ class Callback {
   // Called after a batch of predict.
   virtual void on_predict_batch_end(std::int64_t /*batch*/, Logs&) {}
 
+  // Called when SIGTERM ends fit, where everything begun is done and a saved position can be gone on from; then comes
+  // on_train_end.
+  virtual void on_preemption() {}
+
   // How often it wants the batch hooks. Asked once when a run begins.
   virtual BatchHooks batch_hooks() const { return BatchHooks::Every; }
+  // How many batches from now on on_train_batch_end needs the weights at rest, for a save: nothing is scheduled beyond
+  // that batch until the hook has returned. 0: never. Asked when an epoch begins and after each such hook.
+  virtual std::int64_t batches_until_quiet() const { return 0; }
 
   // Whether on_train_begin needs the weights, the optimizer's state and the metrics to exist. Asked once, before it.
   virtual bool needs_built_model() const { return false; }

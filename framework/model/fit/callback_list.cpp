@@ -41,7 +41,6 @@ CallbackList::CallbackList(std::vector<Ref<Callback>> callbacks, Model& model, c
     callback->set_params(params);
     const BatchHooks hooks = callback->batch_hooks();
     any_every_ |= hooks == BatchHooks::Every;
-    any_without_logs_ |= hooks == BatchHooks::WithoutLogs;
     any_sampled_ |= hooks == BatchHooks::Sampled;
     entries_.push_back({std::move(callback), hooks});
   }
@@ -130,10 +129,24 @@ void CallbackList::predict_end(Logs& logs) {
   each([&](Callback& callback) { callback.on_predict_end(logs); });
 }
 
+void CallbackList::preemption() {
+  each([&](Callback& callback) { callback.on_preemption(); });
+}
+
+std::int64_t CallbackList::batches_until_quiet() const {
+  std::int64_t least = 0;
+  if (!any_every_) return least;
+  for (const Entry& entry : entries_) {
+    const std::int64_t batches = entry.hooks == BatchHooks::Every ? entry.callback->batches_until_quiet() : 0;
+    if (batches > 0 && (least == 0 || batches < least)) least = batches;
+  }
+  return least;
+}
+
 void CallbackList::batch_begin(Phase phase, std::int64_t batch) {
-  if (!any_every_ && !any_without_logs_) return;
+  if (!any_every_) return;
   for (Entry& entry : entries_) {
-    if (entry.hooks != BatchHooks::Every && entry.hooks != BatchHooks::WithoutLogs) continue;
+    if (entry.hooks != BatchHooks::Every) continue;
     call(entry, [phase, batch](Callback& callback) {
       switch (phase) {
         case Phase::Train:
@@ -155,17 +168,19 @@ bool CallbackList::sample_due() {
   return true;
 }
 
-void CallbackList::batch_end(Phase phase, std::int64_t batch, const Execution& execution) {
-  const bool sampled = any_sampled_ && sample_due();
-  if (any_every_ || sampled) {
-    execution.read_logs(batch_logs_);
-  } else if (any_without_logs_) {
-    batch_logs_.clear();
-  } else {
-    return;
-  }
+void CallbackList::batch_end(Phase phase, std::int64_t batch, LogsSource& figures) {
+  end_batch(phase, batch, figures, any_every_, any_sampled_ && sample_due());
+}
+
+void CallbackList::sample(Phase phase, std::int64_t batch, LogsSource& figures) {
+  end_batch(phase, batch, figures, false, any_sampled_ && sample_due());
+}
+
+void CallbackList::end_batch(Phase phase, std::int64_t batch, LogsSource& figures, bool every, bool sampled) {
+  if (!every && !sampled) return;
+  batch_logs_.read_when_looked_at(figures);
   for (Entry& entry : entries_) {
-    if (entry.hooks == BatchHooks::None || (entry.hooks == BatchHooks::Sampled && !sampled)) continue;
+    if (!(every && entry.hooks == BatchHooks::Every) && !(sampled && entry.hooks == BatchHooks::Sampled)) continue;
     call(entry, [this, phase, batch](Callback& callback) {
       switch (phase) {
         case Phase::Train:

@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "cohort/model/fit/callback.h"
-#include "cohort/model/fit/step_runner.h"
+#include "cohort/model/fit/logs.h"
 
 namespace cohort {
 
-// Hands each hook to every callback, in order. Batch figures are read only when a callback wants them.
+// Hands each hook to every callback, in order. Batch figures are read only when a callback looks at them.
 class CallbackList {
  public:
   enum class Phase { Train, Test, Predict };
@@ -37,8 +37,15 @@ class CallbackList {
   void test_end(Logs& logs);
   void predict_begin();
   void predict_end(Logs& logs);
+  void preemption();
+  // Whether somebody wants the hooks of every batch; if not, sample() is enough.
+  bool wants_every_batch() const { return any_every_; }
+  // The smallest number that a callback gives, 0 for none.
+  std::int64_t batches_until_quiet() const;
   void batch_begin(Phase phase, std::int64_t batch);
-  void batch_end(Phase phase, std::int64_t batch, const Execution& execution);
+  void batch_end(Phase phase, std::int64_t batch, LogsSource& figures);
+  // The end of a batch for those who look now and then.
+  void sample(Phase phase, std::int64_t batch, LogsSource& figures);
 
  private:
   struct Entry {
@@ -50,9 +57,10 @@ class CallbackList {
   template <class Hook>
   void call(Entry& entry, const Hook& hook);
   bool sample_due();
+  void end_batch(Phase phase, std::int64_t batch, LogsSource& figures, bool every, bool sampled);
 
   std::vector<Entry> entries_;
-  bool any_every_ = false, any_without_logs_ = false, any_sampled_ = false;
+  bool any_every_ = false, any_sampled_ = false;
   std::chrono::steady_clock::time_point last_sample_{};
   CallbackParams params_;
   Logs batch_logs_;

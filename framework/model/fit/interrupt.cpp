@@ -8,17 +8,22 @@ namespace cohort {
 namespace {
 
 // A signal may come on any thread.
-std::atomic<int> pressed = 0;
+struct NotedSignal {
+  const int number;
+  std::atomic<int> came = 0;
+  struct sigaction before = {};
+};
 static_assert(std::atomic<int>::is_always_lock_free);
-struct sigaction before;
+NotedSignal ctrl_c{SIGINT}, termination{SIGTERM};
 std::mutex mutex;
 int scopes = 0;
 
-void note(int) {
-  if (pressed.exchange(1) != 0) {
+void note(int number) {
+  NotedSignal& noted = number == SIGTERM ? termination : ctrl_c;
+  if (noted.came.exchange(1) != 0) {
     // Whoever presses twice means it: the former handler decides.
-    sigaction(SIGINT, &before, nullptr);
-    std::raise(SIGINT);
+    sigaction(number, &noted.before, nullptr);
+    std::raise(number);
   }
 }
 
@@ -27,21 +32,26 @@ void note(int) {
 InterruptScope::InterruptScope() {
   std::lock_guard lock(mutex);
   if (scopes++ > 0) return;
-  pressed = 0;
   struct sigaction action = {};
   action.sa_handler = note;
   sigemptyset(&action.sa_mask);
   action.sa_flags = SA_RESTART;
-  sigaction(SIGINT, &action, &before);
+  for (NotedSignal* noted : {&ctrl_c, &termination}) {
+    noted->came = 0;
+    sigaction(noted->number, &action, &noted->before);
+  }
 }
 
 InterruptScope::~InterruptScope() {
   std::lock_guard lock(mutex);
   if (--scopes > 0) return;
-  sigaction(SIGINT, &before, nullptr);
-  pressed = 0;
+  for (NotedSignal* noted : {&ctrl_c, &termination}) {
+    sigaction(noted->number, &noted->before, nullptr);
+    noted->came = 0;
+  }
 }
 
-bool InterruptScope::interrupted() const { return pressed != 0; }
+bool InterruptScope::interrupted() const { return ctrl_c.came != 0 || termination.came != 0; }
+bool InterruptScope::terminated() const { return termination.came != 0; }
 
 }  // namespace cohort

@@ -94,7 +94,7 @@ std::optional<double> LocalRunner::measured(std::string_view name) const {
 }
 
 Execution LocalRunner::run(std::int64_t first_step, std::int64_t steps) {
-  Execution execution{.runner = this, .ticket = first_step};
+  Execution execution;
   next_step_ = first_step;
   while (execution.steps < steps) {
     const TimelineSpan span("step", "step", next_step_);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -8,7 +9,18 @@
 
 namespace cohort {
 
-// Named figures of a batch, an epoch or an evaluation, in order; callbacks may add to them.
+class Logs;
+
+// Who has figures at hand for whoever looks at them.
+class LogsSource {
+ public:
+  virtual ~LogsSource() = default;
+  // Replaces the logs by the figures of now; never waits for a step.
+  virtual void read_logs(Logs& logs) = 0;
+};
+
+// Named figures of a batch, an epoch or an evaluation, in order; callbacks may add to them. Those of a batch are worked
+// out when somebody first looks at them.
 class Logs {
  public:
   // A figure's name and value.
@@ -16,6 +28,13 @@ class Logs {
 
   Logs() = default;
   Logs(std::initializer_list<Entry> entries) : entries_(entries) {}
+  // A copy holds figures, also of logs that nobody has looked at.
+  Logs(const Logs& other) : entries_(other.entries()) {}
+  Logs(Logs&& other) { *this = std::move(other); }
+  Logs& operator=(const Logs& other);
+  Logs& operator=(Logs&& other);
+  // Becomes the figures that the source, which must live as long, has when somebody first looks.
+  void read_when_looked_at(LogsSource& source);
 
   // Changes a figure in place, or appends it.
   void set(std::string_view name, double value);
@@ -30,19 +49,22 @@ class Logs {
   // Puts the figures in the order of their names.
   void sort_by_name();
   // Removes all figures.
-  void clear() { entries_.clear(); }
+  void clear();
 
   // True when there is no figure.
-  bool empty() const { return entries_.empty(); }
+  bool empty() const { return entries().empty(); }
   // Number of figures.
-  std::size_t size() const { return entries_.size(); }
+  std::size_t size() const { return entries().size(); }
   // Iterators over (name, value).
-  auto begin() const { return entries_.begin(); }
+  auto begin() const { return entries().begin(); }
   // The end of the figures.
-  auto end() const { return entries_.end(); }
+  auto end() const { return entries().end(); }
 
  private:
-  std::vector<Entry> entries_;
+  const std::vector<Entry>& entries() const;
+
+  mutable std::vector<Entry> entries_;
+  mutable LogsSource* source_ = nullptr;  // where the figures still have to come from
 };
 
 }  // namespace cohort

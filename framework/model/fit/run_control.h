@@ -2,8 +2,11 @@
 
 #include <optional>
 #include <string_view>
+#include <vector>
 
+#include "cohort/core/timeline.h"
 #include "cohort/model/fit/position.h"
+#include "cohort/model/fit/run_figures.h"
 
 namespace cohort {
 
@@ -25,7 +28,13 @@ class RunControl {
   // The figure for the training of the epoch in progress, or of the last one when it has ended; none where measure()
   // said no, or was not called for a figure that needs it.
   virtual std::optional<double> measured(std::string_view name) const = 0;
-  // Ctrl-C ended the run: on_train_end comes, but the training is not over.
+  // What the strategy's runner can tell of those who run the steps, for logs; nothing where that is fit's own thread.
+  // `asks`: of now, for which it may ask them and wait a moment; else what is new since the last time, at once.
+  virtual RunFigures figures(bool asks) = 0;
+  // Lets all other threads and tasks that work for the run note what they do when, and ends that.
+  virtual void begin_recording() = 0;
+  virtual std::vector<TimelineTrack> end_recording() = 0;
+  // Ctrl-C or SIGTERM ended the run: on_train_end comes, but the training is not over.
   virtual bool interrupted() const = 0;
 };
 

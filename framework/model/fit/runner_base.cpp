@@ -34,7 +34,7 @@ Logs RunnerBase::end_epoch() {
   return logs;
 }
 
-void RunnerBase::read_logs(std::int64_t, Logs& logs) {
+void RunnerBase::read_logs(Logs& logs) {
   if (predicts()) return logs.clear();
   program_->read_results(logs);
 }

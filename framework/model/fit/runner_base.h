@@ -17,7 +17,9 @@ class RunnerBase : public StepRunner {
   Position position() const override;
   void restore(const Position& position) override;
   std::optional<std::int64_t> steps() const override;
-  void read_logs(std::int64_t ticket, Logs& logs) override;
+  void read_logs(Logs& logs) override;
+  // Of a runner whose run() returns when the work is done.
+  StepsDone wait_until_done(std::int64_t, std::chrono::milliseconds) override { return {.steps = next_step_}; }
 
  protected:
   RunnerBase(std::shared_ptr<Program> program, const RunnerOptions& options);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -18,8 +19,8 @@ namespace cohort::trainer {
 // How one pass over the data ended.
 struct Pass {
   std::int64_t steps = 0;
-  bool stopped = false;      // stop_training
-  bool interrupted = false;  // Ctrl-C
+  bool interrupted = false;  // Ctrl-C or SIGTERM
+  bool exact = true;         // all that was begun is done, or nothing of it
 };
 
 // The executions of an epoch, one after the other, on the runner of the model's strategy.
@@ -30,7 +31,8 @@ class StepLoop {
 
   StepRunner& runner() { return *runner_; }
   void begin_epoch(std::int64_t epoch);
-  // Does what is left of the epoch.
+  // Does what is left of the epoch, or of it what is done when the run ends early: nothing is under way when it
+  // returns.
   Pass run(CallbackList::Phase phase, CallbackList& callbacks, const InterruptScope* interrupt,
            std::vector<Element>* outputs = nullptr);
   // Everything that belongs to the epoch is done: from now on position() is before the next one.
@@ -45,7 +47,16 @@ class StepLoop {
  private:
   static constexpr std::string_view kSteps = "steps";
 
-  Execution run_execution(CallbackList::Phase phase, std::int64_t steps);
+  bool may_begin_another(const StepsDone& done) const;
+  void begin_execution(CallbackList& callbacks, std::vector<Element>* outputs);
+  Execution run_execution(std::int64_t steps);
+  StepsDone wait_for_some(const CallbackList& callbacks, const StepsDone& done);
+  void deliver(CallbackList& callbacks, const StepsDone& done);
+  void note_end_of_data(const StepsDone& done);
+  bool finish_what_is_begun(CallbackList& callbacks, std::chrono::milliseconds longest);
+  void cancel();
+  bool stops() const { return phase_ == CallbackList::Phase::Train && model_.stop_training; }
+  void find_quiet_point(const CallbackList& callbacks);
 
   struct Progress {
     std::int64_t epoch = 0;
@@ -58,9 +69,16 @@ class StepLoop {
   const char* who_;
   std::optional<std::int64_t> asked_;
   std::unique_ptr<StepRunner> runner_;
-  Progress progress_;
-  std::int64_t steps_done_ = 0;  // in the latest run()
-  bool resumes_epoch_ = false;   // the next epoch to begin is one that was interrupted
+  Progress progress_;           // of what was begun
+  bool resumes_epoch_ = false;  // the next epoch to begin is one that was interrupted
+
+  // Of the latest run().
+  CallbackList::Phase phase_ = CallbackList::Phase::Train;
+  std::int64_t limit_ = 0;        // steps of the epoch
+  std::int64_t first_ = 0;        // its first step
+  std::int64_t delivered_ = 0;    // steps of the epoch whose hooks have been called
+  std::int64_t quiet_after_ = 0;  // steps of the epoch at which nothing more is begun until all hooks have been called
+  bool data_ended_ = false;
 };
 
 // A fit's training loop and its callbacks, as a callback may use them.
@@ -73,6 +91,9 @@ class FitControl : public RunControl {
   void restore(const Position& position) override;
   bool measure(std::string_view name) override { return loop_.measure(name); }
   std::optional<double> measured(std::string_view name) const override { return loop_.measured(name); }
+  RunFigures figures(bool asks) override { return loop_.runner().figures(asks); }
+  void begin_recording() override { loop_.runner().begin_recording(); }
+  std::vector<TimelineTrack> end_recording() override { return loop_.runner().end_recording(); }
   bool interrupted() const override { return interrupted_; }
 
   // All callbacks know that training begins: those of a run that goes on get back what they had. Returns where it goes

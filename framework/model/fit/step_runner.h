@@ -1,19 +1,18 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
-#include <memory>
 #include <optional>
-#include <string>
 #include <string_view>
 #include <vector>
 
+#include "cohort/core/timeline.h"
 #include "cohort/data/element.h"
 #include "cohort/model/fit/logs.h"
 #include "cohort/model/fit/position.h"
+#include "cohort/model/fit/run_figures.h"
 
 namespace cohort {
-
-class StepRunner;
 
 // What one run() did, or has begun to do.
 struct Execution {
@@ -21,12 +20,16 @@ struct Execution {
   bool data_ended = false;  // the data gave out before `steps` were asked for
   // Outputs of each step, in order; of a predict program only.
   std::vector<Element> outputs = {};
-  // The running figures after this execution; waits for it.
-  void read_logs(Logs& logs) const;
+};
 
-  // Who runs it, and under which number.
-  StepRunner* runner = nullptr;
-  std::int64_t ticket = 0;
+// How much of what run() has begun in this epoch is done.
+struct StepsDone {
+  // Batches of the epoch, in whichever order they were done.
+  std::int64_t steps = 0;
+  // The data gave out before what was begun: nothing more need be begun.
+  bool data_ended = false;
+  // Nothing is under way.
+  bool quiet = true;
 };
 
 struct RunnerOptions {
@@ -41,10 +44,10 @@ struct RunnerOptions {
   std::uint64_t seed() const { return fit == 0 ? global_seed() : hash_combine(global_seed(), fit); }
 };
 
-// Runs a program over data. The trainer is its only caller, from one thread.
-class StepRunner {
+// Runs a program over data. The trainer is its only caller, from one thread. Its logs are the running figures of what
+// is done.
+class StepRunner : public LogsSource {
  public:
-  virtual ~StepRunner() = default;
   // Makes the weights, optimizer state and metrics that the first step would make; only called when they are needed
   // before it. What it traces is what the steps run.
   virtual void build() {}
@@ -53,11 +56,16 @@ class StepRunner {
   virtual void begin_epoch(std::int64_t epoch) = 0;
   // Runs up to `steps` batches; may return before the work is done.
   virtual Execution run(std::int64_t first_step, std::int64_t steps) = 0;
+  // How many executions may be under way when another one is begun, so that nobody who runs them is ever without.
+  virtual std::int64_t executions_ahead() const { return 0; }
+  // Waits until that many batches of the epoch are done, nothing is under way, or the time is up; then says what is
+  // done. Throws what went wrong meanwhile.
+  virtual StepsDone wait_until_done(std::int64_t steps, std::chrono::milliseconds longest) = 0;
   // Waits; the metrics are whole.
   virtual Logs end_epoch() = 0;
   // A quiet point: nothing is running when it returns. Before a callback reads or writes weights.
   virtual void synchronize() {}
-  // Drops what has not started and awaits what has.
+  // Drops what has not started and awaits what has; what was done counts.
   virtual void cancel() {}
   // At a quiet point. The trainer, which counts them, fills in epoch and step.
   virtual Position position() const = 0;
@@ -65,14 +73,15 @@ class StepRunner {
   virtual void restore(const Position& position) = 0;
   // Batches of an epoch, where known.
   virtual std::optional<std::int64_t> steps() const = 0;
-  // The running figures after the execution of this number; waits for it.
-  virtual void read_logs(std::int64_t ticket, Logs& logs) = 0;
   // What RunControl::measure asks for: false for a figure that it does not know.
   virtual bool measure(std::string_view) { return false; }
   // A figure that it was asked to measure, of the epoch so far.
   virtual std::optional<double> measured(std::string_view) const { return std::nullopt; }
+  // What RunControl::figures gives.
+  virtual RunFigures figures(bool /*asks*/) { return {}; }
+  // From here to the next call all other threads and tasks that work for it note what they do when.
+  virtual void begin_recording() {}
+  virtual std::vector<TimelineTrack> end_recording() { return {}; }
 };
-
-inline void Execution::read_logs(Logs& logs) const { runner->read_logs(ticket, logs); }
 
 }  // namespace cohort

@@ -27,15 +27,12 @@ int checked_verbosity(const std::optional<int>& verbose, const char* who) {
   return *verbose;
 }
 
-// None when Ctrl-C ended it early.
+// None when it was interrupted.
 std::optional<Logs> test_pass(StepLoop& loop, CallbackList& callbacks, const InterruptScope* interrupt = nullptr) {
   loop.begin_epoch(0);
   callbacks.test_begin();
   const Pass pass = loop.run(Phase::Test, callbacks, interrupt);
-  if (pass.interrupted) {
-    loop.runner().cancel();
-    return std::nullopt;
-  }
+  if (pass.interrupted) return std::nullopt;
   Logs logs = loop.runner().end_epoch();
   callbacks.set_steps(pass.steps);
   callbacks.test_end(logs);
@@ -70,6 +67,15 @@ void check(const FitOptions& options) {
   options.validation_freq.check();
 }
 
+// What the metrics hold.
+std::vector<std::pair<Variable, Tensor>> metrics_of(const Model& model) {
+  std::vector<std::pair<Variable, Tensor>> values;
+  for (const Ref<Metric>& metric : model.metrics()) {
+    for (const Variable& variable : metric->variables()) values.emplace_back(variable, read_now(variable).clone());
+  }
+  return values;
+}
+
 // The passes over the validation data of a fit.
 class Validation {
  public:
@@ -78,11 +84,15 @@ class Validation {
 
   bool due_after(std::int64_t epoch) const { return !data_.empty() && options_.validation_freq.includes(epoch + 1); }
 
-  // Adds the figures to those of the epoch; false when Ctrl-C ended it early.
+  // Adds the figures to those of the epoch; false when it was interrupted, with the metrics as they were before.
   bool run(CallbackList& callbacks, const InterruptScope& interrupt, Logs& logs) {
     if (!loop_) begin();
+    const std::vector<std::pair<Variable, Tensor>> trained = metrics_of(model_);
     const std::optional<Logs> figures = test_pass(*loop_, callbacks, &interrupt);
-    if (!figures) return false;
+    if (!figures) {
+      for (const auto& [variable, value] : trained) write_now(variable, value);
+      return false;
+    }
     for (const auto& [name, value] : *figures) logs.set("val_" + name, value);
     logs.sort_by_name();
     return true;
@@ -104,7 +114,8 @@ class Validation {
   std::unique_ptr<StepLoop> loop_;
 };
 
-enum class EpochEnd { Done, Stopped, Interrupted };
+// Interrupted, where what was begun is done, or Cancelled, in the middle of it.
+enum class EpochEnd { Done, Stopped, Interrupted, Cancelled };
 
 // Leaves the figures in `logs` once the training of the epoch is done.
 EpochEnd run_epoch(std::int64_t epoch, StepLoop& training, Validation& validation, CallbackList& callbacks,
@@ -112,8 +123,7 @@ EpochEnd run_epoch(std::int64_t epoch, StepLoop& training, Validation& validatio
   training.begin_epoch(epoch);
   callbacks.epoch_begin(epoch);
   const Pass pass = training.run(Phase::Train, callbacks, &interrupt);
-  if (pass.stopped || pass.interrupted) training.runner().cancel();
-  if (pass.interrupted) return EpochEnd::Interrupted;
+  if (pass.interrupted) return pass.exact ? EpochEnd::Interrupted : EpochEnd::Cancelled;
   logs = training.runner().end_epoch();
   callbacks.set_steps(pass.steps);
   if (validation.due_after(epoch) && !validation.run(callbacks, interrupt, logs)) return EpochEnd::Interrupted;
@@ -123,13 +133,12 @@ EpochEnd run_epoch(std::int64_t epoch, StepLoop& training, Validation& validatio
   return interrupt.interrupted() ? EpochEnd::Interrupted : EpochEnd::Done;
 }
 
-// All epochs, with what callbacks do before and after them. False when Ctrl-C ended them early.
-bool run_epochs(Model& model, const FitOptions& options, StepLoop& training, Validation& validation,
-                CallbackList& callbacks) {
+// All epochs, with what callbacks do before and after them.
+void run_epochs(Model& model, const FitOptions& options, StepLoop& training, Validation& validation,
+                CallbackList& callbacks, const InterruptScope& interrupt) {
   FitControl control(training, model, callbacks);
   callbacks.set_run(control);
   model.stop_training = false;
-  InterruptScope interrupt;
   if (callbacks.needs_built_model()) training.runner().build();
   callbacks.train_begin();
   const std::optional<Position>& restored = control.begin();
@@ -141,12 +150,17 @@ bool run_epochs(Model& model, const FitOptions& options, StepLoop& training, Val
     ended = run_epoch(epoch, training, validation, callbacks, interrupt, model, logs);
   }
   training.runner().synchronize();
+  const bool interrupted = ended == EpochEnd::Interrupted || ended == EpochEnd::Cancelled;
+  if (interrupted) control.set_interrupted();
+  if (ended == EpochEnd::Interrupted && interrupt.terminated()) callbacks.preemption();
   if (model.optimizer()->built() && (restored || first_epoch < options.epochs)) {
     model.optimizer()->finalize_variable_values(model.trainable_variables());
   }
-  if (ended == EpochEnd::Interrupted) control.set_interrupted();
   callbacks.train_end(logs);
-  return ended != EpochEnd::Interrupted;
+  if (!interrupted) return;
+  throw Error(ErrorCode::Cancelled, "Model.fit",
+              interrupt.terminated() ? "training was ended by SIGTERM" : "training was interrupted from the keyboard",
+              {}, "The model keeps what it has learnt.");
 }
 
 }  // namespace
@@ -172,10 +186,8 @@ History fit(Model& model, DataArgument data, const FitOptions& options) {
   all.push_back(Ref<Callback>(std::make_shared<HistoryRecorder>(history)));
   CallbackList callbacks(with_progress(std::move(all), verbose), model,
                          {.verbose = verbose, .epochs = options.epochs, .steps = training.runner().steps()});
-  if (!run_epochs(model, options, training, validation, callbacks)) {
-    throw Error(ErrorCode::Cancelled, kWho, "training was interrupted from the keyboard", {},
-                "The model keeps what it has learnt.");
-  }
+  const InterruptScope interrupt;
+  run_epochs(model, options, training, validation, callbacks, interrupt);
   return history;
 }
 

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
+#include <fstream>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -16,7 +18,10 @@
 
 #include "cohort/core/log.h"
 #include "cohort/data/dataset.h"
+#include "cohort/distribute/cluster/task_exits.h"
 #include "tests/distribute/coordinator/fake_link.h"
+#include "tests/support/error_of.h"
+#include "tests/support/paths.h"
 
 namespace cohort::distribute::test {
 namespace {
@@ -154,13 +159,48 @@ TEST(ClosureDispatcher, ADeadWorkersClosuresRunElsewhereAndItComesBack) {
   EXPECT_GT(cluster.links[0]->starts, before);
 }
 
+// Known before a closure is sent, or found out when it is.
 TEST(ClosureDispatcher, AWorkerThatDiedIdleCostsNoAttempt) {
-  std::atomic<int> done{0};
-  FakeCluster cluster(1, {}, {}, {.max_attempts = 1});
-  cluster.links[0]->die(true);
-  cluster.queue.put(counted(done));
+  for (const bool noticed : {true, false}) {
+    std::atomic<int> done{0};
+    FakeCluster cluster(1, {}, {}, {.max_attempts = 1});
+    cluster.links[0]->noticed_idle_deaths = noticed;
+    for (int death = 0; death < 5; ++death) {
+      cluster.links[0]->die(true);
+      cluster.queue.put(counted(done));
+      cluster.queue.wait();
+    }
+    EXPECT_EQ(done, 5);
+    EXPECT_EQ(cluster.links[0]->starts, 5);
+  }
+}
+
+TEST(ClosureDispatcher, OnlyTheOldestInFlightMayHaveEndedAWorker) {
+  std::atomic<int> done{0}, deaths{0};
+  FakeCluster cluster(1,
+                      [&](FakeLink& link, const Closure& closure) {
+                        if (closure.id % 3 == 1 && closure.attempts == 0 && ++deaths > 0) link.die(true);
+                        return ClosureResult{.steps = closure.steps};
+                      },
+                      {}, {.max_attempts = 2});
+  for (int i = 0; i < 30; ++i) cluster.queue.put(counted(done));
   cluster.queue.wait();
-  EXPECT_EQ(done, 1);
+  EXPECT_EQ(done, 30);
+  EXPECT_GE(deaths, 5);
+}
+
+TEST(ClosureDispatcher, AWorkerThatWasOnlyCutOffIsNoDeath) {
+  std::atomic<int> done{0}, cuts{0};
+  FakeCluster cluster(2,
+                      [&](FakeLink& link, const Closure& closure) {
+                        if (closure.id == 2 && ++cuts <= 10) link.be_cut_off();
+                        return ClosureResult{.steps = closure.steps};
+                      },
+                      {}, {.max_attempts = 2});
+  for (int i = 0; i < 4; ++i) cluster.queue.put(counted(done));
+  cluster.queue.wait();
+  EXPECT_EQ(done, 4);
+  EXPECT_EQ(cuts, 11);
 }
 
 TEST(ClosureDispatcher, OnlyWhatKillsItsWorkersIsGivenUp) {
@@ -189,6 +229,53 @@ TEST(ClosureDispatcher, OnlyWhatKillsItsWorkersIsGivenUp) {
   EXPECT_THAT(told, AllOf(HasSubstr("closure=4"), HasSubstr("worker:"), HasSubstr("connection reset")));
 }
 
+// Alive and yet no help: the work is done by another one, and the log says who it is.
+TEST(ClosureDispatcher, AWorkerThatDoesNotMoveIsNamedAndLeftOut) {
+  std::atomic<int> done{0};
+  std::atomic<bool> blocks{true}, waits{false};
+  ClosureDispatcherOptions options;
+  options.stuck = {.named_after = 50ms, .stuck_after = 200ms, .pause = 10ms};
+  FakeCluster cluster(
+      2,
+      [&](FakeLink& link, const Closure& closure) {
+        if (link.task() == "worker:1") {
+          waits = true;
+          if (blocks) link.work_for(60s);
+        }
+        while (!waits) std::this_thread::sleep_for(1ms);
+        return ClosureResult{.steps = closure.steps};
+      },
+      options);
+  log::set_level(log::Level::Warn);
+  testing::internal::CaptureStderr();
+  for (int i = 0; i < 20; ++i) cluster.queue.put(counted(done));
+  cluster.queue.wait();
+  const std::string told = testing::internal::GetCapturedStderr();
+  blocks = false;
+  EXPECT_EQ(done, 20);
+  EXPECT_THAT(told, HasSubstr("worker:1 is alive and has not begun a step"));
+  EXPECT_THAT(told, testing::Not(HasSubstr("worker:0")));
+  EXPECT_THAT(cluster.links[1]->abandoned, HasSubstr("worker:1"));
+}
+
+TEST(ClosureDispatcher, CancelDoesNotWaitForAWorkerThatDoesNotMove) {
+  std::atomic<int> done{0};
+  ClosureDispatcherOptions options;
+  options.stuck = {.stuck_in_cancel_after = 100ms, .pause = 10ms};
+  FakeCluster cluster(
+      1,
+      [](FakeLink& link, const Closure& closure) {
+        link.work_until_lost();
+        return ClosureResult{.steps = closure.steps};
+      },
+      options);
+  cluster.queue.put(counted(done));
+  while (cluster.links[0]->starts == 0) std::this_thread::sleep_for(1ms);
+  cluster.queue.cancel();
+  EXPECT_EQ(done, 0);
+  EXPECT_TRUE(cluster.queue.done());
+}
+
 TEST(ClosureDispatcher, NamesTheWorkersWhenNoneIsLeft) {
   std::atomic<int> done{0}, failed{0};
   FakeCluster cluster(2, {}, {.worker_timeout = 50ms});
@@ -199,7 +286,7 @@ TEST(ClosureDispatcher, NamesTheWorkersWhenNoneIsLeft) {
     FAIL() << "nothing was thrown";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::Unavailable);
-    EXPECT_THAT(error.what(), AllOf(HasSubstr("worker:0"), HasSubstr("worker:1"), HasSubstr("connection reset")));
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("worker:0"), HasSubstr("worker:1"), HasSubstr("nothing to do")));
   }
   EXPECT_EQ(failed, 5);
   for (const auto& link : cluster.links) link->let_return();
@@ -356,6 +443,86 @@ TEST(ClosureDispatcher, DeathsErrorsAndCancelsTogether) {
   cluster.dispatcher.reset();
   EXPECT_EQ(queued, done + failed);
   EXPECT_GT(done, 0);
+}
+
+// Cancels of one group hit closures of the other on the workers, which cannot tell: they run again and count once.
+TEST(ClosureDispatcher, CancelsOfOneGroupDoNoHarmToAnother) {
+  std::atomic<int> done{0}, failed{0}, ended{0};
+  FakeCluster cluster(3, [](FakeLink& link, const Closure& closure) {
+    link.work_for(300us);
+    return ClosureResult{.steps = closure.steps};
+  });
+  const auto kept = std::make_shared<ClosureGroup>();
+  std::thread canceller([&] {
+    for (int round = 0; round < 30; ++round) {
+      const auto cancelled = std::make_shared<ClosureGroup>();
+      for (int i = 0; i < 20; ++i) {
+        Closure closure = counted(ended, &ended);
+        closure.group = cancelled;
+        cluster.queue.put(std::move(closure));
+      }
+      std::this_thread::sleep_for(1ms);
+      cluster.queue.cancel(cancelled);
+      EXPECT_EQ(ended, 20 * (round + 1));
+    }
+  });
+  for (int i = 0; i < 400; ++i) {
+    Closure closure = counted(done, &failed);
+    closure.group = kept;
+    cluster.queue.put(std::move(closure));
+  }
+  cluster.queue.wait(kept);
+  canceller.join();
+  EXPECT_EQ(done, 400);
+  EXPECT_EQ(failed, 0);
+}
+
+// A ps refuses what was sent before the fence of another group's cancel.
+TEST(ClosureDispatcher, WhatAFenceOfAnotherGroupHitsRunsAgain) {
+  std::atomic<int> done{0}, failed{0}, runs{0};
+  std::atomic<bool> fenced = false;
+  FakeCluster cluster(1, [&](FakeLink&, const Closure& closure) {
+    if (++runs == 1) {
+      while (!fenced) std::this_thread::sleep_for(1ms);
+      throw Error(ErrorCode::Cancelled, "ps:0: an exchange of the present epoch is expected");
+    }
+    return ClosureResult{.steps = closure.steps};
+  });
+  cluster.queue.set_fence([&] { fenced = true; });
+  const auto kept = std::make_shared<ClosureGroup>(), cancelled = std::make_shared<ClosureGroup>();
+  Closure closure = counted(done, &failed);
+  closure.group = kept;
+  cluster.queue.put(std::move(closure));
+  while (runs == 0) std::this_thread::sleep_for(1ms);
+  cluster.queue.cancel(cancelled);
+  cluster.queue.wait(kept);
+  EXPECT_EQ(done, 1);
+  EXPECT_EQ(failed, 0);
+  EXPECT_EQ(runs, 2);
+  EXPECT_EQ(cluster.links[0]->reconnects, 0) << "its worker is not at fault";
+}
+
+// Whoever started the workers notes how they end.
+TEST(ClosureDispatcher, ErrorsSayHowWorkersEnded) {
+  const cohort::test::TemporaryFolder folder;
+  const std::string file = folder.file("exits");
+  ::setenv(kTaskExitsVariable, file.c_str(), 1);
+  std::ofstream(file) << task_exit_line("worker:0", 1);  // long ago
+  std::atomic<int> done{0}, failed{0};
+  std::string error;
+  {
+    FakeCluster cluster(1, [&](FakeLink& link, const Closure&) -> ClosureResult {
+      std::ofstream(file, std::ios::app) << task_exit_line("worker:0", 137) << task_exit_line("worker:1", 9);
+      link.die(/*may_return=*/true);
+      throw Error(ErrorCode::Unavailable, "worker:0: connection reset");
+    });
+    cluster.queue.put(counted(done, &failed));
+    error = cohort::test::error_of([&] { cluster.queue.wait(); });
+  }
+  ::unsetenv(kTaskExitsVariable);
+  EXPECT_THAT(error, AllOf(HasSubstr("Aborted"),
+                           HasSubstr("worker:0 (its process ended with exit code 137 (killed, as the system does "
+                                     "where memory runs out))")));
 }
 
 }  // namespace

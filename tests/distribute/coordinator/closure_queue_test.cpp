@@ -85,7 +85,7 @@ TEST(ClosureQueue, KnowsBelowWhichIdAllHaveEnded) {
   EXPECT_EQ(queue.all_done_below(), 1u);
   finish(queue, first);
   EXPECT_EQ(queue.all_done_below(), 3u);
-  queue.put_back({third}, "worker:0", error(ErrorCode::Unavailable, "gone"));
+  queue.put_back(third, {"worker:0", 1}, error(ErrorCode::Unavailable, "gone"));
   EXPECT_EQ(queue.all_done_below(), 3u);
   finish(queue, *queue.get());
   finish(queue, *queue.get());
@@ -98,8 +98,9 @@ TEST(ClosureQueue, PutsBackInFrontInTheOrderOfIds) {
   Closure a = *queue.get(), b = *queue.get(), c = *queue.get(), d = *queue.get();
   a.leases = {{.dataset = 0, .first = 40}};
   const auto gone = error(ErrorCode::Unavailable, "gone");
-  queue.put_back({a, c}, "worker:0", gone);
-  queue.put_back({b}, "worker:1", gone);
+  queue.put_back(a, {"worker:0", 1}, gone);
+  queue.put_back(c, {"worker:0", 1}, gone);
+  queue.put_back(b, {"worker:1", 2}, gone);
   queue.put_back(d);
   std::vector<std::uint64_t> ids;
   std::vector<int> attempts;
@@ -125,9 +126,38 @@ TEST(ClosureQueue, PutWaitsWhileItIsFullAndPutBackDoesNot) {
   EXPECT_EQ(third.wait_for(30ms), std::future_status::timeout);
   Closure first = *queue.get();
   EXPECT_EQ(third.get(), 3u);
-  queue.put_back({first}, "worker:0", error(ErrorCode::Unavailable, "gone"));
+  queue.put_back(first, {"worker:0", 1}, error(ErrorCode::Unavailable, "gone"));
   for (int i = 0; i < 3; ++i) finish(queue, *queue.get());
   EXPECT_TRUE(queue.done());
+}
+
+TEST(ClosureQueue, PutOnAFullQueueGivesUpWhenNothingMoves) {
+  ClosureQueue queue({.capacity = 2, .put_timeout = 100ms});
+  for (int i = 0; i < 2; ++i) queue.put({});
+  Closure first = *queue.get();
+  queue.put({});
+  const Error error = caught([&] { queue.put({}); });
+  EXPECT_EQ(error.code(), ErrorCode::DeadlineExceeded);
+  EXPECT_THAT(error.what(),
+              AllOf(HasSubstr("waits for=a worker that takes a closure"), HasSubstr("seconds without a change=0.1"),
+                    HasSubstr("queued=2, capacity=2"), HasSubstr("in flight=[1]")));
+  // The refused one is not there, the others are.
+  finish(queue, std::move(first));
+  for (int i = 0; i < 2; ++i) finish(queue, *queue.get());
+  EXPECT_TRUE(queue.done());
+}
+
+TEST(ClosureQueue, PutWaitsOnAsLongAsClosuresEnd) {
+  ClosureQueue queue({.capacity = 1, .put_timeout = 200ms});
+  queue.put({});
+  Closure first = *queue.get();
+  queue.put({});
+  auto third = std::async(std::launch::async, [&] { return queue.put({}); });
+  std::this_thread::sleep_for(120ms);
+  finish(queue, std::move(first));
+  std::this_thread::sleep_for(120ms);
+  finish(queue, *queue.get());
+  EXPECT_EQ(third.get(), 3u);
 }
 
 TEST(ClosureQueue, AnErrorWakesAPutOnAFullQueue) {
@@ -241,10 +271,11 @@ TEST(ClosureQueue, GivesUpWhatKillsItsWorkers) {
   Fates fates;
   queue.put(fates.closure("poison"));
   queue.put(fates.closure("innocent"));
+  std::uint64_t incarnation = 0;
   for (const char* task : {"worker:0", "worker:2", "worker:1"}) {
     Closure closure = *queue.get();
     EXPECT_EQ(closure.id, 1u);
-    queue.put_back({closure}, task, error(ErrorCode::Unavailable, "connection reset"));
+    queue.put_back(closure, {task, ++incarnation}, error(ErrorCode::Unavailable, "connection reset"));
   }
   const Error thrown = caught([&] { queue.wait(); });
   EXPECT_EQ(thrown.code(), ErrorCode::Aborted);
@@ -253,11 +284,28 @@ TEST(ClosureQueue, GivesUpWhatKillsItsWorkers) {
   EXPECT_EQ(fates.of["innocent"], "cancelled");
 }
 
+TEST(ClosureQueue, CountsEveryIncarnationOnce) {
+  ClosureQueue queue;
+  Fates fates;
+  queue.put(fates.closure("a"));
+  const auto gone = error(ErrorCode::Unavailable, "gone");
+  for (int i = 0; i < 10; ++i) queue.put_back(*queue.get(), {"worker:0", 7}, gone);
+  queue.put_back(*queue.get(), {"worker:0", 8}, gone);
+  Closure a = *queue.get();
+  EXPECT_TRUE(queue.on_last_attempt(a));
+  queue.is_alive(7);
+  EXPECT_FALSE(queue.on_last_attempt(a));
+  queue.put_back(a, {"worker:1", 9}, gone);
+  finish(queue, *queue.get());
+  queue.wait();
+  EXPECT_EQ(fates.of["a"], "done");
+}
+
 TEST(ClosureQueue, SuspectsTravelAlone) {
   ClosureQueue queue;
   for (int i = 0; i < 10; ++i) queue.put({});
   Closure a = *queue.get();
-  queue.put_back({a}, "worker:0", error(ErrorCode::Unavailable, "gone"));
+  queue.put_back(a, {"worker:0", 1}, error(ErrorCode::Unavailable, "gone"));
   EXPECT_FALSE(queue.get_ahead(1, 1));
   a = *queue.get();
   EXPECT_TRUE(queue.get_ahead(1, 1));
@@ -322,7 +370,7 @@ TEST(ClosureQueue, StopEndsEveryWait) {
   EXPECT_FALSE(getter.get());
   EXPECT_EQ(joiner.get().code(), ErrorCode::Cancelled);
   EXPECT_EQ(caught([&] { queue.put({}); }).code(), ErrorCode::Cancelled);
-  queue.put_back({a}, "worker:0", error(ErrorCode::Unavailable, "gone"));
+  queue.put_back(a, {"worker:0", 1}, error(ErrorCode::Unavailable, "gone"));
   EXPECT_EQ(fates.of["a"], "cancelled");
 }
 
@@ -344,7 +392,8 @@ TEST(ClosureQueue, ManyThreadsLoseNothing) {
         }
         const auto fate = random() % 100;
         if (fate < 10) {
-          queue.put_back(std::move(mine), "worker:" + std::to_string(worker), error(ErrorCode::Unavailable, "gone"));
+          const LostIncarnation lost{"worker:" + std::to_string(worker), random()};
+          for (Closure& each : mine) queue.put_back(std::move(each), lost, error(ErrorCode::Unavailable, "gone"));
           continue;
         }
         for (Closure& each : mine) {
@@ -385,6 +434,121 @@ TEST(ClosureQueue, ManyThreadsLoseNothing) {
   EXPECT_GT(errors, 0);
   queue.stop();
   for (std::thread& worker : workers) worker.join();
+}
+
+Closure in_group(Closure closure, std::shared_ptr<ClosureGroup> group) {
+  closure.group = std::move(group);
+  return closure;
+}
+
+TEST(ClosureQueueGroups, AnErrorEndsItsOwnGroupAlone) {
+  ClosureQueue queue;
+  Fates fates;
+  const auto one = std::make_shared<ClosureGroup>(), other = std::make_shared<ClosureGroup>();
+  for (const char* name : {"a", "b", "c"}) {
+    queue.put(in_group(fates.closure(std::string("one ") + name), one));
+    queue.put(in_group(fates.closure(std::string("other ") + name), other));
+  }
+  queue.put(fates.closure("neither"));
+  Closure one_a = *queue.get(), other_a = *queue.get();
+  fail(queue, one_a, "worker:0: bad shape");
+  EXPECT_EQ(fates.of["one b"], "cancelled");
+  EXPECT_EQ(fates.of["one c"], "cancelled");
+  EXPECT_TRUE(queue.cancelling(one_a));
+  EXPECT_FALSE(queue.cancelling(other_a));
+  finish(queue, std::move(other_a));
+  for (int i = 0; i < 3; ++i) finish(queue, *queue.get());
+  queue.wait(other);
+  queue.wait();
+  EXPECT_THAT(caught([&] { queue.wait(one); }).what(), HasSubstr("bad shape"));
+  EXPECT_TRUE(queue.done(one));
+  for (const char* name : {"other a", "other b", "other c", "neither"}) EXPECT_EQ(fates.of[name], "done") << name;
+  EXPECT_FALSE(queue.busy());
+  queue.put(in_group(fates.closure("again"), one));
+  finish(queue, *queue.get());
+  queue.wait(one);
+}
+
+TEST(ClosureQueueGroups, ACancelledGroupWaitsForItsOwnOnly) {
+  ClosureQueue queue;
+  Fates fates;
+  int interrupted = 0, fenced = 0;
+  queue.set_interrupt([&] { ++interrupted; });
+  queue.set_fence([&] { ++fenced; });
+  const auto one = std::make_shared<ClosureGroup>(), other = std::make_shared<ClosureGroup>();
+  queue.put(in_group(fates.closure("other"), other));
+  queue.put(in_group(fates.closure("one"), one));
+  Closure running = *queue.get();
+  const std::uint64_t before = queue.interrupts();
+  queue.cancel(one);  // although something of another group runs
+  EXPECT_EQ(fates.of["one"], "cancelled");
+  EXPECT_EQ(interrupted, 1);
+  EXPECT_EQ(fenced, 1);
+  EXPECT_FALSE(queue.awaits_cancelled());
+  EXPECT_TRUE(queue.interrupted_since(before));
+  EXPECT_FALSE(queue.interrupted_since(queue.interrupts()));
+  // Its worker cannot tell whom the interrupt was for: it comes again, with its id and as no attempt.
+  queue.put_back(std::move(running));
+  running = *queue.get();
+  EXPECT_EQ(running.id, 1u);
+  EXPECT_EQ(running.attempts, 0);
+  finish(queue, std::move(running));
+  queue.wait(other);
+}
+
+// An error is interrupted for at once and fenced when somebody comes for it: a closure that began between the two may
+// be refused by the fence, and comes again.
+TEST(ClosureQueueGroups, AFenceCountsAsAnInterrupt) {
+  ClosureQueue queue;
+  Fates fates;
+  std::uint64_t before = 0;
+  queue.set_fence([&] { EXPECT_TRUE(queue.interrupted_since(before)) << "as soon as it is under way"; });
+  const auto one = std::make_shared<ClosureGroup>(), other = std::make_shared<ClosureGroup>();
+  queue.put(in_group(fates.closure("one"), one));
+  Closure broken = *queue.get();
+  fail(queue, broken, "bad shape");
+  before = queue.interrupts();
+  EXPECT_FALSE(queue.interrupted_since(before));
+  queue.put(in_group(fates.closure("other"), other));
+  Closure running = *queue.get();
+  EXPECT_THAT(caught([&] { queue.wait(one); }).what(), HasSubstr("bad shape"));
+  EXPECT_TRUE(queue.interrupted_since(before));
+  queue.put_back(std::move(running));
+  finish(queue, *queue.get());
+  queue.wait(other);
+  EXPECT_EQ(fates.of["other"], "done");
+}
+
+TEST(ClosureQueueGroups, WhoPutsIsHeldUpByAJoinOfItsOwnGroupOnly) {
+  ClosureQueue queue;
+  const auto one = std::make_shared<ClosureGroup>(), other = std::make_shared<ClosureGroup>();
+  queue.put(in_group({}, one));
+  auto join = std::async(std::launch::async, [&] { queue.wait(one); });
+  EXPECT_EQ(join.wait_for(20ms), std::future_status::timeout);
+  EXPECT_EQ(queue.put(in_group({}, other)), 2u);
+  auto held_up = std::async(std::launch::async, [&] { return queue.put(in_group({}, one)); });
+  EXPECT_EQ(held_up.wait_for(20ms), std::future_status::timeout);
+  finish(queue, *queue.get());
+  join.get();
+  EXPECT_EQ(held_up.get(), 3u);
+  for (int i = 0; i < 2; ++i) finish(queue, *queue.get());
+}
+
+TEST(ClosureQueueGroups, AnErrorOfNoSingleClosureReachesAllThatHaveAny) {
+  ClosureQueue queue;
+  Fates fates;
+  const auto one = std::make_shared<ClosureGroup>(), other = std::make_shared<ClosureGroup>();
+  queue.put(in_group(fates.closure("one"), one));
+  queue.put(in_group(fates.closure("other"), other));
+  queue.fail(error(ErrorCode::Unavailable, "no worker is left"));
+  for (const auto& group : {one, other}) {
+    EXPECT_THAT(caught([&] { queue.wait(group); }).what(), HasSubstr("no worker is left"));
+  }
+  EXPECT_TRUE(queue.done()) << "nothing of it was waiting for a worker";
+  queue.fail(error(ErrorCode::Aborted, "another chief"));
+  for (const std::shared_ptr<ClosureGroup>& group : {std::shared_ptr<ClosureGroup>(), one, other}) {
+    EXPECT_THAT(caught([&] { queue.done(group); }).what(), HasSubstr("another chief"));
+  }
 }
 
 }  // namespace

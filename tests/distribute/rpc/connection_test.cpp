@@ -2,13 +2,14 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
-#include <future>
+#include <latch>
 #include <thread>
 
 #include "cohort/distribute/cluster/address.h"
 #include "cohort/distribute/rpc/transport.h"
 #include "tests/distribute/rpc/peer_process.h"
 #include "tests/distribute/rpc/test_services.h"
+#include "tests/support/patience.h"
 
 namespace cohort::distribute::rpc {
 namespace {
@@ -75,7 +76,7 @@ TEST(Connect, SaysWhyNobodyAnswers) {
   } catch (const RpcError& error) {
     EXPECT_EQ(error.code(), ErrorCode::Unavailable);
     EXPECT_TRUE(contains(error, "connection refused") && contains(error, "ps:0 at " + address)) << error.what();
-    EXPECT_LT(Clock::now() - start, 900ms);
+    EXPECT_LT(Clock::now() - start, cohort::test::patience(900ms));
   }
   try {
     connect({"ps:0", "no-such-name.invalid:2222"});
@@ -103,14 +104,14 @@ TEST(Connection, ToldOfAKilledProcessAtOnce) {
   rpc::test::PeerProcess peer;
   auto connection = connect({"worker:1", peer.address()}, {.heartbeat = 20s, .dead_after = 60s});
   std::vector<std::thread> callers;
-  std::promise<void> started;
+  std::latch started(2);
   for (int i = 0; i < 2; ++i) {
-    callers.emplace_back([&, i] {
+    callers.emplace_back([&] {
       auto stream = connection->open();
       Message request, reply;
       stream->call(request, reply);
       request.parts = {Tensor::full({30'000'000}, 1)};  // many a round trip: it is killed in the middle of one
-      if (i == 0) started.set_value();
+      started.count_down();
       try {
         while (true) stream->call(request, reply);
       } catch (const RpcError& error) {
@@ -118,7 +119,7 @@ TEST(Connection, ToldOfAKilledProcessAtOnce) {
       }
     });
   }
-  started.get_future().wait();
+  started.wait();
   std::this_thread::sleep_for(50ms);
   const auto start = Clock::now();
   peer.signal(SIGKILL);

@@ -31,12 +31,26 @@ std::vector<std::string> chunks_of(const Message& message) {
   return chunks;
 }
 
+void feed_again(MessageReader& reader, const std::string& chunk, std::size_t piece = 1 << 20) {
+  for (std::size_t at = 0; at < chunk.size() && reader.wants_again(); at += piece) {
+    reader.take_again(chunk.data() + at, std::min(piece, chunk.size() - at));
+  }
+  EXPECT_FALSE(reader.wants_again());
+}
+
 bool feed(MessageReader& reader, const std::string& chunk, std::size_t piece = 1 << 20) {
   reader.begin_chunk(chunk.size());
   for (std::size_t at = 0; at < chunk.size(); at += piece) {
     reader.take(chunk.data() + at, std::min(piece, chunk.size() - at));
   }
-  return reader.end_chunk();
+  const bool complete = reader.end_chunk();
+  feed_again(reader, chunk, piece);
+  return complete;
+}
+
+void admit(MessageReader& reader, const std::string& chunk) {
+  reader.admit();
+  feed_again(reader, chunk);
 }
 
 void expect_loss(const std::string& chunk, const std::string& what) {
@@ -131,6 +145,94 @@ TEST(MessageBytes, AreRefusedWhenTheirSizesLie) {
   with(strings, std::uint64_t{5}, "a string beyond its part");
   with(strings, ~std::uint64_t{0}, "an endless string");
   with(strings, std::uint64_t{0}, "strings that leave a rest");
+}
+
+TEST(MessageBytes, GetMemoryOnlyWhenTheirFirstChunkIsSound) {
+  Message message = example();
+  message.parts.push_back(Tensor::full({700'000}, 3));
+  const auto chunks = chunks_of(message);
+  {
+    MessageReader reader(/*asks=*/true);
+    std::string damaged = chunks[0];
+    damaged.back() = static_cast<char>(damaged.back() ^ 1);
+    EXPECT_THROW(feed(reader, damaged), Error);
+    EXPECT_EQ(reader.wanted(), 0u);
+  }
+  MessageReader reader(/*asks=*/true);
+  for (int repeat = 0; repeat < 2; ++repeat) {
+    for (std::size_t i = 0; i < chunks.size(); ++i) {
+      feed(reader, chunks[i]);
+      EXPECT_EQ(reader.wanted() > 2'800'000, i == 0);
+      if (i == 0) admit(reader, chunks[i]);
+    }
+    Message got;
+    reader.give(got);
+    EXPECT_FALSE(reader.refused());
+    EXPECT_EQ(got.parts.at(2).to_vector<float>(), message.parts[2].to_vector<float>());
+    // What one chunk holds is there already: nobody is asked.
+    EXPECT_TRUE(feed(reader, chunks_of(example())[0]));
+    EXPECT_EQ(reader.wanted(), 0u);
+    reader.give(got);
+    EXPECT_EQ(got.parts.size(), 2u);
+  }
+}
+
+TEST(MessageBytes, AreReadToTheirEndWhenThereIsNoRoomForThem) {
+  Message message = example();
+  message.parts.push_back(Tensor::full({700'000}, 3));
+  const auto chunks = chunks_of(message);
+  MessageReader reader(/*asks=*/true);
+  for (std::size_t i = 0; i < chunks.size(); ++i) {
+    EXPECT_EQ(feed(reader, chunks[i]), i + 1 == chunks.size());
+    if (i == 0) reader.refuse("too much");
+  }
+  EXPECT_TRUE(reader.refused());
+  EXPECT_EQ(reader.status(), 1 + static_cast<std::uint32_t>(ErrorCode::ResourceExhausted));
+  Message got;
+  reader.give(got);
+  EXPECT_EQ(got.head.sequence, 5u);
+  EXPECT_TRUE(got.parts.empty());
+  EXPECT_NE(got.meta.find("too much"), std::string::npos) << got.meta;
+  EXPECT_TRUE(feed(reader, chunks_of(example())[0]));
+  EXPECT_FALSE(reader.refused());
+  EXPECT_EQ(reader.status(), 0u);
+  // A sum that is wrong is still found.
+  EXPECT_FALSE(feed(reader, chunks[0]));
+  reader.refuse("too much");
+  std::string damaged = chunks[1];
+  damaged.back() = static_cast<char>(damaged.back() ^ 1);
+  EXPECT_THROW(feed(reader, damaged), Error);
+}
+
+// The head, the specs, the meta and the parts each come in chunks of their own size.
+TEST(MessageBytes, AreReadFromChunksOfAnySize) {
+  Message message = example();
+  message.meta.assign(300, 'm');
+  std::string payload;
+  for (const std::string& chunk : chunks_of(message)) payload += chunk.substr(sizeof(wire::ChunkHeader));
+  for (const std::size_t size : {1, 16, 100, 104, 105, 130, 300}) {
+    MessageReader reader(/*asks=*/true);
+    bool complete = false;
+    std::uint32_t number = 0;
+    for (std::size_t at = 0; at < payload.size(); at += size) {
+      wire::ChunkHeader header;
+      header.number = number++;
+      header.total = payload.size();
+      std::string chunk(reinterpret_cast<const char*>(&header), sizeof header);
+      chunk += payload.substr(at, size);
+      mend_sum(chunk);
+      ASSERT_FALSE(complete);
+      complete = feed(reader, chunk);
+      if (reader.wanted() > 0) admit(reader, chunk);
+    }
+    ASSERT_TRUE(complete) << size;
+    Message got;
+    reader.give(got);
+    EXPECT_EQ(got.meta, message.meta);
+    ASSERT_EQ(got.parts.size(), 2u);
+    EXPECT_EQ(got.parts[0].to_vector<float>(), message.parts[0].to_vector<float>());
+    EXPECT_EQ(got.parts[1].to_strings(), message.parts[1].to_strings());
+  }
 }
 
 TEST(MessageBytes, NeverCrashTheReader) {

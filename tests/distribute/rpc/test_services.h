@@ -1,9 +1,13 @@
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <functional>
+#include <thread>
 #include <utility>
 
 #include "cohort/distribute/rpc/transport.h"
+#include "tests/support/patience.h"
 
 namespace cohort::distribute::rpc::test {
 
@@ -23,5 +27,22 @@ class FunctionService : public Service {
  private:
   std::function<void(const Message&, Message&)> function_;
 };
+
+// Tells of its steps.
+class BusyService : public EchoService {
+ public:
+  std::uint64_t progress() const override { return steps; }
+  std::atomic<std::uint64_t> steps = 0;
+};
+
+// Whether it becomes true within that time.
+inline bool comes_true(const std::function<bool()>& condition, std::chrono::milliseconds within) {
+  const auto deadline = std::chrono::steady_clock::now() + cohort::test::patience(within);
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > deadline) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return true;
+}
 
 }  // namespace cohort::distribute::rpc::test

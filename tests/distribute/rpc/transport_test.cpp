@@ -263,6 +263,25 @@ TEST_P(TransportTest, CancelEndsAWait) {
   if (caller.joinable()) caller.join();
 }
 
+TEST_P(TransportTest, TellsHowFarTheTaskIsAndWhenItIsGone) {
+  rpc::test::BusyService service;
+  Listener listener("127.0.0.1:0", service, "worker:1");
+  auto connection =
+      connect({"worker:1", listener.address()}, {.transport = GetParam(), .heartbeat = 20ms, .dead_after = 30s});
+  for (const std::uint64_t steps : {std::uint64_t{7}, (std::uint64_t{1} << 63) + 1}) {
+    service.steps = steps;
+    EXPECT_TRUE(rpc::test::comes_true([&] { return connection->progress() == steps; }, 5s)) << connection->progress();
+  }
+  EXPECT_TRUE(connection->alive());
+  // Nobody calls, so nobody else would find out.
+  listener.stop();
+  EXPECT_TRUE(rpc::test::comes_true([&] { return !connection->alive(); }, 1s));
+  EXPECT_EQ(connection->progress(), (std::uint64_t{1} << 63) + 1);
+  Listener again(listener.address(), service, "worker:1");
+  connection = connect({"worker:1", again.address()}, {.transport = GetParam()});
+  EXPECT_TRUE(connection->alive());
+}
+
 TEST(Transport, FindsServersOfThisProcessByItself) {
   rpc::test::EchoService service;
   Listener listener("127.0.0.1:0", service, "ps:0");

@@ -11,9 +11,9 @@
 namespace cohort::distribute {
 namespace {
 
-using test::TemporaryFolder;
-using test::values_of;
-using test::WeightValues;
+using cohort::test::TemporaryFolder;
+using cohort::test::values_of;
+using cohort::test::WeightValues;
 
 constexpr int kEpochs = 4, kSavedEpochs = 2;
 

@@ -1,15 +1,13 @@
 // What goes wrong while a chief reaches its cluster.
-#include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "cohort/distribute/cluster/local_cluster_spec.h"
 #include "cohort/distribute/distribute.h"
 #include "cohort/distribute/rpc/transport.h"
 #include "tests/distribute/rpc/test_services.h"
 #include "tests/support/error_within.h"
+#include "tests/support/silent_socket.h"
 
 namespace cohort::distribute {
 namespace {
@@ -17,6 +15,7 @@ namespace {
 using namespace std::chrono_literals;
 using cohort::test::error_of;
 using cohort::test::error_within;
+using cohort::test::SilentSocket;
 using testing::AllOf;
 using testing::HasSubstr;
 
@@ -31,29 +30,6 @@ class StartErrors : public testing::TestWithParam<const char*> {
       ParameterServerStrategy(SimpleClusterResolver(spec), {.start_timeout = start_timeout, .transport = GetParam()});
     });
   }
-};
-
-// A socket that takes connections and never says a word.
-class SilentSocket {
- public:
-  SilentSocket() : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    auto* generic = reinterpret_cast<sockaddr*>(&address);
-    if (::bind(socket_, generic, size) != 0 || ::listen(socket_, 16) != 0 ||
-        ::getsockname(socket_, generic, &size) != 0) {
-      ADD_FAILURE() << "no socket";
-    }
-    address_ = "127.0.0.1:" + std::to_string(ntohs(address.sin_port));
-  }
-  ~SilentSocket() { ::close(socket_); }
-  const std::string& address() const { return address_; }
-
- private:
-  int socket_;
-  std::string address_;
 };
 
 TEST_P(StartErrors, AClusterNeedsBothKindsOfTasks) {

@@ -3,9 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <random>
 
 #include "cohort/datasets/sources/range.h"
+#include "cohort/datasets/sources/tensor_slices.h"
 #include "cohort/distribute/protocol/typed_call.h"
 #include "tests/support/error_of.h"
 
@@ -141,6 +143,13 @@ TEST(Pipelines, AgreeOnEveryPassHoweverFarTheyWentInTheLastOne) {
   }
 }
 
+TEST(Pipelines, RefuseMorePassesThanAJobMakes) {
+  Pipeline pipeline(shuffled(false), {});
+  EXPECT_THAT(error_of([&] { pipeline.seek({.rewinds = ~std::uint64_t{0}}); }),
+              HasSubstr("a lease has at most 2^24 rewinds"));
+  EXPECT_TRUE(pipeline.seek({.rewinds = 3, .first = 2}));
+}
+
 TEST(Pipelines, AreMadeOnceAndFound) {
   ConstantStore constants;
   Pipelines pipelines(constants);
@@ -154,14 +163,76 @@ TEST(Pipelines, AreMadeOnceAndFound) {
   request.meta = meta.SerializeAsString();
   const auto create = [&] { answer(request, reply, pipelines, &Pipelines::create); };
   create();
-  Pipeline& made = pipelines.find(2, 1);
-  ASSERT_TRUE(made.seek({.first = 4}));
+  const std::shared_ptr<Pipeline> made = pipelines.find(2, 1);
+  ASSERT_TRUE(made->seek({.first = 4}));
   create();  // the message came twice
-  EXPECT_EQ(&pipelines.find(2, 1), &made);
-  EXPECT_EQ(take(made, 2), (std::vector<std::int64_t>{4, 5}));
+  EXPECT_EQ(pipelines.find(2, 1), made);
+  EXPECT_EQ(take(*made, 2), (std::vector<std::int64_t>{4, 5}));
   EXPECT_THAT(error_of([&] { pipelines.find(1, 2); }), HasSubstr("dataset=1, pipeline=2"));
   request.meta = "\xff\xff\xff";
   EXPECT_THAT(error_of(create), HasSubstr("DataLoss"));
+}
+
+// What a task is told to make of rows that it gets along.
+void create(Pipelines& pipelines, int dataset, int pipeline, float value) {
+  Message request, reply;
+  request.head.method = Method::CreatePipeline;
+  proto::CreatePipelineProto metadata;
+  metadata.set_dataset(dataset);
+  metadata.set_pipeline(pipeline);
+  ConstantTable constants;
+  metadata.set_chain(serialize(datasets::from_tensor_slices(Tensor::full({4}, value)), constants));
+  for (const auto& [hash, tensor] : constants.tensors) {
+    metadata.mutable_constants()->add_hashes(hash);
+    request.parts.push_back(tensor);
+  }
+  request.meta = metadata.SerializeAsString();
+  answer(request, reply, pipelines, &Pipelines::create);
+}
+
+TEST(Pipelines, AreReleasedWithTheirConstants) {
+  ConstantStore constants;
+  Pipelines pipelines(constants);
+  create(pipelines, 1, 0, 1.0f);
+  create(pipelines, 1, 1, 2.0f);
+  create(pipelines, 2, 0, 1.0f);  // shares the rows of the first
+  create(pipelines, 3, 0, 3.0f);
+  EXPECT_EQ(constants.size(), 3u);
+  const std::shared_ptr<Pipeline> used = pipelines.find(1, 1);
+  proto::ReleaseProto releases;
+  releases.add_datasets(1);
+  releases.add_datasets(7);  // one that this task never heard of
+  pipelines.release(releases);
+  EXPECT_THAT(error_of([&] { pipelines.find(1, 0); }), HasSubstr("NotFound"));
+  EXPECT_THAT(error_of([&] { pipelines.find(1, 1); }), HasSubstr("NotFound"));
+  EXPECT_EQ(constants.size(), 2u);
+  // A closure that has begun, although nobody waits for it any more, comes to its end.
+  ASSERT_TRUE(used->seek({.first = 2}));
+  Tensors element;
+  EXPECT_TRUE(used->next(element));
+  EXPECT_EQ(element.at(0).item<float>(), 2.0f);
+  pipelines.release_all();
+  EXPECT_THAT(error_of([&] { pipelines.find(3, 0); }), HasSubstr("NotFound"));
+  EXPECT_EQ(constants.size(), 0u);
+}
+
+TEST(Pipelines, ALongWayIsLeftWhenItIsCancelled) {
+  Pipeline pipeline(datasets::range(1000).repeat());
+  int looks = 0;
+  const auto cancel = [&] {
+    if (++looks == 3) throw Error(ErrorCode::Cancelled, "Server: a closure was cancelled");
+  };
+  const auto far = std::numeric_limits<std::uint64_t>::max();
+  EXPECT_THAT(error_of([&] { pipeline.seek({.first = far}, cancel); }), HasSubstr("cancelled"));
+  looks = 0;
+  EXPECT_THAT(error_of([&] { pipeline.seek({.rewinds = 1 << 20}, cancel); }), HasSubstr("cancelled"));
+  ASSERT_TRUE(pipeline.seek({.first = 1003}));
+  EXPECT_EQ(take(pipeline, 2), (std::vector<std::int64_t>{3, 4}));
+}
+
+TEST(Pipelines, APlaceBehindTheEndIsKnownWithoutWalkingThere) {
+  Pipeline pipeline(datasets::range(std::int64_t{1} << 60));
+  EXPECT_FALSE(pipeline.seek({.first = (std::uint64_t{1} << 60) + 1}));
 }
 
 }  // namespace

@@ -3,19 +3,24 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
 #include <limits>
 #include <random>
+#include <thread>
 
 #include "cohort/cohort.h"
 #include "cohort/distribute/protocol/messages.pb.h"
 #include "cohort/distribute/rpc/request_handling.h"
 #include "cohort/graph/graph_proto.h"
+#include "cohort/variables/initial_value.h"
 #include "tests/distribute/watched_cluster.h"
 #include "tests/support/error_of.h"
 
 namespace cohort::distribute::test {
 namespace {
 
+using namespace std::chrono_literals;
 using cohort::test::error_of;
 using testing::AllOf;
 using testing::HasSubstr;
@@ -82,9 +87,34 @@ TEST_F(OneTask, ServesOnlyTheChiefThatCameLast) {
   EXPECT_THAT(error_of_message(Method::Cancel, "", kJob + 1), HasSubstr("Unavailable"));
 }
 
+TEST_F(OneTask, EndsWhenItsChiefIsGoneForTooLong) {
+  TaskService task(ClusterSpec({{"ps", {"127.0.0.1:4"}}, {"worker", {"127.0.0.1:5"}}}), "worker", 0, {},
+                   {.orphan_timeout = 100ms});
+  std::atomic<bool> over = false;
+  std::thread waiting([&] {
+    task.wait();
+    over = true;
+  });
+  task.caller_came(kJob);
+  Message request;
+  request.head = {.method = Method::Hello, .job = kJob};
+  request.meta = hello_to("worker", 0).SerializeAsString();
+  task.handle(request, reply_);
+  task.caller_came(kJob);
+  task.caller_left(kJob);
+  std::this_thread::sleep_for(300ms);
+  EXPECT_FALSE(over) << "one of its ways holds";
+  task.caller_left(kJob);
+  task.caller_came(kJob);
+  std::this_thread::sleep_for(300ms);
+  EXPECT_FALSE(over) << "it is back";
+  task.caller_left(kJob);
+  waiting.join();
+}
+
 TEST_F(OneTask, RefusesMethodsItDoesNotKnow) {
   EXPECT_EQ(error_of_hello(hello_to("worker", 0)), "");
-  for (const int method : {0, 12, 255, 65535}) {
+  for (const int method : {0, 200, 255, 65535}) {
     EXPECT_THAT(error_of_message(static_cast<Method>(method), ""),
                 AllOf(HasSubstr("Unimplemented worker:0"), HasSubstr("method=" + std::to_string(method))));
   }
@@ -153,6 +183,90 @@ TEST_F(OneTask, RefusesFunctionsOfServersThatTheJobDoesNotHave) {
     }
   }
   EXPECT_EQ(error_of_message(Method::RegisterWorker, good.SerializeAsString()), "");
+}
+
+TEST_F(OneTask, RefusesFunctionsWithServersOfAnotherCluster) {
+  EXPECT_EQ(error_of_hello(hello_to("worker", 0)), "");
+  proto::RegisterWorkerProto stranger = reading_function(1);
+  stranger.mutable_ps(0)->set_address("127.0.0.1:7");
+  EXPECT_THAT(
+      error_of_message(Method::RegisterWorker, stranger.SerializeAsString()),
+      AllOf(HasSubstr("InvalidArgument Server"), HasSubstr("server=127.0.0.1:7"), HasSubstr("servers=[127.0.0.1:4]")));
+  EXPECT_EQ(error_of_message(Method::RegisterWorker, reading_function(1).SerializeAsString()), "");
+}
+
+// A function that is refused leaves the others what they need.
+TEST_F(OneTask, AFunctionThatIsRefusedChangesNoLinks) {
+  proto::HelloProto hello = hello_to("worker", 0);
+  hello.set_ps_retry(50);
+  EXPECT_EQ(error_of_hello(hello), "");
+  EXPECT_EQ(error_of_message(Method::RegisterWorker, reading_function(2).SerializeAsString()), "");
+  proto::RegisterWorkerProto refused = reading_function(1);
+  refused.mutable_inputs(0)->set_name("v");
+  refused.mutable_ps_pulls(0)->add_inputs(5);
+  EXPECT_THAT(error_of_message(Method::RegisterWorker, refused.SerializeAsString()), HasSubstr("input=5"));
+  proto::ClosureProto closure;
+  closure.set_steps(1);
+  Message request;
+  request.head = {.method = Method::RunClosure, .job = kJob, .function = 0, .closure = 1};
+  request.meta = closure.SerializeAsString();
+  EXPECT_THAT(error_of([&] { task_.handle(request, reply_); }), HasSubstr("Unavailable"));
+}
+
+TEST_F(OneTask, ARepeatOfANewBeginningTakesNothingAway) {
+  EXPECT_EQ(error_of_hello(hello_to("worker", 0)), "");
+  proto::ReleaseProto beginning;
+  beginning.set_generation(5);
+  const auto begin = [&] { return error_of_message(Method::Release, beginning.SerializeAsString()); };
+  const auto run = [&](std::uint64_t closure_id) {
+    proto::ClosureProto closure;
+    closure.set_steps(1);
+    Message request;
+    request.head = {.method = Method::RunClosure, .job = kJob, .function = 0, .closure = closure_id};
+    request.meta = closure.SerializeAsString();
+    return error_of([&] { task_.handle(request, reply_); });
+  };
+  proto::RegisterWorkerProto empty;
+  ConstantTable constants;
+  empty.add_stages()->set_graph(serialize(Graph(), constants));
+  EXPECT_EQ(begin(), "");
+  EXPECT_EQ(error_of_message(Method::RegisterWorker, empty.SerializeAsString()), "");
+  EXPECT_EQ(run(1), "");
+  EXPECT_EQ(begin(), "");  // it was late
+  EXPECT_EQ(run(2), "");
+  beginning.set_generation(6);
+  EXPECT_EQ(begin(), "");
+  EXPECT_THAT(run(3), HasSubstr("NotFound"));
+}
+
+// Strategies that share a cluster may use the same name one after the other.
+TEST_F(OneTask, ACountedReleaseTakesAwayOnce) {
+  EXPECT_EQ(error_of_hello(hello_to("worker", 0)), "");
+  proto::CreateVariableProto variable;
+  variable.set_name("w");
+  write_spec({DType::Float32, {2}}, *variable.mutable_spec());
+  ConstantTable constants;
+  variable.set_initial(serialize(InitialValue::constant(1.0, {2}, DType::Float32).graph(), constants));
+  proto::RegisterServerProto uses_it;
+  uses_it.add_pulled("w");
+  const auto is_there = [&] { return error_of_message(Method::RegisterServer, uses_it.SerializeAsString()).empty(); };
+  const auto release = [&](std::uint64_t number) {
+    proto::ReleaseProto releases;
+    releases.add_variables("w");
+    Message request;
+    request.head = {.method = Method::Release, .job = kJob, .closure = number};
+    request.meta = releases.SerializeAsString();
+    return error_of([&] { task_.handle(request, reply_); });
+  };
+  EXPECT_EQ(error_of_message(Method::CreateVariable, variable.SerializeAsString()), "");
+  EXPECT_TRUE(is_there());
+  EXPECT_EQ(release(1), "");
+  EXPECT_FALSE(is_there());
+  EXPECT_EQ(error_of_message(Method::CreateVariable, variable.SerializeAsString()), "");
+  EXPECT_EQ(release(1), "");  // it was late
+  EXPECT_TRUE(is_there());
+  EXPECT_EQ(release(2), "");
+  EXPECT_FALSE(is_there());
 }
 
 TEST_F(OneTask, NamesAServerThatAFunctionRegisteredLaterHasLeftOut) {

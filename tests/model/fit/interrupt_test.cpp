@@ -100,6 +100,16 @@ TEST(Interrupt, IsSeenAtTheLastBatch) {
             (std::vector<std::string>{"train 0", "train 1", "test 0", "test 1", "test 2", "train end"}));
 }
 
+TEST(Interrupt, KnowsTheTwoSignalsApart) {
+  for (const int number : {SIGINT, SIGTERM}) {
+    InterruptScope scope;
+    EXPECT_FALSE(scope.interrupted());
+    std::raise(number);
+    EXPECT_TRUE(scope.interrupted());
+    EXPECT_EQ(scope.terminated(), number == SIGTERM);
+  }
+}
+
 TEST(Interrupt, PressedTwiceIsHandedOn) {
   const auto before = std::signal(SIGINT, count);
   handled = 0;

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "cohort/distribute/coordinator/status_calls.h"
+
+namespace cohort::distribute {
+
+// What the chief's logs say of its tasks: "step_seconds/worker_0", "queue_depth/ps_1" and so on. Thread-safe.
+class ClusterFigures {
+ public:
+  using Figures = std::vector<std::pair<std::string, double>>;
+  // `own` are those that the chief has without asking; they are called whenever figures are wanted.
+  ClusterFigures(std::vector<rpc::Peer> tasks, rpc::TransportOptions options, std::function<Figures()> own);
+  ~ClusterFigures();
+  ClusterFigures(const ClusterFigures&) = delete;
+
+  // Asks all tasks; waits a third of a second for those that do not answer, and leaves them out.
+  Figures now();
+  // Those that a thread was told since the last call: it asks every second while somebody wants to know. Waits for
+  // nobody; empty when there is nothing new.
+  Figures news();
+
+ private:
+  Figures ask();
+  void keep_asking();
+
+  const std::function<Figures()> own_;
+  std::mutex asking_;  // guards calls_
+  StatusCalls calls_;
+  std::mutex mutex_;  // guards what follows
+  Figures news_;
+  bool wanted_ = false, stopping_ = false;
+  std::condition_variable changed_;
+  std::thread thread_;  // begins when it is first needed
+};
+
+}  // namespace cohort::distribute
