@@ -1,12 +1,17 @@
 #include "cohort/core/kernel.h"
 
+#include <array>
 #include <map>
 #include <string>
+
+#include "cohort/core/cpu_level.h"
 
 namespace cohort {
 namespace {
 
-using KernelTable = std::map<std::pair<std::string, std::string>, KernelMaker, std::less<>>;
+// One for each level of the CPU's instruction set, empty where the level has none.
+using KernelMakers = std::array<KernelMaker, kMaxCpuLevels>;
+using KernelTable = std::map<std::pair<std::string, std::string>, KernelMakers, std::less<>>;
 
 KernelTable& kernel_table() {
   static KernelTable* kernels = new KernelTable;
@@ -16,7 +21,11 @@ KernelTable& kernel_table() {
 }  // namespace
 
 bool register_kernel(std::string_view op, std::string_view device_type, KernelMaker maker) {
-  return kernel_table().emplace(std::pair{std::string(op), std::string(device_type)}, maker).second;
+  KernelMakers& makers = kernel_table()[{std::string(op), std::string(device_type)}];
+  KernelMaker& at_level = makers[static_cast<std::size_t>(initialized_cpu_level())];
+  if (at_level) return false;
+  at_level = maker;
+  return true;
 }
 
 bool has_kernel(std::string_view op, std::string_view device_type) {
@@ -24,12 +33,19 @@ bool has_kernel(std::string_view op, std::string_view device_type) {
 }
 
 KernelFn make_kernel(const KernelSpec& spec, std::string_view device_type) {
+  const int level = taken_cpu_level();
   auto found = kernel_table().find({std::string(spec.name()), std::string(device_type)});
   if (found == kernel_table().end()) {
     throw unimplemented(spec.name(), "this op has no kernel for the device", {{"device", device_type}},
                         "Place it on the CPU with ch::device(\"CPU:0\").");
   }
-  return found->second(spec);
+  for (int i = level; i >= 0; --i) {
+    const KernelMaker maker = found->second[static_cast<std::size_t>(i)];
+    if (!maker) continue;
+    if (KernelFn kernel = maker(spec)) return kernel;
+  }
+  throw unimplemented(spec.name(), "this op has no kernel for inputs of these types", {{"device", device_type}},
+                      "Cast them to a type that it takes.");
 }
 
 }  // namespace cohort

@@ -48,7 +48,7 @@ class KernelSpec {
   std::span<const TensorSpec> outputs_;
 };
 
-// Makes the kernel for a spec: everything that depends on attributes and shapes is computed here, once.
+// Makes the kernel for a spec: all that depends on shapes is computed here, once. Empty: ask a lower level of the CPU.
 using KernelMaker = KernelFn (*)(const KernelSpec&);
 
 // Makes the kernel of an op on a type of device known; COHORT_KERNEL calls it.

@@ -14,7 +14,7 @@
 namespace cohort {
 namespace {
 
-constexpr int kMaxPurposes = 64;
+constexpr int kMaxPurposes = 256;  // about 50 for the baseline and as many for each level of the CPU
 
 struct Block {
   void* memory = nullptr;
