@@ -1,5 +1,6 @@
 #include "cohort/kernels/cpu/element_types.h"
 #include "cohort/kernels/cpu/elementwise_loops.h"
+#include "cohort/kernels/cpu/visit.h"
 
 namespace cohort::kernels {
 namespace {
@@ -26,7 +27,13 @@ KernelFn make_cast(const KernelSpec& spec) {
 
 UnaryLoop find_cast_loop(DType from, DType to) {
   return visit_dtype(from, [to](auto x) {
-    return visit_dtype(to, [](auto y) -> UnaryLoop { return cast_loop<decltype(x), decltype(y)>; });
+    const auto loop_to = [](auto y) -> UnaryLoop { return cast_loop<decltype(x), decltype(y)>; };
+    // Fused programs want all casts from and to floating types beside their floating loops.
+    if constexpr (is_floating(dtype_of<decltype(x)>)) {
+      return visit_dtype(to, loop_to);
+    } else {
+      return visit_plain(to, loop_to);
+    }
   });
 }
 

@@ -20,6 +20,7 @@ BinaryLoops find_binary_loops(std::string_view op, DType dtype) {
 }
 
 KernelFn unary_kernel(const KernelSpec& spec, UnaryLoop loop) {
+  if (!loop) return {};
   const std::int64_t count = spec.output_size(0);
   const std::int64_t x_bytes = static_cast<std::int64_t>(size_of(spec.input(0).dtype));
   const std::int64_t y_bytes = static_cast<std::int64_t>(size_of(spec.output(0).dtype));
@@ -31,6 +32,7 @@ KernelFn unary_kernel(const KernelSpec& spec, UnaryLoop loop) {
 }
 
 KernelFn binary_kernel(const KernelSpec& spec, const BinaryLoops& loops) {
+  if (!loops.both) return {};
   const BroadcastPlan plan(spec.output(0).shape, {&spec.input(0).shape, &spec.input(1).shape});
   const BinaryLoop loop = loops.pick(plan.moves(0), plan.moves(1));
   const std::int64_t x_bytes = static_cast<std::int64_t>(size_of(spec.input(0).dtype));

@@ -35,7 +35,7 @@ SelectLoop find_select_loop(std::size_t element_bytes, bool condition_moves, boo
 using CopyLoop = void (*)(const void* x, void* y, std::int64_t rows, std::int64_t columns, std::int64_t x_step);
 CopyLoop find_copy_loop(std::size_t element_bytes, bool x_moves);
 
-// Kernels around a loop, for the shapes and types of a spec.
+// Kernels around a loop, for the shapes and types of a spec; empty when the loop is.
 KernelFn unary_kernel(const KernelSpec& spec, UnaryLoop loop);
 KernelFn binary_kernel(const KernelSpec& spec, const BinaryLoops& loops);
 

@@ -3,6 +3,7 @@
 #include "cohort/core/dtype.h"
 #include "cohort/kernels/cpu/element_types.h"
 #include "cohort/kernels/cpu/elementwise_loops.h"
+#include "cohort/kernels/cpu/visit.h"
 
 namespace cohort::kernels {
 
@@ -64,7 +65,7 @@ void binary_loop(const void* a_memory, const void* b_memory, void* y_memory, std
 // The loop of a functor for a type met at run time.
 template <class Functor, fn::Types types>
 UnaryLoop unary_loop_for(DType dtype) {
-  return visit_dtype(dtype, [](auto zero) -> UnaryLoop {
+  return visit_plain(dtype, [](auto zero) -> UnaryLoop {
     using T = decltype(zero);
     if constexpr (accepts<types, T>) return unary_loop<Functor, T>;
     return nullptr;
@@ -73,7 +74,7 @@ UnaryLoop unary_loop_for(DType dtype) {
 
 template <class Functor, fn::Types types>
 BinaryLoops binary_loops_for(DType dtype) {
-  return visit_dtype(dtype, [](auto zero) -> BinaryLoops {
+  return visit_plain(dtype, [](auto zero) -> BinaryLoops {
     using T = decltype(zero);
     if constexpr (accepts<types, T>) {
       return {binary_loop<Functor, T, true, true>, binary_loop<Functor, T, false, true>,

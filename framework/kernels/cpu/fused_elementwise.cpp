@@ -8,7 +8,9 @@ namespace cohort::kernels {
 namespace {
 
 KernelFn make_fused_elementwise(const KernelSpec& spec) {
-  return [program = std::make_shared<const FusedProgram>(spec)](const KernelIO& io) {
+  auto program = std::make_shared<const FusedProgram>(spec);
+  if (!program->complete()) return {};
+  return [program](const KernelIO& io) {
     parallel_for(program->total(), kElementGrain, [&](std::int64_t begin, std::int64_t end) {
       alignas(64) char scratch[FusedProgram::kScratchBytes];
       for (std::int64_t at = begin; at < end; at += program->tile()) {

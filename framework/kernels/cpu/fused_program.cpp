@@ -107,6 +107,7 @@ class FusedProgram::Builder {
     }
     places_[index(inputs_ + i)] = instruction.result;
     bind(instruction, ops_[index(i)], dtype(args[0]), dtype(inputs_ + i), moves);
+    program_.complete_ = program_.complete_ && (instruction.unary || instruction.binary || instruction.select);
     program_.instructions_.push_back(instruction);
   }
 

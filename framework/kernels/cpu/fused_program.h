@@ -15,6 +15,8 @@ class FusedProgram {
  public:
   explicit FusedProgram(const KernelSpec& spec);
 
+  // Whether there is a loop for each instruction.
+  bool complete() const { return complete_; }
   std::int64_t total() const { return total_; }
   std::int64_t tile() const { return tile_; }
   // Computes output elements [begin, end), at most a tile of them.
@@ -48,6 +50,7 @@ class FusedProgram {
 
   char* at(const Place& place, const KernelIO& io, char* scratch, std::int64_t begin) const;
 
+  bool complete_ = true;
   std::int64_t total_ = 0, tile_ = 0;
   std::vector<Instruction> instructions_;
   std::vector<Copy> copies_;

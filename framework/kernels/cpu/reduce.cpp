@@ -1,4 +1,5 @@
 #include "cohort/kernels/cpu/reduce_loops.h"
+#include "cohort/kernels/cpu/visit.h"
 
 namespace cohort::kernels {
 namespace {
@@ -10,7 +11,7 @@ ReducePlan plan_of(const KernelSpec& spec) {
 
 template <template <class> class Reducer, fn::Types types>
 KernelFn make(const KernelSpec& spec, const ReducePlan& plan) {
-  return visit_dtype(spec.input(0).dtype, [&](auto zero) -> KernelFn {
+  return visit_plain(spec.input(0).dtype, [&](auto zero) -> KernelFn {
     using T = decltype(zero);
     if constexpr (accepts<types, T>) {
       return reduce_kernel<Reducer<T>, T>(plan, [](auto total, const KernelIO& io, std::int64_t output) {
@@ -35,7 +36,7 @@ KernelFn make_sum_to_like(const KernelSpec& spec) {
 
 KernelFn make_mean(const KernelSpec& spec) {
   const ReducePlan plan = plan_of(spec);
-  return visit_dtype(spec.input(0).dtype, [&](auto zero) -> KernelFn {
+  return visit_plain(spec.input(0).dtype, [&](auto zero) -> KernelFn {
     using T = decltype(zero);
     if constexpr (accepts<fn::Types::Float, T>) {
       return reduce_kernel<SumReducer<T>, T>(plan, [count = static_cast<double>(plan.reduced_count)](
@@ -54,7 +55,7 @@ KernelFn make_size_of(const KernelSpec& spec) {
   for (int axis = 0; axis < shape.rank(); ++axis) {
     if (mask[static_cast<std::size_t>(axis)]) size *= shape[axis];
   }
-  return visit_dtype(spec.output(0).dtype, [size](auto zero) -> KernelFn {
+  return visit_plain(spec.output(0).dtype, [size](auto zero) -> KernelFn {
     using T = decltype(zero);
     return [size](const KernelIO& io) { *io.out<T>(0) = static_cast<T>(size); };
   });

@@ -37,11 +37,29 @@ decltype(auto) visit_index(DType dtype, Visit&& visit) {
   }
 }
 
+#ifdef COHORT_CPU_LEVEL
+// Levels above the baseline are compiled for floating types alone: for any other the result is empty, which makes
+// whoever asked go on to the baseline.
+template <class Visit>
+auto visit_number(DType dtype, Visit&& visit) {
+  return is_floating(dtype) ? visit_floating(dtype, visit) : decltype(visit(float{})){};
+}
+template <class Visit>
+auto visit_plain(DType dtype, Visit&& visit) {
+  return visit_number(dtype, visit);
+}
+#else
 // Calls `visit(T{})` for all types of numbers.
 template <class Visit>
 decltype(auto) visit_number(DType dtype, Visit&& visit) {
   return is_floating(dtype) ? visit_floating(dtype, visit) : visit_index(dtype, visit);
 }
+// Calls `visit(T{})` for all types of numbers and bool.
+template <class Visit>
+decltype(auto) visit_plain(DType dtype, Visit&& visit) {
+  return visit_dtype(dtype, visit);
+}
+#endif
 
 // float and double keep the value, integers truncate it, bool asks whether it is not zero.
 template <class T>
