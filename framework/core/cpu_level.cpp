@@ -90,6 +90,11 @@ std::vector<CpuLevel> known_levels() { return {}; }
 
 thread_local int initialized_level = 0;
 
+struct InitializedLevel {
+  explicit InitializedLevel(int level) { initialized_level = level; }
+  ~InitializedLevel() { initialized_level = 0; }
+};
+
 class CpuLevels {
  public:
   CpuLevels() {
@@ -114,8 +119,10 @@ class CpuLevels {
       const int chosen = given && *given ? find(given) : best();
       initialize_up_to(chosen);
       taken_.store(chosen, std::memory_order_release);
-      log::debug("kernels are those of the CPU's level " + std::string(levels_[index(chosen)].kernels.name) +
-                 "; this machine has " + join(available()));
+      if (log::enabled(log::Level::Debug)) {
+        log::debug("kernels are those of the CPU's level " + std::string(levels_[index(chosen)].kernels.name) +
+                   "; this machine has " + join(available()));
+      }
     }
     return taken_;
   }
@@ -178,9 +185,8 @@ class CpuLevels {
       Level& level = levels_[index(i)];
       if (level.initialized || !supported(level)) continue;
       level.initialized = true;
-      initialized_level = i;
+      const InitializedLevel scope(i);
       for (StaticInitializer initialize : level.kernels.initializers) initialize(0, nullptr, nullptr);
-      initialized_level = 0;
     }
   }
 
