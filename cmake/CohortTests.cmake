@@ -84,6 +84,12 @@ foreach(room ${test_rooms})
   endif()
 endforeach()
 
+# One source is compiled once more, as a level of the CPU that every machine can run.
+if(TARGET core_test AND COHORT_CPU_LEVELS_POSSIBLE)
+  cohort_cpu_level(object twin SOURCES ${tests}/core/cpu_level_kernels.cpp LIBS cohort_test_support)
+  target_sources(core_test PRIVATE ${object})
+endif()
+
 # These tests run programs.
 foreach(name programs_test examples_test faults_test)
   if(TARGET ${name} AND TARGET cohort_command)
@@ -197,6 +203,18 @@ foreach(check check_includes check_unity check_paths check_format check_docs che
     set_tests_properties(house_${check} PROPERTIES SKIP_RETURN_CODE 77)
   endif()
 endforeach()
+# ... and of what the compiler made of those that it may be told other instructions for, or that such sources include.
+get_property(objects GLOBAL PROPERTY COHORT_CPU_LEVEL_OBJECTS)
+foreach(module cohort_core cohort_kernels)
+  list(APPEND objects "$<JOIN:$<TARGET_OBJECTS:${module}>,\n>")
+endforeach()
+list(JOIN objects "\n" objects)
+file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/baseline_objects.txt CONTENT "${objects}\n")
+if(CMAKE_OBJDUMP AND NOT COHORT_SANITIZE)
+  cohort_add_test(house_check_cpu_levels house ${Python3_EXECUTABLE} ${tests}/house/check_cpu_levels.py
+                  ${PROJECT_BINARY_DIR}/baseline_objects.txt ${CMAKE_OBJDUMP})
+  set_tests_properties(house_check_cpu_levels PROPERTIES SKIP_RETURN_CODE 77)
+endif()
 cohort_add_test(house_self_test house ${Python3_EXECUTABLE} -B -m unittest discover -s ${tests}/house -p *_test.py)
 
 # install: a user's project built against the installed package, and every installed header by itself.
