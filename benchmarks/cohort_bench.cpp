@@ -1,5 +1,6 @@
 // The training jobs of the peers, written as a user would: cohort-bench --job dense10 prints one JSON line.
 #include <cohort/cohort.h>
+#include <cohort/core/cpu_level.h>
 #include <cohort/core/thread_pool.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -141,10 +142,10 @@ void run(const std::string& name, std::int64_t steps_per_execution, double impor
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   std::printf(
-      "{\"job\": \"%s\", \"spe\": %lld, \"ms_per_step\": %.4f, \"samples_per_s\": %.0f, \"first_epoch_s\": %.3f, "
-      "\"import_s\": %.3f, \"start_s\": %.3f, \"peak_rss_mib\": %ld, \"loss\": %.6f}\n",
-      name.c_str(), static_cast<long long>(steps_per_execution), best_s * 1e3, static_cast<double>(job.batch) / best_s,
-      first_epoch_s, import_s, first_step->at_s, usage.ru_maxrss / 1024, loss);
+      "{\"job\": \"%s\", \"cpu\": \"%s\", \"spe\": %lld, \"ms_per_step\": %.4f, \"samples_per_s\": %.0f, "
+      "\"first_epoch_s\": %.3f, \"import_s\": %.3f, \"start_s\": %.3f, \"peak_rss_mib\": %ld, \"loss\": %.6f}\n",
+      name.c_str(), std::string(ch::cpu_level()).c_str(), static_cast<long long>(steps_per_execution), best_s * 1e3,
+      static_cast<double>(job.batch) / best_s, first_epoch_s, import_s, first_step->at_s, usage.ru_maxrss / 1024, loss);
 }
 
 }  // namespace

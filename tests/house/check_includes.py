@@ -84,7 +84,7 @@ PRIVATE_EDGES = [
     ("distribute", r"framework/model/fit/runner_base\.h"),
     # Programs that look inside.
     ("programs", r"framework/model/text_table\.h|distribute/(stop_on_signal|cluster/(job_name|roles|task_exits|tf_config))\.h"),
-    ("benchmarks", r"distribute/rpc/"),
+    ("benchmarks", r"distribute/rpc/|framework/core/cpu_level\.h"),
 ]
 
 
