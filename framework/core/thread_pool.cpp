@@ -18,8 +18,10 @@
 #include <vector>
 
 #include "cohort/core/cpu_count.h"
+#include "cohort/core/denormals.h"
 #include "cohort/core/error.h"
 #include "cohort/core/scratch.h"
+#include "cohort/core/thread_share.h"
 
 namespace cohort {
 namespace {
@@ -30,8 +32,15 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::microseconds kSpin{20};
 constexpr int kMaxThreads = 4096;
 
-// True on threads that are running a block: what they start in turn runs right there.
+// Jobs at once; whoever finds no place for another one computes alone.
+constexpr int kSlots = 64;
+
+// Of threads that are running a block.
 thread_local bool inside_block = false;
+// The most threads a job of this thread may have.
+thread_local int share = kMaxThreads;
+// Where this thread's job was last: most likely free, and looked at by few.
+thread_local int last_slot = 0;
 
 void relax() {
 #if defined(__x86_64__)
@@ -90,37 +99,106 @@ void run_here(std::int64_t blocks, FunctionRef<void(std::int64_t)> body) {
   if (error) std::rethrow_exception(error);
 }
 
-}  // namespace
-
-// One job at a time. The gate holds the seats still free (upper half) and the workers inside (lower half): who takes a
-// seat may read the job, and the caller changes the job only while the gate is 0. Workers that come late find no seat,
-// so the caller never waits for one that is still asleep.
-struct ThreadPool::State {
-  static constexpr std::uint32_t kSeat = 1u << 16, kInside = kSeat - 1;
+// A job. The gate holds the helpers it wants (upper half, whose top bit says that the caller is itself in a block of
+// another job) and the helpers inside (lower half): who comes in by it may read the job until it goes out, and the slot
+// takes another job only when the gate is 0. The upper half falls to 0 when no block is left, so that a worker which
+// comes late finds no way in and the caller never waits for one that is still asleep. What the caller wrote comes with
+// its store to the gate, which every later change of the gate (all are read-modify-writes) hands on; what helpers wrote
+// comes with their going out, in the same way.
+struct Slot {
+  static constexpr std::uint32_t kWanted = 1u << 16, kInside = kWanted - 1, kNested = 1u << 31;
+  static int wanted(std::uint32_t gate) { return static_cast<int>((gate & ~kNested) / kWanted); }
+  static int inside(std::uint32_t gate) { return static_cast<int>(gate & kInside); }
 
   alignas(64) std::atomic<std::uint32_t> gate{0};
+  std::atomic<bool> caller_asleep{false};
   alignas(64) std::atomic<std::int64_t> next{0};
-  alignas(64) std::int64_t blocks = 0;
+  alignas(64) std::atomic<bool> taken{false};
+  std::int64_t blocks = 0;
   const FunctionRef<void(std::int64_t)>* body = nullptr;
+  int share = 0;
   FirstError error;
 
+  // Nobody else has the slot.
+  bool take() { return !taken.load(std::memory_order_relaxed) && !taken.exchange(true, std::memory_order_acquire); }
+  void give_back() { taken.store(false, std::memory_order_release); }
+  bool enter();
+  void leave();
+  void close() { gate.fetch_and(kInside, std::memory_order_relaxed); }
+  bool run_block();
+  void wait_for_helpers();
+};
+
+bool Slot::enter() {
+  std::uint32_t seen = gate.load(std::memory_order_relaxed);
+  while (inside(seen) < wanted(seen)) {
+    if (gate.compare_exchange_weak(seen, seen + 1, std::memory_order_acquire, std::memory_order_relaxed)) return true;
+  }
+  return false;
+}
+
+// The caller says that it sleeps and then looks at the gate; the last helper goes out and then looks for a sleeper. All
+// four are sequentially consistent, so one of the two sees the other. The slot may have another job by then: its caller
+// looks at the gate once more for nothing.
+void Slot::leave() {
+  if (gate.fetch_sub(1) == 1 && caller_asleep.load()) futex_wake(gate, 1);
+}
+
+void Slot::wait_for_helpers() {
+  if ((gate.fetch_and(kInside, std::memory_order_acquire) & kInside) == 0) return;
+  if (spin_until([this] { return gate.load(std::memory_order_acquire) == 0; })) return;
+  caller_asleep = true;
+  while (const std::uint32_t inside = gate.load()) futex_wait(gate, inside);
+  caller_asleep = false;
+}
+
+bool Slot::run_block() {
+  const std::int64_t block = next.fetch_add(1, std::memory_order_relaxed);
+  if (block >= blocks) return false;
+  try {
+    (*body)(block);
+  } catch (...) {
+    error.keep(block);
+  }
+  return true;
+}
+
+// What a look at all gates shows; it may be old when it is used, so nothing but speed may depend on it.
+struct Overview {
+  int callers = 0;    // that compute, with blocks left to share
+  int helpers = 0;    // inside any job
+  int neediest = -1;  // an open slot with the fewest helpers
+  int its_helpers = 0;
+};
+
+}  // namespace
+
+// Each job has a slot, and whoever called for it does its blocks and nothing else: a thread that took up other work
+// while it waits could be kept by it, and has working memory (Scratch) in use that the other work would write over. So
+// only workers between two blocks go from job to job. They go where the fewest are, which gives callers equal shares:
+// a job with no helper gets one as soon as another's has ended a block. Idle ones come only while fewer threads
+// compute, callers included, than the pool has: one more would take a core from a thread that somebody waits for.
+struct ThreadPool::State {
+  Slot slots[kSlots];
+  // Slots that ever had a job are the first ones; a new thread begins with the first.
+  alignas(64) std::atomic<int> used{1};
+  std::atomic<int> count{0};  // of workers
+  std::atomic<bool> stop{false};
   alignas(64) std::atomic<std::uint32_t> wake{0};
   std::atomic<int> sleepers{0};
-  std::atomic<bool> caller_asleep{false};
-  std::atomic<bool> stop{false};
-  std::atomic<bool> busy{false};
-  std::atomic<int> count{0};  // of workers
   std::vector<std::thread> workers;
 
   void start(int wanted);
   void finish();
-  bool take_seat();
-  void leave();
-  void run_job();
+  Slot* take_slot();
+  Overview look(int first, std::memory_order order = std::memory_order_relaxed) const;
+  int job_for_idle(int last, std::memory_order order = std::memory_order_relaxed) const;
+  bool goes_on(int& job) const;
   void work();
-  void sleep();
-  void wake_workers(int seats);
-  void wait_for_workers();
+  int help(int job);
+  void sleep(int last);
+  void wake_workers(int wanted);
+  void wake_for_others();
 };
 
 void ThreadPool::State::start(int wanted) {
@@ -146,72 +224,119 @@ void ThreadPool::State::finish() {
   workers.clear();
 }
 
-bool ThreadPool::State::take_seat() {
-  std::uint32_t seen = gate.load(std::memory_order_relaxed);
-  while (seen >= kSeat) {
-    if (gate.compare_exchange_weak(seen, seen - kSeat + 1, std::memory_order_acquire, std::memory_order_relaxed)) {
-      return true;
+Slot* ThreadPool::State::take_slot() {
+  if (slots[last_slot].take()) return &slots[last_slot];
+  for (int i = 0; i < kSlots; ++i) {
+    if (!slots[i].take()) continue;
+    last_slot = i;
+    int seen = used.load(std::memory_order_relaxed);
+    while (seen <= i && !used.compare_exchange_weak(seen, i + 1)) {
+    }
+    return &slots[i];
+  }
+  return nullptr;
+}
+
+// Of slots that are equally needy it names the first one from `first` on.
+Overview ThreadPool::State::look(int first, std::memory_order order) const {
+  Overview seen;
+  const int slots_used = used.load(order);
+  for (int i = 0, slot = first; i < slots_used; ++i, ++slot) {
+    if (slot >= slots_used) slot = 0;
+    const std::uint32_t gate = slots[slot].gate.load(order);
+    const int inside = Slot::inside(gate), wanted = Slot::wanted(gate);
+    seen.helpers += inside;
+    seen.callers += wanted > 0 && (gate & Slot::kNested) == 0;
+    if (inside < wanted && (seen.neediest < 0 || inside < seen.its_helpers)) {
+      seen.neediest = slot;
+      seen.its_helpers = inside;
     }
   }
+  return seen;
+}
+
+int ThreadPool::State::job_for_idle(int last, std::memory_order order) const {
+  const Overview seen = look(last, order);
+  return seen.helpers + seen.callers <= count.load(std::memory_order_relaxed) ? seen.neediest : -1;
+}
+
+// Whether a worker that has ended a block takes another one of the same job; if not, where it is wanted.
+bool ThreadPool::State::goes_on(int& job) const {
+  if (used.load(std::memory_order_relaxed) == 1) return true;
+  const Overview seen = look(job);
+  if (seen.neediest < 0 || seen.neediest == job) return true;
+  const int inside = Slot::inside(slots[job].gate.load(std::memory_order_relaxed));
+  if (seen.its_helpers + 1 < inside) {
+    job = seen.neediest;
+    return false;
+  }
+  // There is a core for each caller and none for a worker.
+  const bool too_many = seen.helpers + seen.callers > count.load(std::memory_order_relaxed) + 1;
+  if (seen.its_helpers > 0 || !too_many) return true;
+  job = -1;
   return false;
-}
-
-void ThreadPool::State::leave() {
-  gate.fetch_and(kInside, std::memory_order_relaxed);  // no blocks are left: nobody need come any more
-  if (gate.fetch_sub(1) == 1 && caller_asleep.load()) futex_wake(gate, 1);
-}
-
-void ThreadPool::State::run_job() {
-  for (;;) {
-    const std::int64_t block = next.fetch_add(1, std::memory_order_relaxed);
-    if (block >= blocks) return;
-    try {
-      (*body)(block);
-    } catch (...) {
-      error.keep(block);
-    }
-  }
 }
 
 void ThreadPool::State::work() {
   const ComputeThread computing;
+  const FlushDenormals flush;
   inside_block = true;
+  int last = 0;
   while (!stop.load(std::memory_order_relaxed)) {
-    const bool called = spin_until(
-        [this] { return gate.load(std::memory_order_relaxed) >= kSeat || stop.load(std::memory_order_relaxed); });
-    if (!called) {
-      sleep();
-    } else if (take_seat()) {
-      run_job();
-      leave();
+    int job = -1;
+    const bool called = spin_until([&] {
+      job = job_for_idle(last);
+      return job >= 0 || stop.load(std::memory_order_relaxed);
+    });
+    if (!called) sleep(last);
+    while (job >= 0 && slots[job].enter()) {
+      last = job;
+      wake_for_others();  // who may have counted on this one
+      job = help(job);
     }
   }
 }
 
-// The caller opens the gate and then looks for sleepers; a worker says that it sleeps and then looks at the gate. All
-// four are sequentially consistent, so one of the two sees the other.
-void ThreadPool::State::sleep() {
+// Returns the job that it is wanted for next, or -1.
+int ThreadPool::State::help(int job) {
+  Slot& slot = slots[job];
+  share = slot.share;
+  int next = job;
+  do {
+    if (!slot.run_block()) {
+      slot.close();
+      next = -1;
+      break;
+    }
+  } while (goes_on(next));
+  slot.leave();
+  return next;
+}
+
+// The caller opens a gate and then looks for sleepers; a worker says that it sleeps and then looks at the gates. All
+// are sequentially consistent, so one of the two sees the other.
+void ThreadPool::State::sleep(int last) {
   sleepers.fetch_add(1);
   const std::uint32_t word = wake.load();
-  if (gate.load() < kSeat && !stop.load()) futex_wait(wake, word);
+  if (job_for_idle(last, std::memory_order_seq_cst) < 0 && !stop.load()) futex_wait(wake, word);
   sleepers.fetch_sub(1);
 }
 
-void ThreadPool::State::wake_workers(int seats) {
+void ThreadPool::State::wake_workers(int wanted) {
   const int asleep = sleepers.load();
-  const int awake = count.load(std::memory_order_relaxed) - asleep;
-  if (asleep == 0 || seats <= awake) return;
+  if (asleep == 0) return;
+  const int all = count.load(std::memory_order_relaxed);
+  const Overview seen = look(0);
+  const int useful = std::min(wanted, all + 1 - seen.callers - seen.helpers);
+  const int awake = std::max(0, all - asleep - seen.helpers);
+  if (useful <= awake) return;
   wake.fetch_add(1);
-  futex_wake(wake, std::min(asleep, seats - awake));
+  futex_wake(wake, std::min(asleep, useful - awake));
 }
 
-void ThreadPool::State::wait_for_workers() {
-  if ((gate.fetch_and(kInside, std::memory_order_acquire) & kInside) == 0) return;
-  const auto empty = [this] { return gate.load(std::memory_order_acquire) == 0; };
-  if (spin_until(empty)) return;
-  caller_asleep = true;
-  while (const std::uint32_t inside = gate.load()) futex_wait(gate, inside);
-  caller_asleep = false;
+void ThreadPool::State::wake_for_others() {
+  if (used.load(std::memory_order_relaxed) == 1 || sleepers.load(std::memory_order_relaxed) == 0) return;
+  if (job_for_idle(0) >= 0) wake_workers(1);
 }
 
 // Never destroyed: work may still run while the statics of the process go down.
@@ -224,47 +349,59 @@ ThreadPool::ThreadPool() : state_(std::make_unique<State>()) { state_->start(usa
 
 ThreadPool::~ThreadPool() { state_->finish(); }
 
-int ThreadPool::threads() const { return state_->count.load(std::memory_order_relaxed) + 1; }
+int ThreadPool::threads() const { return std::min(share, state_->count.load(std::memory_order_relaxed) + 1); }
 
+// With every slot taken no job can begin: who calls meanwhile computes alone.
 void ThreadPool::set_threads(int threads) {
   if (threads < 1 || threads > kMaxThreads) {
     throw invalid_argument("ThreadPool", "the number of threads must lie in [1, 4096]", {{"threads", threads}});
   }
-  if (inside_block || state_->busy.exchange(true)) {
+  State& state = *state_;
+  Slot* const end = state.slots + (inside_block ? 0 : kSlots);
+  Slot* const busy = std::find_if_not(state.slots, end, [](Slot& slot) { return slot.take(); });
+  const bool free = busy == state.slots + kSlots;
+  if (free && threads != state.count.load(std::memory_order_relaxed) + 1) {
+    state.finish();
+    state.start(threads - 1);
+  }
+  std::for_each(state.slots, busy, [](Slot& slot) { slot.give_back(); });
+  if (!free) {
     throw failed_precondition("ThreadPool", "the number of threads can change only while no work is running",
                               {{"threads", threads}});
   }
-  if (threads != this->threads()) {
-    state_->finish();
-    state_->start(threads - 1);
-  }
-  state_->busy = false;
 }
 
 void ThreadPool::run_blocks(std::int64_t blocks, FunctionRef<void(std::int64_t)> body) {
   ComputeThread::join();
+  const FlushDenormals flush;
   State& state = *state_;
-  // While another caller has the workers, this one is better off computing than waiting for them.
-  if (blocks <= 1 || inside_block || state.busy.exchange(true, std::memory_order_acquire)) {
-    return run_here(blocks, body);
+  const auto helpers = static_cast<int>(std::min<std::int64_t>(blocks, threads()) - 1);
+  Slot* slot = helpers > 0 ? state.take_slot() : nullptr;
+  if (!slot) return run_here(blocks, body);
+  slot->body = &body;
+  slot->blocks = blocks;
+  slot->share = share;
+  slot->next.store(0, std::memory_order_relaxed);
+  const bool nested = std::exchange(inside_block, true);
+  slot->gate.store(static_cast<std::uint32_t>(helpers) * Slot::kWanted + (nested ? Slot::kNested : 0));
+  state.wake_workers(helpers);
+  while (slot->run_block()) {
   }
-  const auto seats = static_cast<int>(std::min<std::int64_t>(blocks - 1, state.count.load(std::memory_order_relaxed)));
-  if (seats == 0) {
-    state.busy.store(false, std::memory_order_release);
-    return run_here(blocks, body);
-  }
-  state.body = &body;
-  state.blocks = blocks;
-  state.next.store(0, std::memory_order_relaxed);
-  state.gate.store(static_cast<std::uint32_t>(seats) * State::kSeat);
-  state.wake_workers(seats);
-  inside_block = true;
-  state.run_job();
-  inside_block = false;
-  state.wait_for_workers();
-  const std::exception_ptr error = state.error.take();
-  state.busy.store(false, std::memory_order_release);
+  inside_block = nested;
+  slot->wait_for_helpers();
+  state.wake_for_others();  // there is a core more for them
+  const std::exception_ptr error = slot->error.take();
+  slot->give_back();
   if (error) std::rethrow_exception(error);
 }
+
+ThreadShare::ThreadShare(int threads) : before_(share) {
+  if (threads < 0) {
+    throw invalid_argument("ThreadShare", "the number of threads must not be negative", {{"threads", threads}});
+  }
+  if (threads > 0) share = std::min(share, threads);
+}
+
+ThreadShare::~ThreadShare() { share = before_; }
 
 }  // namespace cohort

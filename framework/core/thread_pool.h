@@ -25,20 +25,20 @@ class FunctionRef<R(Args...)> {
   R (*call_)(void*, Args...);
 };
 
-// The one compute pool of the process. Tasks never block on each other.
+// The one compute pool of the process, for any number of callers at once. Tasks never block on each other.
 class ThreadPool {
  public:
   // The pool.
   static ThreadPool& instance();
 
-  // Threads that compute, the caller included. Defaults to the number of cores.
+  // Threads that may compute for a caller, itself included: one for each core, or its ThreadShare.
   int threads() const;
   // Takes effect at once; must not be called while work is running.
   void set_threads(int threads);
 
   // Calls body(i) for i in [0, blocks) on the pool and the caller; returns when all are done, rethrowing the first
   // exception. What a block does must depend on its number alone, so that results do not depend on the thread count.
-  // Nested calls run on the calling thread.
+  // Nested calls have the help of idle threads too.
   void run_blocks(std::int64_t blocks, FunctionRef<void(std::int64_t)> body);
 
  private:
