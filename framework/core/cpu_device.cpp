@@ -5,6 +5,7 @@
 #include <new>
 
 #include "cohort/core/allocator.h"
+#include "cohort/core/denormals.h"
 #include "cohort/core/device.h"
 
 namespace cohort {
@@ -40,6 +41,7 @@ class CpuDevice : public Device {
     if (bytes > 0) std::memcpy(target, source, bytes);
   }
   void run(std::span<const KernelCall> calls, const RandomState& random, OutputAllocator* allocator) override {
+    const FlushDenormals flush;
     const KernelCall* call = calls.data();
     try {
       for (; call != calls.data() + calls.size(); ++call) {

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "cohort/core/denormals.h"
 #include "cohort/core/device.h"
 
 namespace cohort {
@@ -85,6 +86,7 @@ class TestDevice : public Device {
   }
 
   void work() {
+    const FlushDenormals flush;
     std::unique_lock lock(mutex_);
     worker_id_ = std::this_thread::get_id();
     for (;;) {
