@@ -8,6 +8,7 @@ namespace {
 
 constexpr std::int64_t kPanels = 8, kBlock = kPanels * kLines;  // outputs that share a pass over the kernel
 constexpr std::int64_t kTaskWork = 1 << 20;                     // products that are worth one task
+constexpr std::int64_t kLeastWork = 1 << 17;                    // where fewer would leave threads without one
 
 Scratch kernel_memory, panel_memory, read_memory, spare_memory;
 
@@ -52,7 +53,10 @@ void PanelConv::forward(const ConvPlan& plan, const float* x, const float* kerne
       }
     }
   });
-  const std::int64_t grain = std::max<std::int64_t>(1, kTaskWork / std::max<std::int64_t>(1, patch * plan.filters));
+  // An output is the same sum in every task, so tasks may be cut for the threads there are.
+  const std::int64_t work = std::max<std::int64_t>(1, patch * plan.filters), threads = ThreadPool::instance().threads();
+  const std::int64_t task = std::clamp(plan.pixels() * work / (4 * threads), kLeastWork, kTaskWork);
+  const std::int64_t grain = std::max<std::int64_t>(1, task / work);
   parallel_for(plan.pixels(), panels_of(grain, kBlock) * kBlock, [&](std::int64_t task_begin, std::int64_t task_end) {
     float* panels = panel_memory.get<float>(kBlock * step);
     float* spare = spare_memory.get<float>(packed_width);
