@@ -26,7 +26,7 @@ double seconds_since(Clock::time_point start) { return std::chrono::duration<dou
 
 struct Options {
   std::string strategy = "ps", job = "dense10", transport = "auto";
-  int workers = 3, ps = 2;
+  int workers = 3, ps = 2, threads = 0;
   bool in_process = false;
   std::int64_t epochs = 5, steps = 200, steps_per_execution = 10, closures = 0;
 };
@@ -115,7 +115,8 @@ class Tasks {
   explicit Tasks(const Options& options) {
     const std::vector<std::pair<std::string, int>> jobs{{"ps", options.ps}, {"worker", options.workers}};
     if (options.in_process) {
-      cluster_ = std::make_unique<dist::LocalCluster>(jobs, dist::LocalClusterOptions{.transport = options.transport});
+      cluster_ = std::make_unique<dist::LocalCluster>(
+          jobs, dist::LocalClusterOptions{.transport = options.transport, .threads = options.threads});
       spec_ = cluster_->spec();
     } else {
       spec_ = dist::local_cluster_spec(jobs);
@@ -204,6 +205,7 @@ int main(int argc, char** argv) {
   command_line.add("--workers", options.workers, "number of workers", {1, 256});
   command_line.add("--ps", options.ps, "number of parameter servers", {1, 256});
   command_line.add("--in-process", options.in_process, "all tasks in this process");
+  command_line.add("--threads", options.threads, "threads for each task in this process; 0: they share all", {0, 4096});
   command_line.add_choice("--transport", options.transport, "auto or grpc", {"auto", "grpc"});
   command_line.add("--epochs", options.epochs, "epochs");
   command_line.add("--steps", options.steps, "steps of an epoch");

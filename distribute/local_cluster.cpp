@@ -9,7 +9,9 @@ LocalCluster::LocalCluster(const std::vector<std::pair<std::string, int>>& jobs,
   for (const std::string& job : spec_.jobs()) {
     for (std::int64_t index : spec_.task_indices(job)) {
       servers_.push_back(std::make_unique<Server>(
-          spec_, ServerOptions{.job_name = job, .task_index = index, .transport = options.transport}));
+          spec_,
+          ServerOptions{
+              .job_name = job, .task_index = index, .transport = options.transport, .threads = options.threads}));
     }
   }
 }

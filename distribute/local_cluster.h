@@ -14,6 +14,8 @@ namespace cohort::distribute {
 struct LocalClusterOptions {
   // "auto": the tasks call each other directly; "grpc": they talk through the network all the same.
   std::string transport = "auto";
+  // Threads that each task computes with, of those that all of them share; 0: as many as there are.
+  int threads = 0;
 };
 
 // A cluster whose tasks are all servers of this process: to try things out, and for tests. Its servers stop with it, so

@@ -46,6 +46,7 @@ class Server::Body {
             cluster, task.first, task.second, {.transport = options.transport},
             {.only_job = job_name_or_environment(options.only_job),
              .memory_limit = static_cast<std::uint64_t>(options.memory_limit),
+             .threads = options.threads,
              .orphan_timeout = std::chrono::milliseconds(static_cast<std::int64_t>(options.orphan_timeout * 1000.0))}) {
   }
 
@@ -66,6 +67,9 @@ Server::Server(const ClusterSpec& cluster, ServerOptions options) {
   if (options.memory_limit < 0) {
     throw invalid_argument("Server", "a memory_limit of 0 or more is expected",
                            {{"memory_limit", options.memory_limit}});
+  }
+  if (options.threads < 0) {
+    throw invalid_argument("Server", "0 threads or more are expected", {{"threads", options.threads}});
   }
   if (!(options.orphan_timeout >= 0.0 && options.orphan_timeout <= 1e9)) {
     throw invalid_argument("Server", "an orphan_timeout of 0 to 1e9 seconds is expected",

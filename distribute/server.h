@@ -30,6 +30,8 @@ struct ServerOptions {
   std::int64_t memory_limit = 0;
   // Seconds after which it ends when its chief is gone; 0: it waits for another one.
   double orphan_timeout = 600.0;
+  // Threads it computes with for each request, of those that all tasks of this process share; 0: as many as there are.
+  int threads = 0;
 };
 
 // One task of a cluster: serves graphs to whoever leads the job. Several may live in one process. Thread-safe.

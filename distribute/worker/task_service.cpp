@@ -6,6 +6,7 @@
 #include "cohort/core/log.h"
 #include "cohort/core/text.h"
 #include "cohort/core/thread_scope.h"
+#include "cohort/core/thread_share.h"
 #include "cohort/distribute/cluster/roles.h"
 #include "cohort/distribute/protocol/cluster_message.h"
 #include "cohort/distribute/protocol/message_flags.h"
@@ -316,6 +317,7 @@ void TaskService::handle(const Message& request, Message& reply) {
   const std::shared_ptr<Job> job = job_of(request.head);
   const RequestInHand in_hand(job->requests, request, reply);
   const TraceRecording recording(job->trace_log);
+  const ThreadShare share(limits_.threads);
   switch (request.head.method) {
     case Method::Exchange:
       return answer(request, reply, job->parameter_server, &ParameterServer::exchange);

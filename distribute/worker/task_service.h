@@ -24,6 +24,7 @@ struct PsLinkOptions;
 struct TaskLimits {
   std::string only_job = {};       // the only one it takes part in; empty: any
   std::uint64_t memory_limit = 0;  // bytes of its variables; 0: what the machine has
+  int threads = 0;                 // of the process's pool that a request may compute with; 0: all
   std::chrono::milliseconds orphan_timeout = std::chrono::minutes(10);  // it ends so long after its chief; 0: never
 };
 
