@@ -1,16 +1,12 @@
 #include "cohort/core/random.h"
 
-#include <cmath>
 #include <mutex>
-#include <numbers>
 #include <random>
+
+#include "cohort/core/normal_numbers.h"
 
 namespace cohort {
 namespace {
-
-constexpr std::uint32_t kMultiplier0 = 0xD2511F53u, kMultiplier1 = 0xCD9E8D57u;
-constexpr std::uint32_t kWeyl0 = 0x9E3779B9u, kWeyl1 = 0xBB67AE85u;
-constexpr int kRounds = 10;
 
 // The finaliser of splitmix64: every input bit reaches every output bit.
 std::uint64_t mix(std::uint64_t x) {
@@ -40,13 +36,13 @@ Seeds& seeds() {
 }  // namespace
 
 std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> counter, std::array<std::uint32_t, 2> key) {
-  for (int round = 0; round < kRounds; ++round) {
-    const std::uint64_t product0 = std::uint64_t{kMultiplier0} * counter[0];
-    const std::uint64_t product1 = std::uint64_t{kMultiplier1} * counter[2];
+  for (int round = 0; round < Philox::kRounds; ++round) {
+    const std::uint64_t product0 = std::uint64_t{Philox::kMultiplier0} * counter[0];
+    const std::uint64_t product1 = std::uint64_t{Philox::kMultiplier1} * counter[2];
     counter = {static_cast<std::uint32_t>(product1 >> 32) ^ counter[1] ^ key[0], static_cast<std::uint32_t>(product1),
                static_cast<std::uint32_t>(product0 >> 32) ^ counter[3] ^ key[1], static_cast<std::uint32_t>(product0)};
-    key[0] += kWeyl0;
-    key[1] += kWeyl1;
+    key[0] += Philox::kWeyl0;
+    key[1] += Philox::kWeyl1;
   }
   return counter;
 }
@@ -66,11 +62,7 @@ std::array<std::uint32_t, 4> PhiloxStream::block(std::uint64_t index) const {
                 key_);
 }
 
-std::array<float, 2> to_normal(std::uint32_t a, std::uint32_t b) {
-  const float radius = std::sqrt(-2.0f * std::log(to_open_unit_float(a)));
-  const float angle = 2.0f * std::numbers::pi_v<float> * to_unit_float(b);
-  return {radius * std::cos(angle), radius * std::sin(angle)};
-}
+std::array<float, 2> to_normal(std::uint32_t a, std::uint32_t b) { return normal_numbers::from_words(a, b); }
 
 void set_random_seed(std::uint64_t seed) {
   Seeds& all = seeds();

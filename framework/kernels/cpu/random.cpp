@@ -6,13 +6,16 @@
 #include <numeric>
 
 #include "cohort/core/kernel.h"
+#include "cohort/core/normal_numbers.h"
 #include "cohort/core/thread_pool.h"
+#include "cohort/kernels/cpu/random_lanes.h"
 #include "cohort/kernels/cpu/visit.h"
 
 namespace cohort {
 namespace {
 
 using Words = std::array<std::uint32_t, 4>;
+using Numbers = float[4][RandomLanes::kLanes];
 
 // Rows of a tensor as the random streams see them: the first axis counts samples, the rest is the row.
 struct Rows {
@@ -23,41 +26,84 @@ struct Rows {
 
 std::uint64_t seed_of(const KernelSpec& spec) { return static_cast<std::uint64_t>(spec.attr<std::int64_t>("seed")); }
 
-// Calls body(first element, words) for every group of four elements of each row, in parallel over groups of rows.
+// Groups of four elements of each row.
+std::int64_t groups_of(const Rows& rows) { return (rows.size + 3) / 4; }
+
+// Calls body(first, count, words) for every kLanes groups, in parallel; fewer belong to the tensor at its end.
 template <class Body>
-void for_each_four(const Rows& rows, const RandomState& state, std::uint64_t seed, const Body& body) {
-  if (rows.size == 0) return;
-  const std::int64_t grain = std::max<std::int64_t>(1, 8192 / rows.size);
-  parallel_for(rows.count, grain, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t row = begin; row < end; ++row) {
-      const PhiloxStream stream(state, seed, static_cast<std::uint64_t>(row));
-      for (std::int64_t i = 0; i < rows.size; i += 4) {
-        body(stream, i, row * rows.size + i, static_cast<int>(std::min<std::int64_t>(4, rows.size - i)));
-      }
+void for_each_lanes(const Rows& rows, const RandomState& state, std::uint64_t seed, const Body& body) {
+  constexpr std::int64_t kLanes = RandomLanes::kLanes, kGrain = 2048;
+  const std::int64_t groups = groups_of(rows);
+  if (groups == 0) return;
+  const RandomLanes lanes(state, seed, groups);
+  parallel_for(rows.count * groups, kGrain, [&](std::int64_t begin, std::int64_t end) {
+    RandomLanes::Words words;
+    for (std::int64_t first = begin; first < end; first += kLanes) {
+      lanes.fill(first, words);
+      body(first, std::min(kLanes, end - first), words);
     }
   });
 }
 
-// A kernel whose numbers are made four at a time: `make(stream, i)` gives those of elements i ... i + 3 of a row.
-template <class Make>
-KernelFn four_at_a_time(const KernelSpec& spec, Make make) {
+// Calls body(element, values, count) for runs of neighbours, whose numbers lie in four rows of lanes.
+template <class Value, class Body>
+void for_each_run(const Rows& rows, std::int64_t first, std::int64_t count,
+                  const Value (&values)[4][RandomLanes::kLanes], const Body& body) {
+  Value side_by_side[4 * RandomLanes::kLanes];
+  for (int lane = 0; lane < RandomLanes::kLanes; ++lane) {
+    for (int i = 0; i < 4; ++i) side_by_side[4 * lane + i] = values[i][lane];
+  }
+  if (rows.size % 4 == 0) return body(4 * first, side_by_side, 4 * count);
+  const std::int64_t groups = groups_of(rows);
+  for (std::int64_t lane = 0; lane < count; ++lane) {
+    const std::int64_t row = (first + lane) / groups, element = (first + lane) % groups * 4;
+    body(row * rows.size + element, side_by_side + 4 * lane, std::min<std::int64_t>(4, rows.size - element));
+  }
+}
+
+// A kernel of numbers that follow from random words: `make(words, values)`, for kLanes groups. `mend(stream, group,
+// numbers)` may replace the four of a group.
+template <class Make, class Mend>
+KernelFn numbers_from(const KernelSpec& spec, Make make, Mend mend) {
   const Rows rows(spec.output(0).shape);
   return visit_dtype(spec.output(0).dtype, [&]<class T>(T) -> KernelFn {
-    return [rows, seed = seed_of(spec), make](const KernelIO& io) {
+    return [rows, seed = seed_of(spec), make, mend](const KernelIO& io) {
       T* out = io.out<T>(0);
-      for_each_four(rows, *io.random, seed,
-                    [&](const PhiloxStream& stream, std::int64_t i, std::int64_t at, int count) {
-                      const std::array<float, 4> values = make(stream, static_cast<std::uint64_t>(i));
-                      for (int j = 0; j < count; ++j) out[at + j] = value_as<T>(values[static_cast<std::size_t>(j)]);
-                    });
+      for_each_lanes(
+          rows, *io.random, seed, [&](std::int64_t first, std::int64_t count, const RandomLanes::Words& words) {
+            Numbers values;
+            make(words, values);
+            mend(*io.random, seed, groups_of(rows), first, values);
+            for_each_run(rows, first, count, values, [&](std::int64_t at, const float* run, std::int64_t size) {
+              for (std::int64_t i = 0; i < size; ++i) out[at + i] = value_as<T>(run[i]);
+            });
+          });
     };
   });
 }
 
-std::array<float, 4> normals(const Words& words) {
-  const auto [a, b] = to_normal(words[0], words[1]);
-  const auto [c, d] = to_normal(words[2], words[3]);
-  return {a, b, c, d};
+struct MendNothing {
+  void operator()(const RandomState&, std::uint64_t, std::int64_t, std::int64_t, Numbers&) const {}
+};
+
+void fill_normals(const RandomLanes::Words& words, Numbers& values) {
+  for (int half = 0; half < 4; half += 2) {
+    for (int lane = 0; lane < RandomLanes::kLanes; ++lane) {
+      const auto pair = normal_numbers::from_words(words[half][lane], words[half + 1][lane]);
+      values[half][lane] = pair[0];
+      values[half + 1][lane] = pair[1];
+    }
+  }
+}
+
+// A number for each word by itself.
+template <class Value>
+auto for_each_word(Value value) {
+  return [value](const RandomLanes::Words& words, Numbers& values) {
+    for (int i = 0; i < 4; ++i) {
+      for (int lane = 0; lane < RandomLanes::kLanes; ++lane) values[i][lane] = value(words[i][lane]);
+    }
+  };
 }
 
 // An integer below `range`, from 64 random bits.
@@ -73,16 +119,18 @@ KernelFn uniform_integers(const KernelSpec& spec) {
   return visit_index(spec.output(0).dtype, [&]<class T>(T) -> KernelFn {
     return [=, seed = seed_of(spec)](const KernelIO& io) {
       T* out = io.out<T>(0);
-      for_each_four(
-          rows, *io.random, seed, [=](const PhiloxStream& stream, std::int64_t i, std::int64_t at, int count) {
-            for (int j = 0; j < count; ++j) {  // two elements of 64 bits a block
-              const auto index = static_cast<std::uint64_t>(i + j);
-              const Words words = stream.block(index / 2);
-              const std::size_t half = index % 2 * 2;
-              out[at + j] =
-                  static_cast<T>(first + static_cast<std::int64_t>(below(range, words[half], words[half + 1])));
-            }
-          });
+      const std::int64_t grain = std::max<std::int64_t>(1, 8192 / std::max<std::int64_t>(1, rows.size));
+      parallel_for(rows.count, grain, [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t row = begin; row < end; ++row) {
+          const PhiloxStream stream(*io.random, seed, static_cast<std::uint64_t>(row));
+          for (std::int64_t i = 0; i < rows.size; ++i) {  // two elements of 64 bits a block
+            const Words words = stream.block(static_cast<std::uint64_t>(i) / 2);
+            const std::size_t half = static_cast<std::size_t>(i) % 2 * 2;
+            out[row * rows.size + i] =
+                static_cast<T>(first + static_cast<std::int64_t>(below(range, words[half], words[half + 1])));
+          }
+        }
+      });
     };
   });
 }
@@ -90,48 +138,56 @@ KernelFn uniform_integers(const KernelSpec& spec) {
 KernelFn make_uniform(const KernelSpec& spec) {
   if (is_integer(spec.output(0).dtype)) return uniform_integers(spec);
   const auto low = spec.attr<float>("minval"), range = spec.attr<float>("maxval") - low;
-  return four_at_a_time(spec, [=](const PhiloxStream& stream, std::uint64_t i) -> std::array<float, 4> {
-    const Words words = stream.block(i / 4);
-    std::array<float, 4> values;
-    for (std::size_t j = 0; j < 4; ++j) values[j] = low + range * to_unit_float(words[j]);
-    return values;
-  });
+  return numbers_from(spec, for_each_word([=](std::uint32_t word) { return low + range * to_unit_float(word); }),
+                      MendNothing());
 }
 
 KernelFn make_normal(const KernelSpec& spec) {
   const auto mean = spec.attr<float>("mean"), stddev = spec.attr<float>("stddev");
-  return four_at_a_time(spec, [=](const PhiloxStream& stream, std::uint64_t i) {
-    std::array<float, 4> values = normals(stream.block(i / 4));
-    for (float& value : values) value = mean + stddev * value;
-    return values;
-  });
+  const auto make = [=](const RandomLanes::Words& words, Numbers& values) {
+    fill_normals(words, values);
+    for (auto& lanes : values) {
+      for (float& value : lanes) value = mean + stddev * value;
+    }
+  };
+  return numbers_from(spec, make, MendNothing());
+}
+
+// What lies too far out is replaced from blocks that no other element reads.
+void mend_far_ones(const PhiloxStream& stream, std::uint64_t group, int lane, Numbers& values) {
+  for (std::uint64_t attempt = 1; attempt < 64; ++attempt) {
+    const Words words = stream.block(group + (attempt << 40));
+    bool all_near = true;
+    for (int i = 0; i < 4; ++i) {
+      const auto half = static_cast<std::size_t>(i / 2 * 2);
+      if (std::fabs(values[i][lane]) > 2.0f) values[i][lane] = to_normal(words[half], words[half + 1])[i % 2];
+      all_near &= std::fabs(values[i][lane]) <= 2.0f;
+    }
+    if (all_near) return;
+  }
 }
 
 KernelFn make_truncated_normal(const KernelSpec& spec) {
   const auto mean = spec.attr<float>("mean"), stddev = spec.attr<float>("stddev");
-  return four_at_a_time(spec, [=](const PhiloxStream& stream, std::uint64_t i) {
-    std::array<float, 4> values = normals(stream.block(i / 4));
-    // What lies too far out is replaced from blocks that no other element reads.
-    for (std::uint64_t attempt = 1; attempt < 64; ++attempt) {
-      if (std::all_of(values.begin(), values.end(), [](float z) { return std::fabs(z) <= 2.0f; })) break;
-      const std::array<float, 4> more = normals(stream.block(i / 4 + (attempt << 40)));
-      for (std::size_t j = 0; j < 4; ++j) {
-        if (std::fabs(values[j]) > 2.0f) values[j] = more[j];
-      }
+  const auto mend = [=](const RandomState& state, std::uint64_t seed, std::int64_t groups, std::int64_t first,
+                        Numbers& values) {
+    for (int lane = 0; lane < RandomLanes::kLanes; ++lane) {
+      const auto is_far = [&](const auto& lanes) { return std::fabs(lanes[lane]) > 2.0f; };
+      if (std::none_of(std::begin(values), std::end(values), is_far)) continue;
+      const PhiloxStream stream(state, seed, static_cast<std::uint64_t>((first + lane) / groups));
+      mend_far_ones(stream, static_cast<std::uint64_t>((first + lane) % groups), lane, values);
     }
-    for (float& value : values) value = mean + stddev * std::clamp(value, -2.0f, 2.0f);
-    return values;
-  });
+    for (auto& lanes : values) {
+      for (float& value : lanes) value = mean + stddev * std::clamp(value, -2.0f, 2.0f);
+    }
+  };
+  return numbers_from(spec, fill_normals, mend);
 }
 
 KernelFn make_bernoulli(const KernelSpec& spec) {
   const auto probability = spec.attr<float>("probability");
-  return four_at_a_time(spec, [=](const PhiloxStream& stream, std::uint64_t i) -> std::array<float, 4> {
-    const Words words = stream.block(i / 4);
-    std::array<float, 4> values;
-    for (std::size_t j = 0; j < 4; ++j) values[j] = to_unit_float(words[j]) < probability ? 1.0f : 0.0f;
-    return values;
-  });
+  const auto value = [=](std::uint32_t word) { return to_unit_float(word) < probability ? 1.0f : 0.0f; };
+  return numbers_from(spec, for_each_word(value), MendNothing());
 }
 
 // The value, or zero, without a branch: it would be guessed wrong for every other element.
@@ -146,20 +202,22 @@ KernelFn make_dropout(const KernelSpec& spec) {
   const Rows rows(spec.output(0).shape);
   const double rate = spec.attr<double>("rate");
   // Words below this drop their element: the comparison of integers is exact and cheap.
-  const auto threshold = static_cast<std::uint64_t>(std::llround(rate * 4294967296.0));
+  const std::int64_t threshold = std::llround(rate * 4294967296.0);
+  const bool keeps_any = threshold < (std::int64_t{1} << 32);
+  const auto first_kept = static_cast<std::uint32_t>(threshold);
   return visit_floating(spec.output(0).dtype, [&]<class T>(T) -> KernelFn {
     const auto scale =
         static_cast<std::conditional_t<std::is_same_v<T, double>, double, float>>(rate < 1 ? 1 / (1 - rate) : 0);
     return [=, seed = seed_of(spec)](const KernelIO& io) {
       const T* x = io.in<T>(0);
       T* y = io.out<T>(0);
-      for_each_four(
-          rows, *io.random, seed, [=](const PhiloxStream& stream, std::int64_t i, std::int64_t at, int count) {
-            const Words words = stream.block(static_cast<std::uint64_t>(i) / 4);
-            for (int j = 0; j < count; ++j) {
-              y[at + j] =
-                  kept_or_zero(static_cast<T>(x[at + j] * scale), words[static_cast<std::size_t>(j)] >= threshold);
-            }
+      for_each_lanes(
+          rows, *io.random, seed, [&](std::int64_t first, std::int64_t count, const RandomLanes::Words& words) {
+            for_each_run(rows, first, count, words, [&](std::int64_t at, const std::uint32_t* run, std::int64_t size) {
+              for (std::int64_t i = 0; i < size; ++i) {
+                y[at + i] = kept_or_zero(static_cast<T>(x[at + i] * scale), (run[i] >= first_kept) & keeps_any);
+              }
+            });
           });
     };
   });
