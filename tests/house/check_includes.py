@@ -46,7 +46,7 @@ CONFINED = {
               r"framework/kernels/cpu/(eigen\.h|linalg_(solve|qr|svd)\.cpp)$"),
 }
 # What no public header includes, so that users' builds do without these libraries.
-NEVER_PUBLIC = r"google/protobuf/|.*\.pb\.h$|nlohmann/|spdlog/|CLI/|cblas\.h$|" + "|".join(
+NEVER_PUBLIC = r"google/protobuf/|.*\.pb\.h$|nlohmann/|spdlog/|CLI/|" + "|".join(
     pattern for pattern, _ in CONFINED.values())
 # Rooms of the engine: cohort.h reaches none of their headers.
 ENGINE = r"framework/(kernels|cuda|files|saving/(json|hdf5|legacy|checkpoint)|graph/passes)/|distribute/(rpc|protocol|worker|collective)/"

@@ -14,9 +14,10 @@ template <class T, class Make>
 KernelFn with_way(const ConvPlan& plan, const Make& make) {
   if (plan.depthwise()) return make(DepthwiseConv<T>{});
   if constexpr (std::is_same_v<T, float>) {
-    if (PanelConv::available()) return make(PanelConv{});
+    return make(PanelConv{});
+  } else {
+    return make(PatchConv<T>{});
   }
-  return make(PatchConv<T>{});
 }
 
 template <class T>

@@ -7,9 +7,8 @@
 namespace cohort {
 
 // Float convolutions as matrix products whose panels are packed straight from the image: patches are never laid out in
-// memory as a whole. Where there is a panel kernel.
+// memory as a whole.
 struct PanelConv {
-  static bool available() { return PanelKernel::available(); }
   static void forward(const ConvPlan& plan, const float* x, const float* kernel, const float* bias,
                       const Epilogue<float>& finish, float* y);
   static void input_gradient(const ConvPlan& plan, const float* dy, const float* kernel, float* dx);

@@ -6,9 +6,9 @@
 namespace cohort {
 namespace {
 
-constexpr std::int64_t kPanels = 8, kBlock = kPanels * kLines;  // outputs that share a pass over the kernel
-constexpr std::int64_t kTaskWork = 1 << 20;                     // products that are worth one task
-constexpr std::int64_t kLeastWork = 1 << 17;                    // where fewer would leave threads without one
+constexpr std::int64_t kPanels = 96 / kLines, kBlock = kPanels * kLines;  // outputs that share a pass over the kernel
+constexpr std::int64_t kTaskWork = 1 << 20;                               // products that are worth one task
+constexpr std::int64_t kLeastWork = 1 << 17;                              // where fewer would leave threads without one
 
 Scratch kernel_memory, panel_memory, read_memory, spare_memory;
 

@@ -6,9 +6,9 @@
 namespace cohort {
 namespace {
 
-constexpr std::int64_t kPanels = 4, kBlock = kPanels * kLines;  // outputs that share a pass over the kernel
-constexpr std::int64_t kTaskPixels = 40 * kLines;               // outputs of a task, if the batch allows
-constexpr std::int64_t kTasks = 16;                             // the least number of tasks, if the shape allows
+constexpr std::int64_t kPanels = 48 / kLines, kBlock = kPanels * kLines;  // outputs that share a pass over the kernel
+constexpr std::int64_t kTaskPixels = 40 * kLines;                         // outputs of a task, if the batch allows
+constexpr std::int64_t kTasks = 16;  // the least number of tasks, if the shape allows
 
 Scratch kernel_memory, panel_memory, read_memory, spare_memory;
 

@@ -16,8 +16,7 @@ Scratch patch_memory, product_memory, kernel_memory, sum_memory;
 
 template <class T>
 void multiply(const GemmShape& shape, const T* a, const T* b, T* c) {
-  const Gemm<T> gemm(shape);
-  for (std::int64_t block = 0; block < gemm.blocks(); ++block) gemm.run_block(block, a, b, c);
+  Gemm<T>(shape).run_here(a, b, c);
 }
 
 // `count` rows of `width` elements, `pitch` apart in `from`, next to each other in `to`.
@@ -165,7 +164,6 @@ void PatchConv<T>::kernel_gradient(const ConvPlan& plan, const T* x, const T* dy
   });
 }
 
-template struct PatchConv<float>;
 template struct PatchConv<double>;
 template struct PatchConv<Half>;
 template struct PatchConv<BFloat16>;

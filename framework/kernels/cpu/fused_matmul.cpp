@@ -12,15 +12,9 @@ namespace {
 KernelFn make_fused_matmul(const KernelSpec& spec) {
   return visit_number(spec.input(0).dtype, [&]<class T>(T) -> KernelFn {
     const Epilogue<T> finish(spec.attr<std::string>("activation"), spec.num_inputs() > 2);
-    const std::int64_t columns = spec.output(0).shape.back();
-    return [plan = MatMulPlan<T>(spec), finish, columns](const KernelIO& io) {
+    return [plan = MatMulPlan<T>(spec), finish](const KernelIO& io) {
       const T* bias = finish.has_bias() ? io.in<T>(2) : nullptr;
-      plan.run(io.in<T>(0), io.in<T>(1), io.out<T>(0), [&](const typename Gemm<T>::Block& block, T* c) {
-        if (!finish) return;
-        for (std::int64_t i = block.row; i < block.row + block.rows; ++i) {
-          finish(c + i * columns + block.col, bias ? bias + block.col : nullptr, block.cols);
-        }
-      });
+      plan.run(io.in<T>(0), io.in<T>(1), io.out<T>(0), {&finish, bias});
     };
   });
 }

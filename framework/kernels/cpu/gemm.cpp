@@ -1,187 +1,342 @@
 #include "cohort/kernels/cpu/gemm.h"
 
-#include <cblas.h>
-
 #include <algorithm>
-#include <cmath>
+#include <limits>
 #include <type_traits>
 
-#include "cohort/core/dtype.h"
 #include "cohort/core/scratch.h"
-#include "cohort/kernels/cpu/packed_gemm.h"
-#include "cohort/kernels/cpu/small_gemm.h"
+#include "cohort/core/thread_pool.h"
+#include "cohort/kernels/cpu/product_schemes.h"
 
-namespace cohort {
+namespace cohort::products {
 namespace {
 
-// BLAS must not bring threads of its own: its calls run inside the pool's.
-void keep_blas_single_threaded() {
-  static const bool done = (openblas_set_num_threads(1), true);
-  (void)done;
+constexpr std::int64_t kVectorWork = kVectorBytes / 16;        // what a level does while a narrow one does 1
+constexpr std::int64_t kSharedWork = kVectorWork << 19;        // products that are worth handing over, twice
+constexpr std::int64_t kTaskWork = kVectorWork << 20;          // of small matrices in a batch
+constexpr std::int64_t kBlockRows = 96;                        // rows of a that meet a panel of b in L1
+constexpr std::int64_t kMaxLines = 4096;                       // of an operand that are packed at once
+constexpr std::int64_t kPackedBytes = std::int64_t(32) << 20;  // of both
+constexpr std::int64_t kOwnBytes = std::int64_t(1) << 20;      // that a task packs for itself
+
+constexpr GemmCut kUncut{1, kMaxLines, kMaxLines};
+
+Scratch shared_panels, own_panels, sums_memory;
+
+std::int64_t parts_of(std::int64_t size, std::int64_t part) { return (size + part - 1) / part; }
+std::int64_t step_up(std::int64_t size, std::int64_t step) { return parts_of(size, step) * step; }
+// Equal parts of at most `largest`, so that the last is not a sliver.
+std::int64_t equal_part(std::int64_t size, std::int64_t largest, std::int64_t step) {
+  return step_up(parts_of(size, parts_of(size, largest)), step);
 }
 
-constexpr double kSplitFlops = 1e6;   // about 20 us of one core: twice what handing work over costs
-constexpr double kBlockFlops = 48e6;  // larger products are cut into blocks of about this size
-constexpr std::int64_t kTaskWork = 1 << 20;
-constexpr std::int64_t kMinBlockRows = 48;  // thinner blocks spend their time packing the other operand
-constexpr std::int64_t kMinBlockCols = 96;
-constexpr std::int64_t kRowStep = 8, kColStep = 12;  // what the inner kernels compute at once
-
-void blas_gemm(CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, int m, int n, int k, const float* a, int lda, const float* b,
-               int ldb, float* c, int ldc) {
-  cblas_sgemm(CblasRowMajor, ta, tb, m, n, k, 1, a, lda, b, ldb, 0, c, ldc);
-}
-void blas_gemm(CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, int m, int n, int k, const double* a, int lda, const double* b,
-               int ldb, double* c, int ldc) {
-  cblas_dgemm(CblasRowMajor, ta, tb, m, n, k, 1, a, lda, b, ldb, 0, c, ldc);
+void run_tasks(int threads, std::int64_t tasks, FunctionRef<void(std::int64_t)> body) {
+  if (threads > 1 && tasks > 1) return ThreadPool::instance().run_blocks(tasks, body);
+  for (std::int64_t i = 0; i < tasks; ++i) body(i);
 }
 
+// The cut that ends first: whole rounds of equal tasks, each of which also fetches its part of both operands, and a
+// thread that comes late by a quarter of a task.
+GemmCut best_cut(std::int64_t row_tiles, std::int64_t column_tiles, int threads) {
+  if (threads == 1) return {1, row_tiles, column_tiles};
+  GemmCut best;
+  double least = std::numeric_limits<double>::infinity();
+  const std::int64_t most = 4 * threads;
+  for (std::int64_t i = 1; i <= std::min(row_tiles, most); ++i) {
+    const std::int64_t rows = parts_of(row_tiles, i);
+    for (std::int64_t j = 1; j <= std::min(column_tiles, most / i); ++j) {
+      const std::int64_t columns = parts_of(column_tiles, j);
+      const std::int64_t tasks = parts_of(row_tiles, rows) * parts_of(column_tiles, columns);
+      const double work =
+          static_cast<double>(rows * columns) + 0.25 * static_cast<double>(rows) + 0.5 * static_cast<double>(columns);
+      const double time = (static_cast<double>(parts_of(tasks, threads)) + 0.25) * work;
+      if (time >= least) continue;
+      least = time;
+      best = {threads, rows, columns};
+    }
+  }
+  return best;
+}
+
+// One product with its operands wherever they lie.
 template <class T>
-bool packs() {
-  return !std::is_same_v<T, double> && PackedGemm::available();
-}
+class Product {
+ public:
+  using Scheme = typename SchemeOf<T>::Type;
+  using Packed = typename Scheme::Packed;
+  using Sum = typename Scheme::Sum;
 
-template <class T>
-struct Operands {
-  const T* a;
-  std::int64_t lda;
-  const T* b;
-  std::int64_t ldb;
-  T* c;
-  std::int64_t ldc;
+  Product(const GemmShape& s, const T* a, std::int64_t lda, const T* b, std::int64_t ldb, T* c, std::int64_t ldc,
+          const GemmFinish<T>& finish)
+      : m_(s.m),
+        n_(s.n),
+        k_(s.k),
+        a_{a, lda, !s.transpose_a},
+        b_{b, ldb, s.transpose_b},
+        c_(c),
+        ldc_(ldc),
+        finish_(finish) {}
+
+  void run(int threads, const GemmCut& cut) const {
+    if (m_ == 0 || n_ == 0) return;
+    if (k_ == 0) {
+      for (std::int64_t i = 0; i < m_; ++i) std::fill_n(c_ + i * ldc_, n_, T(0));
+      return finish_rows(0, m_, 0, n_);
+    }
+    if constexpr (std::is_same_v<T, Packed>) {
+      if (narrow()) return run_narrow(threads);
+      if (m_ <= 2 * kRows) return run_thin(threads);
+    }
+    run_packed(threads, cut);
+  }
+
+ private:
+  static constexpr std::int64_t kRows = Scheme::kRows, kColumns = Scheme::kColumns;
+  static constexpr std::int64_t kRowBlock = kBlockRows / kRows * kRows;
+
+  void finish_rows(std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns) const {
+    if (!finish_.epilogue || !*finish_.epilogue) return;
+    for (std::int64_t i = row; i < row + rows; ++i) {
+      (*finish_.epilogue)(c_ + i * ldc_ + column, finish_.bias ? finish_.bias + column : nullptr, columns);
+    }
+  }
+
+  // Few columns: an element of a is met once or twice, so it is read from where it lies. Not where rows are a page
+  // apart: they would drive each other out of the cache.
+  bool narrow() const {
+    return n_ <= 2 * kColumns && k_ * step_up(n_, kColumns) * static_cast<std::int64_t>(sizeof(T)) <= kOwnBytes &&
+           (!a_.along || m_ < kRows || a_.step * static_cast<std::int64_t>(sizeof(T)) % 4096 != 0);
+  }
+  void run_narrow(int threads) const {
+    const std::int64_t rows = step_up(parts_of(m_, threads == 1 ? 1 : 2 * threads), kRows);
+    run_tasks(threads, parts_of(m_, rows), [&](std::int64_t task) {
+      Packed* panels = own_panels.get<Packed>(k_ * step_up(n_, kColumns));
+      const std::int64_t part = equal_part(k_, Scheme::kDepth, 1), last = std::min(m_, (task + 1) * rows);
+      for (std::int64_t p = 0; p < k_; p += part) {
+        Scheme::pack_columns(b_.at(0, p), n_, std::min(part, k_ - p), panels + p * step_up(n_, kColumns));
+      }
+      for (std::int64_t block = task * rows; block < last; block += kRowBlock) {
+        const std::int64_t end = std::min(last, block + kRowBlock);
+        for (std::int64_t p = 0; p < k_; p += part) {
+          const std::int64_t depth = std::min(part, k_ - p);
+          for (std::int64_t j = 0; j < n_; j += kColumns) {
+            const Packed* panel = panels + p * step_up(n_, kColumns) + j * depth;
+            for (std::int64_t i = block; i < end; i += kRows) unpacked_tile(i, end, panel, kColumns, p, depth, j);
+          }
+        }
+        finish_rows(block, end - block, 0, n_);
+      }
+    });
+  }
+
+  // Few rows: an element of b is met once or twice, so a panel is packed where it is used, if at all.
+  void run_thin(int threads) const {
+    const std::int64_t panels = parts_of(n_, kColumns);
+    const std::int64_t columns = parts_of(panels, threads == 1 ? 1 : 2 * threads) * kColumns;
+    run_tasks(threads, parts_of(n_, columns), [&](std::int64_t task) {
+      const std::int64_t part = equal_part(k_, Scheme::kDepth, 1), last = std::min(n_, (task + 1) * columns);
+      Packed* packed = own_panels.get<Packed>(part * kColumns);
+      for (std::int64_t j = task * columns; j < last; j += kColumns) {
+        const bool in_place = !b_.along && m_ <= kRows && j + kColumns <= n_;
+        for (std::int64_t p = 0; p < k_; p += part) {
+          const std::int64_t depth = std::min(part, k_ - p);
+          const Operand<T> from = b_.at(j, p);
+          if (!in_place) Scheme::pack_columns(from, std::min(kColumns, n_ - j), depth, packed);
+          for (std::int64_t i = 0; i < m_; i += kRows) {
+            unpacked_tile(i, m_, in_place ? from.data : packed, in_place ? from.step : kColumns, p, depth, j);
+          }
+        }
+      }
+      finish_rows(0, m_, task * columns, last - task * columns);
+    });
+  }
+  // Rows of a from i on, as they lie.
+  void unpacked_tile(std::int64_t i, std::int64_t end, const Packed* panel, std::int64_t panel_step, std::int64_t p,
+                     std::int64_t depth, std::int64_t j) const {
+    AnyTile<Packed, false>::multiply(a_.at(i, p).data, a_.line_step(), a_.depth_step(), panel, panel_step, depth,
+                                     c_ + i * ldc_ + j, ldc_, p > 0, std::min(kRows, end - i),
+                                     std::min(kColumns, n_ - j));
+  }
+
+  // What is packed at once: some rows of a and columns of b, in parts along k.
+  struct Packing {
+    std::int64_t row, rows, column, columns, depth_begin, depth_end, part;
+    Packed *a, *b;
+    Sum* sums;
+    std::int64_t ld_sums;
+
+    std::int64_t parts() const { return parts_of(depth_end - depth_begin, part); }
+    std::int64_t depth(std::int64_t q) const { return std::min(part, depth_end - depth_begin - q * part); }
+    const Packed* a_panel(std::int64_t q, std::int64_t i) const {
+      return a + q * Scheme::packed_depth(part) * step_up(rows, kRows) + i * Scheme::packed_depth(depth(q));
+    }
+    const Packed* b_panel(std::int64_t q, std::int64_t j) const {
+      return b + q * Scheme::packed_depth(part) * step_up(columns, kColumns) + j * Scheme::packed_depth(depth(q));
+    }
+  };
+
+  void run_packed(int threads, GemmCut cut) const {
+    const std::int64_t rows = step_up(std::min(m_, kMaxLines), kRows),
+                       columns = step_up(std::min(n_, kMaxLines), kColumns);
+    const std::int64_t part = equal_part(k_, Scheme::kDepth, Scheme::kDepthStep);
+    const std::int64_t line = Scheme::packed_depth(part) * static_cast<std::int64_t>(sizeof(Packed));
+    const std::int64_t parts =
+        std::clamp<std::int64_t>(kPackedBytes / ((rows + columns) * line), 1, parts_of(k_, part));
+    Packed* memory = shared_panels.get<Packed>(parts * Scheme::packed_depth(part) * (rows + columns));
+    Sum* sums = nullptr;
+    if constexpr (!std::is_same_v<T, Sum>) sums = sums_memory.get<Sum>(rows * columns);
+    if (cut.threads != threads) cut = best_cut(parts_of(rows, kRows), parts_of(columns, kColumns), threads);
+    for (std::int64_t j = 0; j < n_; j += columns) {
+      for (std::int64_t i = 0; i < m_; i += rows) {
+        for (std::int64_t p = 0; p < k_; p += parts * part) {
+          Packing packing{i,
+                          std::min(rows, m_ - i),
+                          j,
+                          std::min(columns, n_ - j),
+                          p,
+                          std::min(k_, p + parts * part),
+                          part,
+                          memory,
+                          memory + parts * Scheme::packed_depth(part) * rows,
+                          sums,
+                          columns};
+          if constexpr (std::is_same_v<T, Sum>) packing.sums = c_ + i * ldc_ + j, packing.ld_sums = ldc_;
+          pack(threads, packing);
+          multiply(threads, cut, packing);
+        }
+      }
+    }
+  }
+
+  // Both operands, by all threads.
+  void pack(int threads, const Packing& at) const {
+    const std::int64_t row_panels = parts_of(at.rows, kRows), column_panels = parts_of(at.columns, kColumns);
+    const std::int64_t together = std::clamp<std::int64_t>((row_panels + column_panels) / (2 * threads), 1, 8);
+    const std::int64_t row_items = parts_of(row_panels, together), column_items = parts_of(column_panels, together);
+    run_tasks(threads, at.parts() * (row_items + column_items), [&](std::int64_t task) {
+      const std::int64_t q = task / (row_items + column_items), item = task % (row_items + column_items);
+      const std::int64_t depth = at.depth(q), first = at.depth_begin + q * at.part;
+      if (item < row_items) {
+        const std::int64_t i = item * together * kRows;
+        Scheme::pack_rows(a_.at(at.row + i, first), std::min(together * kRows, at.rows - i), depth,
+                          const_cast<Packed*>(at.a_panel(q, i)));
+      } else {
+        const std::int64_t j = (item - row_items) * together * kColumns;
+        Scheme::pack_columns(b_.at(at.column + j, first), std::min(together * kColumns, at.columns - j), depth,
+                             const_cast<Packed*>(at.b_panel(q, j)));
+      }
+    });
+  }
+
+  void multiply(int threads, const GemmCut& cut, const Packing& at) const {
+    const std::int64_t rows = cut.row_tiles * kRows, columns = cut.column_tiles * kColumns;
+    const std::int64_t across = parts_of(at.columns, columns);
+    run_tasks(threads, parts_of(at.rows, rows) * across, [&](std::int64_t task) {
+      [[maybe_unused]] const typename Scheme::Session session;
+      const std::int64_t row = task / across * rows, column = task % across * columns;
+      const std::int64_t last = std::min(at.rows, row + rows), right = std::min(at.columns, column + columns);
+      for (std::int64_t block = row; block < last; block += kRowBlock) {
+        const std::int64_t end = std::min(last, block + kRowBlock);
+        for (std::int64_t q = 0; q < at.parts(); ++q) {
+          const bool add = q > 0 || at.depth_begin > 0;
+          for (std::int64_t j = column; j < right; j += kColumns) {
+            for (std::int64_t i = block; i < end; i += kRows) {
+              Scheme::multiply(at.a_panel(q, i), at.b_panel(q, j), at.depth(q), at.sums + i * at.ld_sums + j,
+                               at.ld_sums, add, std::min(kRows, end - i), std::min(kColumns, right - j));
+            }
+          }
+        }
+        if (at.depth_end == k_) store(at, block, end - block, column, right - column);
+      }
+    });
+  }
+  void store(const Packing& at, std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns) const {
+    if constexpr (!std::is_same_v<T, Sum>) {
+      for (std::int64_t i = row; i < row + rows; ++i) {
+        const Sum* from = at.sums + i * at.ld_sums + column;
+        T* to = c_ + (at.row + i) * ldc_ + at.column + column;
+        for (std::int64_t j = 0; j < columns; ++j) to[j] = T(from[j]);
+      }
+    }
+    finish_rows(at.row + row, rows, at.column + column, columns);
+  }
+
+  std::int64_t m_, n_, k_;
+  Operand<T> a_, b_;
+  T* c_;
+  std::int64_t ldc_;
+  GemmFinish<T> finish_;
 };
-
-// Where a block's operands start and how far apart their rows lie.
-template <class T>
-Operands<T> operands_of(const GemmShape& s, const typename Gemm<T>::Block& block, const T* a, const T* b, T* c) {
-  const std::int64_t lda = s.transpose_a ? s.m : s.k, ldb = s.transpose_b ? s.k : s.n;
-  return {a + (s.transpose_a ? block.row : block.row * lda),
-          lda,
-          b + (s.transpose_b ? block.col * ldb : block.col),
-          ldb,
-          c + block.row * s.n + block.col,
-          s.n};
-}
-
-template <class T>
-void floating_block(const GemmShape& s, const typename Gemm<T>::Block& block, const Operands<T>& x) {
-  if constexpr (std::is_same_v<T, float>) {
-    if (PackedGemm::available()) {
-      return PackedGemm::run(s, block.rows, block.cols, x.a, x.lda, x.b, x.ldb, x.c, x.ldc);
-    }
-  }
-  blas_gemm(s.transpose_a ? CblasTrans : CblasNoTrans, s.transpose_b ? CblasTrans : CblasNoTrans,
-            static_cast<int>(block.rows), static_cast<int>(block.cols), static_cast<int>(s.k), x.a,
-            static_cast<int>(x.lda), x.b, static_cast<int>(x.ldb), x.c, static_cast<int>(x.ldc));
-}
-
-Scratch widened;
-
-// Half types are widened into memory of the thread's own.
-template <class T>
-void widened_block(const GemmShape& s, const typename Gemm<T>::Block& block, const Operands<T>& x) {
-  const std::int64_t a_size = block.rows * s.k, b_size = s.k * block.cols, c_size = block.rows * block.cols;
-  float *a = widened.get<float>(a_size + b_size + c_size), *b = a + a_size, *c = b + b_size;
-  for (std::int64_t i = 0; i < block.rows; ++i) {
-    for (std::int64_t p = 0; p < s.k; ++p) a[i * s.k + p] = s.transpose_a ? x.a[p * x.lda + i] : x.a[i * x.lda + p];
-  }
-  for (std::int64_t p = 0; p < s.k; ++p) {
-    for (std::int64_t j = 0; j < block.cols; ++j) {
-      b[p * block.cols + j] = s.transpose_b ? x.b[j * x.ldb + p] : x.b[p * x.ldb + j];
-    }
-  }
-  const GemmShape plain{block.rows, block.cols, s.k, false, false};
-  floating_block<float>(plain, {0, block.rows, 0, block.cols}, {a, s.k, b, block.cols, c, block.cols});
-  for (std::int64_t i = 0; i < block.rows; ++i) {
-    for (std::int64_t j = 0; j < block.cols; ++j) x.c[i * x.ldc + j] = T(c[i * block.cols + j]);
-  }
-}
 
 // Integers wrap around as C++'s unsigned ones do.
 template <class T>
-void integer_block(const GemmShape& s, const typename Gemm<T>::Block& block, const Operands<T>& x) {
-  for (std::int64_t i = 0; i < block.rows; ++i) {
-    for (std::int64_t j = 0; j < block.cols; ++j) {
+void integer_rows(const GemmShape& s, std::int64_t first, std::int64_t last, const T* a, const T* b, T* c) {
+  for (std::int64_t i = first; i < last; ++i) {
+    for (std::int64_t j = 0; j < s.n; ++j) {
       std::uint64_t sum = 0;
       for (std::int64_t p = 0; p < s.k; ++p) {
-        sum += static_cast<std::uint64_t>(s.transpose_a ? x.a[p * x.lda + i] : x.a[i * x.lda + p]) *
-               static_cast<std::uint64_t>(s.transpose_b ? x.b[j * x.ldb + p] : x.b[p * x.ldb + j]);
+        sum += static_cast<std::uint64_t>(s.transpose_a ? a[p * s.m + i] : a[i * s.k + p]) *
+               static_cast<std::uint64_t>(s.transpose_b ? b[j * s.k + p] : b[p * s.n + j]);
       }
-      x.c[i * x.ldc + j] = static_cast<T>(sum);
+      c[i * s.n + j] = static_cast<T>(sum);
     }
+  }
+}
+
+template <class T>
+void run_product(const GemmShape& s, const T* a, const T* b, T* c, const GemmFinish<T>& finish, int threads,
+                 const GemmCut& cut) {
+  if constexpr (std::is_integral_v<T>) {
+    const std::int64_t rows = std::max<std::int64_t>(1, parts_of(s.m, 4 * threads));
+    run_tasks(threads, parts_of(s.m, rows), [&](std::int64_t task) {
+      const std::int64_t first = task * rows, last = std::min(s.m, first + rows);
+      integer_rows(s, first, last, a, b, c);
+      if (!finish.epilogue || !*finish.epilogue) return;
+      for (std::int64_t i = first; i < last; ++i) (*finish.epilogue)(c + i * s.n, finish.bias, s.n);
+    });
+  } else {
+    const std::int64_t lda = s.transpose_a ? s.m : s.k, ldb = s.transpose_b ? s.k : s.n;
+    Product<T>(s, a, lda, b, ldb, c, s.n, finish).run(threads, cut);
   }
 }
 
 }  // namespace
+}  // namespace cohort::products
+
+namespace cohort {
 
 template <class T>
-Gemm<T>::Gemm(const GemmShape& shape) : shape_(shape), block_rows_(shape.m), block_cols_(shape.n) {
-  keep_blas_single_threaded();
-  if constexpr (std::is_floating_point_v<T>) small_ = !packs<T>() && SmallGemm<T>::suits(shape);
-  const double flops = 2.0 * static_cast<double>(shape.m) * static_cast<double>(shape.n) * static_cast<double>(shape.k);
-  if (small_ || flops < kSplitFlops) return;
-  // An even number of blocks: two threads then finish together.
-  const std::int64_t wanted = 2 * std::max<std::int64_t>(1, std::llround(flops / (2 * kBlockFlops)));
-  const std::int64_t by_rows = std::max<std::int64_t>(1, shape.m / kMinBlockRows);
-  const std::int64_t by_cols = std::max<std::int64_t>(1, shape.n / kMinBlockCols);
-  // The packed kernel shares best what is longer; BLAS packs a transposed b slowly, so each block takes its own
-  // columns.
-  const bool columns_first = packs<T>() ? shape.n >= shape.m && by_cols >= std::min<std::int64_t>(wanted, by_rows)
-                             : shape.transpose_b ? by_cols >= wanted
-                                                 : by_rows < wanted;
-  if (columns_first) {
-    col_blocks_ = std::min(wanted, by_cols);
-    row_blocks_ = std::min(by_rows, (wanted + col_blocks_ - 1) / col_blocks_);
-  } else {
-    row_blocks_ = std::min(wanted, by_rows);
-    col_blocks_ = std::min(by_cols, (wanted + row_blocks_ - 1) / row_blocks_);
+Gemm<T>::Gemm(const GemmShape& shape) : shape_(shape), shared_(shape.m * shape.n * shape.k >= products::kSharedWork) {
+  if constexpr (!std::is_integral_v<T>) {
+    if (!shared_) return;
+    using Scheme = typename products::SchemeOf<T>::Type;
+    cut_ = products::best_cut(products::parts_of(std::min(shape.m, products::kMaxLines), Scheme::kRows),
+                              products::parts_of(std::min(shape.n, products::kMaxLines), Scheme::kColumns),
+                              ThreadPool::instance().threads());
   }
-  const auto step_up = [](std::int64_t size, std::int64_t parts, std::int64_t step) {
-    return ((size + parts - 1) / parts + step - 1) / step * step;
-  };
-  block_rows_ = row_blocks_ == 1 ? shape.m : step_up(shape.m, row_blocks_, kRowStep);
-  block_cols_ = col_blocks_ == 1 ? shape.n : step_up(shape.n, col_blocks_, kColStep);
-  row_blocks_ = (shape.m + block_rows_ - 1) / block_rows_;
-  col_blocks_ = (shape.n + block_cols_ - 1) / block_cols_;
 }
 
 template <class T>
 std::int64_t Gemm<T>::products_per_task() const {
   const std::int64_t work = std::max<std::int64_t>(1, shape_.m * shape_.n * shape_.k);
-  return std::max<std::int64_t>(1, kTaskWork / work);
+  return std::max<std::int64_t>(1, products::kTaskWork / work);
 }
 
 template <class T>
-typename Gemm<T>::Block Gemm<T>::block(std::int64_t index) const {
-  const std::int64_t row = index / col_blocks_ * block_rows_, col = index % col_blocks_ * block_cols_;
-  return {row, std::min(block_rows_, shape_.m - row), col, std::min(block_cols_, shape_.n - col)};
+void Gemm<T>::run(const T* a, const T* b, T* c, const GemmFinish<T>& finish) const {
+  if (!shared_) return run_here(a, b, c, finish);
+  products::run_product(shape_, a, b, c, finish, ThreadPool::instance().threads(), cut_);
 }
 
 template <class T>
-void Gemm<T>::run_block(std::int64_t index, const T* a, const T* b, T* c) const {
-  const Block at = block(index);
-  if (at.rows <= 0 || at.cols <= 0) return;
-  const Operands<T> x = operands_of<T>(shape_, at, a, b, c);
-  if (shape_.k == 0) {
-    for (std::int64_t i = 0; i < at.rows; ++i) std::fill_n(x.c + i * x.ldc, at.cols, T(0));
-  } else if constexpr (std::is_floating_point_v<T>) {
-    if (small_) {
-      SmallGemm<T>::run(shape_, a, b, c);
-    } else {
-      floating_block<T>(shape_, at, x);
-    }
-  } else if constexpr (std::is_integral_v<T>) {
-    integer_block<T>(shape_, at, x);
-  } else {
-    widened_block<T>(shape_, at, x);
-  }
+void Gemm<T>::run_here(const T* a, const T* b, T* c, const GemmFinish<T>& finish) const {
+  products::run_product(shape_, a, b, c, finish, 1, products::kUncut);
 }
 
 template <class T>
 void strided_gemm(const GemmShape& shape, const T* a, std::int64_t lda, const T* b, std::int64_t ldb, T* c,
                   std::int64_t ldc) {
-  keep_blas_single_threaded();
-  floating_block<T>(shape, {0, shape.m, 0, shape.n}, {a, lda, b, ldb, c, ldc});
+  products::Product<T>(shape, a, lda, b, ldb, c, ldc, {}).run(1, products::kUncut);
 }
 template void strided_gemm(const GemmShape&, const float*, std::int64_t, const float*, std::int64_t, float*,
                            std::int64_t);

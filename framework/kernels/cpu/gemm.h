@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include "cohort/kernels/cpu/epilogue.h"
+
 namespace cohort {
 
 // c (m x n) = a (m x k) * b (k x n), row-major and dense; a transposed operand is stored the other way round.
@@ -10,33 +12,42 @@ struct GemmShape {
   bool transpose_a = false, transpose_b = false;
 };
 
-// A matrix product cut into blocks of c. The cut depends on the shape alone, so the bits of the result do not depend on
-// how many threads take part. T: float (an own kernel or BLAS), double (BLAS), Half and
-// BFloat16 (through float), any integer.
+// What is done to rows of c while they are in the cache; the bias has a value for each column of c.
+template <class T>
+struct GemmFinish {
+  const Epilogue<T>* epilogue = nullptr;
+  const T* bias = nullptr;
+};
+
+// How many parts of c are computed side by side, and the tiles of each.
+struct GemmCut {
+  int threads = 1;
+  std::int64_t row_tiles = 0, column_tiles = 0;
+};
+
+// A matrix product on own kernels. c is cut for the threads there are; every element is one chain of sums along k, so
+// its bits do not depend on the cut. T: float, double, Half and BFloat16 (float sums), any integer.
 template <class T>
 class Gemm {
  public:
-  struct Block {
-    std::int64_t row, rows, col, cols;
-  };
-
   explicit Gemm(const GemmShape& shape);
 
-  std::int64_t blocks() const { return row_blocks_ * col_blocks_; }
-  Block block(std::int64_t index) const;
+  // Whether one product is worth several threads.
+  bool shared() const { return shared_; }
   // How many products of a batch are worth one task of the pool.
   std::int64_t products_per_task() const;
-  // Computes one block of c and nothing else of it.
-  void run_block(std::int64_t index, const T* a, const T* b, T* c) const;
+  // On the pool.
+  void run(const T* a, const T* b, T* c, const GemmFinish<T>& finish = {}) const;
+  // On the calling thread.
+  void run_here(const T* a, const T* b, T* c, const GemmFinish<T>& finish = {}) const;
 
  private:
   GemmShape shape_;
-  std::int64_t row_blocks_ = 1, col_blocks_ = 1;
-  std::int64_t block_rows_ = 0, block_cols_ = 0;
-  bool small_ = false;
+  bool shared_ = false;
+  GemmCut cut_;
 };
 
-// c = a * b on the calling thread, for operands whose rows lie lda, ldb and ldc apart. T: float, double; k is positive.
+// c = a * b on the calling thread, for operands whose rows lie lda, ldb and ldc apart. T: float, double.
 template <class T>
 void strided_gemm(const GemmShape& shape, const T* a, std::int64_t lda, const T* b, std::int64_t ldb, T* c,
                   std::int64_t ldc);

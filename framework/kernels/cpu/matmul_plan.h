@@ -9,7 +9,7 @@
 
 namespace cohort {
 
-// A batch of matrix products whose batch axes broadcast: which matrices meet, and the cut of each product into blocks.
+// A batch of matrix products whose batch axes broadcast: which matrices meet, and how each product is computed.
 template <class T>
 class MatMulPlan {
  public:
@@ -26,25 +26,21 @@ class MatMulPlan {
     }
   }
 
-  // `finish(block, c)` is called for each block once it is computed, while it is in the cache; c is the block's matrix.
-  template <class Finish>
-  void run(const T* a, const T* b, T* c, const Finish& finish) const {
-    const std::int64_t blocks = gemm_.blocks();
-    const auto compute = [&](std::int64_t item) {
-      const std::int64_t matrix = item / blocks, block = item % blocks;
-      T* target = c + matrix * c_matrix_;
-      if (a_offsets_.empty()) {
-        gemm_.run_block(block, a, b, target);
-      } else {
-        const auto at = static_cast<std::size_t>(matrix);
-        gemm_.run_block(block, a + a_offsets_[at], b + b_offsets_[at], target);
+  // A product for each matrix of c; `finish` is applied while its rows are in the cache.
+  void run(const T* a, const T* b, T* c, const GemmFinish<T>& finish = {}) const {
+    if (batch_ == 0) return;
+    if (a_offsets_.empty()) return gemm_.run(a, b, c, finish);
+    const auto at = [](std::int64_t i) { return static_cast<std::size_t>(i); };
+    if (gemm_.shared() && batch_ < 2 * ThreadPool::instance().threads()) {
+      for (std::int64_t i = 0; i < batch_; ++i) {
+        gemm_.run(a + a_offsets_[at(i)], b + b_offsets_[at(i)], c + i * c_matrix_, finish);
       }
-      finish(gemm_.block(block), target);
-    };
-    const std::int64_t items = batch_ * blocks;
-    const std::int64_t together = blocks > 1 ? 1 : gemm_.products_per_task();
-    parallel_for(items, together, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t item = begin; item < end; ++item) compute(item);
+      return;
+    }
+    parallel_for(batch_, gemm_.products_per_task(), [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        gemm_.run_here(a + a_offsets_[at(i)], b + b_offsets_[at(i)], c + i * c_matrix_, finish);
+      }
     });
   }
 

@@ -9,19 +9,14 @@
 #include "cohort/kernels/cpu/row_sums.h"
 
 // Muon makes the momentum of a matrix orthogonal by Newton-Schulz steps: an odd polynomial brings its singular values
-// near 1. Matrices small enough for one block of a product are updated side by side; larger ones one after another,
-// each on all threads. Both run the same code: what is cut into blocks is cut by shape.
+// near 1. Matrices small enough for one thread are updated side by side; larger ones one after another, each on all
+// threads.
 
 namespace cohort {
 namespace {
 
 Scratch newton_schulz_memory;
 constexpr std::int64_t kMuonChunk = 16384;
-
-template <class Real>
-void multiply_matrices(const Gemm<Real>& gemm, const Real* a, const Real* b, Real* c) {
-  ThreadPool::instance().run_blocks(gemm.blocks(), [&](std::int64_t block) { gemm.run_block(block, a, b, c); });
-}
 
 // The products for one shape. With x of rows x cols and n the smaller of both, the square is n x n: x x' for a wide
 // matrix, x' x for a tall one.
@@ -35,20 +30,20 @@ struct NewtonSchulz {
         power({side, side, side, false, false}),
         step({rows, cols, side, false, false}) {}
 
-  bool one_block() const { return square.blocks() == 1 && power.blocks() == 1 && step.blocks() == 1; }
+  bool for_one_thread() const { return !square.shared() && !power.shared() && !step.shared(); }
   std::int64_t memory() const { return 2 * size + 2 * side * side; }
 
   // Leaves the result in x or in `spare` and says where.
   Real* run(std::int64_t steps, Real a, Real b, Real c, Real* x, Real* spare, Real* squares, Real* powers) const {
     for (std::int64_t i = 0; i < steps; ++i) {
-      multiply_matrices(square, x, x, squares);
-      multiply_matrices(power, squares, squares, powers);
+      square.run(x, x, squares);
+      power.run(squares, squares, powers);
       for (std::int64_t j = 0; j < side * side; ++j) powers[j] = b * squares[j] + c * powers[j];
       for (std::int64_t j = 0; j < side; ++j) powers[j * side + j] += a;
       if (wide) {
-        multiply_matrices(step, powers, x, spare);
+        step.run(powers, x, spare);
       } else {
-        multiply_matrices(step, x, powers, spare);
+        step.run(x, powers, spare);
       }
       std::swap(x, spare);
     }
@@ -125,7 +120,7 @@ KernelFn make_muon_of(const KernelSpec& spec) {
     const double longer = static_cast<double>(std::max(shape[0], shape[1]));
     plan->scales.push_back(real("rate_scale") *
                            static_cast<Real>(spec.attr<bool>("scale_by_size") ? std::sqrt(longer) : 1.0));
-    (plan->matrices.back().one_block() ? plan->side_by_side : plan->alone).push_back(static_cast<std::size_t>(v));
+    (plan->matrices.back().for_one_thread() ? plan->side_by_side : plan->alone).push_back(static_cast<std::size_t>(v));
   }
   return [plan = std::shared_ptr<const MuonPlan<T>>(plan), at](const KernelIO& io) {
     const Real rate = static_cast<Real>(*io.in<float>(at.shared(0)));

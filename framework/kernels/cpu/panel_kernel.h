@@ -2,19 +2,22 @@
 
 #include <cstdint>
 
+#include "cohort/kernels/cpu/product_tile.h"
+
 namespace cohort {
 
-// The innermost loop of float products: a tile of 12 lines x 8 columns, whose sums stay in vector registers. For 64-bit
-// ARM, and for x86 with AVX2. Both operands are panels: for each step of the depth the elements of all lines (columns)
-// side by side.
+// The innermost loop of float convolutions: a tile of lines x columns, whose sums stay in vector registers. Both
+// operands are panels: for each step of the depth the elements of all lines (columns) side by side.
 class PanelKernel {
  public:
-  static constexpr std::int64_t kLines = 12, kColumns = 8;
+#if defined(__aarch64__)
+  static constexpr std::int64_t kLines = 12;  // two vectors wide: fewer columns are wasted where filters are few
+#else
+  static constexpr std::int64_t kLines = products::kTileRows;
+#endif
+  static constexpr std::int64_t kColumns = 2 * products::Lanes<float>::kCount;
 
-  // Whether this build and this processor have the kernel.
-  static bool available();
-
-  // rows[i] + offset points to the 8 sums of line i: they are set, or added to.
+  // rows[i] + offset points to the sums of line i: they are set, or added to.
   static void multiply(const float* lines, const float* columns, std::int64_t depth, float* const* rows,
                        std::int64_t offset, bool add);
   // The same where only `width` columns belong to the result.
@@ -23,9 +26,9 @@ class PanelKernel {
 
   // A panel of lines that each run along the depth: to[p * kLines + i] = from[i][p].
   static void pack_lines(const float* const* from, std::int64_t depth, float* to);
-  // A panel of `width` <= 8 columns that lie side by side, `pitch` apart along the depth; missing ones are zeros.
+  // A panel of `width` <= kColumns columns that lie side by side, `pitch` apart along the depth.
   static void pack_columns(const float* from, std::int64_t pitch, std::int64_t width, std::int64_t depth, float* to);
-  // A panel of `width` <= 8 columns that each run along the depth, `pitch` apart from each other.
+  // A panel of `width` <= kColumns columns that each run along the depth, `pitch` apart from each other.
   static void pack_columns_turned(const float* from, std::int64_t pitch, std::int64_t width, std::int64_t depth,
                                   float* to);
 };

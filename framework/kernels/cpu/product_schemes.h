@@ -1,0 +1,226 @@
+#pragma once
+
+#include "cohort/core/dtype.h"
+#include "cohort/kernels/cpu/bfloat16_panels.h"
+#include "cohort/kernels/cpu/product_panels.h"
+
+namespace cohort::products {
+
+// A tile of any size up to a whole one: the least number of vectors and a whole number of rows are computed, what
+// belongs to c is stored. An element is the same chain of multiplications and additions in every one of them.
+template <class Packed, bool kPanel>
+class AnyTile {
+ public:
+  using Sum = typename SumOf<Packed>::Type;
+
+  static void multiply(const Packed* a, std::int64_t row_step, std::int64_t depth_step, const Packed* b,
+                       std::int64_t b_step, std::int64_t depth, Sum* c, std::int64_t ldc, bool add, std::int64_t rows,
+                       std::int64_t columns) {
+    const std::int64_t vectors = (columns + kLanes - 1) / kLanes;
+    if (rows == kTileRows && columns == kTileColumns<Packed>) {
+      return multiply_tile<Packed, kTileRows, kTileVectors, kPanel>(a, row_step, depth_step, b, b_step, depth, c, ldc,
+                                                                    add);
+    }
+    const std::int64_t whole_rows = rows <= 2 ? rows : rows <= 4 && kTileRows > 4 ? 4 : kTileRows;
+    if (whole_rows == rows && columns == vectors * kLanes) {
+      return pick(a, row_step, depth_step, b, b_step, depth, c, ldc, add, whole_rows, vectors);
+    }
+    Sum whole[kTileRows * kTileColumns<Packed>];
+    const std::int64_t width = vectors * kLanes;
+    for (std::int64_t i = 0; add && i < whole_rows; ++i) {
+      for (std::int64_t j = 0; j < width; ++j) whole[i * width + j] = i < rows && j < columns ? c[i * ldc + j] : Sum(0);
+    }
+    if (kPanel || whole_rows == rows) {
+      pick(a, row_step, depth_step, b, b_step, depth, whole, width, add, whole_rows, vectors);
+    } else {  // rows beyond the last are not there to be read
+      std::int64_t i = 0;
+      for (; i + 4 <= rows && kTileRows > 4; i += 4) {
+        pick(a + i * row_step, row_step, depth_step, b, b_step, depth, whole + i * width, width, add, 4, vectors);
+      }
+      for (; i < rows; i += 2) {
+        pick(a + i * row_step, row_step, depth_step, b, b_step, depth, whole + i * width, width, add,
+             std::min<std::int64_t>(2, rows - i), vectors);
+      }
+    }
+    for (std::int64_t i = 0; i < rows; ++i) std::copy_n(whole + i * width, columns, c + i * ldc);
+  }
+
+ private:
+  static constexpr std::int64_t kLanes = Lanes<Packed>::kCount;
+
+  static void pick(const Packed* a, std::int64_t row_step, std::int64_t depth_step, const Packed* b,
+                   std::int64_t b_step, std::int64_t depth, Sum* c, std::int64_t ldc, bool add, std::int64_t rows,
+                   std::int64_t vectors) {
+    const auto with_rows = [&]<int kRows>(std::integral_constant<int, kRows>) {
+      const auto with_vectors = [&]<int kVectors>(std::integral_constant<int, kVectors>) {
+        multiply_tile<Packed, kRows, kVectors, kPanel>(a, row_step, depth_step, b, b_step, depth, c, ldc, add);
+      };
+      if (vectors == 1) return with_vectors(std::integral_constant<int, 1>{});
+      if (vectors == 2) return with_vectors(std::integral_constant<int, 2>{});
+      with_vectors(std::integral_constant<int, kTileVectors>{});
+    };
+    if (rows == 1) return with_rows(std::integral_constant<int, 1>{});
+    if (rows == 2) return with_rows(std::integral_constant<int, 2>{});
+    if constexpr (kTileRows > 4) {
+      if (rows == 4) return with_rows(std::integral_constant<int, 4>{});
+    }
+    with_rows(std::integral_constant<int, kTileRows>{});
+  }
+};
+
+// How a product of T is computed: what its operands are packed into, and the tile. This one multiplies numbers as they
+// are; half types are widened while they are packed.
+template <class T>
+struct NumberScheme {
+  using Packed = std::conditional_t<std::is_same_v<T, double>, double, float>;
+  using Sum = Packed;
+  static constexpr std::int64_t kRows = kTileRows, kColumns = kTileColumns<Packed>;
+  static constexpr std::int64_t kDepth = 256, kDepthStep = 1;  // of a part: a panel of b stays in L1
+  struct Session {};
+
+  static std::int64_t packed_depth(std::int64_t depth) { return depth; }
+  static void pack_rows(const Operand<T>& a, std::int64_t lines, std::int64_t depth, Packed* to) {
+    pack<static_cast<int>(kRows)>(a, lines, depth, to);
+  }
+  static void pack_columns(const Operand<T>& b, std::int64_t lines, std::int64_t depth, Packed* to) {
+    pack<static_cast<int>(kColumns)>(b, lines, depth, to);
+  }
+  static void multiply(const Packed* a, const Packed* b, std::int64_t depth, Sum* c, std::int64_t ldc, bool add,
+                       std::int64_t rows, std::int64_t columns) {
+    AnyTile<Packed, true>::multiply(a, 1, kRows, b, kColumns, depth, c, ldc, add, rows, columns);
+  }
+
+ private:
+  template <int kWidth>
+  static void pack(const Operand<T>& from, std::int64_t lines, std::int64_t depth, Packed* to) {
+    if constexpr (std::is_same_v<T, Packed>) {
+      pack_panels<kWidth>(from, lines, depth, to);
+    } else {
+      for (std::int64_t i = 0; i < lines; i += kWidth) {
+        widen<kWidth>(from.at(i, 0), std::min<std::int64_t>(kWidth, lines - i), depth, to + i * depth);
+      }
+    }
+  }
+  template <int kWidth>
+  static void widen(const Operand<T>& from, std::int64_t lines, std::int64_t depth, Packed* to) {
+    if (!from.along) {
+      for (std::int64_t p = 0; p < depth; ++p, to += kWidth) {
+        const T* row = from.data + p * from.step;
+        for (std::int64_t i = 0; i < lines; ++i) to[i] = Packed(row[i]);
+        for (std::int64_t i = lines; i < kWidth; ++i) to[i] = Packed(0);
+      }
+      return;
+    }
+    constexpr std::int64_t kPart = 64;
+    Packed wide[kWidth * kPart];
+    for (std::int64_t p = 0; p < depth; p += kPart, to += kPart * kWidth) {
+      const std::int64_t count = std::min(kPart, depth - p);
+      for (std::int64_t i = 0; i < lines; ++i) {
+        const T* line = from.data + i * from.step + p;
+        for (std::int64_t q = 0; q < count; ++q) wide[i * kPart + q] = Packed(line[q]);
+      }
+      pack_panel<kWidth>(Operand<Packed>{wide, kPart, true}, lines, count, to);
+    }
+  }
+};
+
+#if defined(__AMX_BF16__)
+
+// bfloat16 in matrix registers: four tiles of sums.
+struct MatrixScheme {
+  using Packed = std::uint16_t;
+  using Sum = float;
+  static constexpr std::int64_t kRows = 2 * kMatrixTile, kColumns = 2 * kMatrixTile;
+  static constexpr std::int64_t kDepth = 512, kDepthStep = kMatrixDepth;
+  using Session = MatrixRegisters;
+
+  static std::int64_t packed_depth(std::int64_t depth) {
+    return (depth + kMatrixDepth - 1) / kMatrixDepth * kMatrixDepth;
+  }
+  static void pack_rows(const Operand<BFloat16>& a, std::int64_t lines, std::int64_t depth, Packed* to) {
+    pack(a, lines, depth, to, pack_matrix_lines);
+  }
+  static void pack_columns(const Operand<BFloat16>& b, std::int64_t lines, std::int64_t depth, Packed* to) {
+    pack(b, lines, depth, to, pack_matrix_columns);
+  }
+  static void multiply(const Packed* a, const Packed* b, std::int64_t depth, Sum* c, std::int64_t ldc, bool add,
+                       std::int64_t rows, std::int64_t columns) {
+    const std::int64_t size = packed_depth(depth) * kMatrixTile, blocks = packed_depth(depth) / kMatrixDepth;
+    if (rows == kRows && columns == kColumns) {
+      return multiply_matrix_tiles(a, a + size, b, b + size, blocks, c, ldc, add);
+    }
+    Sum whole[kRows * kColumns];
+    for (std::int64_t i = 0; add && i < kRows; ++i) {
+      for (std::int64_t j = 0; j < kColumns; ++j) {
+        whole[i * kColumns + j] = i < rows && j < columns ? c[i * ldc + j] : 0.0f;
+      }
+    }
+    multiply_matrix_tiles(a, a + size, b, b + size, blocks, whole, kColumns, add);
+    for (std::int64_t i = 0; i < rows; ++i) std::copy_n(whole + i * kColumns, columns, c + i * ldc);
+  }
+
+ private:
+  template <class PackTiles>
+  static void pack(const Operand<BFloat16>& from, std::int64_t lines, std::int64_t depth, Packed* to,
+                   const PackTiles& pack_tiles) {
+    const Operand<std::uint16_t> bits{reinterpret_cast<const std::uint16_t*>(from.data), from.step, from.along};
+    for (std::int64_t i = 0; i < lines; i += kMatrixTile) {
+      pack_tiles(bits.at(i, 0), std::min(kMatrixTile, lines - i), depth, to + i * packed_depth(depth));
+    }
+    // The second half of a panel that has only a first one.
+    const std::int64_t tiles = (lines + kMatrixTile - 1) / kMatrixTile, size = kMatrixTile * packed_depth(depth);
+    if (tiles % 2 == 1) std::fill_n(to + tiles * size, size, std::uint16_t(0));
+  }
+};
+
+#elif defined(__AVX512BF16__)
+
+// bfloat16 in pairs.
+struct PairScheme {
+  using Packed = BFloat16Pair;
+  using Sum = float;
+  static constexpr std::int64_t kRows = kTileRows, kColumns = kTileColumns<Packed>;
+  static constexpr std::int64_t kDepth = 512, kDepthStep = 2;
+  struct Session {};
+
+  static std::int64_t packed_depth(std::int64_t depth) { return pairs_of(depth); }
+  static void pack_rows(const Operand<BFloat16>& a, std::int64_t lines, std::int64_t depth, Packed* to) {
+    pack<static_cast<int>(kRows)>(a, lines, depth, to);
+  }
+  static void pack_columns(const Operand<BFloat16>& b, std::int64_t lines, std::int64_t depth, Packed* to) {
+    pack<static_cast<int>(kColumns)>(b, lines, depth, to);
+  }
+  static void multiply(const Packed* a, const Packed* b, std::int64_t depth, Sum* c, std::int64_t ldc, bool add,
+                       std::int64_t rows, std::int64_t columns) {
+    AnyTile<Packed, true>::multiply(a, 1, kRows, b, kColumns, pairs_of(depth), c, ldc, add, rows, columns);
+  }
+
+ private:
+  template <int kWidth>
+  static void pack(const Operand<BFloat16>& from, std::int64_t lines, std::int64_t depth, Packed* to) {
+    const Operand<std::uint16_t> bits{reinterpret_cast<const std::uint16_t*>(from.data), from.step, from.along};
+    for (std::int64_t i = 0; i < lines; i += kWidth) {
+      pack_pairs<kWidth>(bits.at(i, 0), std::min<std::int64_t>(kWidth, lines - i), depth, to + i * pairs_of(depth));
+    }
+  }
+};
+
+#endif
+
+template <class T>
+struct SchemeOf {
+  using Type = NumberScheme<T>;
+};
+#if defined(__AMX_BF16__)
+template <>
+struct SchemeOf<BFloat16> {
+  using Type = MatrixScheme;
+};
+#elif defined(__AVX512BF16__)
+template <>
+struct SchemeOf<BFloat16> {
+  using Type = PairScheme;
+};
+#endif
+
+}  // namespace cohort::products

@@ -1,0 +1,216 @@
+#pragma once
+
+// The innermost part of matrix products, in the widest vectors that this source is compiled for: a tile of sums that
+// stay in registers while panels of both operands go by.
+
+#if defined(__aarch64__)
+#include <arm_neon.h>
+#elif defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#include <cstdint>
+#include <utility>
+
+namespace cohort::products {
+
+#if defined(__AVX512F__)
+inline constexpr int kVectorBytes = 64;
+inline constexpr int kTileRows = 12, kTileVectors = 2;  // 24 of 32 registers hold sums
+#elif defined(__AVX2__) && defined(__FMA__)
+inline constexpr int kVectorBytes = 32;
+inline constexpr int kTileRows = 6, kTileVectors = 2;  // 12 of 16
+#elif defined(__aarch64__)
+inline constexpr int kVectorBytes = 16;
+inline constexpr int kTileRows = 8, kTileVectors = 3;  // 24 of 32
+#else
+inline constexpr int kVectorBytes = 16;
+inline constexpr int kTileRows = 4, kTileVectors = 2;  // 8 of 16; each product needs one more
+#endif
+
+// Two neighbours along the depth, which one instruction multiplies and adds.
+struct BFloat16Pair {
+  std::uint32_t bits;
+};
+
+// What a packed element's products add up to.
+template <class Packed>
+struct SumOf {
+  using Type = Packed;
+};
+template <>
+struct SumOf<BFloat16Pair> {
+  using Type = float;
+};
+
+template <class Number>
+struct Lanes {
+  typedef Number Vector __attribute__((vector_size(kVectorBytes)));
+  static constexpr std::int64_t kCount = kVectorBytes / static_cast<int>(sizeof(Number));
+};
+template <>
+struct Lanes<BFloat16Pair> {
+  typedef std::uint32_t Vector __attribute__((vector_size(kVectorBytes)));
+  static constexpr std::int64_t kCount = kVectorBytes / 4;
+};
+
+// Columns of a whole tile.
+template <class Packed>
+inline constexpr std::int64_t kTileColumns = kTileVectors* Lanes<Packed>::kCount;
+
+// Not by memcpy: on 64-bit ARM g++ copies 16 bytes through general registers, and the sums with them.
+template <class Vector, class Number>
+[[gnu::always_inline]] inline Vector load_vector(const Number* from) {
+  typedef Vector Unaligned __attribute__((aligned(alignof(Number)), may_alias));
+  return *reinterpret_cast<const Unaligned*>(from);
+}
+template <class Vector, class Number>
+[[gnu::always_inline]] inline void store_vector(Vector value, Number* to) {
+  typedef Vector Unaligned __attribute__((aligned(alignof(Number)), may_alias));
+  *reinterpret_cast<Unaligned*>(to) = value;
+}
+
+// sum + factor * column, rounded once where the processor can: -ffp-contract=off forbids the compiler to say so itself.
+[[gnu::always_inline]] inline auto multiply_add(Lanes<float>::Vector sum, float factor, Lanes<float>::Vector column) {
+#if defined(__AVX512F__)
+  return (Lanes<float>::Vector)_mm512_fmadd_ps(_mm512_set1_ps(factor), (__m512)column, (__m512)sum);
+#elif defined(__AVX2__) && defined(__FMA__)
+  return (Lanes<float>::Vector)_mm256_fmadd_ps(_mm256_set1_ps(factor), (__m256)column, (__m256)sum);
+#elif defined(__aarch64__)
+  return (Lanes<float>::Vector)vfmaq_n_f32((float32x4_t)sum, (float32x4_t)column, factor);
+#else
+  return sum + factor * column;
+#endif
+}
+[[gnu::always_inline]] inline auto multiply_add(Lanes<double>::Vector sum, double factor,
+                                                Lanes<double>::Vector column) {
+#if defined(__AVX512F__)
+  return (Lanes<double>::Vector)_mm512_fmadd_pd(_mm512_set1_pd(factor), (__m512d)column, (__m512d)sum);
+#elif defined(__AVX2__) && defined(__FMA__)
+  return (Lanes<double>::Vector)_mm256_fmadd_pd(_mm256_set1_pd(factor), (__m256d)column, (__m256d)sum);
+#elif defined(__aarch64__)
+  return (Lanes<double>::Vector)vfmaq_n_f64((float64x2_t)sum, (float64x2_t)column, factor);
+#else
+  return sum + factor * column;
+#endif
+}
+#if defined(__AVX512BF16__)
+[[gnu::always_inline]] inline auto multiply_add(Lanes<float>::Vector sum, BFloat16Pair factor,
+                                                Lanes<BFloat16Pair>::Vector column) {
+  const __m512i factors = _mm512_set1_epi32(static_cast<int>(factor.bits));
+  return (Lanes<float>::Vector)_mm512_dpbf16_ps((__m512)sum, (__m512bh)factors, (__m512bh)column);
+}
+#endif
+
+#if defined(__aarch64__)
+// Factors that lie side by side are multiplied by lanes of a register.
+template <int kLane>
+[[gnu::always_inline]] inline auto multiply_add_lane(float32x4_t sum, float32x4_t factors, float32x4_t column) {
+  return vfmaq_laneq_f32(sum, column, factors, kLane);
+}
+template <int kLane>
+[[gnu::always_inline]] inline auto multiply_add_lane(float64x2_t sum, float64x2_t factors, float64x2_t column) {
+  return vfmaq_laneq_f64(sum, column, factors, kLane);
+}
+#endif
+
+// The sums of kRows x kVectors vectors. Every index is known when this is compiled, which keeps them in registers.
+template <class Packed, int kRows, int kVectors>
+struct SumTile {
+  using Sum = typename SumOf<Packed>::Type;
+  using SumVector = typename Lanes<Sum>::Vector;
+  using Column = typename Lanes<Packed>::Vector;
+  static constexpr std::int64_t kCount = Lanes<Sum>::kCount;
+  using Rows = std::make_integer_sequence<int, kRows>;
+  using Vectors = std::make_integer_sequence<int, kVectors>;
+  using All = std::make_integer_sequence<int, kRows * kVectors>;
+
+  SumVector sums[kRows * kVectors];
+
+  template <int... i>
+  [[gnu::always_inline]] void clear(std::integer_sequence<int, i...>) {
+    ((sums[i] = SumVector{}), ...);
+  }
+  template <int... i>
+  [[gnu::always_inline]] void load(const Sum* c, std::int64_t ldc, std::integer_sequence<int, i...>) {
+    ((sums[i] = load_vector<SumVector>(c + i / kVectors * ldc + i % kVectors * kCount)), ...);
+  }
+  template <int... i>
+  [[gnu::always_inline]] void store(Sum* c, std::int64_t ldc, std::integer_sequence<int, i...>) const {
+    (store_vector(sums[i], c + i / kVectors * ldc + i % kVectors * kCount), ...);
+  }
+
+  // The same with a place for each row.
+  template <int... i>
+  [[gnu::always_inline]] void load(Sum* const* rows, std::int64_t offset, std::integer_sequence<int, i...>) {
+    ((sums[i] = load_vector<SumVector>(rows[i / kVectors] + offset + i % kVectors * kCount)), ...);
+  }
+  template <int... i>
+  [[gnu::always_inline]] void store(Sum* const* rows, std::int64_t offset, std::integer_sequence<int, i...>) const {
+    (store_vector(sums[i], rows[i / kVectors] + offset + i % kVectors * kCount), ...);
+  }
+
+  template <int kRow, int... j>
+  [[gnu::always_inline]] void add_row(Packed factor, const Column* columns, std::integer_sequence<int, j...>) {
+    ((sums[kRow * kVectors + j] = multiply_add(sums[kRow * kVectors + j], factor, columns[j])), ...);
+  }
+  template <int... i>
+  [[gnu::always_inline]] void add_rows(const Packed* a, std::int64_t row_step, const Column* columns,
+                                       std::integer_sequence<int, i...>) {
+    (add_row<i>(a[i * row_step], columns, Vectors{}), ...);
+  }
+#if defined(__aarch64__)
+  template <int kRow, int... j>
+  [[gnu::always_inline]] void add_lane(Column factors, const Column* columns, std::integer_sequence<int, j...>) {
+    ((sums[kRow * kVectors + j] = multiply_add_lane<kRow % kCount>(sums[kRow * kVectors + j], factors, columns[j])),
+     ...);
+  }
+  template <int... i>
+  [[gnu::always_inline]] void add_lanes(const Packed* a, const Column* columns, std::integer_sequence<int, i...>) {
+    (add_lane<i>(load_vector<Column>(a + i / kCount * kCount), columns, Vectors{}), ...);
+  }
+#endif
+  template <int... j>
+  [[gnu::always_inline]] void load_columns(const Packed* b, Column* columns, std::integer_sequence<int, j...>) {
+    ((columns[j] = load_vector<Column>(b + j * kCount)), ...);
+  }
+};
+
+// Adds the products of `depth` columns of a and rows of b. Elements of a lie row_step and depth_step apart; kPanel:
+// row_step is 1. Rows of b lie b_step apart.
+template <bool kPanel, class Packed, int kRows, int kVectors>
+[[gnu::always_inline]] inline void add_products(SumTile<Packed, kRows, kVectors>& tile, const Packed* a,
+                                                std::int64_t row_step, std::int64_t depth_step, const Packed* b,
+                                                std::int64_t b_step, std::int64_t depth) {
+  using Tile = SumTile<Packed, kRows, kVectors>;
+#pragma GCC unroll 4
+  for (std::int64_t p = 0; p < depth; ++p, a += depth_step, b += b_step) {
+    typename Tile::Column columns[kVectors];
+    tile.load_columns(b, columns, typename Tile::Vectors{});
+#if defined(__aarch64__)
+    if constexpr (kPanel && kRows % Tile::kCount == 0) {
+      tile.add_lanes(a, columns, typename Tile::Rows{});
+      continue;
+    }
+#endif
+    tile.add_rows(a, kPanel ? 1 : row_step, columns, typename Tile::Rows{});
+  }
+}
+
+// c (kRows rows ldc apart, kVectors vectors wide) = or += a * b, one product after the other along the depth.
+template <class Packed, int kRows, int kVectors, bool kPanel>
+inline void multiply_tile(const Packed* a, std::int64_t row_step, std::int64_t depth_step, const Packed* b,
+                          std::int64_t b_step, std::int64_t depth, typename SumOf<Packed>::Type* c, std::int64_t ldc,
+                          bool add) {
+  using Tile = SumTile<Packed, kRows, kVectors>;
+  Tile tile;
+  if (add) {
+    tile.load(c, ldc, typename Tile::All{});
+  } else {
+    tile.clear(typename Tile::All{});
+  }
+  add_products<kPanel>(tile, a, row_step, depth_step, b, b_step, depth);
+  tile.store(c, ldc, typename Tile::All{});
+}
+
+}  // namespace cohort::products
