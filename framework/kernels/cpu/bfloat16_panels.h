@@ -5,30 +5,30 @@
 // Panels of bfloat16 for processors that multiply them: neighbours along the depth stay together, as they are
 // multiplied and added by one instruction.
 
-#if defined(__AVX512BF16__)
+#if defined(__AMX_BF16__)
 
 namespace cohort::products {
 
 // Half of the depth, in pairs.
 inline std::int64_t pairs_of(std::int64_t depth) { return (depth + 1) / 2; }
 
-inline BFloat16Pair make_pair_of(std::uint16_t first, std::uint16_t second) {
-  return {first | static_cast<std::uint32_t>(second) << 16};
+inline std::uint32_t pair_of(std::uint16_t first, std::uint16_t second) {
+  return first | static_cast<std::uint32_t>(second) << 16;
 }
 
 // to[p * kWidth + i] = the pair at depth 2 * p of line i; a missing last depth is zero.
 template <int kWidth>
-inline void pack_pairs(const Operand<std::uint16_t>& from, std::int64_t lines, std::int64_t depth, BFloat16Pair* to) {
+inline void pack_pairs(const Operand<std::uint16_t>& from, std::int64_t lines, std::int64_t depth, std::uint32_t* to) {
   if (from.along) {
     const std::uint32_t* starts[kWidth];
     for (int i = 0; i < kWidth; ++i) {
       starts[i] = reinterpret_cast<const std::uint32_t*>(from.data + std::min<std::int64_t>(i, lines - 1) * from.step);
     }
-    interleave<kWidth>(starts, depth / 2, reinterpret_cast<std::uint32_t*>(to));
+    interleave<kWidth>(starts, depth / 2, to);
     if (depth % 2 == 0) return;
     to += depth / 2 * kWidth;
     for (int i = 0; i < kWidth; ++i) {
-      to[i] = make_pair_of(from.data[std::min<std::int64_t>(i, lines - 1) * from.step + depth - 1], 0);
+      to[i] = pair_of(from.data[std::min<std::int64_t>(i, lines - 1) * from.step + depth - 1], 0);
     }
     return;
   }
@@ -36,22 +36,14 @@ inline void pack_pairs(const Operand<std::uint16_t>& from, std::int64_t lines, s
     const std::uint16_t* first = from.data + p * from.step;
     const std::uint16_t* second = first + from.step;
     if (p + 1 < depth && lines == kWidth) {
-      for (int i = 0; i < kWidth; ++i) to[i] = make_pair_of(first[i], second[i]);
+      for (int i = 0; i < kWidth; ++i) to[i] = pair_of(first[i], second[i]);
     } else {
       for (int i = 0; i < kWidth; ++i) {
-        to[i] = make_pair_of(i < lines ? first[i] : 0, i < lines && p + 1 < depth ? second[i] : 0);
+        to[i] = pair_of(i < lines ? first[i] : 0, i < lines && p + 1 < depth ? second[i] : 0);
       }
     }
   }
 }
-
-}  // namespace cohort::products
-
-#endif
-
-#if defined(__AMX_BF16__)
-
-namespace cohort::products {
 
 // A matrix tile: 16 lines of 16 pairs for the left operand, 16 pairs of 16 columns for the right one; 1 KiB.
 inline constexpr std::int64_t kMatrixTile = 16, kMatrixDepth = 32;
@@ -70,17 +62,17 @@ inline void pack_matrix_lines(const Operand<std::uint16_t>& from, std::int64_t l
       }
       continue;
     }
-    BFloat16Pair pairs[kMatrixTile * kMatrixTile] = {};
+    std::uint32_t pairs[kMatrixTile * kMatrixTile] = {};
     pack_pairs<kMatrixTile>(from.at(0, p), lines, count, pairs);
     const std::uint32_t* rows[kMatrixTile];
-    for (std::int64_t i = 0; i < kMatrixTile; ++i) rows[i] = &pairs[i * kMatrixTile].bits;
+    for (std::int64_t i = 0; i < kMatrixTile; ++i) rows[i] = pairs + i * kMatrixTile;
     interleave<kMatrixTile>(rows, kMatrixTile, reinterpret_cast<std::uint32_t*>(to));
   }
 }
 // Likewise 16 columns of the right operand.
 inline void pack_matrix_columns(const Operand<std::uint16_t>& from, std::int64_t lines, std::int64_t depth,
                                 std::uint16_t* to) {
-  pack_pairs<kMatrixTile>(from, lines, depth, reinterpret_cast<BFloat16Pair*>(to));
+  pack_pairs<kMatrixTile>(from, lines, depth, reinterpret_cast<std::uint32_t*>(to));
   const std::int64_t whole = (depth + kMatrixDepth - 1) / kMatrixDepth * kMatrixTileElements;
   const std::int64_t written = pairs_of(depth) * kMatrixTile * 2;
   std::fill(to + written, to + whole, std::uint16_t(0));

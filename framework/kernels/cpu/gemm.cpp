@@ -18,6 +18,8 @@ constexpr std::int64_t kBlockRows = 96;                        // rows of a that
 constexpr std::int64_t kMaxLines = 4096;                       // of an operand that are packed at once
 constexpr std::int64_t kPackedBytes = std::int64_t(32) << 20;  // of both
 constexpr std::int64_t kOwnBytes = std::int64_t(1) << 20;      // that a task packs for itself
+constexpr std::int64_t kOwnColumns = 1 << 13;  // elements of b that a task packs rather than wait for others
+constexpr std::int64_t kFlatRows = 384;
 
 constexpr GemmCut kUncut{1, kMaxLines, kMaxLines};
 
@@ -87,6 +89,7 @@ class Product {
       if (narrow()) return run_narrow(threads);
       if (m_ <= 2 * kRows) return run_thin(threads);
     }
+    if (flat(threads)) return run_flat(threads);
     run_packed(threads, cut);
   }
 
@@ -101,27 +104,32 @@ class Product {
     }
   }
 
-  // Few columns: an element of a is met once or twice, so it is read from where it lies. Not where rows are a page
+  // Few columns: an element of a is met a few times only, so it is read from where it lies. Not where rows are a page
   // apart: they would drive each other out of the cache.
   bool narrow() const {
-    return n_ <= 2 * kColumns && k_ * step_up(n_, kColumns) * static_cast<std::int64_t>(sizeof(T)) <= kOwnBytes &&
+    return n_ <= 4 * kColumns && k_ * step_up(n_, kColumns) * static_cast<std::int64_t>(sizeof(T)) <= kOwnBytes &&
            (!a_.along || m_ < kRows || a_.step * static_cast<std::int64_t>(sizeof(T)) % 4096 != 0);
   }
   void run_narrow(int threads) const {
     const std::int64_t rows = step_up(parts_of(m_, threads == 1 ? 1 : 2 * threads), kRows);
+    const std::int64_t part = equal_part(k_, Scheme::kDepth, 1), width = step_up(n_, kColumns);
+    const bool shared = threads > 1 && k_ * width > kOwnColumns;
+    Packed* shared_b = shared ? shared_panels.get<Packed>(k_ * width) : nullptr;
+    const auto pack_part = [&](std::int64_t q, Packed* panels) {
+      Scheme::pack_columns(b_.at(0, q * part), n_, std::min(part, k_ - q * part), panels + q * part * width);
+    };
+    if (shared) run_tasks(threads, parts_of(k_, part), [&](std::int64_t q) { pack_part(q, shared_b); });
     run_tasks(threads, parts_of(m_, rows), [&](std::int64_t task) {
-      Packed* panels = own_panels.get<Packed>(k_ * step_up(n_, kColumns));
-      const std::int64_t part = equal_part(k_, Scheme::kDepth, 1), last = std::min(m_, (task + 1) * rows);
-      for (std::int64_t p = 0; p < k_; p += part) {
-        Scheme::pack_columns(b_.at(0, p), n_, std::min(part, k_ - p), panels + p * step_up(n_, kColumns));
-      }
+      Packed* panels = shared ? shared_b : own_panels.get<Packed>(k_ * width);
+      const std::int64_t last = std::min(m_, (task + 1) * rows);
+      for (std::int64_t q = 0; !shared && q * part < k_; ++q) pack_part(q, panels);
       for (std::int64_t block = task * rows; block < last; block += kRowBlock) {
         const std::int64_t end = std::min(last, block + kRowBlock);
         for (std::int64_t p = 0; p < k_; p += part) {
           const std::int64_t depth = std::min(part, k_ - p);
           for (std::int64_t j = 0; j < n_; j += kColumns) {
-            const Packed* panel = panels + p * step_up(n_, kColumns) + j * depth;
-            for (std::int64_t i = block; i < end; i += kRows) unpacked_tile(i, end, panel, kColumns, p, depth, j);
+            const Packed* panel = panels + p * width + j * depth;
+            for (std::int64_t i = block; i < end; i += kRows) unpacked_tile(i, end, panel, p, depth, j);
           }
         }
         finish_rows(block, end - block, 0, n_);
@@ -129,21 +137,22 @@ class Product {
     });
   }
 
-  // Few rows: an element of b is met once or twice, so a panel is packed where it is used, if at all.
+  // Few rows: an element of b is met once or twice, so some panels are packed at a time, just before they are used.
   void run_thin(int threads) const {
+    constexpr std::int64_t kTogether = 4 * kColumns;
     const std::int64_t panels = parts_of(n_, kColumns);
     const std::int64_t columns = parts_of(panels, threads == 1 ? 1 : 2 * threads) * kColumns;
     run_tasks(threads, parts_of(n_, columns), [&](std::int64_t task) {
       const std::int64_t part = equal_part(k_, Scheme::kDepth, 1), last = std::min(n_, (task + 1) * columns);
-      Packed* packed = own_panels.get<Packed>(part * kColumns);
-      for (std::int64_t j = task * columns; j < last; j += kColumns) {
-        const bool in_place = !b_.along && m_ <= kRows && j + kColumns <= n_;
+      Packed* packed = own_panels.get<Packed>(part * kTogether);
+      for (std::int64_t first = task * columns; first < last; first += kTogether) {
+        const std::int64_t end = std::min(last, first + kTogether);
         for (std::int64_t p = 0; p < k_; p += part) {
           const std::int64_t depth = std::min(part, k_ - p);
-          const Operand<T> from = b_.at(j, p);
-          if (!in_place) Scheme::pack_columns(from, std::min(kColumns, n_ - j), depth, packed);
-          for (std::int64_t i = 0; i < m_; i += kRows) {
-            unpacked_tile(i, m_, in_place ? from.data : packed, in_place ? from.step : kColumns, p, depth, j);
+          Scheme::pack_columns(b_.at(first, p), end - first, depth, packed);
+          for (std::int64_t j = first; j < end; j += kColumns) {
+            const Packed* panel = packed + (j - first) * depth;
+            for (std::int64_t i = 0; i < m_; i += kRows) unpacked_tile(i, m_, panel, p, depth, j);
           }
         }
       }
@@ -151,9 +160,9 @@ class Product {
     });
   }
   // Rows of a from i on, as they lie.
-  void unpacked_tile(std::int64_t i, std::int64_t end, const Packed* panel, std::int64_t panel_step, std::int64_t p,
-                     std::int64_t depth, std::int64_t j) const {
-    AnyTile<Packed, false>::multiply(a_.at(i, p).data, a_.line_step(), a_.depth_step(), panel, panel_step, depth,
+  void unpacked_tile(std::int64_t i, std::int64_t end, const Packed* panel, std::int64_t p, std::int64_t depth,
+                     std::int64_t j) const {
+    AnyTile<Packed, false>::multiply(a_.at(i, p).data, a_.line_step(), a_.depth_step(), panel, kColumns, depth,
                                      c_ + i * ldc_ + j, ldc_, p > 0, std::min(kRows, end - i),
                                      std::min(kColumns, n_ - j));
   }
@@ -174,6 +183,45 @@ class Product {
       return b + q * Scheme::packed_depth(part) * step_up(columns, kColumns) + j * Scheme::packed_depth(depth(q));
     }
   };
+
+  // So few rows that all of a stays in the cache: tasks are columns, and each packs a panel of b just before all rows
+  // meet it, into memory that stays in the cache too.
+  bool flat(int threads) const {
+    return m_ * k_ * static_cast<std::int64_t>(sizeof(T)) <= kOwnBytes && m_ <= kFlatRows && n_ >= threads * kColumns;
+  }
+  void run_flat(int threads) const {
+    const std::int64_t part = equal_part(k_, Scheme::kDepth, Scheme::kDepthStep), depths = Scheme::packed_depth(part);
+    Packed* a = shared_panels.get<Packed>(parts_of(k_, part) * depths * step_up(m_, kRows));
+    const Packing at{0, m_, 0, 0, 0, k_, part, a, nullptr, nullptr, 0};
+    pack(threads, at);
+    const std::int64_t columns = parts_of(parts_of(n_, kColumns), threads == 1 ? 1 : 2 * threads) * kColumns;
+    run_tasks(threads, parts_of(n_, columns), [&](std::int64_t task) {
+      [[maybe_unused]] const typename Scheme::Session session;
+      Packed* panel = own_panels.get<Packed>(depths * kColumns);
+      const std::int64_t first = task * columns, last = std::min(n_, first + columns);
+      for (std::int64_t j = first; j < last; j += kColumns) {
+        const std::int64_t width = std::min(kColumns, last - j);
+        Packing strip = at;
+        strip.column = j;
+        if constexpr (std::is_same_v<T, Sum>) {
+          strip.sums = c_ + j;
+          strip.ld_sums = ldc_;
+        } else {
+          strip.sums = sums_memory.get<Sum>(m_ * kColumns);
+          strip.ld_sums = kColumns;
+        }
+        for (std::int64_t q = 0; q < at.parts(); ++q) {
+          Scheme::pack_columns(b_.at(j, q * part), width, at.depth(q), panel);
+          for (std::int64_t i = 0; i < m_; i += kRows) {
+            Scheme::multiply(at.a_panel(q, i), panel, at.depth(q), strip.sums + i * strip.ld_sums, strip.ld_sums, q > 0,
+                             std::min(kRows, m_ - i), width);
+          }
+        }
+        store_sums(strip, 0, m_, 0, width);
+      }
+      finish_rows(0, m_, first, last - first);
+    });
+  }
 
   void run_packed(int threads, GemmCut cut) const {
     const std::int64_t rows = step_up(std::min(m_, kMaxLines), kRows),
@@ -251,6 +299,13 @@ class Product {
     });
   }
   void store(const Packing& at, std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns) const {
+    store_sums(at, row, rows, column, columns);
+    finish_rows(at.row + row, rows, at.column + column, columns);
+  }
+  // Rounds sums of a wider type than T.
+  void store_sums([[maybe_unused]] const Packing& at, [[maybe_unused]] std::int64_t row,
+                  [[maybe_unused]] std::int64_t rows, [[maybe_unused]] std::int64_t column,
+                  [[maybe_unused]] std::int64_t columns) const {
     if constexpr (!std::is_same_v<T, Sum>) {
       for (std::int64_t i = row; i < row + rows; ++i) {
         const Sum* from = at.sums + i * at.ld_sums + column;
@@ -258,7 +313,6 @@ class Product {
         for (std::int64_t j = 0; j < columns; ++j) to[j] = T(from[j]);
       }
     }
-    finish_rows(at.row + row, rows, at.column + column, columns);
   }
 
   std::int64_t m_, n_, k_;

@@ -8,27 +8,26 @@ namespace cohort::products {
 
 // A tile of any size up to a whole one: the least number of vectors and a whole number of rows are computed, what
 // belongs to c is stored. An element is the same chain of multiplications and additions in every one of them.
-template <class Packed, bool kPanel>
+template <class Number, bool kPanel>
 class AnyTile {
  public:
-  using Sum = typename SumOf<Packed>::Type;
-
-  static void multiply(const Packed* a, std::int64_t row_step, std::int64_t depth_step, const Packed* b,
-                       std::int64_t b_step, std::int64_t depth, Sum* c, std::int64_t ldc, bool add, std::int64_t rows,
-                       std::int64_t columns) {
+  static void multiply(const Number* a, std::int64_t row_step, std::int64_t depth_step, const Number* b,
+                       std::int64_t b_step, std::int64_t depth, Number* c, std::int64_t ldc, bool add,
+                       std::int64_t rows, std::int64_t columns) {
     const std::int64_t vectors = (columns + kLanes - 1) / kLanes;
-    if (rows == kTileRows && columns == kTileColumns<Packed>) {
-      return multiply_tile<Packed, kTileRows, kTileVectors, kPanel>(a, row_step, depth_step, b, b_step, depth, c, ldc,
+    if (rows == kTileRows && columns == kTileColumns<Number>) {
+      return multiply_tile<Number, kTileRows, kTileVectors, kPanel>(a, row_step, depth_step, b, b_step, depth, c, ldc,
                                                                     add);
     }
     const std::int64_t whole_rows = rows <= 2 ? rows : rows <= 4 && kTileRows > 4 ? 4 : kTileRows;
     if (whole_rows == rows && columns == vectors * kLanes) {
       return pick(a, row_step, depth_step, b, b_step, depth, c, ldc, add, whole_rows, vectors);
     }
-    Sum whole[kTileRows * kTileColumns<Packed>];
+    Number whole[kTileRows * kTileColumns<Number>];
     const std::int64_t width = vectors * kLanes;
     for (std::int64_t i = 0; add && i < whole_rows; ++i) {
-      for (std::int64_t j = 0; j < width; ++j) whole[i * width + j] = i < rows && j < columns ? c[i * ldc + j] : Sum(0);
+      for (std::int64_t j = 0; j < width; ++j)
+        whole[i * width + j] = i < rows && j < columns ? c[i * ldc + j] : Number(0);
     }
     if (kPanel || whole_rows == rows) {
       pick(a, row_step, depth_step, b, b_step, depth, whole, width, add, whole_rows, vectors);
@@ -46,14 +45,14 @@ class AnyTile {
   }
 
  private:
-  static constexpr std::int64_t kLanes = Lanes<Packed>::kCount;
+  static constexpr std::int64_t kLanes = Lanes<Number>::kCount;
 
-  static void pick(const Packed* a, std::int64_t row_step, std::int64_t depth_step, const Packed* b,
-                   std::int64_t b_step, std::int64_t depth, Sum* c, std::int64_t ldc, bool add, std::int64_t rows,
+  static void pick(const Number* a, std::int64_t row_step, std::int64_t depth_step, const Number* b,
+                   std::int64_t b_step, std::int64_t depth, Number* c, std::int64_t ldc, bool add, std::int64_t rows,
                    std::int64_t vectors) {
     const auto with_rows = [&]<int kRows>(std::integral_constant<int, kRows>) {
       const auto with_vectors = [&]<int kVectors>(std::integral_constant<int, kVectors>) {
-        multiply_tile<Packed, kRows, kVectors, kPanel>(a, row_step, depth_step, b, b_step, depth, c, ldc, add);
+        multiply_tile<Number, kRows, kVectors, kPanel>(a, row_step, depth_step, b, b_step, depth, c, ldc, add);
       };
       if (vectors == 1) return with_vectors(std::integral_constant<int, 1>{});
       if (vectors == 2) return with_vectors(std::integral_constant<int, 2>{});
@@ -75,7 +74,9 @@ struct NumberScheme {
   using Packed = std::conditional_t<std::is_same_v<T, double>, double, float>;
   using Sum = Packed;
   static constexpr std::int64_t kRows = kTileRows, kColumns = kTileColumns<Packed>;
-  static constexpr std::int64_t kDepth = 256, kDepthStep = 1;  // of a part: a panel of b stays in L1
+  // Of a part: a panel of b stays in L1, 24 KiB or on processors with wide vectors 32 KiB.
+  static constexpr std::int64_t kDepth = (kVectorBytes == 64 ? 32 << 10 : 24 << 10) / (kTileVectors * kVectorBytes);
+  static constexpr std::int64_t kDepthStep = 1;
   struct Session {};
 
   static std::int64_t packed_depth(std::int64_t depth) { return depth; }
@@ -131,7 +132,7 @@ struct MatrixScheme {
   using Packed = std::uint16_t;
   using Sum = float;
   static constexpr std::int64_t kRows = 2 * kMatrixTile, kColumns = 2 * kMatrixTile;
-  static constexpr std::int64_t kDepth = 512, kDepthStep = kMatrixDepth;
+  static constexpr std::int64_t kDepth = 1024, kDepthStep = kMatrixDepth;
   using Session = MatrixRegisters;
 
   static std::int64_t packed_depth(std::int64_t depth) {
@@ -173,38 +174,6 @@ struct MatrixScheme {
   }
 };
 
-#elif defined(__AVX512BF16__)
-
-// bfloat16 in pairs.
-struct PairScheme {
-  using Packed = BFloat16Pair;
-  using Sum = float;
-  static constexpr std::int64_t kRows = kTileRows, kColumns = kTileColumns<Packed>;
-  static constexpr std::int64_t kDepth = 512, kDepthStep = 2;
-  struct Session {};
-
-  static std::int64_t packed_depth(std::int64_t depth) { return pairs_of(depth); }
-  static void pack_rows(const Operand<BFloat16>& a, std::int64_t lines, std::int64_t depth, Packed* to) {
-    pack<static_cast<int>(kRows)>(a, lines, depth, to);
-  }
-  static void pack_columns(const Operand<BFloat16>& b, std::int64_t lines, std::int64_t depth, Packed* to) {
-    pack<static_cast<int>(kColumns)>(b, lines, depth, to);
-  }
-  static void multiply(const Packed* a, const Packed* b, std::int64_t depth, Sum* c, std::int64_t ldc, bool add,
-                       std::int64_t rows, std::int64_t columns) {
-    AnyTile<Packed, true>::multiply(a, 1, kRows, b, kColumns, pairs_of(depth), c, ldc, add, rows, columns);
-  }
-
- private:
-  template <int kWidth>
-  static void pack(const Operand<BFloat16>& from, std::int64_t lines, std::int64_t depth, Packed* to) {
-    const Operand<std::uint16_t> bits{reinterpret_cast<const std::uint16_t*>(from.data), from.step, from.along};
-    for (std::int64_t i = 0; i < lines; i += kWidth) {
-      pack_pairs<kWidth>(bits.at(i, 0), std::min<std::int64_t>(kWidth, lines - i), depth, to + i * pairs_of(depth));
-    }
-  }
-};
-
 #endif
 
 template <class T>
@@ -215,11 +184,6 @@ struct SchemeOf {
 template <>
 struct SchemeOf<BFloat16> {
   using Type = MatrixScheme;
-};
-#elif defined(__AVX512BF16__)
-template <>
-struct SchemeOf<BFloat16> {
-  using Type = PairScheme;
 };
 #endif
 

@@ -28,35 +28,14 @@ inline constexpr int kVectorBytes = 16;
 inline constexpr int kTileRows = 4, kTileVectors = 2;  // 8 of 16; each product needs one more
 #endif
 
-// Two neighbours along the depth, which one instruction multiplies and adds.
-struct BFloat16Pair {
-  std::uint32_t bits;
-};
-
-// What a packed element's products add up to.
-template <class Packed>
-struct SumOf {
-  using Type = Packed;
-};
-template <>
-struct SumOf<BFloat16Pair> {
-  using Type = float;
-};
-
 template <class Number>
 struct Lanes {
   typedef Number Vector __attribute__((vector_size(kVectorBytes)));
   static constexpr std::int64_t kCount = kVectorBytes / static_cast<int>(sizeof(Number));
 };
-template <>
-struct Lanes<BFloat16Pair> {
-  typedef std::uint32_t Vector __attribute__((vector_size(kVectorBytes)));
-  static constexpr std::int64_t kCount = kVectorBytes / 4;
-};
-
 // Columns of a whole tile.
-template <class Packed>
-inline constexpr std::int64_t kTileColumns = kTileVectors* Lanes<Packed>::kCount;
+template <class Number>
+inline constexpr std::int64_t kTileColumns = kTileVectors* Lanes<Number>::kCount;
 
 // Not by memcpy: on 64-bit ARM g++ copies 16 bytes through general registers, and the sums with them.
 template <class Vector, class Number>
@@ -94,13 +73,6 @@ template <class Vector, class Number>
   return sum + factor * column;
 #endif
 }
-#if defined(__AVX512BF16__)
-[[gnu::always_inline]] inline auto multiply_add(Lanes<float>::Vector sum, BFloat16Pair factor,
-                                                Lanes<BFloat16Pair>::Vector column) {
-  const __m512i factors = _mm512_set1_epi32(static_cast<int>(factor.bits));
-  return (Lanes<float>::Vector)_mm512_dpbf16_ps((__m512)sum, (__m512bh)factors, (__m512bh)column);
-}
-#endif
 
 #if defined(__aarch64__)
 // Factors that lie side by side are multiplied by lanes of a register.
@@ -115,77 +87,75 @@ template <int kLane>
 #endif
 
 // The sums of kRows x kVectors vectors. Every index is known when this is compiled, which keeps them in registers.
-template <class Packed, int kRows, int kVectors>
+template <class Number, int kRows, int kVectors>
 struct SumTile {
-  using Sum = typename SumOf<Packed>::Type;
-  using SumVector = typename Lanes<Sum>::Vector;
-  using Column = typename Lanes<Packed>::Vector;
-  static constexpr std::int64_t kCount = Lanes<Sum>::kCount;
+  using Vector = typename Lanes<Number>::Vector;
+  static constexpr std::int64_t kCount = Lanes<Number>::kCount;
   using Rows = std::make_integer_sequence<int, kRows>;
   using Vectors = std::make_integer_sequence<int, kVectors>;
   using All = std::make_integer_sequence<int, kRows * kVectors>;
 
-  SumVector sums[kRows * kVectors];
+  Vector sums[kRows * kVectors];
 
   template <int... i>
   [[gnu::always_inline]] void clear(std::integer_sequence<int, i...>) {
-    ((sums[i] = SumVector{}), ...);
+    ((sums[i] = Vector{}), ...);
   }
   template <int... i>
-  [[gnu::always_inline]] void load(const Sum* c, std::int64_t ldc, std::integer_sequence<int, i...>) {
-    ((sums[i] = load_vector<SumVector>(c + i / kVectors * ldc + i % kVectors * kCount)), ...);
+  [[gnu::always_inline]] void load(const Number* c, std::int64_t ldc, std::integer_sequence<int, i...>) {
+    ((sums[i] = load_vector<Vector>(c + i / kVectors * ldc + i % kVectors * kCount)), ...);
   }
   template <int... i>
-  [[gnu::always_inline]] void store(Sum* c, std::int64_t ldc, std::integer_sequence<int, i...>) const {
+  [[gnu::always_inline]] void store(Number* c, std::int64_t ldc, std::integer_sequence<int, i...>) const {
     (store_vector(sums[i], c + i / kVectors * ldc + i % kVectors * kCount), ...);
   }
 
   // The same with a place for each row.
   template <int... i>
-  [[gnu::always_inline]] void load(Sum* const* rows, std::int64_t offset, std::integer_sequence<int, i...>) {
-    ((sums[i] = load_vector<SumVector>(rows[i / kVectors] + offset + i % kVectors * kCount)), ...);
+  [[gnu::always_inline]] void load(Number* const* rows, std::int64_t offset, std::integer_sequence<int, i...>) {
+    ((sums[i] = load_vector<Vector>(rows[i / kVectors] + offset + i % kVectors * kCount)), ...);
   }
   template <int... i>
-  [[gnu::always_inline]] void store(Sum* const* rows, std::int64_t offset, std::integer_sequence<int, i...>) const {
+  [[gnu::always_inline]] void store(Number* const* rows, std::int64_t offset, std::integer_sequence<int, i...>) const {
     (store_vector(sums[i], rows[i / kVectors] + offset + i % kVectors * kCount), ...);
   }
 
   template <int kRow, int... j>
-  [[gnu::always_inline]] void add_row(Packed factor, const Column* columns, std::integer_sequence<int, j...>) {
+  [[gnu::always_inline]] void add_row(Number factor, const Vector* columns, std::integer_sequence<int, j...>) {
     ((sums[kRow * kVectors + j] = multiply_add(sums[kRow * kVectors + j], factor, columns[j])), ...);
   }
   template <int... i>
-  [[gnu::always_inline]] void add_rows(const Packed* a, std::int64_t row_step, const Column* columns,
+  [[gnu::always_inline]] void add_rows(const Number* a, std::int64_t row_step, const Vector* columns,
                                        std::integer_sequence<int, i...>) {
     (add_row<i>(a[i * row_step], columns, Vectors{}), ...);
   }
 #if defined(__aarch64__)
   template <int kRow, int... j>
-  [[gnu::always_inline]] void add_lane(Column factors, const Column* columns, std::integer_sequence<int, j...>) {
+  [[gnu::always_inline]] void add_lane(Vector factors, const Vector* columns, std::integer_sequence<int, j...>) {
     ((sums[kRow * kVectors + j] = multiply_add_lane<kRow % kCount>(sums[kRow * kVectors + j], factors, columns[j])),
      ...);
   }
   template <int... i>
-  [[gnu::always_inline]] void add_lanes(const Packed* a, const Column* columns, std::integer_sequence<int, i...>) {
-    (add_lane<i>(load_vector<Column>(a + i / kCount * kCount), columns, Vectors{}), ...);
+  [[gnu::always_inline]] void add_lanes(const Number* a, const Vector* columns, std::integer_sequence<int, i...>) {
+    (add_lane<i>(load_vector<Vector>(a + i / kCount * kCount), columns, Vectors{}), ...);
   }
 #endif
   template <int... j>
-  [[gnu::always_inline]] void load_columns(const Packed* b, Column* columns, std::integer_sequence<int, j...>) {
-    ((columns[j] = load_vector<Column>(b + j * kCount)), ...);
+  [[gnu::always_inline]] void load_columns(const Number* b, Vector* columns, std::integer_sequence<int, j...>) {
+    ((columns[j] = load_vector<Vector>(b + j * kCount)), ...);
   }
 };
 
 // Adds the products of `depth` columns of a and rows of b. Elements of a lie row_step and depth_step apart; kPanel:
 // row_step is 1. Rows of b lie b_step apart.
-template <bool kPanel, class Packed, int kRows, int kVectors>
-[[gnu::always_inline]] inline void add_products(SumTile<Packed, kRows, kVectors>& tile, const Packed* a,
-                                                std::int64_t row_step, std::int64_t depth_step, const Packed* b,
+template <bool kPanel, class Number, int kRows, int kVectors>
+[[gnu::always_inline]] inline void add_products(SumTile<Number, kRows, kVectors>& tile, const Number* a,
+                                                std::int64_t row_step, std::int64_t depth_step, const Number* b,
                                                 std::int64_t b_step, std::int64_t depth) {
-  using Tile = SumTile<Packed, kRows, kVectors>;
+  using Tile = SumTile<Number, kRows, kVectors>;
 #pragma GCC unroll 4
   for (std::int64_t p = 0; p < depth; ++p, a += depth_step, b += b_step) {
-    typename Tile::Column columns[kVectors];
+    typename Tile::Vector columns[kVectors];
     tile.load_columns(b, columns, typename Tile::Vectors{});
 #if defined(__aarch64__)
     if constexpr (kPanel && kRows % Tile::kCount == 0) {
@@ -198,11 +168,10 @@ template <bool kPanel, class Packed, int kRows, int kVectors>
 }
 
 // c (kRows rows ldc apart, kVectors vectors wide) = or += a * b, one product after the other along the depth.
-template <class Packed, int kRows, int kVectors, bool kPanel>
-inline void multiply_tile(const Packed* a, std::int64_t row_step, std::int64_t depth_step, const Packed* b,
-                          std::int64_t b_step, std::int64_t depth, typename SumOf<Packed>::Type* c, std::int64_t ldc,
-                          bool add) {
-  using Tile = SumTile<Packed, kRows, kVectors>;
+template <class Number, int kRows, int kVectors, bool kPanel>
+inline void multiply_tile(const Number* a, std::int64_t row_step, std::int64_t depth_step, const Number* b,
+                          std::int64_t b_step, std::int64_t depth, Number* c, std::int64_t ldc, bool add) {
+  using Tile = SumTile<Number, kRows, kVectors>;
   Tile tile;
   if (add) {
     tile.load(c, ldc, typename Tile::All{});

@@ -14,14 +14,19 @@ struct Recurrence {
   std::int64_t batch = 0, steps = 0, units = 0;
   bool reverse = false;
 
-  // What the innermost loop takes at once; more would not be faster and leave fewer blocks.
+  // What the innermost loop takes at once; more would not be faster and leave fewer blocks. Fewer where there are
+  // threads for them: bits do not depend on it.
   static constexpr std::int64_t kBlockRows = 8;
+  std::int64_t block_rows() const {
+    const std::int64_t threads = ThreadPool::instance().threads();
+    return std::clamp<std::int64_t>((batch + threads - 1) / threads, 2, kBlockRows);
+  }
   // The place in the sequence of the step that comes `step`-th.
   std::int64_t time(std::int64_t step) const { return reverse ? steps - 1 - step : step; }
   // body(first row, rows)
   template <class Body>
   void for_row_blocks(const Body& body) const {
-    parallel_for(batch, kBlockRows, [&](std::int64_t begin, std::int64_t end) { body(begin, end - begin); });
+    parallel_for(batch, block_rows(), [&](std::int64_t begin, std::int64_t end) { body(begin, end - begin); });
   }
 };
 
