@@ -10,7 +10,7 @@ namespace cohort {
 // operands are panels: for each step of the depth the elements of all lines (columns) side by side.
 class PanelKernel {
  public:
-#if defined(__aarch64__)
+#if defined(__aarch64__) || defined(__AVX512F__)
   static constexpr std::int64_t kLines = 12;  // two vectors wide: fewer columns are wasted where filters are few
 #else
   static constexpr std::int64_t kLines = products::kTileRows;

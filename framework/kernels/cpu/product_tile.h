@@ -16,7 +16,7 @@ namespace cohort::products {
 
 #if defined(__AVX512F__)
 inline constexpr int kVectorBytes = 64;
-inline constexpr int kTileRows = 12, kTileVectors = 2;  // 24 of 32 registers hold sums
+inline constexpr int kTileRows = 8, kTileVectors = 3;  // 24 of 32 registers hold sums
 #elif defined(__AVX2__) && defined(__FMA__)
 inline constexpr int kVectorBytes = 32;
 inline constexpr int kTileRows = 6, kTileVectors = 2;  // 12 of 16
