@@ -6,7 +6,7 @@
 # its static initialisers lie in a section of their own, where the loader does not see them: core/cpu_level.cpp runs them.
 
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|amd64|AMD64)$")
-  set(cpu_levels avx2 avx512 amx)
+  set(cpu_levels avx2 avx512 avx512bf16 amx)
 elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
   set(cpu_levels bf16)  # sve is known, too, but g++ 12 does not survive these kernels with it
 endif()
@@ -20,7 +20,8 @@ set(COHORT_CPU_LEVELS "${cpu_levels}" CACHE STRING "Levels to compile kernels fo
 # Flags of each level; framework/core/cpu_level.cpp asks the machine for the same.
 set(COHORT_CPU_FLAGS_avx2 -mavx2 -mfma -mf16c)
 set(COHORT_CPU_FLAGS_avx512 ${COHORT_CPU_FLAGS_avx2} -mavx512f -mavx512bw -mavx512dq -mavx512vl)
-set(COHORT_CPU_FLAGS_amx ${COHORT_CPU_FLAGS_avx512} -mavx512bf16 -mamx-tile -mamx-bf16)
+set(COHORT_CPU_FLAGS_avx512bf16 ${COHORT_CPU_FLAGS_avx512} -mavx512bf16)
+set(COHORT_CPU_FLAGS_amx ${COHORT_CPU_FLAGS_avx512bf16} -mamx-tile -mamx-bf16)
 set(COHORT_CPU_FLAGS_dotprod -march=armv8.2-a+fp16+dotprod)
 set(COHORT_CPU_FLAGS_sve -march=armv8.2-a+fp16+sve)
 set(COHORT_CPU_FLAGS_bf16 -march=armv8.2-a+fp16+dotprod+bf16)
@@ -33,6 +34,7 @@ set(COHORT_HOT_KERNELS ${COHORT_PRODUCT_KERNELS} adam_update attention average_p
     elementwise elementwise_binary elementwise_broadcast elementwise_select elementwise_tests elementwise_unary
     fused_elementwise fused_program gelu gru layer_norm lstm max_pooling pooling reduce reduce_plan sgd_update simple_rnn
     softmax strided_copy)
+set(COHORT_KERNELS_avx512bf16 ${COHORT_PRODUCT_KERNELS})
 set(COHORT_KERNELS_amx ${COHORT_PRODUCT_KERNELS})
 set(COHORT_KERNELS_bf16 ${COHORT_PRODUCT_KERNELS})
 

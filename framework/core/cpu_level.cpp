@@ -31,6 +31,7 @@
 #if defined(__x86_64__)
 COHORT_LEVEL_SECTION(avx2)
 COHORT_LEVEL_SECTION(avx512)
+COHORT_LEVEL_SECTION(avx512bf16)
 COHORT_LEVEL_SECTION(amx)
 #elif defined(__aarch64__)
 COHORT_LEVEL_SECTION(dotprod)
@@ -53,15 +54,18 @@ bool supports_avx512() {
          __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
 }
 
+bool supports_avx512bf16() { return supports_avx512() && __builtin_cpu_supports("avx512bf16"); }
+
 // Tiles are so large that Linux gives them only to processes that ask, and may refuse.
 bool supports_amx() {
   constexpr long kRequestPermission = 0x1023, kTileData = 18;
-  return supports_avx512() && __builtin_cpu_supports("avx512bf16") && __builtin_cpu_supports("amx-tile") &&
-         __builtin_cpu_supports("amx-bf16") && syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+  return supports_avx512bf16() && __builtin_cpu_supports("amx-tile") && __builtin_cpu_supports("amx-bf16") &&
+         syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
 }
 
 std::vector<CpuLevel> known_levels() {
-  return {COHORT_LEVEL(avx2, supports_avx2), COHORT_LEVEL(avx512, supports_avx512), COHORT_LEVEL(amx, supports_amx)};
+  return {COHORT_LEVEL(avx2, supports_avx2), COHORT_LEVEL(avx512, supports_avx512),
+          COHORT_LEVEL(avx512bf16, supports_avx512bf16), COHORT_LEVEL(amx, supports_amx)};
 }
 
 #elif defined(__aarch64__)

@@ -61,6 +61,7 @@ PRIVATE_EDGES = [
     ("kernels", r"framework/ops/(conv_window|pool_windows|slice_range)\.h"),
     ("ops|graph|model", r"framework/kernels/(functors|fusion)\.h"),
     ("kernels|datasets", r"framework/core/scratch\.h"),
+    ("kernels", r"framework/core/normal_numbers\.h"),
     ("distribute", r"framework/core/thread_share\.h"),
     ("graph|kernels|optimizers", r"framework/core/update_(layout|op)\.h"),
     ("layers|model", r"framework/ops/channels\.h"),

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "cohort/core/dtype.h"
-#include "cohort/kernels/cpu/bfloat16_panels.h"
+#include "cohort/kernels/cpu/bfloat16_tiles.h"
 #include "cohort/kernels/cpu/product_panels.h"
 
 namespace cohort::products {
@@ -125,10 +125,29 @@ struct NumberScheme {
   }
 };
 
+// A tile that is only multiplied whole: `multiply(c, ldc)` of a part of one computes in memory of its own.
+template <std::int64_t kRows, std::int64_t kColumns, class Multiply>
+void multiply_part(float* c, std::int64_t ldc, bool add, std::int64_t rows, std::int64_t columns,
+                   const Multiply& multiply) {
+  if (rows == kRows && columns == kColumns) return multiply(c, ldc);
+  float whole[kRows * kColumns];
+  for (std::int64_t i = 0; add && i < kRows; ++i) {
+    for (std::int64_t j = 0; j < kColumns; ++j) {
+      whole[i * kColumns + j] = i < rows && j < columns ? c[i * ldc + j] : 0.0f;
+    }
+  }
+  multiply(whole, kColumns);
+  for (std::int64_t i = 0; i < rows; ++i) std::copy_n(whole + i * kColumns, columns, c + i * ldc);
+}
+
+inline Operand<std::uint16_t> bits_of(const Operand<BFloat16>& from) {
+  return {reinterpret_cast<const std::uint16_t*>(from.data), from.step, from.along};
+}
+
 #if defined(__AMX_BF16__)
 
 // bfloat16 in matrix registers: four tiles of sums.
-struct MatrixScheme {
+struct BFloat16Scheme {
   using Packed = std::uint16_t;
   using Sum = float;
   static constexpr std::int64_t kRows = 2 * kMatrixTile, kColumns = 2 * kMatrixTile;
@@ -139,34 +158,25 @@ struct MatrixScheme {
     return (depth + kMatrixDepth - 1) / kMatrixDepth * kMatrixDepth;
   }
   static void pack_rows(const Operand<BFloat16>& a, std::int64_t lines, std::int64_t depth, Packed* to) {
-    pack(a, lines, depth, to, pack_matrix_lines);
+    pack(bits_of(a), lines, depth, to, pack_matrix_lines);
   }
   static void pack_columns(const Operand<BFloat16>& b, std::int64_t lines, std::int64_t depth, Packed* to) {
-    pack(b, lines, depth, to, pack_matrix_columns);
+    pack(bits_of(b), lines, depth, to, pack_matrix_columns);
   }
   static void multiply(const Packed* a, const Packed* b, std::int64_t depth, Sum* c, std::int64_t ldc, bool add,
                        std::int64_t rows, std::int64_t columns) {
     const std::int64_t size = packed_depth(depth) * kMatrixTile, blocks = packed_depth(depth) / kMatrixDepth;
-    if (rows == kRows && columns == kColumns) {
-      return multiply_matrix_tiles(a, a + size, b, b + size, blocks, c, ldc, add);
-    }
-    Sum whole[kRows * kColumns];
-    for (std::int64_t i = 0; add && i < kRows; ++i) {
-      for (std::int64_t j = 0; j < kColumns; ++j) {
-        whole[i * kColumns + j] = i < rows && j < columns ? c[i * ldc + j] : 0.0f;
-      }
-    }
-    multiply_matrix_tiles(a, a + size, b, b + size, blocks, whole, kColumns, add);
-    for (std::int64_t i = 0; i < rows; ++i) std::copy_n(whole + i * kColumns, columns, c + i * ldc);
+    multiply_part<kRows, kColumns>(c, ldc, add, rows, columns, [&](Sum* to, std::int64_t step) {
+      multiply_matrix_tiles(a, a + size, b, b + size, blocks, to, step, add);
+    });
   }
 
  private:
   template <class PackTiles>
-  static void pack(const Operand<BFloat16>& from, std::int64_t lines, std::int64_t depth, Packed* to,
+  static void pack(const Operand<std::uint16_t>& from, std::int64_t lines, std::int64_t depth, Packed* to,
                    const PackTiles& pack_tiles) {
-    const Operand<std::uint16_t> bits{reinterpret_cast<const std::uint16_t*>(from.data), from.step, from.along};
     for (std::int64_t i = 0; i < lines; i += kMatrixTile) {
-      pack_tiles(bits.at(i, 0), std::min(kMatrixTile, lines - i), depth, to + i * packed_depth(depth));
+      pack_tiles(from.at(i, 0), std::min<std::int64_t>(kMatrixTile, lines - i), depth, to + i * packed_depth(depth));
     }
     // The second half of a panel that has only a first one.
     const std::int64_t tiles = (lines + kMatrixTile - 1) / kMatrixTile, size = kMatrixTile * packed_depth(depth);
@@ -174,17 +184,53 @@ struct MatrixScheme {
   }
 };
 
+#elif defined(__AVX512BF16__) || defined(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC)
+
+// bfloat16 in groups along the depth, which one instruction multiplies and adds.
+struct BFloat16Scheme {
+  using Packed = std::uint16_t;
+  using Sum = float;
+  static constexpr std::int64_t kRows = GroupTile::kRows, kColumns = GroupTile::kColumns;
+  static constexpr std::int64_t kDepth = (24 << 10) / (kColumns * 2) / 16 * 16, kDepthStep = GroupTile::kGroup;
+  struct Session {};
+
+  static std::int64_t packed_depth(std::int64_t depth) {
+    return groups_of(depth, GroupTile::kGroup) * GroupTile::kGroup;
+  }
+  static void pack_rows(const Operand<BFloat16>& a, std::int64_t lines, std::int64_t depth, Packed* to) {
+    pack<GroupTile::kRows>(bits_of(a), lines, depth, to);
+  }
+  static void pack_columns(const Operand<BFloat16>& b, std::int64_t lines, std::int64_t depth, Packed* to) {
+    pack<GroupTile::kColumns>(bits_of(b), lines, depth, to);
+  }
+  static void multiply(const Packed* a, const Packed* b, std::int64_t depth, Sum* c, std::int64_t ldc, bool add,
+                       std::int64_t rows, std::int64_t columns) {
+    multiply_part<kRows, kColumns>(c, ldc, add, rows, columns, [&](Sum* to, std::int64_t step) {
+      GroupTile::multiply(a, b, groups_of(depth, GroupTile::kGroup), to, step, add);
+    });
+  }
+
+ private:
+  template <int kWidth>
+  static void pack(const Operand<std::uint16_t>& from, std::int64_t lines, std::int64_t depth, Packed* to) {
+    for (std::int64_t i = 0; i < lines; i += kWidth) {
+      pack_groups<GroupTile::kGroup, kWidth>(from.at(i, 0), std::min<std::int64_t>(kWidth, lines - i), depth,
+                                             to + i * packed_depth(depth));
+    }
+  }
+};
+
+#else
+using BFloat16Scheme = NumberScheme<BFloat16>;
 #endif
 
 template <class T>
 struct SchemeOf {
   using Type = NumberScheme<T>;
 };
-#if defined(__AMX_BF16__)
 template <>
 struct SchemeOf<BFloat16> {
-  using Type = MatrixScheme;
+  using Type = BFloat16Scheme;
 };
-#endif
 
 }  // namespace cohort::products

@@ -12,19 +12,17 @@
 #include <cstdint>
 #include <utility>
 
+#include "cohort/kernels/cpu/vector_width.h"
+
 namespace cohort::products {
 
 #if defined(__AVX512F__)
-inline constexpr int kVectorBytes = 64;
 inline constexpr int kTileRows = 8, kTileVectors = 3;  // 24 of 32 registers hold sums
 #elif defined(__AVX2__) && defined(__FMA__)
-inline constexpr int kVectorBytes = 32;
 inline constexpr int kTileRows = 6, kTileVectors = 2;  // 12 of 16
 #elif defined(__aarch64__)
-inline constexpr int kVectorBytes = 16;
 inline constexpr int kTileRows = 8, kTileVectors = 3;  // 24 of 32
 #else
-inline constexpr int kVectorBytes = 16;
 inline constexpr int kTileRows = 4, kTileVectors = 2;  // 8 of 16; each product needs one more
 #endif
 
