@@ -140,14 +140,9 @@ void scores_gradient(const AttentionRows& rows, const C* weights, C* flow, std::
     std::fill_n(flow, keys, C(0));
     return;
   }
-  C lanes[kLanes] = {};
-  std::int64_t j = 0;
-  for (; j + kLanes <= keys; j += kLanes) {
-    for (int lane = 0; lane < kLanes; ++lane) lanes[lane] += weights[j + lane] * flow[j + lane];
-  }
-  for (; j < keys; ++j) lanes[j % kLanes] += weights[j] * flow[j];
-  const C sum = row_sum(lanes, kLanes), scale = static_cast<C>(rows.scale);
-  for (j = 0; j < keys; ++j) flow[j] = weights[j] * (flow[j] - sum) * scale;
+  const C sum = kernels::sum_in_lanes<C>(keys, [&](std::int64_t j) { return weights[j] * flow[j]; });
+  const C scale = static_cast<C>(rows.scale);
+  for (std::int64_t j = 0; j < keys; ++j) flow[j] = weights[j] * (flow[j] - sum) * scale;
 }
 
 // One task for each head of key and value, which gathers what flows from all the query's heads that share it.

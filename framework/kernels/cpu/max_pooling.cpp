@@ -41,13 +41,27 @@ void max_of_window(const PoolPlan& plan, const PoolWindow& window, const T* imag
   for (std::int64_t c = 0; c < count; ++c) index[c] = static_cast<I>(where[c]);
 }
 
-// The offsets of a window's elements in the image; as many as a byte can tell apart.
-struct TapOffsets {
-  TapOffsets(const PoolPlan& plan, const PoolWindow& window) {
-    for_each_tap(plan, window, [&](std::int64_t offset) { at[static_cast<std::size_t>(taps++)] = offset; });
+// Where the elements of a window lie, counted from its first; as many as a byte can tell apart. Most windows of a
+// pooling have one size.
+class TapOffsets {
+ public:
+  // For this window; returns where its first element lies in the image.
+  std::int64_t fit(const PoolPlan& plan, const PoolWindow& window) {
+    const std::int64_t first =
+        window.begin[0] * plan.step(0) + window.begin[1] * plan.step(1) + window.begin[2] * plan.step(2);
+    const std::array<std::int64_t, 3> size = {window.end[0] - window.begin[0], window.end[1] - window.begin[1],
+                                              window.end[2] - window.begin[2]};
+    if (size == size_) return first;
+    size_ = size;
+    taps = 0;
+    for_each_tap(plan, window, [&](std::int64_t offset) { at[static_cast<std::size_t>(taps++)] = offset - first; });
+    return first;
   }
   std::array<std::int64_t, 256> at;
   int taps = 0;
+
+ private:
+  std::array<std::int64_t, 3> size_ = {};
 };
 
 // How many channels, counted from the first, go through MaxPoolLanes.
@@ -65,14 +79,15 @@ KernelFn make_max_pool(const KernelSpec& spec) {
         for_pool_rows(plan, [&](std::int64_t image, std::int64_t row) {
           const T* x = io.in<T>(0) + image * plan.image();
           const std::int64_t first = (image * plan.rows() + row) * plan.row_outputs();
+          [[maybe_unused]] TapOffsets offsets;
           for_each_window(plan, row, [&](const PoolWindow& window, std::int64_t output) {
             T* y = io.out<T>(0) + first + output;
             I* index = io.out<I>(1) + first + output;
             const std::int64_t in_lanes = lane_channels<T, I>(plan);
             if constexpr (std::is_same_v<T, float> && std::is_same_v<I, std::uint8_t>) {
-              const TapOffsets offsets(plan, window);
+              const T* start = x + offsets.fit(plan, window);
               for (std::int64_t c = 0; c < in_lanes; c += MaxPoolLanes::kChannels) {
-                MaxPoolLanes::largest(x + c, offsets.at.data(), offsets.taps, y + c, index + c);
+                MaxPoolLanes::largest(start + c, offsets.at.data(), offsets.taps, y + c, index + c);
               }
             }
             for_channel_groups(plan.channels - in_lanes, [&](std::int64_t rest, auto count) {
@@ -95,15 +110,16 @@ KernelFn make_max_pool_grad(const KernelSpec& spec) {
         for_pool_rows_back(plan, io.out<T>(0), [&](std::int64_t image, std::int64_t row) {
           T* dx = io.out<T>(0) + image * plan.image();
           const std::int64_t first = (image * plan.rows() + row) * plan.row_outputs();
+          [[maybe_unused]] TapOffsets offsets;
           for_each_window(plan, row, [&](const PoolWindow& window, std::int64_t output) {
             const T* dy = io.in<T>(0) + first + output;
             const I* index = io.in<I>(1) + first + output;
             const std::int64_t in_lanes = lane_channels<T, I>(plan);
             if constexpr (std::is_same_v<T, float> && std::is_same_v<I, std::uint8_t>) {
-              const TapOffsets offsets(plan, window);
+              T* start = dx + offsets.fit(plan, window);
               for (std::int64_t c = 0; c < in_lanes; c += MaxPoolLanes::kChannels) {
                 const auto spread = disjoint ? MaxPoolLanes::spread<false> : MaxPoolLanes::spread<true>;
-                spread(dy + c, index + c, offsets.at.data(), offsets.taps, dx + c);
+                spread(dy + c, index + c, offsets.at.data(), offsets.taps, start + c);
               }
             }
             if (in_lanes == plan.channels) return;

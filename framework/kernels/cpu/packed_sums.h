@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "cohort/kernels/cpu/vector_width.h"
+
 namespace cohort::kernels {
 
 // Running sums in four vector registers. A loop that adds to one number may not be reordered by the compiler, and so
@@ -10,8 +12,8 @@ namespace cohort::kernels {
 template <class C>
 class PackedSum {
  public:
-  typedef C Pack __attribute__((vector_size(16)));
-  static constexpr std::int64_t kWidth = 16 / sizeof(C), kStep = 4 * kWidth;
+  typedef C Pack __attribute__((vector_size(kVectorBytes)));
+  static constexpr std::int64_t kWidth = kVectorBytes / sizeof(C), kStep = 4 * kWidth;
 
   void add(Pack a, Pack b, Pack c, Pack d) { sum0_ += a, sum1_ += b, sum2_ += c, sum3_ += d; }
   void add(C rest) { rest_ += rest; }

@@ -7,6 +7,8 @@
 #include <type_traits>
 
 #include "cohort/core/dtype.h"
+#include "cohort/kernels/cpu/row_sums.h"
+#include "cohort/kernels/cpu/vector_width.h"
 #include "cohort/kernels/functors.h"
 
 namespace cohort {
@@ -15,14 +17,12 @@ namespace cohort {
 template <class T>
 using ComputeType = std::conditional_t<std::is_same_v<T, double>, double, float>;
 
-inline constexpr int kLanes = 8;  // partial results kept side by side, so that loops become vector code
-
 // The largest element; NaNs are left out (what is computed with them afterwards is NaN all the same).
 template <class C>
 C row_max(const C* x, std::int64_t count) {
   // Vectors as wide as a register: g++ takes comparisons of wider ones apart.
-  typedef C Vector __attribute__((vector_size(16)));
-  constexpr std::int64_t kWidth = 16 / sizeof(C);
+  typedef C Vector __attribute__((vector_size(kVectorBytes)));
+  constexpr std::int64_t kWidth = kVectorBytes / sizeof(C);
   Vector first = Vector{} - std::numeric_limits<C>::infinity(), second = first;
   std::int64_t j = 0;
   for (; j + 2 * kWidth <= count; j += 2 * kWidth) {
@@ -41,13 +41,7 @@ C row_max(const C* x, std::int64_t count) {
 
 template <class C>
 C row_sum(const C* x, std::int64_t count) {
-  C lanes[kLanes] = {};
-  std::int64_t j = 0;
-  for (; j + kLanes <= count; j += kLanes) {
-    for (int lane = 0; lane < kLanes; ++lane) lanes[lane] += x[j + lane];
-  }
-  for (; j < count; ++j) lanes[j % kLanes] += x[j];
-  return ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) + ((lanes[4] + lanes[5]) + (lanes[6] + lanes[7]));
+  return kernels::sum_in_lanes<C>(count, [x](std::int64_t i) { return x[i]; });
 }
 
 // y = exp(x - max(x)); returns the maximum and the sum of y.
