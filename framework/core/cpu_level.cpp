@@ -9,6 +9,7 @@
 #include "cohort/core/error.h"
 #include "cohort/core/log.h"
 #include "cohort/core/text.h"
+#include "cohort/core/thread_pool.h"
 
 #if defined(__x86_64__)
 #include <sys/syscall.h>
@@ -125,7 +126,8 @@ class CpuLevels {
       taken_.store(chosen, std::memory_order_release);
       if (log::enabled(log::Level::Debug)) {
         log::debug("kernels are those of the CPU's level " + std::string(levels_[index(chosen)].kernels.name) +
-                   "; this machine has " + join(available()));
+                   "; this machine has " + join(available()) +
+                   "; threads: " + std::to_string(ThreadPool::instance().threads()));
       }
     }
     return taken_;
