@@ -27,7 +27,7 @@ set(COHORT_CPU_FLAGS_sve -march=armv8.2-a+fp16+sve)
 set(COHORT_CPU_FLAGS_bf16 -march=armv8.2-a+fp16+dotprod+bf16)
 
 # Matrix products: all that the levels of matrix instructions have.
-set(COHORT_PRODUCT_KERNELS fused_matmul gemm matmul packed_matrix panel_kernel)
+set(COHORT_PRODUCT_KERNELS fused_matmul gemm matmul packed_matrix packed_product panel_kernel peak_loops)
 # What takes time in training. Sources that others of a level call belong here, too: types may be laid out differently.
 set(COHORT_HOT_KERNELS ${COHORT_PRODUCT_KERNELS} adam_update attention average_pooling batch_norm broadcast_plan cast conv
     conv_depthwise conv_panels_forward conv_panels_input_gradient conv_panels_kernel_gradient conv_patches cross_entropy
