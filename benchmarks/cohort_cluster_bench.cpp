@@ -1,6 +1,7 @@
 // The cluster jobs of the peers through the public API: cohort-cluster-bench --workers 3 --ps 2 --job dense10 prints
 // one JSON line per epoch.
 #include <cohort/cohort.h>
+#include <cohort/core/cpu_level.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -14,6 +15,7 @@
 #include <random>
 
 #include "benchmarks/command_line.h"
+#include "benchmarks/jobs.h"
 #include "benchmarks/transport_bench.h"
 
 namespace ch = cohort;
@@ -64,30 +66,12 @@ class ServerProcesses {
   std::vector<pid_t> children_;
 };
 
-ch::Tensor floats(const ch::Shape& shape, std::mt19937& random) {
-  std::normal_distribution<float> normal;
-  std::vector<float> values(static_cast<std::size_t>(shape.num_elements()));
-  for (float& value : values) value = normal(random);
-  return ch::Tensor::of(values, shape);
-}
-
-ch::Dataset make_data(const std::string& job, std::int64_t pipeline) {
+ch::Dataset make_data(const Options& options, std::int64_t pipeline) {
+  const ch::bench::Job job = ch::bench::make_job(options.job);
+  const std::int64_t batches = options.job == "mlp" ? 20 : 10;  // as the peers have them
   std::mt19937 random(static_cast<unsigned>(pipeline));
-  ch::Tensor x, y;
-  if (job == "dense10") {
-    x = floats({640, 10}, random);
-    y = floats({640, 10}, random);
-  } else {
-    x = floats({2560, 784}, random);
-    std::vector<std::int32_t> labels(2560);
-    for (std::int32_t& label : labels) label = static_cast<std::int32_t>(random() % 10);
-    y = ch::Tensor::of(labels, {2560});
-  }
-  return ch::datasets::from_tensor_slices(x, y)
-      .batch(job == "dense10" ? 64 : 128, {.drop_remainder = true})
-      .cache()
-      .repeat()
-      .prefetch(4);
+  const auto [x, y] = job.make_data(job.batch * batches, random);
+  return ch::datasets::from_tensor_slices(x, y).batch(job.batch, {.drop_remainder = true}).cache().repeat().prefetch(4);
 }
 
 struct Report : ch::Callback {
@@ -97,11 +81,12 @@ struct Report : ch::Callback {
     const double ms = seconds_since(epoch_started) * 1e3 / static_cast<double>(options.steps);
     std::printf(
         "{\"strategy\": \"ps\", \"job\": \"%s\", \"in_process\": %s, \"transport\": \"%s\", \"workers\": %d, \"ps\": "
-        "%d, "
+        "%d, \"cpu\": \"%s\", \"threads\": %d, "
         "\"spe\": %lld, \"epoch\": %lld, \"ms_per_step\": %.4f, \"since_start_s\": %.3f, \"loss\": %.4f}\n",
         options.job.c_str(), options.in_process ? "true" : "false", options.transport.c_str(), options.workers,
-        options.ps, static_cast<long long>(options.steps_per_execution), static_cast<long long>(epoch), ms,
-        seconds_since(started), logs.at("loss"));
+        options.ps, std::string(ch::cpu_level()).c_str(), options.threads,
+        static_cast<long long>(options.steps_per_execution), static_cast<long long>(epoch), ms, seconds_since(started),
+        logs.at("loss"));
     std::fflush(stdout);
   }
   ch::BatchHooks batch_hooks() const override { return ch::BatchHooks::None; }
@@ -173,22 +158,16 @@ void run(const Options& options) {
         {.variable_partitioner = dist::MinSizePartitioner({.min_shard_bytes = 256 << 10, .max_shards = options.ps}),
          .transport = options.transport});
     auto scope = strategy.scope();
-    std::vector<ch::Ref<ch::Layer>> layers;
-    ch::LossArgument loss = "mse";
-    if (options.job == "mlp") {
-      layers = {ch::layers::Dense(512, {.activation = "relu"}), ch::layers::Dense(512, {.activation = "relu"})};
-      loss = ch::losses::SparseCategoricalCrossentropy({.from_logits = true});
-    }
-    layers.push_back(ch::layers::Dense(10));
-    ch::Sequential model(layers);
-    model.compile(
-        {.optimizer = ch::optimizers::SGD(0.01), .loss = loss, .steps_per_execution = options.steps_per_execution});
-    model.fit(ch::DatasetCreator(
-                  [&](const ch::InputContext& context) { return make_data(options.job, context.input_pipeline_id); }),
-              {.epochs = options.epochs,
-               .verbose = 0,
-               .steps_per_epoch = options.steps,
-               .callbacks = {ch::make<Report>(options, started)}});
+    const ch::bench::Job job = ch::bench::make_job(options.job);
+    const std::unique_ptr<ch::Model> model = job.make_model();
+    model->compile(
+        {.optimizer = ch::optimizers::SGD(0.01), .loss = job.loss, .steps_per_execution = options.steps_per_execution});
+    model->fit(ch::DatasetCreator(
+                   [&](const ch::InputContext& context) { return make_data(options, context.input_pipeline_id); }),
+               {.epochs = options.epochs,
+                .verbose = 0,
+                .steps_per_epoch = options.steps,
+                .callbacks = {ch::make<Report>(options, started)}});
   }
 }
 
@@ -201,11 +180,11 @@ int main(int argc, char** argv) {
       "Trains one of the jobs the project is measured on, on a cluster of this machine");
   Options options;
   command_line.add_choice("--strategy", options.strategy, "ps", {"ps"});
-  command_line.add_choice("--job", options.job, "dense10 or mlp", {"dense10", "mlp"});
+  command_line.add_choice("--job", options.job, "dense10, mlp or small_cnn", {"dense10", "mlp", "small_cnn"});
   command_line.add("--workers", options.workers, "number of workers", {1, 256});
   command_line.add("--ps", options.ps, "number of parameter servers", {1, 256});
   command_line.add("--in-process", options.in_process, "all tasks in this process");
-  command_line.add("--threads", options.threads, "threads for each task in this process; 0: they share all", {0, 4096});
+  command_line.add("--threads", options.threads, "threads for each task of --in-process; 0: they share all", {0, 4096});
   command_line.add_choice("--transport", options.transport, "auto or grpc", {"auto", "grpc"});
   command_line.add("--epochs", options.epochs, "epochs");
   command_line.add("--steps", options.steps, "steps of an epoch");
@@ -219,6 +198,10 @@ int main(int argc, char** argv) {
   std::string only;
   command_line.add("--only", only, "part of the names of --transports' loads to measure, e.g. push_1MiB");
   if (const std::optional<int> ended = command_line.parse(argc, argv)) return *ended;
+  if (options.threads > 0 && !options.in_process) {
+    std::fprintf(stderr, "cohort-cluster-bench: --threads is for tasks in this process. Add --in-process.\n");
+    return 2;
+  }
   try {
     if (transports) {
       std::puts(cohort::bench::transport_bench({"in_process", "grpc"}, rounds, only).c_str());

@@ -50,10 +50,13 @@ function(cohort_benchmark name)
 endfunction()
 
 file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/benchmarks/cohort_bench*.cpp)
+if(sources)
+  list(APPEND sources ${PROJECT_SOURCE_DIR}/benchmarks/jobs.cpp ${PROJECT_SOURCE_DIR}/benchmarks/roofline.cpp)
+endif()
 cohort_benchmark(cohort-bench ${sources})
 file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/benchmarks/cohort_cluster_bench*.cpp)
 if(sources)
-  list(APPEND sources ${PROJECT_SOURCE_DIR}/benchmarks/bench_process.cpp
+  list(APPEND sources ${PROJECT_SOURCE_DIR}/benchmarks/bench_process.cpp ${PROJECT_SOURCE_DIR}/benchmarks/jobs.cpp
        ${PROJECT_SOURCE_DIR}/benchmarks/plain_grpc_stream.cpp ${PROJECT_SOURCE_DIR}/benchmarks/transport_bench.cpp)
 endif()
 cohort_benchmark(cohort-cluster-bench ${sources})

@@ -1,0 +1,31 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/paths.h"
+#include "tests/support/started_program.h"
+
+namespace cohort {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(ClusterBench, TrainsConvolutionsOnWorkersThatHaveTheirShareOfTheThreads) {
+  const test::TemporaryFolder folder;
+  test::StartedProgram program("cohort-cluster-bench",
+                               {.arguments = {"--in-process", "--workers", "2", "--ps", "1", "--threads", "1", "--job",
+                                              "small_cnn", "--epochs", "1", "--steps", "4", "--spe", "2"}},
+                               folder.path());
+  EXPECT_EQ(program.wait(std::chrono::seconds(120)), 0) << program.errors();
+  EXPECT_THAT(program.output(), HasSubstr("\"job\": \"small_cnn\", \"in_process\": true"));
+  EXPECT_THAT(program.output(), HasSubstr("\"threads\": 1, \"spe\": 2, \"epoch\": 0"));
+}
+
+TEST(ClusterBench, GivesSharesOfThreadsToTasksOfItsOwnProcessOnly) {
+  const test::TemporaryFolder folder;
+  test::StartedProgram program("cohort-cluster-bench", {.arguments = {"--threads", "4"}}, folder.path());
+  EXPECT_EQ(program.wait(std::chrono::seconds(20)), 2);
+  EXPECT_THAT(program.errors(), HasSubstr("Add --in-process."));
+}
+
+}  // namespace
+}  // namespace cohort
