@@ -1,7 +1,7 @@
 // What a level of the CPU computes at most, for benchmarks to compare kernels with; they define the ops.
 #include "cohort/core/kernel.h"
 #include "cohort/core/thread_pool.h"
-#include "cohort/kernels/cpu/bfloat16_panels.h"
+#include "cohort/kernels/cpu/bfloat16_tiles.h"
 #include "cohort/kernels/cpu/product_tile.h"
 
 namespace cohort {
