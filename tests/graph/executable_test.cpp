@@ -190,6 +190,20 @@ TEST(Passes, LayoutFoldsTransposesIntoMatmuls) {
   EXPECT_EQ(c.run(), c.run({.layout = false}));
 }
 
+// Only the shape of the weight counts for the reshape of its gradient, which outlives a write.
+TEST(Passes, AVariableWhoseShapeAloneIsAskedForIsNotCopied) {
+  Variable weight(numbers({2, 3, 4}));
+  const Case c = make_case({numbers({5, 6}, 2)}, [&](const Tensors& in) {
+    GradientTape tape;
+    const Tensor y = ops::matmul(in[0], ops::reshape(weight.value(), {6, 4}));
+    const Gradients g = tape.gradient(y, Variables{weight});
+    weight.assign_sub(g[0]);
+    return Tensors{y, g[0]};
+  });
+  EXPECT_EQ(count(c.compile()->graph(), "ReshapeLike"), 1);
+  EXPECT_EQ(count(c.compile()->graph(), "CopyVariable"), 0);
+}
+
 TEST(Passes, MemorySharesWhatDoesNotLiveAtOnce) {
   const Case c = make_case({numbers({64, 64})}, [](const Tensors& in) {
     Tensor x = in[0];

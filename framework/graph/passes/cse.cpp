@@ -31,7 +31,8 @@ void copy_reads_that_outlive_writes(Graph& graph) {
   auto last_look = [&](auto&& self, int node) -> int {
     int last = node;
     for (const auto& [user, position] : users[static_cast<std::size_t>(node)]) {
-      last = std::max(last, graph.nodes[static_cast<std::size_t>(user)].op->is_alias() ? self(self, user) : user);
+      const bool alias = position == 0 && graph.nodes[static_cast<std::size_t>(user)].op->is_alias();
+      last = std::max(last, alias ? self(self, user) : user);
     }
     for (const Value& output : graph.outputs) {
       if (output.node == node) last = static_cast<int>(graph.nodes.size());
