@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "cohort/core/dispatch.h"
+#include "cohort/core/mixed_types.h"
 #include "cohort/ops/reduce.h"
 
 namespace cohort::ops {
@@ -42,7 +43,10 @@ COHORT_OP("SumToLike")
     .infer([](const OpCall& call) -> Specs {
       call.check(is_number(call.dtype(0)), "x must hold numbers", {{"x.dtype", call.dtype(0)}});
       check_broadcasts_to(call, call.shape(1), call.shape(0));
-      return {{call.dtype(0), call.shape(1)}};
+      const DType result = result_type(call, call.dtype(0));
+      call.check(rounds_to(result, call.dtype(0)), "the sums of a half type alone may be float32",
+                 {{"x.dtype", call.dtype(0)}, {kResultType, result}});
+      return {{result, call.shape(1)}};
     })
     .gradient([](const OpCall& call, const Tensor& dy) -> Gradients {
       return {broadcast_like(dy, call.input(0)), Gradient()};

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cohort/core/dispatch.h"
+#include "cohort/core/mixed_types.h"
 #include "cohort/core/op.h"
 #include "cohort/ops/array.h"
 #include "cohort/ops/cast.h"
@@ -14,11 +15,9 @@ namespace {
 
 using Sizes = std::vector<std::int64_t>;
 
-Specs infer_matmul(const OpCall& call) {
+Shape infer_product(const OpCall& call) {
   const Shape &a = call.shape(0), &b = call.shape(1);
   const bool transpose_a = call.attr<bool>("transpose_a"), transpose_b = call.attr<bool>("transpose_b");
-  call.check(is_number(call.dtype(0)) && call.dtype(0) == call.dtype(1), "both matrices must have one type of number",
-             {{"a.dtype", call.dtype(0)}, {"b.dtype", call.dtype(1)}});
   call.check(a.rank() >= 2 && b.rank() >= 2, "both inputs must have 2 axes or more", {{"a.shape", a}, {"b.shape", b}});
   const std::int64_t k_of_a = a.dim(transpose_a ? -2 : -1), k_of_b = b.dim(transpose_b ? -1 : -2);
   call.check(k_of_a == k_of_b || k_of_a == kUnknown || k_of_b == kUnknown,
@@ -27,7 +26,34 @@ Specs infer_matmul(const OpCall& call) {
   Shape c = broadcast_shapes(a.slice(0, a.rank() - 2), b.slice(0, b.rank() - 2), call.name());
   c.push_back(a.dim(transpose_a ? -1 : -2));
   c.push_back(b.dim(transpose_b ? -2 : -1));
-  return {{call.dtype(0), c}};
+  return c;
+}
+
+Specs infer_matmul(const OpCall& call) {
+  call.check(is_number(call.dtype(0)) && call.dtype(0) == call.dtype(1), "both matrices must have one type of number",
+             {{"a.dtype", call.dtype(0)}, {"b.dtype", call.dtype(1)}});
+  return {{call.dtype(0), infer_product(call)}};
+}
+
+// A product of half types may be given and taken as float32.
+Specs infer_fused_matmul(const OpCall& call) {
+  const DType computed = compute_type(call, 0), result = result_type(call, computed);
+  const auto stands = [computed](DType dtype) { return rounds_to(dtype, computed); };
+  const bool has_bias = call.num_inputs() > 2;
+  call.check(is_number(computed) && stands(call.dtype(0)) && stands(call.dtype(1)),
+             "both matrices must have the type of number that is computed in, or float32 in place of a half type",
+             {{"a.dtype", call.dtype(0)}, {"b.dtype", call.dtype(1)}, {kComputeType, computed}});
+  call.check(result == computed || (stands(result) && !has_bias && call.attr<std::string>("activation").empty()),
+             "a product with a bias or an activation must give the type that it computes in",
+             {{kResultType, result}, {kComputeType, computed}});
+  const Shape c = infer_product(call);
+  if (has_bias) {
+    call.check(call.rank(2) == 1 && stands(call.dtype(2)) &&
+                   (call.shape(2)[0] == c.back() || call.shape(2)[0] == kUnknown || c.back() == kUnknown),
+               "the bias must be a vector with one element per column",
+               {{"bias", call.spec(2)}, {"columns", c.back()}});
+  }
+  return {{result, c}};
 }
 
 Tensor product(const Tensor& a, const Tensor& b, bool transpose_a, bool transpose_b) {
@@ -65,17 +91,7 @@ COHORT_OP("FusedMatMul")
     .attr("transpose_a", false)
     .attr("transpose_b", false)
     .attr("activation", "")
-    .infer([](const OpCall& call) {
-      Specs out = infer_matmul(call);
-      if (call.num_inputs() > 2) {
-        const std::int64_t columns = out[0].shape.back();
-        call.check(call.rank(2) == 1 && call.dtype(2) == call.dtype(0) &&
-                       (call.shape(2)[0] == columns || call.shape(2)[0] == kUnknown || columns == kUnknown),
-                   "the bias must be a vector with one element per column",
-                   {{"bias", call.spec(2)}, {"columns", columns}});
-      }
-      return out;
-    })
+    .infer(infer_fused_matmul)
     .not_differentiable();
 
 }  // namespace

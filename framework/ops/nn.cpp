@@ -1,6 +1,7 @@
 #include "cohort/ops/nn.h"
 
 #include "cohort/core/dispatch.h"
+#include "cohort/core/mixed_types.h"
 #include "cohort/core/op.h"
 #include "cohort/ops/array.h"
 #include "cohort/ops/creation.h"
@@ -36,11 +37,13 @@ COHORT_OP("LogSoftmax")
     });
 
 void check_logits(const OpCall& call, int i) {
-  call.check(is_floating(call.dtype(i)), "logits must be floating", {{"logits.dtype", call.dtype(i)}});
+  const DType computed = compute_type(call, i);
+  call.check(is_floating(computed) && widens_to(call.dtype(i), computed), "logits must be floating",
+             {{"logits.dtype", call.dtype(i)}, {kComputeType, computed}});
   call.check(call.rank(i) >= 1, "logits must have an axis of classes", {{"logits.shape", call.shape(i)}});
 }
 void check_dense_labels(const OpCall& call, int logits, int labels) {
-  call.check(call.dtype(labels) == call.dtype(logits) && call.shape(labels).compatible(call.shape(logits)),
+  call.check(call.dtype(labels) == compute_type(call, logits) && call.shape(labels).compatible(call.shape(logits)),
              "labels must have the type and shape of the logits",
              {{"labels", call.spec(labels)}, {"logits", call.spec(logits)}});
 }
@@ -50,7 +53,14 @@ void check_sparse_labels(const OpCall& call, int logits, int labels) {
   call.check(call.shape(labels).compatible(rows), "labels must have the shape of the logits without the last axis",
              {{"labels.shape", call.shape(labels)}, {"logits.shape", call.shape(logits)}});
 }
-Specs per_row(const OpCall& call) { return {{call.dtype(0), call.shape(0).slice(0, call.rank(0) - 1)}}; }
+Specs per_row(const OpCall& call) { return {{compute_type(call, 0), call.shape(0).slice(0, call.rank(0) - 1)}}; }
+// What flows to logits of this shape from a computation in this type.
+Specs flow_to_logits(const OpCall& call, DType computed, const Shape& logits) {
+  const DType result = result_type(call, computed);
+  call.check(is_floating(result) && widens_to(result, computed), "the result must have a floating type",
+             {{kResultType, result}, {kComputeType, computed}});
+  return {{result, logits}};
+}
 
 Tensor cross_entropy_gradient(const Tensor& dloss, const Tensor& logits, const Tensor& labels, bool distribution) {
   return run_op("SoftmaxCrossEntropyGrad", {dloss, logits, labels}, {{"assume_distribution", distribution}});
@@ -81,7 +91,7 @@ COHORT_OP("SoftmaxCrossEntropyGrad")  // (dloss, logits, labels) -> dloss * (sof
     .infer([](const OpCall& call) {
       check_logits(call, 1);
       check_dense_labels(call, 1, 2);
-      return same_as(call.spec(1));
+      return flow_to_logits(call, compute_type(call, 1), call.shape(1));
     })
     .gradient([](const OpCall& call, const Tensor& dy) -> Tensors {
       const Tensor &dloss = call.input(0), &logits = call.input(1), &labels = call.input(2);
@@ -99,7 +109,7 @@ COHORT_OP("SparseSoftmaxCrossEntropy")  // (logits, labels) -> loss, and the sof
     .infer([](const OpCall& call) -> Specs {
       check_logits(call, 0);
       check_sparse_labels(call, 0, 1);
-      const DType wide = call.dtype(0) == DType::Float64 ? DType::Float64 : DType::Float32;
+      const DType wide = compute_type(call, 0) == DType::Float64 ? DType::Float64 : DType::Float32;
       return {per_row(call)[0], {wide, call.shape(0)}};
     })
     .gradient([](const OpCall& call, std::span<const Tensor> dy) -> Tensors {
@@ -118,7 +128,7 @@ COHORT_OP("SparseSoftmaxCrossEntropyGrad")  // (dloss, softmax, labels) -> dloss
     .infer([](const OpCall& call) -> Specs {
       check_logits(call, 1);
       check_sparse_labels(call, 1, 2);
-      return {{call.dtype(0), call.shape(1)}};
+      return flow_to_logits(call, call.dtype(0), call.shape(1));
     })
     .gradient([](const OpCall& call, const Tensor& dy) -> Tensors {
       const Tensor &dloss = call.input(0), &p = call.input(1), &labels = call.input(2);

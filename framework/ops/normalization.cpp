@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "cohort/core/dispatch.h"
+#include "cohort/core/mixed_types.h"
 #include "cohort/core/op.h"
 #include "cohort/ops/array.h"
 #include "cohort/ops/creation.h"
@@ -69,13 +70,17 @@ COHORT_OP("LayerNorm")
     .attr("epsilon", 1e-3)
     .infer([](const OpCall& call) -> Specs {
       const Shape &x = call.shape(0), &gamma = call.shape(1), &beta = call.shape(2);
-      check_types(call);
+      const DType computed = compute_type(call, 0), result = result_type(call, computed);
+      call.check(is_floating(computed) && widens_to(call.dtype(0), computed) && widens_to(result, computed) &&
+                     call.dtype(1) == computed && call.dtype(2) == computed,
+                 "input, gamma and beta must have one floating type",
+                 {{"input.dtype", call.dtype(0)}, {"gamma.dtype", call.dtype(1)}, {"beta.dtype", call.dtype(2)}});
       call.check(gamma.rank() >= 1 && x.rank() >= gamma.rank() && x.slice(x.rank() - gamma.rank()).compatible(gamma) &&
                      beta.compatible(gamma),
                  "gamma and beta must have the input's last axes",
                  {{"input.shape", x}, {"gamma.shape", gamma}, {"beta.shape", beta}});
-      const TensorSpec statistics{statistics_type(call.dtype(0)), x.slice(0, x.rank() - gamma.rank())};
-      return {call.spec(0), statistics, statistics};
+      const TensorSpec statistics{statistics_type(computed), x.slice(0, x.rank() - gamma.rank())};
+      return {{result, x}, statistics, statistics};
     })
     .gradient([](const OpCall& call, std::span<const Tensor> dy) -> Tensors {
       const Tensor &x = call.input(0), &gamma = call.input(1), &mean = call.output(1), &r = call.output(2);
@@ -97,7 +102,13 @@ COHORT_OP("LayerNormGrad")
     .inputs(5)
     .attr("epsilon", 1e-3)
     .infer([](const OpCall& call) -> Specs {
-      return {call.spec(1), call.spec(2), call.spec(2)};
+      const DType computed = compute_type(call, 1), result = result_type(call, computed);
+      call.check(is_floating(computed) && widens_to(call.dtype(0), computed) && widens_to(call.dtype(1), computed) &&
+                     widens_to(result, computed) && call.dtype(2) == computed &&
+                     call.dtype(3) == statistics_type(computed) && call.dtype(4) == statistics_type(computed),
+                 "what flows back, the input and gamma must have one floating type",
+                 {{"dy.dtype", call.dtype(0)}, {"input.dtype", call.dtype(1)}, {"gamma.dtype", call.dtype(2)}});
+      return {{result, call.shape(1)}, call.spec(2), call.spec(2)};
     })
     .gradient([](const OpCall& call, std::span<const Tensor> flow) -> Tensors {
       const Tensor &dy = call.input(0), &x = call.input(1), &gamma = call.input(2);

@@ -62,6 +62,7 @@ PRIVATE_EDGES = [
     ("ops|graph|model", r"framework/kernels/(functors|fusion)\.h"),
     ("kernels|datasets", r"framework/core/scratch\.h"),
     ("kernels", r"framework/core/normal_numbers\.h"),
+    ("graph|kernels|ops", r"framework/core/mixed_types\.h"),
     ("distribute", r"framework/core/thread_share\.h"),
     ("graph|kernels|optimizers", r"framework/core/update_(layout|op)\.h"),
     ("layers|model", r"framework/ops/channels\.h"),

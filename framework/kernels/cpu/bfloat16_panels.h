@@ -1,5 +1,6 @@
 #pragma once
 
+#include "cohort/core/dtype.h"
 #include "cohort/kernels/cpu/product_panels.h"
 
 // Panels of bfloat16 for processors that multiply them: neighbours along the depth stay together, as they are
@@ -54,6 +55,28 @@ inline void pack_groups(const Operand<std::uint16_t>& from, std::int64_t lines, 
     for (int g = 0; g < kGroup; ++g)
       to[i * kGroup + g] = whole * kGroup + g < depth ? starts[i][whole * kGroup + g] : 0;
   }
+}
+
+inline void round_row(const float* from, std::int64_t count, std::uint16_t* to) {
+#if defined(__AVX512BF16__)
+  for (std::int64_t j = 0; j < count; j += 16) {
+    const auto there = static_cast<__mmask16>(count - j < 16 ? (1u << (count - j)) - 1 : 0xffffu);
+    const __m256bh rounded = _mm512_cvtneps_pbh(_mm512_maskz_loadu_ps(there, from + j));
+    _mm256_mask_storeu_epi16(to + j, there, (__m256i)rounded);
+  }
+#else
+  for (std::int64_t j = 0; j < count; ++j) to[j] = BFloat16(from[j]).bits;
+#endif
+}
+
+// At most kLines lines of float32, kDepth deep, rounded to bfloat16 and laid out as they were.
+template <std::int64_t kLines, std::int64_t kDepth>
+inline Operand<std::uint16_t> round_block(const Operand<float>& from, std::int64_t lines, std::int64_t depth,
+                                          std::uint16_t* to) {
+  const std::int64_t step = from.along ? kDepth : kLines;
+  const std::int64_t rows = from.along ? lines : depth, columns = from.along ? depth : lines;
+  for (std::int64_t i = 0; i < rows; ++i) round_row(from.data + i * from.step, columns, to + i * step);
+  return {to, step, from.along};
 }
 
 }  // namespace cohort::products

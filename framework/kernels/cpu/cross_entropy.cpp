@@ -5,31 +5,45 @@
 #include "cohort/core/scratch.h"
 #include "cohort/core/thread_pool.h"
 #include "cohort/kernels/cpu/softmax_rows.h"
+#include "cohort/kernels/cpu/typed_rows.h"
 #include "cohort/kernels/cpu/visit.h"
 
 namespace cohort {
 namespace {
 
-Scratch two_rows;
+Scratch logit_memory;
 
-// Loops over the rows of logits, widened to the compute type: body(row, logits, free memory of one row). A body that
-// takes them as constants reads them where they are, if it can.
-template <class T, class Body>
-void for_each_row(const T* logits, std::int64_t rows, std::int64_t classes, const Body& body) {
-  using C = ComputeType<T>;
-  const std::int64_t grain = std::max<std::int64_t>(1, 4096 / std::max<std::int64_t>(1, classes));
-  parallel_for(rows, grain, [&](std::int64_t begin, std::int64_t end) {
-    C *x = two_rows.get<C>(2 * classes), *free = x + classes;
-    for (std::int64_t r = begin; r < end; ++r) {
-      if constexpr (std::is_same_v<T, C> && std::is_invocable_v<Body, std::int64_t, const C*, C*>) {
-        body(r, logits + r * classes, free);
-      } else {
-        for (std::int64_t j = 0; j < classes; ++j) x[j] = C(logits[r * classes + j]);
-        body(r, x, free);
-      }
-    }
-  });
+std::int64_t grain_of(std::int64_t classes) {
+  return std::max<std::int64_t>(1, 4096 / std::max<std::int64_t>(1, classes));
 }
+
+// Logits: rows of classes, of any floating type.
+template <class C>
+struct LogitRows {
+  explicit LogitRows(const TensorSpec& logits)
+      : classes(logits.shape.back()),
+        rows(logits.shape.slice(0, logits.shape.rank() - 1).num_elements()),
+        typed(logits, classes) {}
+
+  // Loops over them: body(row, logits, free memory of two rows). A body that takes logits as constants reads them where
+  // they are, if it can.
+  template <class Body>
+  void for_each(const void* logits, const Body& body) const {
+    parallel_for(rows, grain_of(classes), [&](std::int64_t begin, std::int64_t end) {
+      C *x = logit_memory.get<C>(3 * classes), *free = x + classes;
+      for (std::int64_t r = begin; r < end; ++r) {
+        if constexpr (std::is_invocable_v<Body, std::int64_t, const C*, C*>) {
+          body(r, typed.read(logits, r, x), free);
+        } else {
+          body(r, typed.read_copy(logits, r, x), free);
+        }
+      }
+    });
+  }
+
+  std::int64_t classes, rows;
+  TypedRows<C> typed;
+};
 
 template <class Label>
 std::int64_t checked_label(const Label* labels, std::int64_t row, std::int64_t classes, const char* who) {
@@ -42,104 +56,90 @@ std::int64_t checked_label(const Label* labels, std::int64_t row, std::int64_t c
   return label;
 }
 
-template <class T>
-KernelFn dense_loss(std::int64_t rows, std::int64_t classes) {
+template <class C>
+KernelFn dense_loss(const KernelSpec& spec) {
+  const LogitRows<C> logits(spec.input(0));
+  const TypedRows<C> labels(spec.input(1), logits.classes), losses(spec.output(0), 1);
   return [=](const KernelIO& io) {
-    using C = ComputeType<T>;
-    const T* labels = io.in<T>(1);
-    T* loss = io.out<T>(0);
-    for_each_row(io.in<T>(0), rows, classes, [&](std::int64_t r, const C* x, C* e) {
+    logits.for_each(io.inputs[0], [&, classes = logits.classes](std::int64_t r, const C* x, C* e) {
       const auto [max, sum] = exp_row(x, e, classes);
       const C log_sum = fn::log(sum);
+      const C* wanted = labels.read(io.inputs[1], r, e + classes);
       // A label of zero takes no part: 0 * -inf must not become NaN.
       for (std::int64_t j = 0; j < classes; ++j) {
-        const C label = C(labels[r * classes + j]);
-        e[j] = label == C(0) ? C(0) : label * (log_sum - (x[j] - max));
+        e[j] = wanted[j] == C(0) ? C(0) : wanted[j] * (log_sum - (x[j] - max));
       }
-      loss[r] = T(row_sum(e, classes));
+      losses.write_one(row_sum(e, classes), io.outputs[0], r);
     });
   };
 }
 
-template <class T>
-KernelFn dense_gradient(std::int64_t rows, std::int64_t classes, bool distribution) {
-  return [=](const KernelIO& io) {
-    using C = ComputeType<T>;
-    const T *dloss = io.in<T>(0), *labels = io.in<T>(2);
-    T* dx = io.out<T>(0);
-    for_each_row(io.in<T>(1), rows, classes, [&](std::int64_t r, C* x, C* e) {
+template <class C>
+KernelFn dense_gradient(const KernelSpec& spec) {
+  const LogitRows<C> logits(spec.input(1));
+  const TypedRows<C> dlosses(spec.input(0), 1), labels(spec.input(2), logits.classes),
+      results(spec.output(0), logits.classes);
+  return [=, distribution = spec.attr<bool>("assume_distribution")](const KernelIO& io) {
+    logits.for_each(io.inputs[1], [&, classes = logits.classes](std::int64_t r, C* x, C* e) {
       const C sum = exp_row(x, e, classes).sum;
-      for (std::int64_t j = 0; j < classes; ++j) x[j] = C(labels[r * classes + j]);
-      const C weight = (distribution ? C(1) : row_sum(x, classes)) / sum, dy = C(dloss[r]);
-      for (std::int64_t j = 0; j < classes; ++j) dx[r * classes + j] = T(dy * (e[j] * weight - x[j]));
+      labels.read_copy(io.inputs[2], r, x);
+      const C weight = (distribution ? C(1) : row_sum(x, classes)) / sum, dy = dlosses.read_one(io.inputs[0], r);
+      C* dx = results.place(io.outputs[0], r, e + classes);
+      for (std::int64_t j = 0; j < classes; ++j) dx[j] = dy * (e[j] * weight - x[j]);
+      results.store(dx, io.outputs[0], r);
     });
   };
 }
 
-template <class T, class Label>
-KernelFn sparse_loss(std::int64_t rows, std::int64_t classes) {
+template <class C, class Label>
+KernelFn sparse_loss(const KernelSpec& spec) {
+  const LogitRows<C> logits(spec.input(0));
+  const TypedRows<C> losses(spec.output(0), 1);
   return [=](const KernelIO& io) {
-    using C = ComputeType<T>;
     const Label* labels = io.in<Label>(1);
-    T* loss = io.out<T>(0);
     C* softmax = io.out<C>(1);
-    for_each_row(io.in<T>(0), rows, classes, [&](std::int64_t r, const C* x, C*) {
+    logits.for_each(io.inputs[0], [&, classes = logits.classes](std::int64_t r, const C* x, C*) {
       const std::int64_t label = checked_label(labels, r, classes, "SparseSoftmaxCrossEntropy");
       C* p = softmax + r * classes;
       const auto [max, sum] = exp_row(x, p, classes);
       const C scale = C(1) / sum;
       for (std::int64_t j = 0; j < classes; ++j) p[j] *= scale;
-      loss[r] = T(fn::log(sum) - (x[label] - max));
+      losses.write_one(fn::log(sum) - (x[label] - max), io.outputs[0], r);
     });
   };
 }
 
-template <class T, class Label>
-KernelFn sparse_gradient(std::int64_t rows, std::int64_t classes) {
-  const std::int64_t grain = std::max<std::int64_t>(1, 4096 / std::max<std::int64_t>(1, classes));
+template <class C, class Label>
+KernelFn sparse_gradient(const KernelSpec& spec) {
+  const LogitRows<C> softmax(spec.input(1));
+  const TypedRows<C> dlosses(spec.input(0), 1), results(spec.output(0), softmax.classes);
   return [=](const KernelIO& io) {
-    using C = ComputeType<T>;
-    const T* dloss = io.in<T>(0);
-    const C* softmax = io.in<C>(1);
     const Label* labels = io.in<Label>(2);
-    T* dx = io.out<T>(0);
-    parallel_for(rows, grain, [=](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t r = begin; r < end; ++r) {
-        const std::int64_t label = checked_label(labels, r, classes, "SparseSoftmaxCrossEntropy");
-        const C *p = softmax + r * classes, dy = C(dloss[r]);
-        T* row = dx + r * classes;
-        for (std::int64_t j = 0; j < classes; ++j) row[j] = T(dy * p[j]);
-        row[label] = T(dy * (p[label] - C(1)));
-      }
+    softmax.for_each(io.inputs[1], [&, classes = softmax.classes](std::int64_t r, const C* p, C* memory) {
+      const std::int64_t label = checked_label(labels, r, classes, "SparseSoftmaxCrossEntropy");
+      const C dy = dlosses.read_one(io.inputs[0], r);
+      C* dx = results.place(io.outputs[0], r, memory);
+      for (std::int64_t j = 0; j < classes; ++j) dx[j] = dy * p[j];
+      dx[label] = dy * (p[label] - C(1));
+      results.store(dx, io.outputs[0], r);
     });
   };
 }
-
-std::int64_t classes_of(const Shape& logits) { return logits.back(); }
-std::int64_t rows_of(const Shape& logits) { return logits.slice(0, logits.rank() - 1).num_elements(); }
 
 KernelFn make_loss(const KernelSpec& spec) {
-  const Shape& s = spec.input(0).shape;
-  return visit_floating(spec.input(0).dtype, [&]<class T>(T) { return dense_loss<T>(rows_of(s), classes_of(s)); });
+  return visit_computed(spec.input(0).dtype, [&]<class C>(C) { return dense_loss<C>(spec); });
 }
 KernelFn make_gradient(const KernelSpec& spec) {
-  const Shape& s = spec.input(1).shape;
-  const bool distribution = spec.attr<bool>("assume_distribution");
-  return visit_floating(spec.input(1).dtype,
-                        [&]<class T>(T) { return dense_gradient<T>(rows_of(s), classes_of(s), distribution); });
+  return visit_computed(spec.input(1).dtype, [&]<class C>(C) { return dense_gradient<C>(spec); });
 }
 KernelFn make_sparse_loss(const KernelSpec& spec) {
-  const Shape& s = spec.input(0).shape;
-  return visit_floating(spec.input(0).dtype, [&]<class T>(T) {
-    return visit_index(spec.input(1).dtype,
-                       [&]<class Label>(Label) { return sparse_loss<T, Label>(rows_of(s), classes_of(s)); });
+  return visit_computed(spec.input(0).dtype, [&]<class C>(C) {
+    return visit_index(spec.input(1).dtype, [&]<class Label>(Label) { return sparse_loss<C, Label>(spec); });
   });
 }
 KernelFn make_sparse_gradient(const KernelSpec& spec) {
-  const Shape& s = spec.input(1).shape;
-  return visit_floating(spec.input(0).dtype, [&]<class T>(T) {
-    return visit_index(spec.input(2).dtype,
-                       [&]<class Label>(Label) { return sparse_gradient<T, Label>(rows_of(s), classes_of(s)); });
+  return visit_computed(spec.input(1).dtype, [&]<class C>(C) {
+    return visit_index(spec.input(2).dtype, [&]<class Label>(Label) { return sparse_gradient<C, Label>(spec); });
   });
 }
 

@@ -68,21 +68,25 @@ class Product {
   using Packed = typename Scheme::Packed;
   using Sum = typename Scheme::Sum;
 
-  Product(const GemmShape& s, const T* a, std::int64_t lda, const T* b, std::int64_t ldb, T* c, std::int64_t ldc,
-          const GemmFinish<T>& finish)
+  Product(const GemmShape& s, const void* a, std::int64_t lda, const void* b, std::int64_t ldb, void* c,
+          std::int64_t ldc, const GemmFinish<T>& finish)
       : m_(s.m),
         n_(s.n),
         k_(s.k),
-        a_{a, lda, !s.transpose_a},
-        b_{b, ldb, s.transpose_b},
-        c_(c),
+        a_{static_cast<const T*>(a), lda, !s.transpose_a},
+        b_{static_cast<const T*>(b), ldb, s.transpose_b},
+        wide_a_{s.wide_a ? static_cast<const float*>(a) : nullptr, lda, !s.transpose_a},
+        wide_b_{s.wide_b ? static_cast<const float*>(b) : nullptr, ldb, s.transpose_b},
+        c_(static_cast<T*>(c)),
+        wide_c_(s.wide_c ? static_cast<float*>(c) : nullptr),
         ldc_(ldc),
         finish_(finish) {}
 
   void run(int threads, const GemmCut& cut) const {
     if (m_ == 0 || n_ == 0) return;
     if (k_ == 0) {
-      for (std::int64_t i = 0; i < m_; ++i) std::fill_n(c_ + i * ldc_, n_, T(0));
+      for (std::int64_t i = 0; i < m_ && wide_c_; ++i) std::fill_n(wide_c_ + i * ldc_, n_, 0.0f);
+      for (std::int64_t i = 0; i < m_ && !wide_c_; ++i) std::fill_n(c_ + i * ldc_, n_, T(0));
       return finish_rows(0, m_, 0, n_);
     }
     if constexpr (std::is_same_v<T, Packed>) {
@@ -96,6 +100,29 @@ class Product {
  private:
   static constexpr std::int64_t kRows = Scheme::kRows, kColumns = Scheme::kColumns;
   static constexpr std::int64_t kRowBlock = kBlockRows / kRows * kRows;
+  static constexpr bool kHalf = sizeof(T) < sizeof(float);  // and may be wide
+
+  void pack_rows(std::int64_t row, std::int64_t rows, std::int64_t begin, std::int64_t depth, Packed* to) const {
+    if constexpr (kHalf) {
+      if (wide_a_.data) return Scheme::pack_rows(wide_a_.at(row, begin), rows, depth, to);
+    }
+    Scheme::pack_rows(a_.at(row, begin), rows, depth, to);
+  }
+  void pack_columns(std::int64_t column, std::int64_t columns, std::int64_t begin, std::int64_t depth,
+                    Packed* to) const {
+    if constexpr (kHalf) {
+      if (wide_b_.data) return Scheme::pack_columns(wide_b_.at(column, begin), columns, depth, to);
+    }
+    Scheme::pack_columns(b_.at(column, begin), columns, depth, to);
+  }
+  // Where c itself can hold sums, from this element on; nullptr: it cannot.
+  Sum* sums_in_c(std::int64_t row, std::int64_t column) const {
+    if constexpr (std::is_same_v<T, Sum>) {
+      return c_ + row * ldc_ + column;
+    } else {
+      return wide_c_ ? wide_c_ + row * ldc_ + column : nullptr;
+    }
+  }
 
   void finish_rows(std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns) const {
     if (!finish_.epilogue || !*finish_.epilogue) return;
@@ -203,15 +230,11 @@ class Product {
         const std::int64_t width = std::min(kColumns, last - j);
         Packing strip = at;
         strip.column = j;
-        if constexpr (std::is_same_v<T, Sum>) {
-          strip.sums = c_ + j;
-          strip.ld_sums = ldc_;
-        } else {
-          strip.sums = sums_memory.get<Sum>(m_ * kColumns);
-          strip.ld_sums = kColumns;
-        }
+        strip.sums = sums_in_c(0, j);
+        strip.ld_sums = ldc_;
+        if (!strip.sums) strip.sums = sums_memory.get<Sum>(m_ * kColumns), strip.ld_sums = kColumns;
         for (std::int64_t q = 0; q < at.parts(); ++q) {
-          Scheme::pack_columns(b_.at(j, q * part), width, at.depth(q), panel);
+          pack_columns(j, width, q * part, at.depth(q), panel);
           for (std::int64_t i = 0; i < m_; i += kRows) {
             Scheme::multiply(at.a_panel(q, i), panel, at.depth(q), strip.sums + i * strip.ld_sums, strip.ld_sums, q > 0,
                              std::min(kRows, m_ - i), width);
@@ -231,8 +254,7 @@ class Product {
     const std::int64_t parts =
         std::clamp<std::int64_t>(kPackedBytes / ((rows + columns) * line), 1, parts_of(k_, part));
     Packed* memory = shared_panels.get<Packed>(parts * Scheme::packed_depth(part) * (rows + columns));
-    Sum* sums = nullptr;
-    if constexpr (!std::is_same_v<T, Sum>) sums = sums_memory.get<Sum>(rows * columns);
+    Sum* sums = sums_in_c(0, 0) ? nullptr : sums_memory.get<Sum>(rows * columns);
     if (cut.threads != threads) cut = best_cut(parts_of(rows, kRows), parts_of(columns, kColumns), threads);
     for (std::int64_t j = 0; j < n_; j += columns) {
       for (std::int64_t i = 0; i < m_; i += rows) {
@@ -248,7 +270,7 @@ class Product {
                           memory + parts * Scheme::packed_depth(part) * rows,
                           sums,
                           columns};
-          if constexpr (std::is_same_v<T, Sum>) packing.sums = c_ + i * ldc_ + j, packing.ld_sums = ldc_;
+          if (!sums) packing.sums = sums_in_c(i, j), packing.ld_sums = ldc_;
           pack(threads, packing);
           multiply(threads, cut, packing);
         }
@@ -266,12 +288,12 @@ class Product {
       const std::int64_t depth = at.depth(q), first = at.depth_begin + q * at.part;
       if (item < row_items) {
         const std::int64_t i = item * together * kRows;
-        Scheme::pack_rows(a_.at(at.row + i, first), std::min(together * kRows, at.rows - i), depth,
-                          const_cast<Packed*>(at.a_panel(q, i)));
+        pack_rows(at.row + i, std::min(together * kRows, at.rows - i), first, depth,
+                  const_cast<Packed*>(at.a_panel(q, i)));
       } else {
         const std::int64_t j = (item - row_items) * together * kColumns;
-        Scheme::pack_columns(b_.at(at.column + j, first), std::min(together * kColumns, at.columns - j), depth,
-                             const_cast<Packed*>(at.b_panel(q, j)));
+        pack_columns(at.column + j, std::min(together * kColumns, at.columns - j), first, depth,
+                     const_cast<Packed*>(at.b_panel(q, j)));
       }
     });
   }
@@ -308,7 +330,11 @@ class Product {
                   [[maybe_unused]] std::int64_t columns) const {
     if constexpr (!std::is_same_v<T, Sum>) {
       for (std::int64_t i = row; i < row + rows; ++i) {
-        const Sum* from = at.sums + i * at.ld_sums + column;
+        Sum* from = at.sums + i * at.ld_sums + column;
+        if (wide_c_) {
+          for (std::int64_t j = 0; j < columns; ++j) from[j] = static_cast<float>(T(from[j]));
+          continue;
+        }
         T* to = c_ + (at.row + i) * ldc_ + at.column + column;
         for (std::int64_t j = 0; j < columns; ++j) to[j] = T(from[j]);
       }
@@ -317,7 +343,9 @@ class Product {
 
   std::int64_t m_, n_, k_;
   Operand<T> a_, b_;
+  Operand<float> wide_a_, wide_b_;  // instead of a_ and b_ where they have data
   T* c_;
+  float* wide_c_;  // instead of c_ unless it is null
   std::int64_t ldc_;
   GemmFinish<T> finish_;
 };
@@ -338,9 +366,11 @@ void integer_rows(const GemmShape& s, std::int64_t first, std::int64_t last, con
 }
 
 template <class T>
-void run_product(const GemmShape& s, const T* a, const T* b, T* c, const GemmFinish<T>& finish, int threads,
-                 const GemmCut& cut) {
+void run_product(const GemmShape& s, const void* left, const void* right, void* result, const GemmFinish<T>& finish,
+                 int threads, const GemmCut& cut) {
   if constexpr (std::is_integral_v<T>) {
+    const T *a = static_cast<const T*>(left), *b = static_cast<const T*>(right);
+    T* c = static_cast<T*>(result);
     const std::int64_t rows = std::max<std::int64_t>(1, parts_of(s.m, 4 * threads));
     run_tasks(threads, parts_of(s.m, rows), [&](std::int64_t task) {
       const std::int64_t first = task * rows, last = std::min(s.m, first + rows);
@@ -350,7 +380,7 @@ void run_product(const GemmShape& s, const T* a, const T* b, T* c, const GemmFin
     });
   } else {
     const std::int64_t lda = s.transpose_a ? s.m : s.k, ldb = s.transpose_b ? s.k : s.n;
-    Product<T>(s, a, lda, b, ldb, c, s.n, finish).run(threads, cut);
+    Product<T>(s, left, lda, right, ldb, result, s.n, finish).run(threads, cut);
   }
 }
 
@@ -377,13 +407,13 @@ std::int64_t Gemm<T>::products_per_task() const {
 }
 
 template <class T>
-void Gemm<T>::run(const T* a, const T* b, T* c, const GemmFinish<T>& finish) const {
+void Gemm<T>::run(const void* a, const void* b, void* c, const GemmFinish<T>& finish) const {
   if (!shared_) return run_here(a, b, c, finish);
   products::run_product(shape_, a, b, c, finish, ThreadPool::instance().threads(), cut_);
 }
 
 template <class T>
-void Gemm<T>::run_here(const T* a, const T* b, T* c, const GemmFinish<T>& finish) const {
+void Gemm<T>::run_here(const void* a, const void* b, void* c, const GemmFinish<T>& finish) const {
   products::run_product(shape_, a, b, c, finish, 1, products::kUncut);
 }
 

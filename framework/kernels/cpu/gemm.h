@@ -10,6 +10,8 @@ namespace cohort {
 struct GemmShape {
   std::int64_t m = 0, n = 0, k = 0;
   bool transpose_a = false, transpose_b = false;
+  // Of half types: which operands are float32, rounded while they are packed, and whether c is: rounded all the same.
+  bool wide_a = false, wide_b = false, wide_c = false;
 };
 
 // What is done to rows of c while they are in the cache; the bias has a value for each column of c.
@@ -36,10 +38,10 @@ class Gemm {
   bool shared() const { return shared_; }
   // How many products of a batch are worth one task of the pool.
   std::int64_t products_per_task() const;
-  // On the pool.
-  void run(const T* a, const T* b, T* c, const GemmFinish<T>& finish = {}) const;
+  // On the pool. Matrices of T, or of float32 where the shape says so; a wide c takes no finish.
+  void run(const void* a, const void* b, void* c, const GemmFinish<T>& finish = {}) const;
   // On the calling thread.
-  void run_here(const T* a, const T* b, T* c, const GemmFinish<T>& finish = {}) const;
+  void run_here(const void* a, const void* b, void* c, const GemmFinish<T>& finish = {}) const;
 
  private:
   GemmShape shape_;

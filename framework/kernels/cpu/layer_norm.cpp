@@ -7,7 +7,7 @@
 #include "cohort/core/thread_pool.h"
 #include "cohort/kernels/cpu/element_types.h"
 #include "cohort/kernels/cpu/packed_sums.h"
-#include "cohort/kernels/cpu/visit.h"
+#include "cohort/kernels/cpu/typed_rows.h"
 
 namespace cohort::kernels {
 namespace {
@@ -22,17 +22,6 @@ struct RowPlan {
   std::int64_t blocks() const { return (rows + grain - 1) / grain; }
   std::int64_t rows, width, grain;
 };
-
-// Elements in the type that is computed in: these very ones, or converted ones in `memory`.
-template <class T, class C>
-const C* as_computed(const T* values, std::int64_t count, C* memory) {
-  if constexpr (std::is_same_v<T, C>) {
-    return values;
-  } else {
-    for (std::int64_t i = 0; i < count; ++i) memory[i] = C(values[i]);
-    return memory;
-  }
-}
 
 // y = (x - mean) * r * gamma + beta, and the two statistics.
 template <class C>
@@ -81,30 +70,24 @@ struct FlowSums {
   }
 };
 
-Scratch row_memory, gamma_memory, partial_memory;
+Scratch row_memory, parameter_memory, partial_memory;
 
 KernelFn make_layer_norm(const KernelSpec& spec) {
-  const RowPlan plan(spec.input(0).shape, spec.input(1).shape);
-  return visit_floating(spec.input(0).dtype, [&]<class T>(T) -> KernelFn {
-    using C = Compute<T>;
-    return [plan, epsilon = static_cast<C>(spec.attr<double>("epsilon"))](const KernelIO& io) {
-      const std::int64_t width = plan.width;
+  return visit_computed(spec.output(1).dtype, [&]<class C>(C) -> KernelFn {
+    const RowPlan plan(spec.input(0).shape, spec.input(1).shape);
+    const std::int64_t width = plan.width;
+    const TypedRows<C> xs(spec.input(0), width), parameters(spec.input(1), width), ys(spec.output(0), width);
+    return [=, epsilon = static_cast<C>(spec.attr<double>("epsilon"))](const KernelIO& io) {
+      C* converted = parameters.converts() ? parameter_memory.get<C>(2 * width) : nullptr;
+      const C* gamma = parameters.read(io.inputs[1], 0, converted);
+      const C* beta = parameters.read(io.inputs[2], 0, converted ? converted + width : nullptr);
       parallel_for(plan.rows, plan.grain, [&](std::int64_t begin, std::int64_t end) {
-        constexpr bool kConverts = !std::is_same_v<T, C>;
-        C* memory = kConverts ? row_memory.get<C>(4 * width) : nullptr;
-        const C* gamma = as_computed(io.in<T>(1), width, memory);
-        const C* beta = as_computed(io.in<T>(2), width, memory + (kConverts ? width : 0));
+        C *memory = row_memory.get<C>(2 * width), *statistics = io.out<C>(1), *r = io.out<C>(2);
         for (std::int64_t row = begin; row < end; ++row) {
-          const C* x = as_computed(io.in<T>(0) + row * width, width, memory + (kConverts ? 2 * width : 0));
-          T* result = io.out<T>(0) + row * width;
-          C *mean = io.out<C>(1) + row, *r = io.out<C>(2) + row;
-          if constexpr (kConverts) {
-            C* y = memory + 3 * width;
-            normalize_row(x, gamma, beta, width, epsilon, y, mean, r);
-            for (std::int64_t i = 0; i < width; ++i) result[i] = T(y[i]);
-          } else {
-            normalize_row(x, gamma, beta, width, epsilon, result, mean, r);
-          }
+          const C* x = xs.read(io.inputs[0], row, memory);
+          C* y = ys.place(io.outputs[0], row, memory + width);
+          normalize_row(x, gamma, beta, width, epsilon, y, statistics + row, r + row);
+          ys.store(y, io.outputs[0], row);
         }
       });
     };
@@ -114,35 +97,40 @@ KernelFn make_layer_norm(const KernelSpec& spec) {
 // (dy, x, gamma, mean, r) -> (dx, dgamma, dbeta). Each block of rows has its own sums for gamma and beta, added up in
 // order afterwards.
 KernelFn make_layer_norm_grad(const KernelSpec& spec) {
-  const RowPlan plan(spec.input(1).shape, spec.input(2).shape);
-  return visit_floating(spec.input(0).dtype, [&]<class T>(T) -> KernelFn {
-    using C = Compute<T>;
-    return [plan](const KernelIO& io) {
-      const std::int64_t width = plan.width, blocks = std::max<std::int64_t>(1, plan.blocks());
-      constexpr bool kConverts = !std::is_same_v<T, C>;
-      const C* gamma = as_computed(io.in<T>(2), width, kConverts ? gamma_memory.get<C>(width) : nullptr);
+  return visit_computed(spec.input(3).dtype, [&]<class C>(C) -> KernelFn {
+    const RowPlan plan(spec.input(1).shape, spec.input(2).shape);
+    const std::int64_t width = plan.width;
+    const TypedRows<C> dys(spec.input(0), width), xs(spec.input(1), width), parameters(spec.input(2), width),
+        dxs(spec.output(0), width);
+    return [=](const KernelIO& io) {
+      const std::int64_t blocks = std::max<std::int64_t>(1, plan.blocks());
+      const C* gamma =
+          parameters.read(io.inputs[2], 0, parameters.converts() ? parameter_memory.get<C>(width) : nullptr);
       C* partial = partial_memory.get<C>(blocks * 2 * width);
       std::fill_n(partial, blocks * 2 * width, C(0));
       parallel_for(plan.rows, plan.grain, [&](std::int64_t begin, std::int64_t end) {
-        C* memory = kConverts ? row_memory.get<C>(2 * width) : nullptr;
-        C* dgamma = partial + begin / plan.grain * 2 * width;
+        C *memory = row_memory.get<C>(3 * width), *dgamma = partial + begin / plan.grain * 2 * width;
         for (std::int64_t row = begin; row < end; ++row) {
-          const C* dy = as_computed(io.in<T>(0) + row * width, width, memory);
-          const C* x = as_computed(io.in<T>(1) + row * width, width, memory + (kConverts ? width : 0));
+          const C* dy = dys.read(io.inputs[0], row, memory);
+          const C* x = xs.read(io.inputs[1], row, memory + width);
           const C mean = io.in<C>(3)[row], r = io.in<C>(4)[row];
           const FlowSums<C> sums(dy, x, gamma, mean, r, width, dgamma, dgamma + width);
-          T* dx = io.out<T>(0) + row * width;
+          C* dx = dxs.place(io.outputs[0], row, memory + 2 * width);
           for (std::int64_t i = 0; i < width; ++i) {
-            dx[i] = T(r * (dy[i] * gamma[i] - sums.flow - (x[i] - mean) * r * sums.product));
+            dx[i] = r * (dy[i] * gamma[i] - sums.flow - (x[i] - mean) * r * sums.product);
           }
+          dxs.store(dx, io.outputs[0], row);
         }
       });
       for (std::int64_t block = 1; block < blocks; ++block) {
         const C* more = partial + block * 2 * width;
         for (std::int64_t i = 0; i < 2 * width; ++i) partial[i] += more[i];
       }
-      for (std::int64_t i = 0; i < width; ++i) io.out<T>(1)[i] = T(partial[i]);
-      for (std::int64_t i = 0; i < width; ++i) io.out<T>(2)[i] = T(partial[width + i]);
+      for (int i = 0; i < 2; ++i) {
+        C* sums = parameters.place(io.outputs[1 + i], 0, partial + i * width);
+        if (sums != partial + i * width) std::copy_n(partial + i * width, width, sums);
+        parameters.store(sums, io.outputs[1 + i], 0);
+      }
     };
   });
 }

@@ -11,7 +11,7 @@ namespace {
 
 KernelFn make_matmul(const KernelSpec& spec) {
   return visit_number(spec.input(0).dtype, [&]<class T>(T) -> KernelFn {
-    return [plan = MatMulPlan<T>(spec)](const KernelIO& io) { plan.run(io.in<T>(0), io.in<T>(1), io.out<T>(0)); };
+    return [plan = MatMulPlan<T>(spec)](const KernelIO& io) { plan.run(io); };
   });
 }
 

@@ -9,16 +9,18 @@
 
 namespace cohort {
 
-// A batch of matrix products whose batch axes broadcast: which matrices meet, and how each product is computed.
+// A batch of matrix products whose batch axes broadcast: which matrices meet, and how each product is computed. Half
+// types may be given and taken as float32.
 template <class T>
 class MatMulPlan {
  public:
   explicit MatMulPlan(const KernelSpec& spec) : gemm_(shape_of(spec)) {
     const Shape &a = spec.input(0).shape, &b = spec.input(1).shape, &c = spec.output(0).shape;
-    c_matrix_ = c.dim(-1) * c.dim(-2);
+    c_matrix_ = c.dim(-1) * c.dim(-2) * bytes_of(spec.output(0));
     if (folds(spec)) return;
     const int batch_axes = c.rank() - 2;
-    const std::int64_t a_matrix = a.dim(-1) * a.dim(-2), b_matrix = b.dim(-1) * b.dim(-2);
+    const std::int64_t a_matrix = a.dim(-1) * a.dim(-2) * bytes_of(spec.input(0)),
+                       b_matrix = b.dim(-1) * b.dim(-2) * bytes_of(spec.input(1));
     batch_ = c.slice(0, batch_axes).num_elements();
     for (std::int64_t i = 0; i < batch_; ++i) {
       a_offsets_.push_back(batch_index(a, c, i) * a_matrix);
@@ -27,8 +29,10 @@ class MatMulPlan {
   }
 
   // A product for each matrix of c; `finish` is applied while its rows are in the cache.
-  void run(const T* a, const T* b, T* c, const GemmFinish<T>& finish = {}) const {
+  void run(const KernelIO& io, const GemmFinish<T>& finish = {}) const {
     if (batch_ == 0) return;
+    const char *a = static_cast<const char*>(io.inputs[0]), *b = static_cast<const char*>(io.inputs[1]);
+    char* c = static_cast<char*>(io.outputs[0]);
     if (a_offsets_.empty()) return gemm_.run(a, b, c, finish);
     const auto at = [](std::int64_t i) { return static_cast<std::size_t>(i); };
     if (gemm_.shared() && batch_ < 2 * ThreadPool::instance().threads()) {
@@ -57,7 +61,13 @@ class MatMulPlan {
     shape.n = c.dim(-1);
     shape.m = folds(spec) ? c.slice(0, c.rank() - 1).num_elements() : c.dim(-2);
     shape.k = a.dim(shape.transpose_a ? -2 : -1);
+    shape.wide_a = spec.input(0).dtype != dtype_of<T>;
+    shape.wide_b = spec.input(1).dtype != dtype_of<T>;
+    shape.wide_c = spec.output(0).dtype != dtype_of<T>;
     return shape;
+  }
+  static std::int64_t bytes_of(const TensorSpec& matrices) {
+    return static_cast<std::int64_t>(size_of(matrices.dtype));
   }
   // Which matrix of `operand` belongs to matrix `index` of the result.
   static std::int64_t batch_index(const Shape& operand, const Shape& result, std::int64_t index) {
@@ -73,7 +83,7 @@ class MatMulPlan {
   }
 
   Gemm<T> gemm_;
-  std::int64_t batch_ = 1, c_matrix_ = 0;
+  std::int64_t batch_ = 1, c_matrix_ = 0;  // bytes, as the offsets
   std::vector<std::int64_t> a_offsets_, b_offsets_;
 };
 

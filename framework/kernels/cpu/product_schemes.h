@@ -68,7 +68,7 @@ class AnyTile {
 };
 
 // How a product of T is computed: what its operands are packed into, and the tile. This one multiplies numbers as they
-// are; half types are widened while they are packed.
+// are; half types are widened while they are packed, float32 that stands for them is rounded first.
 template <class T>
 struct NumberScheme {
   using Packed = std::conditional_t<std::is_same_v<T, double>, double, float>;
@@ -80,10 +80,12 @@ struct NumberScheme {
   struct Session {};
 
   static std::int64_t packed_depth(std::int64_t depth) { return depth; }
-  static void pack_rows(const Operand<T>& a, std::int64_t lines, std::int64_t depth, Packed* to) {
+  template <class From>
+  static void pack_rows(const Operand<From>& a, std::int64_t lines, std::int64_t depth, Packed* to) {
     pack<static_cast<int>(kRows)>(a, lines, depth, to);
   }
-  static void pack_columns(const Operand<T>& b, std::int64_t lines, std::int64_t depth, Packed* to) {
+  template <class From>
+  static void pack_columns(const Operand<From>& b, std::int64_t lines, std::int64_t depth, Packed* to) {
     pack<static_cast<int>(kColumns)>(b, lines, depth, to);
   }
   static void multiply(const Packed* a, const Packed* b, std::int64_t depth, Sum* c, std::int64_t ldc, bool add,
@@ -92,8 +94,8 @@ struct NumberScheme {
   }
 
  private:
-  template <int kWidth>
-  static void pack(const Operand<T>& from, std::int64_t lines, std::int64_t depth, Packed* to) {
+  template <int kWidth, class From>
+  static void pack(const Operand<From>& from, std::int64_t lines, std::int64_t depth, Packed* to) {
     if constexpr (std::is_same_v<T, Packed>) {
       pack_panels<kWidth>(from, lines, depth, to);
     } else {
@@ -102,12 +104,16 @@ struct NumberScheme {
       }
     }
   }
-  template <int kWidth>
-  static void widen(const Operand<T>& from, std::int64_t lines, std::int64_t depth, Packed* to) {
+  template <int kWidth, class From>
+  static void widen(const Operand<From>& from, std::int64_t lines, std::int64_t depth, Packed* to) {
     if (!from.along) {
       for (std::int64_t p = 0; p < depth; ++p, to += kWidth) {
-        const T* row = from.data + p * from.step;
-        for (std::int64_t i = 0; i < lines; ++i) to[i] = Packed(row[i]);
+        const From* row = from.data + p * from.step;
+        if (lines == kWidth) {  // a number of elements that the compiler knows
+          for (int i = 0; i < kWidth; ++i) to[i] = Packed(T(row[i]));
+          continue;
+        }
+        for (std::int64_t i = 0; i < lines; ++i) to[i] = Packed(T(row[i]));
         for (std::int64_t i = lines; i < kWidth; ++i) to[i] = Packed(0);
       }
       return;
@@ -117,8 +123,8 @@ struct NumberScheme {
     for (std::int64_t p = 0; p < depth; p += kPart, to += kPart * kWidth) {
       const std::int64_t count = std::min(kPart, depth - p);
       for (std::int64_t i = 0; i < lines; ++i) {
-        const T* line = from.data + i * from.step + p;
-        for (std::int64_t q = 0; q < count; ++q) wide[i * kPart + q] = Packed(line[q]);
+        const From* line = from.data + i * from.step + p;
+        for (std::int64_t q = 0; q < count; ++q) wide[i * kPart + q] = Packed(T(line[q]));
       }
       pack_panel<kWidth>(Operand<Packed>{wide, kPart, true}, lines, count, to);
     }
@@ -157,11 +163,13 @@ struct BFloat16Scheme {
   static std::int64_t packed_depth(std::int64_t depth) {
     return (depth + kMatrixDepth - 1) / kMatrixDepth * kMatrixDepth;
   }
-  static void pack_rows(const Operand<BFloat16>& a, std::int64_t lines, std::int64_t depth, Packed* to) {
-    pack(bits_of(a), lines, depth, to, pack_matrix_lines);
+  template <class From>
+  static void pack_rows(const Operand<From>& a, std::int64_t lines, std::int64_t depth, Packed* to) {
+    pack(a, lines, depth, to, pack_matrix_lines);
   }
-  static void pack_columns(const Operand<BFloat16>& b, std::int64_t lines, std::int64_t depth, Packed* to) {
-    pack(bits_of(b), lines, depth, to, pack_matrix_columns);
+  template <class From>
+  static void pack_columns(const Operand<From>& b, std::int64_t lines, std::int64_t depth, Packed* to) {
+    pack(b, lines, depth, to, pack_matrix_columns);
   }
   static void multiply(const Packed* a, const Packed* b, std::int64_t depth, Sum* c, std::int64_t ldc, bool add,
                        std::int64_t rows, std::int64_t columns) {
@@ -172,15 +180,30 @@ struct BFloat16Scheme {
   }
 
  private:
-  template <class PackTiles>
-  static void pack(const Operand<std::uint16_t>& from, std::int64_t lines, std::int64_t depth, Packed* to,
+  template <class From, class PackTiles>
+  static void pack(const Operand<From>& from, std::int64_t lines, std::int64_t depth, Packed* to,
                    const PackTiles& pack_tiles) {
     for (std::int64_t i = 0; i < lines; i += kMatrixTile) {
-      pack_tiles(from.at(i, 0), std::min<std::int64_t>(kMatrixTile, lines - i), depth, to + i * packed_depth(depth));
+      pack_lines(from.at(i, 0), std::min(kMatrixTile, lines - i), depth, to + i * packed_depth(depth), pack_tiles);
     }
     // The second half of a panel that has only a first one.
     const std::int64_t tiles = (lines + kMatrixTile - 1) / kMatrixTile, size = kMatrixTile * packed_depth(depth);
     if (tiles % 2 == 1) std::fill_n(to + tiles * size, size, std::uint16_t(0));
+  }
+  template <class PackTiles>
+  static void pack_lines(const Operand<BFloat16>& from, std::int64_t lines, std::int64_t depth, Packed* to,
+                         const PackTiles& pack_tiles) {
+    pack_tiles(bits_of(from), lines, depth, to);
+  }
+  // Tile by tile: what is rounded is packed while it is in the nearest cache.
+  template <class PackTiles>
+  static void pack_lines(const Operand<float>& from, std::int64_t lines, std::int64_t depth, Packed* to,
+                         const PackTiles& pack_tiles) {
+    std::uint16_t rounded[kMatrixTileElements];
+    for (std::int64_t p = 0; p < depth; p += kMatrixDepth, to += kMatrixTileElements) {
+      const std::int64_t count = std::min(kMatrixDepth, depth - p);
+      pack_tiles(round_block<kMatrixTile, kMatrixDepth>(from.at(0, p), lines, count, rounded), lines, count, to);
+    }
   }
 };
 
@@ -197,11 +220,13 @@ struct BFloat16Scheme {
   static std::int64_t packed_depth(std::int64_t depth) {
     return groups_of(depth, GroupTile::kGroup) * GroupTile::kGroup;
   }
-  static void pack_rows(const Operand<BFloat16>& a, std::int64_t lines, std::int64_t depth, Packed* to) {
-    pack<GroupTile::kRows>(bits_of(a), lines, depth, to);
+  template <class From>
+  static void pack_rows(const Operand<From>& a, std::int64_t lines, std::int64_t depth, Packed* to) {
+    pack<GroupTile::kRows>(a, lines, depth, to);
   }
-  static void pack_columns(const Operand<BFloat16>& b, std::int64_t lines, std::int64_t depth, Packed* to) {
-    pack<GroupTile::kColumns>(bits_of(b), lines, depth, to);
+  template <class From>
+  static void pack_columns(const Operand<From>& b, std::int64_t lines, std::int64_t depth, Packed* to) {
+    pack<GroupTile::kColumns>(b, lines, depth, to);
   }
   static void multiply(const Packed* a, const Packed* b, std::int64_t depth, Sum* c, std::int64_t ldc, bool add,
                        std::int64_t rows, std::int64_t columns) {
@@ -211,11 +236,25 @@ struct BFloat16Scheme {
   }
 
  private:
-  template <int kWidth>
-  static void pack(const Operand<std::uint16_t>& from, std::int64_t lines, std::int64_t depth, Packed* to) {
+  template <int kWidth, class From>
+  static void pack(const Operand<From>& from, std::int64_t lines, std::int64_t depth, Packed* to) {
     for (std::int64_t i = 0; i < lines; i += kWidth) {
-      pack_groups<GroupTile::kGroup, kWidth>(from.at(i, 0), std::min<std::int64_t>(kWidth, lines - i), depth,
-                                             to + i * packed_depth(depth));
+      pack_panel<kWidth>(from.at(i, 0), std::min<std::int64_t>(kWidth, lines - i), depth, to + i * packed_depth(depth));
+    }
+  }
+  template <int kWidth>
+  static void pack_panel(const Operand<BFloat16>& from, std::int64_t lines, std::int64_t depth, Packed* to) {
+    pack_groups<GroupTile::kGroup, kWidth>(bits_of(from), lines, depth, to);
+  }
+  // A part at a time: what is rounded is packed while it is in the nearest cache.
+  template <int kWidth>
+  static void pack_panel(const Operand<float>& from, std::int64_t lines, std::int64_t depth, Packed* to) {
+    constexpr std::int64_t kPart = 64;
+    std::uint16_t rounded[kWidth * kPart];
+    for (std::int64_t p = 0; p < depth; p += kPart, to += kWidth * kPart) {
+      const std::int64_t count = std::min(kPart, depth - p);
+      pack_groups<GroupTile::kGroup, kWidth>(round_block<kWidth, kPart>(from.at(0, p), lines, count, rounded), lines,
+                                             count, to);
     }
   }
 };

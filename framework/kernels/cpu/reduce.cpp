@@ -14,8 +14,14 @@ KernelFn make(const KernelSpec& spec, const ReducePlan& plan) {
   return visit_plain(spec.input(0).dtype, [&](auto zero) -> KernelFn {
     using T = decltype(zero);
     if constexpr (accepts<types, T>) {
-      return reduce_kernel<Reducer<T>, T>(plan, [](auto total, const KernelIO& io, std::int64_t output) {
-        io.out<T>(0)[output] = static_cast<T>(static_cast<Compute<T>>(total));
+      const bool wide = spec.output(0).dtype != dtype_of<T>;  // float32 that holds rounded sums of a half type
+      return reduce_kernel<Reducer<T>, T>(plan, [wide](auto total, const KernelIO& io, std::int64_t output) {
+        const T result = static_cast<T>(static_cast<Compute<T>>(total));
+        if (!std::is_same_v<T, Compute<T>> && wide) {
+          io.out<float>(0)[output] = static_cast<float>(result);
+        } else {
+          io.out<T>(0)[output] = result;
+        }
       });
     }
     return {};
