@@ -21,6 +21,8 @@ struct PassOptions {
   bool fuse = true;
   // Fold transposes into the matmuls that use them.
   bool layout = true;
+  // Let ops read and write other types than they compute in, in place of casts before and after them.
+  bool casts = true;
   // Merge the updates of single variables into one node per kind.
   bool schedule = true;
   // Let values share memory that are never there together.

@@ -89,13 +89,14 @@ Case layer_case() {
 
 TEST(Passes, EachKeepsTheResultBitForBit) {
   const Case c = layer_case();
-  const PassOptions none{false, false, false, false, false, false};
+  const PassOptions none{false, false, false, false, false, false, false};
   const auto plain = c.run(none);
   EXPECT_EQ(c.run(), plain);
   EXPECT_EQ(c.run({.fold = false}), plain);
   EXPECT_EQ(c.run({.cse = false}), plain);
   EXPECT_EQ(c.run({.fuse = false}), plain);
   EXPECT_EQ(c.run({.layout = false}), plain);
+  EXPECT_EQ(c.run({.casts = false}), plain);
   EXPECT_EQ(c.run({.schedule = false}), plain);
   EXPECT_EQ(c.run({.memory = false}), plain);
 }

@@ -17,13 +17,15 @@ void layout(Graph& graph);
 void mask_before_unpool(Graph& graph);
 // Puts bias and activation into the matmul or convolution before them.
 void fuse_epilogues(Graph& graph);
+// Lets kernels that can read and write other types than they compute in do so where casts stand before and after them.
+void take_in_casts(Graph& graph);
 // Groups elementwise ops of one shape into single nodes: one walk over memory instead of one per op.
 void fuse_elementwise(Graph& graph);
 // Merges the updates of single variables into one node per kind of update.
 void schedule(Graph& graph);
 
 // A variable read whose value is still needed after a write to it becomes a copy. Comes after the passes that move the
-// use of a read (fold, layout, fuse_epilogues) and before those that reorder.
+// use of a read (fold, layout, fuse_epilogues, take_in_casts) and before those that reorder.
 void copy_reads_that_outlive_writes(Graph& graph);
 // Drops nodes that reach no output and have no effect.
 void remove_dead_nodes(Graph& graph);
