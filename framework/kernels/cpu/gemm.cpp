@@ -194,12 +194,18 @@ class Product {
                                      std::min(kColumns, n_ - j));
   }
 
+  // Where sums are kept: those from (row, column) of what is packed on, rows ld apart.
+  struct Sums {
+    Sum* memory;
+    std::int64_t ld, row = 0, column = 0;
+    Sum* at(std::int64_t i, std::int64_t j) const { return memory + (i - row) * ld + (j - column); }
+  };
+
   // What is packed at once: some rows of a and columns of b, in parts along k.
   struct Packing {
     std::int64_t row, rows, column, columns, depth_begin, depth_end, part;
     Packed *a, *b;
-    Sum* sums;
-    std::int64_t ld_sums;
+    Sums sums;  // without memory: those of a block are done at once, wherever
 
     std::int64_t parts() const { return parts_of(depth_end - depth_begin, part); }
     std::int64_t depth(std::int64_t q) const { return std::min(part, depth_end - depth_begin - q * part); }
@@ -219,7 +225,7 @@ class Product {
   void run_flat(int threads) const {
     const std::int64_t part = equal_part(k_, Scheme::kDepth, Scheme::kDepthStep), depths = Scheme::packed_depth(part);
     Packed* a = shared_panels.get<Packed>(parts_of(k_, part) * depths * step_up(m_, kRows));
-    const Packing at{0, m_, 0, 0, 0, k_, part, a, nullptr, nullptr, 0};
+    const Packing at{0, m_, 0, 0, 0, k_, part, a, nullptr, {}};
     pack(threads, at);
     const std::int64_t columns = parts_of(parts_of(n_, kColumns), threads == 1 ? 1 : 2 * threads) * kColumns;
     run_tasks(threads, parts_of(n_, columns), [&](std::int64_t task) {
@@ -230,17 +236,16 @@ class Product {
         const std::int64_t width = std::min(kColumns, last - j);
         Packing strip = at;
         strip.column = j;
-        strip.sums = sums_in_c(0, j);
-        strip.ld_sums = ldc_;
-        if (!strip.sums) strip.sums = sums_memory.get<Sum>(m_ * kColumns), strip.ld_sums = kColumns;
+        strip.sums = {sums_in_c(0, j), ldc_};
+        if (!strip.sums.memory) strip.sums = {sums_memory.get<Sum>(m_ * kColumns), kColumns};
         for (std::int64_t q = 0; q < at.parts(); ++q) {
           pack_columns(j, width, q * part, at.depth(q), panel);
           for (std::int64_t i = 0; i < m_; i += kRows) {
-            Scheme::multiply(at.a_panel(q, i), panel, at.depth(q), strip.sums + i * strip.ld_sums, strip.ld_sums, q > 0,
+            Scheme::multiply(at.a_panel(q, i), panel, at.depth(q), strip.sums.at(i, 0), strip.sums.ld, q > 0,
                              std::min(kRows, m_ - i), width);
           }
         }
-        store_sums(strip, 0, m_, 0, width);
+        store_sums(strip, strip.sums, 0, m_, 0, width);
       }
       finish_rows(0, m_, first, last - first);
     });
@@ -254,7 +259,8 @@ class Product {
     const std::int64_t parts =
         std::clamp<std::int64_t>(kPackedBytes / ((rows + columns) * line), 1, parts_of(k_, part));
     Packed* memory = shared_panels.get<Packed>(parts * Scheme::packed_depth(part) * (rows + columns));
-    Sum* sums = sums_in_c(0, 0) ? nullptr : sums_memory.get<Sum>(rows * columns);
+    const bool in_c = sums_in_c(0, 0) != nullptr, at_once = parts * part >= k_;
+    const Sums sums{in_c || at_once ? nullptr : sums_memory.get<Sum>(rows * columns), columns};
     if (cut.threads != threads) cut = best_cut(parts_of(rows, kRows), parts_of(columns, kColumns), threads);
     for (std::int64_t j = 0; j < n_; j += columns) {
       for (std::int64_t i = 0; i < m_; i += rows) {
@@ -268,9 +274,7 @@ class Product {
                           part,
                           memory,
                           memory + parts * Scheme::packed_depth(part) * rows,
-                          sums,
-                          columns};
-          if (!sums) packing.sums = sums_in_c(i, j), packing.ld_sums = ldc_;
+                          in_c ? Sums{sums_in_c(i, j), ldc_} : sums};
           pack(threads, packing);
           multiply(threads, cut, packing);
         }
@@ -307,30 +311,32 @@ class Product {
       const std::int64_t last = std::min(at.rows, row + rows), right = std::min(at.columns, column + columns);
       for (std::int64_t block = row; block < last; block += kRowBlock) {
         const std::int64_t end = std::min(last, block + kRowBlock);
+        // In memory of this thread, which stays in its cache.
+        const Sums sums = at.sums.memory
+                              ? at.sums
+                              : Sums{sums_memory.get<Sum>(kRowBlock * (right - column)), right - column, block, column};
         for (std::int64_t q = 0; q < at.parts(); ++q) {
           const bool add = q > 0 || at.depth_begin > 0;
           for (std::int64_t j = column; j < right; j += kColumns) {
             for (std::int64_t i = block; i < end; i += kRows) {
-              Scheme::multiply(at.a_panel(q, i), at.b_panel(q, j), at.depth(q), at.sums + i * at.ld_sums + j,
-                               at.ld_sums, add, std::min(kRows, end - i), std::min(kColumns, right - j));
+              Scheme::multiply(at.a_panel(q, i), at.b_panel(q, j), at.depth(q), sums.at(i, j), sums.ld, add,
+                               std::min(kRows, end - i), std::min(kColumns, right - j));
             }
           }
         }
-        if (at.depth_end == k_) store(at, block, end - block, column, right - column);
+        if (at.depth_end < k_) continue;
+        store_sums(at, sums, block, end - block, column, right - column);
+        finish_rows(at.row + block, end - block, at.column + column, right - column);
       }
     });
   }
-  void store(const Packing& at, std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns) const {
-    store_sums(at, row, rows, column, columns);
-    finish_rows(at.row + row, rows, at.column + column, columns);
-  }
   // Rounds sums of a wider type than T.
-  void store_sums([[maybe_unused]] const Packing& at, [[maybe_unused]] std::int64_t row,
-                  [[maybe_unused]] std::int64_t rows, [[maybe_unused]] std::int64_t column,
-                  [[maybe_unused]] std::int64_t columns) const {
+  void store_sums([[maybe_unused]] const Packing& at, [[maybe_unused]] const Sums& sums,
+                  [[maybe_unused]] std::int64_t row, [[maybe_unused]] std::int64_t rows,
+                  [[maybe_unused]] std::int64_t column, [[maybe_unused]] std::int64_t columns) const {
     if constexpr (!std::is_same_v<T, Sum>) {
       for (std::int64_t i = row; i < row + rows; ++i) {
-        Sum* from = at.sums + i * at.ld_sums + column;
+        Sum* from = sums.at(i, column);
         if (wide_c_) {
           for (std::int64_t j = 0; j < columns; ++j) from[j] = static_cast<float>(T(from[j]));
           continue;
