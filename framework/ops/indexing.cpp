@@ -1,6 +1,7 @@
 #include "cohort/ops/indexing.h"
 
 #include "cohort/core/dispatch.h"
+#include "cohort/core/mixed_types.h"
 #include "cohort/core/op.h"
 #include "cohort/ops/array.h"
 #include "cohort/ops/creation.h"
@@ -34,7 +35,10 @@ COHORT_OP("Gather")
     .infer([](const OpCall& call) -> Specs {
       check_indices(call, 1);
       const int axis = normalize_axis(call.attr<int>("axis"), call.rank(0), call.name());
-      return {{call.dtype(0), spliced(call.shape(0), axis, 1, call.shape(1))}};
+      const DType result = result_type(call, call.dtype(0));
+      call.check(widens_to(result, call.dtype(0)), "float32 alone may be gathered as a half type",
+                 {{"params.dtype", call.dtype(0)}, {kResultType, result}});
+      return {{result, spliced(call.shape(0), axis, 1, call.shape(1))}};
     })
     .gradient([](const OpCall& call, const Tensor& dy) -> Gradients {
       const int axis = normalize_axis(call.attr<int>("axis"), call.rank(0), call.name());

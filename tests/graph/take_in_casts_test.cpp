@@ -143,6 +143,19 @@ TEST(TakeInCasts, ANormReadsAndWritesHalfTypes) {
   }
 }
 
+TEST(TakeInCasts, RowsOfATableAreGatheredInAHalfType) {
+  const Tensor indices = Tensor::of(std::vector<std::int32_t>{4, 0, 4, 2, 1, 3}, {2, 3});
+  for (const DType half : kHalfTypes) {
+    for (const int axis : {0, 1}) {
+      const Taken taken({made_up({5, 7}, 1), indices},
+                        [=](const Tensors& in) { return Tensors{ops::cast(ops::take(in[0], in[1], axis), half)}; });
+      EXPECT_EQ(taken.before("Cast"), 1);
+      EXPECT_EQ(taken.after("Cast"), 0);
+      EXPECT_EQ(taken.types("Gather").back(), half);
+    }
+  }
+}
+
 TEST(TakeInCasts, ACrossEntropyReadsHalfLogits) {
   const Tensor sparse = ops::cast(made_up({9}, 3) * 3.0 + 3.0, DType::Int32), dense = ops::softmax(made_up({9, 17}, 2));
   for (const DType half : kHalfTypes) {

@@ -61,6 +61,9 @@ TEST(MixedTypes, GraphsThatAskForOtherTypesAreRefused) {
                Error);
   EXPECT_THROW(run_op("LayerNorm", {wide, row, row}, {{kComputeType, DType::Float32}}), Error);
   EXPECT_THROW(run_op("LayerNorm", {a, row, row}, {{kResultType, DType::Float64}}), Error);
+  EXPECT_THROW(
+      run_op("Gather", {ops::cast(a, DType::BFloat16), ops::cast(row, DType::Int32)}, {{kResultType, DType::Float32}}),
+      Error);
   EXPECT_THROW(run_op("SumToLike", {a, row}, {{kResultType, DType::BFloat16}}), Error);
 }
 

@@ -28,6 +28,7 @@ constexpr std::array kAbilities = {
     Ability{"MatMul", true, input_bits({0, 1}), true},
     Ability{"FusedMatMul", true, input_bits({0, 1, 2}), true},
     Ability{"SumToLike", true, 0, true},
+    Ability{"Gather", false, 0, true},
     Ability{"LayerNorm", false, input_bits({0}), true},
     Ability{"LayerNormGrad", false, input_bits({0, 1}), true},
     Ability{"SoftmaxCrossEntropy", false, input_bits({0}), false},

@@ -5,6 +5,7 @@
 #include "cohort/core/thread_pool.h"
 #include "cohort/kernels/cpu/index_check.h"
 #include "cohort/kernels/cpu/strided_copy.h"
+#include "cohort/kernels/cpu/typed_rows.h"
 #include "cohort/kernels/cpu/visit.h"
 
 namespace cohort {
@@ -30,9 +31,30 @@ KernelFn gather(std::int64_t outer, std::int64_t size, std::int64_t inner, std::
   };
 }
 
+// The same from float32 to a half type.
+template <class Index>
+KernelFn gather_rounded(std::int64_t outer, std::int64_t size, std::int64_t inner, std::int64_t count,
+                        const TensorSpec& result) {
+  return [=, rows = TypedRows<float>(result, inner)](const KernelIO& io) {
+    const Index* indices = io.in<Index>(1);
+    parallel_for(outer * count, grain_for(inner), [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        const std::int64_t index = checked_index("Gather", indices, i % count, size);
+        rows.store(io.in<float>(0) + (i / count * size + index) * inner, io.outputs[0], i);
+      }
+    });
+  };
+}
+
 KernelFn make_gather(const KernelSpec& spec) {
   const Shape& params = spec.input(0).shape;
   const int axis = normalize_axis(spec.attr<int>("axis"), params.rank(), spec.name());
+  if (spec.output(0).dtype != spec.input(0).dtype) {
+    return visit_index(spec.input(1).dtype, [&]<class Index>(Index) {
+      return gather_rounded<Index>(params.slice(0, axis).num_elements(), params[axis],
+                                   params.slice(axis + 1).num_elements(), spec.input_size(1), spec.output(0));
+    });
+  }
   return visit_element(spec.input(0).dtype, [&]<class T>(T) {
     return visit_index(spec.input(1).dtype, [&]<class Index>(Index) {
       return gather<T, Index>(params.slice(0, axis).num_elements(), params[axis], params.slice(axis + 1).num_elements(),
