@@ -79,8 +79,9 @@ inline void interleave(const Number* const* lines, std::int64_t depth, Number* t
       square.store(to + p * kWidth + group * kSide, kWidth, typename Turned::Sides{});
     }
   }
+  // By memcpy, for lines may be of numbers that are smaller and stay together.
   for (; p < depth; ++p) {
-    for (int i = 0; i < kWidth; ++i) to[p * kWidth + i] = lines[i][p];
+    for (int i = 0; i < kWidth; ++i) std::memcpy(to + p * kWidth + i, lines[i] + p, sizeof(Number));
   }
 }
 
