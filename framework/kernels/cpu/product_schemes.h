@@ -1,5 +1,7 @@
 #pragma once
 
+#include <bit>
+
 #include "cohort/core/dtype.h"
 #include "cohort/kernels/cpu/bfloat16_tiles.h"
 #include "cohort/kernels/cpu/product_panels.h"
@@ -67,6 +69,19 @@ class AnyTile {
   }
 };
 
+// Packed(T(x)), for bfloat16 without a branch: the compiler makes vector code of short loops then, too.
+template <class Packed, class T, class From>
+inline Packed rounded_to(From x) {
+  if constexpr (std::is_same_v<From, float> && std::is_same_v<T, BFloat16>) {
+    const auto bits = std::bit_cast<std::uint32_t>(x);
+    const std::uint32_t even = bits + 0x7fffu + ((bits >> 16) & 1u), quiet = bits | 0x400000u;
+    const std::uint32_t nan = 0u - static_cast<std::uint32_t>((bits & 0x7fffffffu) > 0x7f800000u);
+    return std::bit_cast<float>(((quiet & nan) | (even & ~nan)) & 0xffff0000u);
+  } else {
+    return Packed(T(x));
+  }
+}
+
 // How a product of T is computed: what its operands are packed into, and the tile. This one multiplies numbers as they
 // are; half types are widened while they are packed, float32 that stands for them is rounded first.
 template <class T>
@@ -105,15 +120,15 @@ struct NumberScheme {
     }
   }
   template <int kWidth, class From>
-  static void widen(const Operand<From>& from, std::int64_t lines, std::int64_t depth, Packed* to) {
+  static void widen(const Operand<From>& from, std::int64_t lines, std::int64_t depth, Packed* __restrict to) {
     if (!from.along) {
       for (std::int64_t p = 0; p < depth; ++p, to += kWidth) {
         const From* row = from.data + p * from.step;
         if (lines == kWidth) {  // a number of elements that the compiler knows
-          for (int i = 0; i < kWidth; ++i) to[i] = Packed(T(row[i]));
+          for (int i = 0; i < kWidth; ++i) to[i] = rounded_to<Packed, T>(row[i]);
           continue;
         }
-        for (std::int64_t i = 0; i < lines; ++i) to[i] = Packed(T(row[i]));
+        for (std::int64_t i = 0; i < lines; ++i) to[i] = rounded_to<Packed, T>(row[i]);
         for (std::int64_t i = lines; i < kWidth; ++i) to[i] = Packed(0);
       }
       return;
@@ -124,7 +139,7 @@ struct NumberScheme {
       const std::int64_t count = std::min(kPart, depth - p);
       for (std::int64_t i = 0; i < lines; ++i) {
         const From* line = from.data + i * from.step + p;
-        for (std::int64_t q = 0; q < count; ++q) wide[i * kPart + q] = Packed(T(line[q]));
+        for (std::int64_t q = 0; q < count; ++q) wide[i * kPart + q] = rounded_to<Packed, T>(line[q]);
       }
       pack_panel<kWidth>(Operand<Packed>{wide, kPart, true}, lines, count, to);
     }
