@@ -117,11 +117,26 @@ if(TARGET golden_check)
     cohort_add_test(golden golden golden_check ${tests}/golden/data)
     # Further cases, one folder per family; ../cases/FAMILY.py is the table each was made from.
     file(GLOB families CONFIGURE_DEPENDS LIST_DIRECTORIES true RELATIVE ${tests}/golden/data ${tests}/golden/data/*)
+    set(golden_folders ${tests}/golden/data)
     foreach(family IN LISTS families)
       # A folder with an expected.h5 is part of the fixtures above it.
       if(IS_DIRECTORY ${tests}/golden/data/${family} AND NOT EXISTS ${tests}/golden/data/${family}/expected.h5)
         cohort_add_test(golden_${family} golden golden_check ${tests}/golden/data/${family})
+        list(APPEND golden_folders ${tests}/golden/data/${family})
       endif()
+    endforeach()
+    # All of it at each level of the CPU that the machine has, and training with several numbers of threads there.
+    set(golden_levels baseline)
+    if(COHORT_CPU_LEVELS_POSSIBLE)
+      list(APPEND golden_levels ${COHORT_CPU_LEVELS})
+    endif()
+    foreach(level IN LISTS golden_levels)
+      cohort_add_test(golden_at_${level} golden golden_check ${golden_folders})
+      cohort_add_test(golden_threads_at_${level} golden golden_check ${golden_folders} --only training
+                      --threads 1,2,3,5,8,16)
+      set_tests_properties(golden_at_${level} golden_threads_at_${level} PROPERTIES
+                           ENVIRONMENT "${test_environment};COHORT_CPU=${level}"
+                           SKIP_REGULAR_EXPRESSION "must be a level that this library and this machine have")
     endforeach()
   endif()
 endif()

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <sstream>
 
@@ -80,6 +81,7 @@ void Case::expect(const std::string& path, const std::vector<double>& seen, cons
 }
 
 void Case::expect_close(const std::string& what, const std::vector<double>& seen, const std::vector<double>& expected) {
+  seen_[what] = seen;
   if (seen.size() != expected.size()) {
     return fail(what + ": " + std::to_string(seen.size()) + " numbers, expected " + std::to_string(expected.size()));
   }
@@ -129,6 +131,16 @@ void Case::check_complete() {
   std::vector<std::string> unused;
   collect_unused("", unused);
   for (const std::string& path : unused) fail(path + ": was not compared");
+}
+
+void Case::expect_same_bits(const Case& other, const std::string& how) {
+  require(seen_.size() == other.seen_.size(), "other results " + how);
+  for (const auto& [what, seen] : seen_) {
+    const auto found = other.seen_.find(what);
+    const bool same = found != other.seen_.end() && found->second.size() == seen.size() &&
+                      std::memcmp(found->second.data(), seen.data(), seen.size() * sizeof(double)) == 0;
+    require(same, what + ": other bits " + how);
+  }
 }
 
 Element given_tree(Case& checked, const std::string& name, const std::string& like) {

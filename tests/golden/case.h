@@ -64,6 +64,9 @@ class Case {
   }
   // Adds a problem for every dataset that nobody looked at.
   void check_complete();
+  // Adds a problem for every result whose bits differ from those of the same case computed another time; `how` says in
+  // which way that was.
+  void expect_same_bits(const Case& other, const std::string& how);
   const std::vector<std::string>& problems() const { return problems_; }
   // Largest difference seen in units of the tolerance.
   double worst() const { return worst_; }
@@ -77,6 +80,7 @@ class Case {
   std::filesystem::path folder_;
   double rtol_, atol_, worst_ = 0.0;
   std::set<std::string> used_, compared_;
+  std::map<std::string, std::vector<double>> seen_;
   std::vector<std::string> problems_;
 };
 
