@@ -72,7 +72,7 @@ double share_of_tolerance(const Tensor& got, const Tensor& want) {
   return share;
 }
 
-TEST(SameBits, EveryOpWithAKernelHasASampleOrAReason) {
+TEST(OpSamples, EveryOpWithAKernelHasASampleOrAReason) {
   RunOps run_ops;
   {
     const DispatcherScope scope(run_ops);
@@ -92,22 +92,43 @@ TEST(SameBits, EveryOpWithAKernelHasASampleOrAReason) {
   EXPECT_TRUE(needless.empty()) << "excused, but sampled: " << join(needless);
 }
 
-TEST(SameBits, OfEveryOpOnAnyNumberOfThreadsBesideAnotherCaller) {
-  const PoolThreads threads;
-  const OpSamples samples = op_samples();
-  std::vector<std::vector<std::size_t>> first;
+class SameBits : public testing::Test {
+ protected:
+  // The first time it notes the bits of every sample's results, from then on it compares.
+  void check_all() {
+    for (std::size_t i = 0; i < samples_.size(); ++i) {
+      const std::vector<std::size_t> bits = bits_of(results_of(samples_[i]));
+      if (first_.size() == i) first_.push_back(bits);
+      EXPECT_EQ(bits, first_[i]) << samples_[i].name;
+    }
+  }
+
+  const PoolThreads threads_;
+
+ private:
+  const OpSamples samples_ = op_samples();
+  std::vector<std::vector<std::size_t>> first_;
+};
+
+TEST_F(SameBits, OfEveryOpOnAnyNumberOfThreadsBesideAnotherCaller) {
   for (const ThreadRound& round : kThreadRounds) {
     SCOPED_TRACE(round.in_words());
-    threads.set(round.threads);
+    threads_.set(round.threads);
     BusyCaller busy;
     const ThreadShare share(round.share);
-    for (std::size_t i = 0; i < samples.size(); ++i) {
-      const std::vector<std::size_t> bits = bits_of(results_of(samples[i]));
-      if (first.size() == i) first.push_back(bits);
-      EXPECT_EQ(bits, first[i]) << samples[i].name;
-    }
+    check_all();
     EXPECT_TRUE(busy.stop());
   }
+}
+
+// As a parallel map calls them.
+TEST_F(SameBits, OfEveryOpInsideABlockOfThePool) {
+  threads_.set(1);
+  check_all();
+  threads_.set(5);
+  ThreadPool::instance().run_blocks(2, [&](std::int64_t block) {
+    if (block == 0) check_all();
+  });
 }
 
 TEST(CpuLevels, AgreeWithTheBaselineInEveryOp) {
