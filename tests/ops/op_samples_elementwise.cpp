@@ -72,6 +72,8 @@ void add_elementwise_samples(OpSamples& samples) {
   samples.add("a row for all", {x, row}, [](const Tensors& t) { return t[0] * t[1]; });
   samples.add("a column for all", {x, column}, [](const Tensors& t) { return t[1] - t[0]; });
   samples.add("a scalar for all", {x, sample_numbers({}, 4)}, [](const Tensors& t) { return t[0] * t[1]; });
+  // Kernels take denormal numbers for zero on whichever thread they run.
+  samples.add("numbers next to zero", {x * 1e-37, row}, [](const Tensors& t) { return t[0] * (t[1] * 0.01); });
   samples.add("Select", {x, row}, [](const Tensors& t) { return where(t[0] > 0.0, t[0], t[1]); });
   samples.add("Select by a column", {x, row, column}, [](const Tensors& t) { return where(t[2] > 0.0, t[0], t[1]); });
   samples.add("BroadcastTo", {row}, [](const Tensors& t) { return broadcast_to(t[0], {257, 273}); });

@@ -62,12 +62,14 @@ double share_of_tolerance(const Tensor& got, const Tensor& want) {
   const double relative = is_floating(want.dtype()) ? std::max(1e-4, 2 * tolerance(want.dtype())) : 0;
   const std::vector<double> seen = got.to_vector<double>(), expected = want.to_vector<double>();
   double largest = 1, share = 0;
-  for (double each : expected) largest = std::max(largest, std::abs(each));
+  for (double each : expected) {
+    if (std::isfinite(each)) largest = std::max(largest, std::abs(each));
+  }
   for (std::size_t i = 0; i < seen.size(); ++i) {
-    if (seen[i] == expected[i]) continue;
-    const double share_here =
-        std::abs(seen[i] - expected[i]) / (relative * std::max(0.1 * largest, std::abs(expected[i])));
-    if (!(share_here <= share)) share = share_here;
+    if (seen[i] == expected[i] || (std::isnan(seen[i]) && std::isnan(expected[i]))) continue;
+    const double allowed = relative * std::max(0.1 * largest, std::abs(expected[i]));
+    const double here = std::abs(seen[i] - expected[i]) / allowed;
+    share = std::max(share, std::isnan(here) ? std::numeric_limits<double>::infinity() : here);
   }
   return share;
 }
