@@ -35,7 +35,7 @@ const std::vector<OperationCase>& cases() {
       COHORT_CASE("pow", pow(x, 3)),
       COHORT_CASE("bounds", maximum(minimum(x, 0.6), 0.25)),
       COHORT_CASE("clip", clip(x, 0.2, 0.6)),
-      COHORT_CASE("functions", exp(x) + log(x) + sqrt(x) + tanh(x) + abs(sin(x)) + erf(x) + sigmoid(x) + relu(x)),
+      COHORT_CASE("functions", exp(x) + ops::log(x) + sqrt(x) + tanh(x) + abs(sin(x)) + erf(x) + sigmoid(x) + relu(x)),
       COHORT_CASE("round", round(x * 10.0)),
       COHORT_CASE("reshape", reshape(x, {-1, 3, 1})),
       COHORT_CASE("expand", squeeze(expand_dims(expand_dims(x, 1), -1), {1})),
