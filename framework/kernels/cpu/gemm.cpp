@@ -258,10 +258,13 @@ class Product {
     const std::int64_t line = Scheme::packed_depth(part) * static_cast<std::int64_t>(sizeof(Packed));
     const std::int64_t parts =
         std::clamp<std::int64_t>(kPackedBytes / ((rows + columns) * line), 1, parts_of(k_, part));
-    Packed* memory = shared_panels.get<Packed>(parts * Scheme::packed_depth(part) * (rows + columns));
+    if (cut.threads != threads) cut = best_cut(parts_of(rows, kRows), parts_of(columns, kColumns), threads);
+    // A task that has whole rows of c packs its rows of a, some at a time, just before they are used.
+    const bool own_rows = cut.column_tiles * kColumns >= columns;
+    const std::int64_t shared_rows = own_rows ? 0 : rows;
+    Packed* memory = shared_panels.get<Packed>(parts * Scheme::packed_depth(part) * (shared_rows + columns));
     const bool in_c = sums_in_c(0, 0) != nullptr, at_once = parts * part >= k_;
     const Sums sums{in_c || at_once ? nullptr : sums_memory.get<Sum>(rows * columns), columns};
-    if (cut.threads != threads) cut = best_cut(parts_of(rows, kRows), parts_of(columns, kColumns), threads);
     for (std::int64_t j = 0; j < n_; j += columns) {
       for (std::int64_t i = 0; i < m_; i += rows) {
         for (std::int64_t p = 0; p < k_; p += parts * part) {
@@ -272,8 +275,8 @@ class Product {
                           p,
                           std::min(k_, p + parts * part),
                           part,
-                          memory,
-                          memory + parts * Scheme::packed_depth(part) * rows,
+                          own_rows ? nullptr : memory,
+                          memory + parts * Scheme::packed_depth(part) * shared_rows,
                           in_c ? Sums{sums_in_c(i, j), ldc_} : sums};
           pack(threads, packing);
           multiply(threads, cut, packing);
@@ -282,9 +285,9 @@ class Product {
     }
   }
 
-  // Both operands, by all threads.
+  // Both operands, by all threads; of a only where there is memory for it.
   void pack(int threads, const Packing& at) const {
-    const std::int64_t row_panels = parts_of(at.rows, kRows), column_panels = parts_of(at.columns, kColumns);
+    const std::int64_t row_panels = at.a ? parts_of(at.rows, kRows) : 0, column_panels = parts_of(at.columns, kColumns);
     const std::int64_t together = std::clamp<std::int64_t>((row_panels + column_panels) / (2 * threads), 1, 8);
     const std::int64_t row_items = parts_of(row_panels, together), column_items = parts_of(column_panels, together);
     run_tasks(threads, at.parts() * (row_items + column_items), [&](std::int64_t task) {
@@ -302,6 +305,12 @@ class Product {
     });
   }
 
+  // Some rows of a, into memory of this thread.
+  const Packed* pack_block(const Packing& at, std::int64_t q, std::int64_t row, std::int64_t rows) const {
+    Packed* to = own_panels.get<Packed>(Scheme::packed_depth(at.part) * kRowBlock);
+    pack_rows(at.row + row, rows, at.depth_begin + q * at.part, at.depth(q), to);
+    return to;
+  }
   void multiply(int threads, const GemmCut& cut, const Packing& at) const {
     const std::int64_t rows = cut.row_tiles * kRows, columns = cut.column_tiles * kColumns;
     const std::int64_t across = parts_of(at.columns, columns);
@@ -309,17 +318,20 @@ class Product {
       [[maybe_unused]] const typename Scheme::Session session;
       const std::int64_t row = task / across * rows, column = task % across * columns;
       const std::int64_t last = std::min(at.rows, row + rows), right = std::min(at.columns, column + columns);
-      for (std::int64_t block = row; block < last; block += kRowBlock) {
-        const std::int64_t end = std::min(last, block + kRowBlock);
+      const std::int64_t block_rows = equal_part(last - row, kRowBlock, kRows);
+      for (std::int64_t block = row; block < last; block += block_rows) {
+        const std::int64_t end = std::min(last, block + block_rows);
         // In memory of this thread, which stays in its cache.
         const Sums sums = at.sums.memory
                               ? at.sums
                               : Sums{sums_memory.get<Sum>(kRowBlock * (right - column)), right - column, block, column};
         for (std::int64_t q = 0; q < at.parts(); ++q) {
           const bool add = q > 0 || at.depth_begin > 0;
+          const Packed* a = at.a ? at.a_panel(q, block) : pack_block(at, q, block, end - block);
+          const std::int64_t depth = Scheme::packed_depth(at.depth(q));
           for (std::int64_t j = column; j < right; j += kColumns) {
             for (std::int64_t i = block; i < end; i += kRows) {
-              Scheme::multiply(at.a_panel(q, i), at.b_panel(q, j), at.depth(q), sums.at(i, j), sums.ld, add,
+              Scheme::multiply(a + (i - block) * depth, at.b_panel(q, j), at.depth(q), sums.at(i, j), sums.ld, add,
                                std::min(kRows, end - i), std::min(kColumns, right - j));
             }
           }

@@ -13,14 +13,23 @@ namespace cohort::products {
 template <class Number, bool kPanel>
 class AnyTile {
  public:
-  static void multiply(const Number* a, std::int64_t row_step, std::int64_t depth_step, const Number* b,
-                       std::int64_t b_step, std::int64_t depth, Number* c, std::int64_t ldc, bool add,
-                       std::int64_t rows, std::int64_t columns) {
-    const std::int64_t vectors = (columns + kLanes - 1) / kLanes;
+  [[gnu::always_inline]] static void multiply(const Number* a, std::int64_t row_step, std::int64_t depth_step,
+                                              const Number* b, std::int64_t b_step, std::int64_t depth, Number* c,
+                                              std::int64_t ldc, bool add, std::int64_t rows, std::int64_t columns) {
     if (rows == kTileRows && columns == kTileColumns<Number>) {
       return multiply_tile<Number, kTileRows, kTileVectors, kPanel>(a, row_step, depth_step, b, b_step, depth, c, ldc,
                                                                     add);
     }
+    multiply_part(a, row_step, depth_step, b, b_step, depth, c, ldc, add, rows, columns);
+  }
+
+ private:
+  static constexpr std::int64_t kLanes = Lanes<Number>::kCount;
+
+  [[gnu::noinline]] static void multiply_part(const Number* a, std::int64_t row_step, std::int64_t depth_step,
+                                              const Number* b, std::int64_t b_step, std::int64_t depth, Number* c,
+                                              std::int64_t ldc, bool add, std::int64_t rows, std::int64_t columns) {
+    const std::int64_t vectors = (columns + kLanes - 1) / kLanes;
     const std::int64_t whole_rows = rows <= 2 ? rows : rows <= 4 && kTileRows > 4 ? 4 : kTileRows;
     if (whole_rows == rows && columns == vectors * kLanes) {
       return pick(a, row_step, depth_step, b, b_step, depth, c, ldc, add, whole_rows, vectors);
@@ -45,9 +54,6 @@ class AnyTile {
     }
     for (std::int64_t i = 0; i < rows; ++i) std::copy_n(whole + i * width, columns, c + i * ldc);
   }
-
- private:
-  static constexpr std::int64_t kLanes = Lanes<Number>::kCount;
 
   static void pick(const Number* a, std::int64_t row_step, std::int64_t depth_step, const Number* b,
                    std::int64_t b_step, std::int64_t depth, Number* c, std::int64_t ldc, bool add, std::int64_t rows,
@@ -148,8 +154,8 @@ struct NumberScheme {
 
 // A tile that is only multiplied whole: `multiply(c, ldc)` of a part of one computes in memory of its own.
 template <std::int64_t kRows, std::int64_t kColumns, class Multiply>
-void multiply_part(float* c, std::int64_t ldc, bool add, std::int64_t rows, std::int64_t columns,
-                   const Multiply& multiply) {
+void multiply_in_part(float* c, std::int64_t ldc, bool add, std::int64_t rows, std::int64_t columns,
+                      const Multiply& multiply) {
   if (rows == kRows && columns == kColumns) return multiply(c, ldc);
   float whole[kRows * kColumns];
   for (std::int64_t i = 0; add && i < kRows; ++i) {
@@ -189,7 +195,7 @@ struct BFloat16Scheme {
   static void multiply(const Packed* a, const Packed* b, std::int64_t depth, Sum* c, std::int64_t ldc, bool add,
                        std::int64_t rows, std::int64_t columns) {
     const std::int64_t size = packed_depth(depth) * kMatrixTile, blocks = packed_depth(depth) / kMatrixDepth;
-    multiply_part<kRows, kColumns>(c, ldc, add, rows, columns, [&](Sum* to, std::int64_t step) {
+    multiply_in_part<kRows, kColumns>(c, ldc, add, rows, columns, [&](Sum* to, std::int64_t step) {
       multiply_matrix_tiles(a, a + size, b, b + size, blocks, to, step, add);
     });
   }
@@ -245,7 +251,7 @@ struct BFloat16Scheme {
   }
   static void multiply(const Packed* a, const Packed* b, std::int64_t depth, Sum* c, std::int64_t ldc, bool add,
                        std::int64_t rows, std::int64_t columns) {
-    multiply_part<kRows, kColumns>(c, ldc, add, rows, columns, [&](Sum* to, std::int64_t step) {
+    multiply_in_part<kRows, kColumns>(c, ldc, add, rows, columns, [&](Sum* to, std::int64_t step) {
       GroupTile::multiply(a, b, groups_of(depth, GroupTile::kGroup), to, step, add);
     });
   }

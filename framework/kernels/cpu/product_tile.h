@@ -99,13 +99,14 @@ struct SumTile {
   [[gnu::always_inline]] void clear(std::integer_sequence<int, i...>) {
     ((sums[i] = Vector{}), ...);
   }
+  // Row after row: of addresses that are each counted from the first the compiler keeps more than there are registers.
   template <int... i>
   [[gnu::always_inline]] void load(const Number* c, std::int64_t ldc, std::integer_sequence<int, i...>) {
-    ((sums[i] = load_vector<Vector>(c + i / kVectors * ldc + i % kVectors * kCount)), ...);
+    ((sums[i] = load_vector<Vector>(c + i % kVectors * kCount), c += i % kVectors == kVectors - 1 ? ldc : 0), ...);
   }
   template <int... i>
   [[gnu::always_inline]] void store(Number* c, std::int64_t ldc, std::integer_sequence<int, i...>) const {
-    (store_vector(sums[i], c + i / kVectors * ldc + i % kVectors * kCount), ...);
+    ((store_vector(sums[i], c + i % kVectors * kCount), c += i % kVectors == kVectors - 1 ? ldc : 0), ...);
   }
 
   // The same with a place for each row.
@@ -167,8 +168,9 @@ template <bool kPanel, class Number, int kRows, int kVectors>
 
 // c (kRows rows ldc apart, kVectors vectors wide) = or += a * b, one product after the other along the depth.
 template <class Number, int kRows, int kVectors, bool kPanel>
-inline void multiply_tile(const Number* a, std::int64_t row_step, std::int64_t depth_step, const Number* b,
-                          std::int64_t b_step, std::int64_t depth, Number* c, std::int64_t ldc, bool add) {
+[[gnu::always_inline]] inline void multiply_tile(const Number* a, std::int64_t row_step, std::int64_t depth_step,
+                                                 const Number* b, std::int64_t b_step, std::int64_t depth, Number* c,
+                                                 std::int64_t ldc, bool add) {
   using Tile = SumTile<Number, kRows, kVectors>;
   Tile tile;
   if (add) {
