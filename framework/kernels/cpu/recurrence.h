@@ -5,6 +5,7 @@
 
 #include "cohort/core/kernel.h"
 #include "cohort/core/thread_pool.h"
+#include "cohort/kernels/cpu/vector_width.h"
 
 namespace cohort {
 
@@ -14,9 +15,10 @@ struct Recurrence {
   std::int64_t batch = 0, steps = 0, units = 0;
   bool reverse = false;
 
-  // What the innermost loop takes at once; more would not be faster and leave fewer blocks. Fewer where there are
-  // threads for them: bits do not depend on it.
-  static constexpr std::int64_t kBlockRows = 8;
+  // What the innermost loop takes at once; more would not be faster and leave fewer blocks. Wide vectors are through
+  // with the weights sooner than the second cache brings them, so there twice as many rows meet them. Fewer where there
+  // are threads for them: bits do not depend on it.
+  static constexpr std::int64_t kBlockRows = kVectorBytes > 16 ? 16 : 8;
   std::int64_t block_rows() const {
     const std::int64_t threads = ThreadPool::instance().threads();
     return std::clamp<std::int64_t>((batch + threads - 1) / threads, 2, kBlockRows);
