@@ -8,7 +8,7 @@
 #include "cohort/core/kernel.h"
 #include "cohort/core/normal_numbers.h"
 #include "cohort/core/thread_pool.h"
-#include "cohort/kernels/cpu/random_lanes.h"
+#include "cohort/kernels/cpu/random_rows.h"
 #include "cohort/kernels/cpu/visit.h"
 
 namespace cohort {
@@ -17,64 +17,20 @@ namespace {
 using Words = std::array<std::uint32_t, 4>;
 using Numbers = float[4][RandomLanes::kLanes];
 
-// Rows of a tensor as the random streams see them: the first axis counts samples, the rest is the row.
-struct Rows {
-  std::int64_t count, size;
-  explicit Rows(const Shape& shape)
-      : count(shape.rank() == 0 ? 1 : shape[0]), size(shape.rank() == 0 ? 1 : shape.slice(1).num_elements()) {}
-};
-
-std::uint64_t seed_of(const KernelSpec& spec) { return static_cast<std::uint64_t>(spec.attr<std::int64_t>("seed")); }
-
-// Groups of four elements of each row.
-std::int64_t groups_of(const Rows& rows) { return (rows.size + 3) / 4; }
-
-// Calls body(first, count, words) for every kLanes groups, in parallel; fewer belong to the tensor at its end.
-template <class Body>
-void for_each_lanes(const Rows& rows, const RandomState& state, std::uint64_t seed, const Body& body) {
-  constexpr std::int64_t kLanes = RandomLanes::kLanes, kGrain = 2048;
-  const std::int64_t groups = groups_of(rows);
-  if (groups == 0) return;
-  const RandomLanes lanes(state, seed, groups);
-  parallel_for(rows.count * groups, kGrain, [&](std::int64_t begin, std::int64_t end) {
-    RandomLanes::Words words;
-    for (std::int64_t first = begin; first < end; first += kLanes) {
-      lanes.fill(first, words);
-      body(first, std::min(kLanes, end - first), words);
-    }
-  });
-}
-
-// Calls body(element, values, count) for runs of neighbours, whose numbers lie in four rows of lanes.
-template <class Value, class Body>
-void for_each_run(const Rows& rows, std::int64_t first, std::int64_t count,
-                  const Value (&values)[4][RandomLanes::kLanes], const Body& body) {
-  Value side_by_side[4 * RandomLanes::kLanes];
-  for (int lane = 0; lane < RandomLanes::kLanes; ++lane) {
-    for (int i = 0; i < 4; ++i) side_by_side[4 * lane + i] = values[i][lane];
-  }
-  if (rows.size % 4 == 0) return body(4 * first, side_by_side, 4 * count);
-  const std::int64_t groups = groups_of(rows);
-  for (std::int64_t lane = 0; lane < count; ++lane) {
-    const std::int64_t row = (first + lane) / groups, element = (first + lane) % groups * 4;
-    body(row * rows.size + element, side_by_side + 4 * lane, std::min<std::int64_t>(4, rows.size - element));
-  }
-}
-
 // A kernel of numbers that follow from random words: `make(words, values)`, for kLanes groups. `mend(stream, group,
 // numbers)` may replace the four of a group.
 template <class Make, class Mend>
 KernelFn numbers_from(const KernelSpec& spec, Make make, Mend mend) {
-  const Rows rows(spec.output(0).shape);
+  const RandomRows rows(spec.output(0).shape);
   return visit_dtype(spec.output(0).dtype, [&]<class T>(T) -> KernelFn {
-    return [rows, seed = seed_of(spec), make, mend](const KernelIO& io) {
+    return [rows, seed = random_seed_of(spec), make, mend](const KernelIO& io) {
       T* out = io.out<T>(0);
-      for_each_lanes(
+      for_random_lanes(
           rows, *io.random, seed, [&](std::int64_t first, std::int64_t count, const RandomLanes::Words& words) {
             Numbers values;
             make(words, values);
-            mend(*io.random, seed, groups_of(rows), first, values);
-            for_each_run(rows, first, count, values, [&](std::int64_t at, const float* run, std::int64_t size) {
+            mend(*io.random, seed, rows.groups(), first, values);
+            for_random_runs(rows, first, count, values, [&](std::int64_t at, const float* run, std::int64_t size) {
               for (std::int64_t i = 0; i < size; ++i) out[at + i] = value_as<T>(run[i]);
             });
           });
@@ -113,11 +69,11 @@ std::uint64_t below(std::uint64_t range, std::uint32_t high, std::uint32_t low) 
 }
 
 KernelFn uniform_integers(const KernelSpec& spec) {
-  const Rows rows(spec.output(0).shape);
+  const RandomRows rows(spec.output(0).shape);
   const auto first = static_cast<std::int64_t>(spec.attr<double>("minval"));
   const auto range = static_cast<std::uint64_t>(static_cast<std::int64_t>(spec.attr<double>("maxval")) - first);
   return visit_index(spec.output(0).dtype, [&]<class T>(T) -> KernelFn {
-    return [=, seed = seed_of(spec)](const KernelIO& io) {
+    return [=, seed = random_seed_of(spec)](const KernelIO& io) {
       T* out = io.out<T>(0);
       const std::int64_t grain = std::max<std::int64_t>(1, 8192 / std::max<std::int64_t>(1, rows.size));
       parallel_for(rows.count, grain, [&](std::int64_t begin, std::int64_t end) {
@@ -190,42 +146,9 @@ KernelFn make_bernoulli(const KernelSpec& spec) {
   return numbers_from(spec, for_each_word(value), MendNothing());
 }
 
-// The value, or zero, without a branch: it would be guessed wrong for every other element.
-template <class T>
-T kept_or_zero(T value, bool kept) {
-  using Bits = std::conditional_t<sizeof(T) == 8, std::uint64_t,
-                                  std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint16_t>>;
-  return std::bit_cast<T>(static_cast<Bits>(std::bit_cast<Bits>(value) & (Bits{0} - Bits{kept})));
-}
-
-KernelFn make_dropout(const KernelSpec& spec) {
-  const Rows rows(spec.output(0).shape);
-  const double rate = spec.attr<double>("rate");
-  // Words below this drop their element: the comparison of integers is exact and cheap.
-  const std::int64_t threshold = std::llround(rate * 4294967296.0);
-  const bool keeps_any = threshold < (std::int64_t{1} << 32);
-  const auto first_kept = static_cast<std::uint32_t>(threshold);
-  return visit_floating(spec.output(0).dtype, [&]<class T>(T) -> KernelFn {
-    const auto scale =
-        static_cast<std::conditional_t<std::is_same_v<T, double>, double, float>>(rate < 1 ? 1 / (1 - rate) : 0);
-    return [=, seed = seed_of(spec)](const KernelIO& io) {
-      const T* x = io.in<T>(0);
-      T* y = io.out<T>(0);
-      for_each_lanes(
-          rows, *io.random, seed, [&](std::int64_t first, std::int64_t count, const RandomLanes::Words& words) {
-            for_each_run(rows, first, count, words, [&](std::int64_t at, const std::uint32_t* run, std::int64_t size) {
-              for (std::int64_t i = 0; i < size; ++i) {
-                y[at + i] = kept_or_zero(static_cast<T>(x[at + i] * scale), (run[i] >= first_kept) & keeps_any);
-              }
-            });
-          });
-    };
-  });
-}
-
 // Fisher and Yates's shuffle; one stream for the whole permutation.
 KernelFn make_permutation(const KernelSpec& spec) {
-  return [count = spec.output_size(0), seed = seed_of(spec)](const KernelIO& io) {
+  return [count = spec.output_size(0), seed = random_seed_of(spec)](const KernelIO& io) {
     std::int64_t* order = io.out<std::int64_t>(0);
     std::iota(order, order + count, 0);
     const PhiloxStream stream(*io.random, seed, 0);
@@ -244,7 +167,6 @@ COHORT_KERNEL("TruncatedNormal", kCPU, make_truncated_normal);
 COHORT_KERNEL("TruncatedNormalLike", kCPU, make_truncated_normal);
 COHORT_KERNEL("Bernoulli", kCPU, make_bernoulli);
 COHORT_KERNEL("BernoulliLike", kCPU, make_bernoulli);
-COHORT_KERNEL("Dropout", kCPU, make_dropout);
 COHORT_KERNEL("RandomPermutationLike", kCPU, make_permutation);
 
 }  // namespace
