@@ -1,8 +1,8 @@
 // Under the thread sanitizer, exceptions that are thrown again are never destroyed.
 //
-// Threads that share an exception count it in libstdc++.so, which the sanitizer does not see into. It sees that one thread
-// reads the message in its handler and that another, which let go last, frees it, and calls that a race. A suppression
-// cannot say so: the frame that frees is at times the handler's own.
+// Threads that share an exception count it in libstdc++.so, which the sanitizer does not see into. It sees that one
+// thread reads the message in its handler and that another, which let go last, frees it, and calls that a race. A
+// suppression cannot say so: the frame that frees is at times the handler's own.
 #if defined(__SANITIZE_THREAD__)
 
 #include <dlfcn.h>
