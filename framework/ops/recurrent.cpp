@@ -3,6 +3,7 @@
 #include "cohort/core/dispatch.h"
 #include "cohort/core/op.h"
 #include "cohort/ops/array.h"
+#include "cohort/ops/cast.h"
 #include "cohort/ops/creation.h"
 #include "cohort/ops/gradient_or_zeros.h"
 #include "cohort/ops/joining.h"
@@ -174,27 +175,40 @@ COHORT_OP("SimpleRnnSequenceGrad")
     })
     .gradient(no_second_order);
 
+namespace {
+
+// Half types are widened for the whole sequence, so that what one step hands to the next is not rounded.
+Tensors run_recurrence(std::string_view op, Tensors arguments, const RecurrentOptions& options) {
+  const DType dtype = arguments[0].dtype();
+  const bool half = dtype == DType::Float16 || dtype == DType::BFloat16;
+  if (half) {
+    for (Tensor& argument : arguments) argument = cast(argument, DType::Float32);
+  }
+  if (options.mask.defined()) arguments.push_back(options.mask);
+  Tensors outputs = run_op_all(op, arguments, {{"reverse", options.reverse}});
+  if (half) {
+    for (Tensor& output : outputs) output = cast(output, dtype);
+  }
+  return outputs;
+}
+
+}  // namespace
+
 LstmStates lstm(const Tensor& inputs, const Tensor& h, const Tensor& c, const Tensor& recurrent_kernel,
                 const RecurrentOptions& options) {
-  Tensors arguments = {inputs, h, c, recurrent_kernel};
-  if (options.mask.defined()) arguments.push_back(options.mask);
-  const Tensors outputs = run_op_all("LstmSequence", arguments, {{"reverse", options.reverse}});
+  const Tensors outputs = run_recurrence("LstmSequence", {inputs, h, c, recurrent_kernel}, options);
   return {outputs[0], outputs[3], outputs[4]};
 }
 
 RecurrentStates gru(const Tensor& inputs, const Tensor& h, const Tensor& recurrent_kernel, const Tensor& recurrent_bias,
                     const RecurrentOptions& options) {
-  Tensors arguments = {inputs, h, recurrent_kernel, recurrent_bias};
-  if (options.mask.defined()) arguments.push_back(options.mask);
-  const Tensors outputs = run_op_all("GruSequence", arguments, {{"reverse", options.reverse}});
+  const Tensors outputs = run_recurrence("GruSequence", {inputs, h, recurrent_kernel, recurrent_bias}, options);
   return {outputs[0], outputs[2]};
 }
 
 RecurrentStates simple_rnn(const Tensor& inputs, const Tensor& h, const Tensor& recurrent_kernel,
                            const RecurrentOptions& options) {
-  Tensors arguments = {inputs, h, recurrent_kernel};
-  if (options.mask.defined()) arguments.push_back(options.mask);
-  const Tensors outputs = run_op_all("SimpleRnnSequence", arguments, {{"reverse", options.reverse}});
+  const Tensors outputs = run_recurrence("SimpleRnnSequence", {inputs, h, recurrent_kernel}, options);
   return {outputs[0], outputs[1]};
 }
 

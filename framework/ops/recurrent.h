@@ -4,9 +4,10 @@
 
 namespace cohort::ops {
 
-// Whole recurrences as one op, for float32 and float64: inputs (batch, steps, gates * units) are what each step adds to
-// the product of the state before and `recurrent_kernel` (units, gates * units). A step that `mask` (batch, steps)
-// leaves out keeps the states. With `reverse` the steps are taken from the end; results stay in their places.
+// Whole recurrences as one op, for floating types: inputs (batch, steps, gates * units) are what each step adds to the
+// product of the state before and `recurrent_kernel` (units, gates * units). A step that `mask` (batch, steps) leaves
+// out keeps the states. With `reverse` the steps are taken from the end; results stay in their places. Half types are
+// computed in float32 from the first step to the last.
 struct RecurrentOptions {
   // Booleans (batch, steps); a step that is false keeps the states. Undefined: every step counts.
   Tensor mask = {};

@@ -31,13 +31,13 @@ Tensor BuiltinRnn::projected(const Tensor& inputs, const Tensor& bias) const {
 std::optional<RnnLayer::Rolled> BuiltinRnn::run_fused(const Tensor& sequences, const Tensors& initial,
                                                       const Tensor& mask, const CallContext& context) {
   const BuiltinRnnCellOptions& options = builtin_cell_->options();
-  const bool plain = sequences.dtype() == DType::Float32 || sequences.dtype() == DType::Float64;
-  const bool possible = plain && !settings().unroll && options.activation->class_name() == "tanh" &&
+  const bool possible = is_floating(sequences.dtype()) && !settings().unroll &&
+                        options.activation->class_name() == "tanh" &&
                         !(context.training && options.recurrent_dropout > 0.0) && suits_op();
   if (use_cudnn_ == true && !possible) {
     throw invalid_argument(title(),
-                           "use_cudnn = true needs the default activations, float32 or float64, no recurrent_dropout "
-                           "in training, unroll = false, and in a GRU reset_after = true",
+                           "use_cudnn = true needs the default activations, a floating type, no recurrent_dropout in "
+                           "training, unroll = false, and in a GRU reset_after = true",
                            {{"use_cudnn", true}}, "Leave use_cudnn out to have it where it is possible.");
   }
   if (!possible || use_cudnn_ == false) return std::nullopt;

@@ -6,6 +6,7 @@
 #include "cohort/core/dispatch.h"
 #include "cohort/core/thread_pool.h"
 #include "cohort/ops/array.h"
+#include "cohort/ops/cast.h"
 #include "cohort/ops/joining.h"
 #include "cohort/ops/math.h"
 #include "cohort/ops/matmul.h"
@@ -101,6 +102,24 @@ COHORT_OP_REFERENCE(SimpleRnnSequence, steps_one_by_one, kRecurrentTypes) {
   for (const RecurrentOptions& options : all_recurrent_options()) {
     const RecurrentStates states = simple_rnn(x, h, kernel, options);
     expect_same_outputs({states.h, states.last}, plain(x, {h}, options, simple_step(kernel)), dtype);
+  }
+}
+
+// States are not rounded from step to step: as if all were float32, rounded once at the end.
+TEST(Recurrences, OfHalfTypesAreRoundedOnce) {
+  for (DType half : {float16, bfloat16}) {
+    const auto rounded = [half](const Shape& shape, int seed) {
+      return cast(spread_tensor(shape, -1, 1, float32, seed), half);
+    };
+    const Tensors given = {rounded({kBatch, kSteps, 8}, 1), rounded({kBatch, 2}, 2), rounded({kBatch, 2}, 3),
+                           rounded({2, 8}, 4)};
+    Tensors wide;
+    for (const Tensor& x : given) wide.push_back(cast(x, float32));
+    const LstmStates got = lstm(given[0], given[1], given[2], given[3]),
+                     want = lstm(wide[0], wide[1], wide[2], wide[3]);
+    EXPECT_EQ(got.h.dtype(), half);
+    EXPECT_EQ(got.h.to_vector<double>(), cast(want.h, half).to_vector<double>());
+    EXPECT_EQ(got.last_c.to_vector<double>(), cast(want.last_c, half).to_vector<double>());
   }
 }
 

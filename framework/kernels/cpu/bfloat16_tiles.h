@@ -21,7 +21,11 @@ inline void pack_matrix_lines(const Operand<std::uint16_t>& from, std::int64_t l
       if (count < kMatrixDepth) std::fill_n(to, kMatrixTileElements, std::uint16_t(0));
       for (std::int64_t i = 0; i < kMatrixTile; ++i) {
         const std::uint16_t* line = from.data + std::min(i, lines - 1) * from.step + p;
-        std::memcpy(to + i * kMatrixDepth, line, static_cast<std::size_t>(count) * sizeof *to);
+        if (count == kMatrixDepth) {  // one register, not a call
+          std::memcpy(to + i * kMatrixDepth, line, kMatrixDepth * sizeof *to);
+        } else {
+          std::memcpy(to + i * kMatrixDepth, line, static_cast<std::size_t>(count) * sizeof *to);
+        }
       }
       continue;
     }

@@ -95,8 +95,9 @@ struct NumberScheme {
   using Packed = std::conditional_t<std::is_same_v<T, double>, double, float>;
   using Sum = Packed;
   static constexpr std::int64_t kRows = kTileRows, kColumns = kTileColumns<Packed>;
-  // Of a part: a panel of b stays in L1, 24 KiB or on processors with wide vectors 32 KiB.
-  static constexpr std::int64_t kDepth = (kVectorBytes == 64 ? 32 << 10 : 24 << 10) / (kTileVectors * kVectorBytes);
+  // Of a part: a panel of b stays in L1. Where vectors are so wide that it would be shallow, and sums would come and go
+  // too often, it stays in L2, which brings it in time.
+  static constexpr std::int64_t kDepth = kVectorBytes == 64 ? 384 : (24 << 10) / (kTileVectors * kVectorBytes);
   static constexpr std::int64_t kDepthStep = 1;
   struct Session {};
 
