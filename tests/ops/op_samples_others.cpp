@@ -78,7 +78,8 @@ void add_linalg_samples(OpSamples& samples) {
   samples.add("LuFactor", {x}, [](const Tensors& t) { return Tensors{lu_factor(t[0]).lu, lu_factor(t[0]).pivots}; });
   samples.add("Solve", {positive, b}, [](const Tensors& t) { return solve(t[0], t[1]); });
   samples.add("SolveTriangular", {positive, b}, [](const Tensors& t) { return solve_triangular(t[0], t[1], true); });
-  samples.add("Qr", {x}, [](const Tensors& t) { return Tensors{qr(t[0]).q, qr(t[0]).r}; });
+  // Of some matrices among many, gradients are so large that they enlarge every rounding: not so of these.
+  samples.add("Qr", {positive}, [](const Tensors& t) { return Tensors{qr(t[0]).q, qr(t[0]).r}; });
   samples.add("Eigh", {positive}, [](const Tensors& t) { return Tensors{eigh(t[0]).w, eigh(t[0]).v}; });
   samples.add("Svd", {b}, [](const Tensors& t) {
     const linalg::Svd parts = svd(t[0], false);

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <bit>
+
 #include "cohort/core/dtype.h"
 #include "cohort/kernels/cpu/product_panels.h"
 
@@ -21,6 +23,15 @@ inline void pack_group(const Operand<std::uint16_t>& from, std::int64_t lines, s
   const std::uint16_t* rows[kGroup];
   for (int g = 0; g < kGroup; ++g) rows[g] = from.data + (p + g) * from.step;
   if (p + kGroup <= depth && lines == kWidth) {
+    if constexpr (kGroup == 2 &&
+                  std::endian::native == std::endian::little) {  // widened and joined, in whole registers
+      std::uint32_t pairs[kWidth];
+      for (int i = 0; i < kWidth; ++i) {
+        pairs[i] = static_cast<std::uint32_t>(rows[0][i]) | static_cast<std::uint32_t>(rows[1][i]) << 16;
+      }
+      std::memcpy(to, pairs, sizeof pairs);
+      return;
+    }
     for (int i = 0; i < kWidth; ++i) {
       for (int g = 0; g < kGroup; ++g) to[i * kGroup + g] = rows[g][i];
     }
