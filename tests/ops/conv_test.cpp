@@ -1,9 +1,12 @@
 #include "cohort/ops/conv.h"
 
+#include "cohort/autodiff/tape.h"
 #include "cohort/core/dispatch.h"
 #include "cohort/core/thread_pool.h"
+#include "cohort/ops/cast.h"
 #include "cohort/ops/conv_window.h"
 #include "cohort/ops/math.h"
+#include "cohort/ops/reduce.h"
 #include "tests/support/op_check.h"
 
 namespace cohort::test {
@@ -326,6 +329,22 @@ TEST(Conv, has_the_same_bits_on_any_number_of_threads) {
   }
   ThreadPool::instance().set_threads(threads);
   for (const auto& result : results) EXPECT_EQ(result, results[0]);
+}
+
+// More than is widened at once: eight of these images are.
+TEST(Conv, of_half_types_takes_some_images_at_a_time) {
+  const Tensor x = cast(spread_tensor({9, 1024, 1024, 1}, 0, 1, float32), bfloat16);
+  const Tensor kernel = Tensor::full({1, 1, 1, 1}, 1.5, bfloat16), wide = cast(x, float32);
+  GradientTape tape;
+  tape.watch(x);
+  tape.watch(kernel);
+  const Tensor y = conv(x, kernel);
+  const std::vector<Gradient> gradients = tape.gradient(sum(cast(y, float32)), Tensors{x, kernel});
+  EXPECT_LE(max(abs(cast(y, float32) - wide * 1.5)).item<float>(), 1.5f / 256);
+  EXPECT_EQ(min(gradients[0].dense()).item<float>(), 1.5f);
+  EXPECT_EQ(max(gradients[0].dense()).item<float>(), 1.5f);
+  const float expected = sum(wide).item<float>();
+  EXPECT_NEAR(cast(gradients[1].dense(), float32).item<float>(), expected, expected / 200);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "cohort/core/dispatch.h"
 #include "cohort/core/thread_pool.h"
+#include "cohort/ops/cast.h"
 #include "cohort/ops/pool_windows.h"
 #include "tests/support/op_check.h"
 
@@ -100,17 +101,18 @@ COHORT_OP_GRADIENT(MaxPool, overlapping_and_apart) {
   }
   check_gradient([](const Tensors& x) { return adaptive_max_pool(x[0], {3}); }, {spread({2, 5, 2})});
 }
-// float64 goes channel by channel, float32 by groups of channels and a rest.
+// float64 goes channel by channel, float32 and bfloat16 by groups of channels and a rest.
 TEST(MaxPool, gradients_of_many_channels_are_those_of_single_ones) {
   for (const WindowCase& each : kWindowCases) {
     const Attributes window = {{"pool_size", each.size}, {"strides", each.strides}, {"padding", each.padding}};
-    const auto gradient = [&](DType dtype) {
-      const Tensor x = spread_tensor({2, 6, 7, 37}, -1, 1, dtype);
+    const auto gradient = [&](DType given, DType dtype) {
+      const Tensor x = cast(spread_tensor({2, 6, 7, 37}, -1, 1, given), dtype);
       const Tensors y = run_op_all("MaxPool", {x}, window);
-      const Tensor dy = spread_tensor(y[0].shape(), -1, 1, dtype, 2);
+      const Tensor dy = cast(spread_tensor(y[0].shape(), -1, 1, given, 2), dtype);
       return run_op("MaxPoolGrad", {dy, y[1], x}, window).to_vector<double>();
     };
-    expect_values(tensor_of(gradient(float32), {2, 6, 7, 37}), gradient(float64), 1e-6);
+    expect_values(tensor_of(gradient(float32, float32), {2, 6, 7, 37}), gradient(float32, float64), 1e-6);
+    expect_values(tensor_of(gradient(bfloat16, bfloat16), {2, 6, 7, 37}), gradient(bfloat16, float64), 1e-2);
   }
 }
 COHORT_OP_GRADIENT(AveragePool, overlapping_and_apart) {

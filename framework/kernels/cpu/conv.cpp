@@ -4,6 +4,7 @@
 #include "cohort/kernels/cpu/conv_depthwise.h"
 #include "cohort/kernels/cpu/conv_panels.h"
 #include "cohort/kernels/cpu/conv_patches.h"
+#include "cohort/kernels/cpu/conv_widened.h"
 #include "cohort/kernels/cpu/visit.h"
 
 namespace cohort {
@@ -15,6 +16,8 @@ KernelFn with_way(const ConvPlan& plan, const Make& make) {
   if (plan.depthwise()) return make(DepthwiseConv<T>{});
   if constexpr (std::is_same_v<T, float>) {
     return make(PanelConv{});
+  } else if constexpr (sizeof(T) == 2) {
+    return make(WidenedConv<T>{});
   } else {
     return make(PatchConv<T>{});
   }

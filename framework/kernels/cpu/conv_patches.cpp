@@ -165,7 +165,5 @@ void PatchConv<T>::kernel_gradient(const ConvPlan& plan, const T* x, const T* dy
 }
 
 template struct PatchConv<double>;
-template struct PatchConv<Half>;
-template struct PatchConv<BFloat16>;
 
 }  // namespace cohort

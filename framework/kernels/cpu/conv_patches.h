@@ -6,7 +6,7 @@
 namespace cohort {
 
 // Convolutions as plain matrix products: the patches that outputs read are laid out as the rows of a matrix, a block of
-// outputs at a time. Serves every shape and type on every machine. T: the floating types.
+// outputs at a time. For float64; what others are computed in has panels (PanelConv). T: double.
 template <class T>
 struct PatchConv {
   static void forward(const ConvPlan& plan, const T* x, const T* kernel, const T* bias, const Epilogue<T>& finish,

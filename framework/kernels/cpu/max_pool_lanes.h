@@ -6,55 +6,60 @@
 
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
+#include "cohort/core/dtype.h"
 #include "cohort/kernels/cpu/vector_width.h"
 
 namespace cohort::kernels {
 
-// Max pooling of 16 float channels at a time in vector registers. Selections are written as vector expressions: of
-// loops over channels g++ makes branches, which half of the elements take.
+// Max pooling of 16 channels at a time in vector registers, of float or BFloat16. Selections are written as vector
+// expressions: of loops over channels g++ makes branches, which half of the elements take.
 class MaxPoolLanes {
  public:
   static constexpr std::int64_t kChannels = 16;
 
   // The largest of the elements at the offsets and which it is; the first of equal ones.
-  static void largest(const float* image, const std::int64_t* offsets, int taps, float* y, std::uint8_t* index) {
+  template <class T>
+  static void largest(const T* image, const std::int64_t* offsets, int taps, T* y, std::uint8_t* index) {
     Floats best[kVectors];
     Integers where[kVectors];
     for (int v = 0; v < kVectors; ++v) {
-      best[v] = load<Floats>(image + offsets[0] + v * kWidth);
+      best[v] = load_floats(image + offsets[0] + v * kWidth);
       where[v] = Integers{};
     }
     for (int t = 1; t < taps; ++t) {
-      const float* x = image + offsets[t];
+      const T* x = image + offsets[t];
       const Integers tap = Integers{} + t;
       for (int v = 0; v < kVectors; ++v) {
-        const Floats value = load<Floats>(x + v * kWidth);
+        const Floats value = load_floats(x + v * kWidth);
         const Integers larger = best[v] < value;
         best[v] = larger ? value : best[v];
         where[v] = larger ? tap : where[v];
       }
     }
-    for (int v = 0; v < kVectors; ++v) store(best[v], y + v * kWidth);
+    for (int v = 0; v < kVectors; ++v) store_floats(best[v], y + v * kWidth);
     std::int32_t wide[kChannels];
     for (int v = 0; v < kVectors; ++v) store(where[v], wide + v * kWidth);
     for (int c = 0; c < kChannels; ++c) index[c] = static_cast<std::uint8_t>(wide[c]);
   }
 
-  // The reverse: dy at the offset that the index names and zero at the others, set or added to what is there.
-  template <bool kAdd>
-  static void spread(const float* dy, const std::uint8_t* index, const std::int64_t* offsets, int taps, float* image) {
+  // The reverse: dy at the offset that the index names and zero at the others, set or added to what is there, which
+  // only floats can be.
+  template <bool kAdd, class T>
+  static void spread(const T* dy, const std::uint8_t* index, const std::int64_t* offsets, int taps, T* image) {
+    static_assert(!kAdd || std::is_same_v<T, float>);
     Floats flow[kVectors];
     Integers where[kVectors];
-    for (int v = 0; v < kVectors; ++v) flow[v] = load<Floats>(dy + v * kWidth);
+    for (int v = 0; v < kVectors; ++v) flow[v] = load_floats(dy + v * kWidth);
     widen(index, where);
     for (int t = 0; t < taps; ++t) {
-      float* dx = image + offsets[t];
+      T* dx = image + offsets[t];
       const Integers tap = Integers{} + t;
       for (int v = 0; v < kVectors; ++v) {
         Floats value = where[v] == tap ? flow[v] : Floats{};
-        if constexpr (kAdd) value += load<Floats>(dx + v * kWidth);
-        store(value, dx + v * kWidth);
+        if constexpr (kAdd) value += load_floats(dx + v * kWidth);
+        store_floats(value, dx + v * kWidth);
       }
     }
   }
@@ -64,6 +69,18 @@ class MaxPoolLanes {
   static constexpr int kVectors = static_cast<int>(kChannels) / kWidth;
   typedef float Floats __attribute__((vector_size(kVectorBytes)));
   typedef std::int32_t Integers __attribute__((vector_size(kVectorBytes)));
+  typedef std::uint32_t Words __attribute__((vector_size(kVectorBytes)));
+  typedef std::uint16_t HalfWords __attribute__((vector_size(kVectorBytes / 2)));
+
+  static Floats load_floats(const float* from) { return load<Floats>(from); }
+  static Floats load_floats(const BFloat16* from) {
+    return (Floats)(__builtin_convertvector(load<HalfWords>(from), Words) << 16);
+  }
+  static void store_floats(Floats value, float* to) { store(value, to); }
+  // Of values that were BFloat16 before: nothing is rounded.
+  static void store_floats(Floats value, BFloat16* to) {
+    store(__builtin_convertvector((Words)value >> 16, HalfWords), reinterpret_cast<std::uint16_t*>(to));
+  }
 
   template <class Vector, class Number>
   static Vector load(const Number* from) {

@@ -66,9 +66,10 @@ class TapOffsets {
 
 // How many channels, counted from the first, go through MaxPoolLanes.
 template <class T, class I>
+constexpr bool has_lanes = (std::is_same_v<T, float> || std::is_same_v<T, BFloat16>)&&std::is_same_v<I, std::uint8_t>;
+template <class T, class I>
 std::int64_t lane_channels(const PoolPlan& plan) {
-  const bool lanes = std::is_same_v<T, float> && std::is_same_v<I, std::uint8_t>;
-  return lanes ? plan.channels / MaxPoolLanes::kChannels * MaxPoolLanes::kChannels : 0;
+  return has_lanes<T, I> ? plan.channels / MaxPoolLanes::kChannels * MaxPoolLanes::kChannels : 0;
 }
 
 KernelFn make_max_pool(const KernelSpec& spec) {
@@ -84,7 +85,7 @@ KernelFn make_max_pool(const KernelSpec& spec) {
             T* y = io.out<T>(0) + first + output;
             I* index = io.out<I>(1) + first + output;
             const std::int64_t in_lanes = lane_channels<T, I>(plan);
-            if constexpr (std::is_same_v<T, float> && std::is_same_v<I, std::uint8_t>) {
+            if constexpr (has_lanes<T, I>) {
               const T* start = x + offsets.fit(plan, window);
               for (std::int64_t c = 0; c < in_lanes; c += MaxPoolLanes::kChannels) {
                 MaxPoolLanes::largest(start + c, offsets.at.data(), offsets.taps, y + c, index + c);
@@ -114,12 +115,18 @@ KernelFn make_max_pool_grad(const KernelSpec& spec) {
           for_each_window(plan, row, [&](const PoolWindow& window, std::int64_t output) {
             const T* dy = io.in<T>(0) + first + output;
             const I* index = io.in<I>(1) + first + output;
-            const std::int64_t in_lanes = lane_channels<T, I>(plan);
-            if constexpr (std::is_same_v<T, float> && std::is_same_v<I, std::uint8_t>) {
+            // What windows share is added up, and rounded, one element at a time unless it is float.
+            const std::int64_t in_lanes = disjoint || std::is_same_v<T, float> ? lane_channels<T, I>(plan) : 0;
+            if constexpr (has_lanes<T, I>) {
               T* start = dx + offsets.fit(plan, window);
               for (std::int64_t c = 0; c < in_lanes; c += MaxPoolLanes::kChannels) {
-                const auto spread = disjoint ? MaxPoolLanes::spread<false> : MaxPoolLanes::spread<true>;
-                spread(dy + c, index + c, offsets.at.data(), offsets.taps, start + c);
+                if constexpr (std::is_same_v<T, float>) {
+                  if (!disjoint) {
+                    MaxPoolLanes::spread<true>(dy + c, index + c, offsets.at.data(), offsets.taps, start + c);
+                    continue;
+                  }
+                }
+                MaxPoolLanes::spread<false>(dy + c, index + c, offsets.at.data(), offsets.taps, start + c);
               }
             }
             if (in_lanes == plan.channels) return;
