@@ -14,9 +14,7 @@
 namespace cohort::ops {
 namespace {
 
-DType statistics_type(DType dtype) {
-  return dtype == DType::Float16 || dtype == DType::BFloat16 ? DType::Float32 : dtype;
-}
+DType statistics_type(DType dtype) { return is_half(dtype) ? DType::Float32 : dtype; }
 
 void check_types(const OpCall& call) {
   call.check(is_floating(call.dtype(0)) && call.dtype(0) == call.dtype(1) && call.dtype(0) == call.dtype(2),

@@ -1,6 +1,7 @@
 #include "cohort/ops/recurrent.h"
 
 #include "cohort/core/dispatch.h"
+#include "cohort/core/mixed_types.h"
 #include "cohort/core/op.h"
 #include "cohort/ops/array.h"
 #include "cohort/ops/cast.h"
@@ -42,6 +43,21 @@ Shape check_recurrence(const OpCall& call, int gates, int states, int mask_at) {
                "mask must be (batch, steps) of booleans", {{"mask", call.spec(mask_at)}, {"inputs.shape", inputs}});
   }
   return {inputs[0], inputs[1], units};
+}
+
+// The outputs of these numbers. Half types are widened for the whole sequence, so that what one step hands to the next
+// is not rounded.
+Tensors run_recurrence(std::string_view op, Tensors arguments, const RecurrentOptions& options,
+                       std::initializer_list<std::size_t> wanted) {
+  const DType dtype = arguments[0].dtype();
+  if (is_half(dtype)) {
+    for (Tensor& argument : arguments) argument = cast(argument, DType::Float32);
+  }
+  if (options.mask.defined()) arguments.push_back(options.mask);
+  const Tensors outputs = run_op_all(op, arguments, {{"reverse", options.reverse}});
+  Tensors results;
+  for (std::size_t i : wanted) results.push_back(is_half(dtype) ? cast(outputs[i], dtype) : outputs[i]);
+  return results;
 }
 
 // (batch, steps, units) to (batch, steps, times * units).
@@ -175,41 +191,22 @@ COHORT_OP("SimpleRnnSequenceGrad")
     })
     .gradient(no_second_order);
 
-namespace {
-
-// Half types are widened for the whole sequence, so that what one step hands to the next is not rounded.
-Tensors run_recurrence(std::string_view op, Tensors arguments, const RecurrentOptions& options) {
-  const DType dtype = arguments[0].dtype();
-  const bool half = dtype == DType::Float16 || dtype == DType::BFloat16;
-  if (half) {
-    for (Tensor& argument : arguments) argument = cast(argument, DType::Float32);
-  }
-  if (options.mask.defined()) arguments.push_back(options.mask);
-  Tensors outputs = run_op_all(op, arguments, {{"reverse", options.reverse}});
-  if (half) {
-    for (Tensor& output : outputs) output = cast(output, dtype);
-  }
-  return outputs;
-}
-
-}  // namespace
-
 LstmStates lstm(const Tensor& inputs, const Tensor& h, const Tensor& c, const Tensor& recurrent_kernel,
                 const RecurrentOptions& options) {
-  const Tensors outputs = run_recurrence("LstmSequence", {inputs, h, c, recurrent_kernel}, options);
-  return {outputs[0], outputs[3], outputs[4]};
+  const Tensors states = run_recurrence("LstmSequence", {inputs, h, c, recurrent_kernel}, options, {0, 3, 4});
+  return {states[0], states[1], states[2]};
 }
 
 RecurrentStates gru(const Tensor& inputs, const Tensor& h, const Tensor& recurrent_kernel, const Tensor& recurrent_bias,
                     const RecurrentOptions& options) {
-  const Tensors outputs = run_recurrence("GruSequence", {inputs, h, recurrent_kernel, recurrent_bias}, options);
-  return {outputs[0], outputs[2]};
+  const Tensors states = run_recurrence("GruSequence", {inputs, h, recurrent_kernel, recurrent_bias}, options, {0, 2});
+  return {states[0], states[1]};
 }
 
 RecurrentStates simple_rnn(const Tensor& inputs, const Tensor& h, const Tensor& recurrent_kernel,
                            const RecurrentOptions& options) {
-  const Tensors outputs = run_recurrence("SimpleRnnSequence", {inputs, h, recurrent_kernel}, options);
-  return {outputs[0], outputs[1]};
+  const Tensors states = run_recurrence("SimpleRnnSequence", {inputs, h, recurrent_kernel}, options, {0, 1});
+  return {states[0], states[1]};
 }
 
 }  // namespace cohort::ops

@@ -15,20 +15,18 @@ constexpr std::int64_t kTaskElements = std::int64_t(1) << 15;
 
 Scratch wide_inputs, wide_outputs, wide_kernel, wide_sums;
 
-template <class T>
-const float* widen(const T* from, std::int64_t count, Scratch& memory) {
-  float* to = memory.get<float>(count);
+template <class From, class To>
+void convert(const From* from, std::int64_t count, To* to) {
   parallel_for(count, kTaskElements, [=](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) to[i] = static_cast<float>(from[i]);
+    for (std::int64_t i = begin; i < end; ++i) to[i] = static_cast<To>(from[i]);
   });
-  return to;
 }
 
 template <class T>
-void round_to(const float* from, std::int64_t count, T* to) {
-  parallel_for(count, kTaskElements, [=](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) to[i] = T(from[i]);
-  });
+const float* widen(const T* from, std::int64_t count, Scratch& memory) {
+  float* to = memory.get<float>(count);
+  convert(from, count, to);
+  return to;
 }
 
 // Calls body(plan of some images, the first of them) until all have had their turn.
@@ -69,7 +67,7 @@ void WidenedConv<T>::input_gradient(const ConvPlan& plan, const T* dy, const T* 
   for_images(plan, [&](const ConvPlan& some, std::int64_t first) {
     float* sums = wide_inputs.get<float>(some.batch * inputs);
     PanelConv::input_gradient(some, widen(dy + first * outputs, some.batch * outputs, wide_outputs), weights, sums);
-    round_to(sums, some.batch * inputs, dx + first * inputs);
+    convert(sums, some.batch * inputs, dx + first * inputs);
   });
 }
 
@@ -85,7 +83,7 @@ void WidenedConv<T>::kernel_gradient(const ConvPlan& plan, const T* x, const T* 
                                widen(dy + first * outputs, some.batch * outputs, wide_outputs), part);
     for (std::int64_t i = 0; i < size; ++i) sums[i] += part[i];
   });
-  round_to(sums, size, dkernel);
+  convert(sums, size, dkernel);
 }
 
 template struct WidenedConv<Half>;

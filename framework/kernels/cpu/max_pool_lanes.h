@@ -6,7 +6,6 @@
 
 #include <cstdint>
 #include <cstring>
-#include <type_traits>
 
 #include "cohort/core/dtype.h"
 #include "cohort/kernels/cpu/vector_width.h"
@@ -44,11 +43,9 @@ class MaxPoolLanes {
     for (int c = 0; c < kChannels; ++c) index[c] = static_cast<std::uint8_t>(wide[c]);
   }
 
-  // The reverse: dy at the offset that the index names and zero at the others, set or added to what is there, which
-  // only floats can be.
+  // The reverse: dy at the offset that the index names and zero at the others, set or added to what is there.
   template <bool kAdd, class T>
   static void spread(const T* dy, const std::uint8_t* index, const std::int64_t* offsets, int taps, T* image) {
-    static_assert(!kAdd || std::is_same_v<T, float>);
     Floats flow[kVectors];
     Integers where[kVectors];
     for (int v = 0; v < kVectors; ++v) flow[v] = load_floats(dy + v * kWidth);
@@ -77,9 +74,10 @@ class MaxPoolLanes {
     return (Floats)(__builtin_convertvector(load<HalfWords>(from), Words) << 16);
   }
   static void store_floats(Floats value, float* to) { store(value, to); }
-  // Of values that were BFloat16 before: nothing is rounded.
+  // Rounded to even. A value that was BFloat16 before stays as it is, and so does a NaN: its low bits are zeros.
   static void store_floats(Floats value, BFloat16* to) {
-    store(__builtin_convertvector((Words)value >> 16, HalfWords), reinterpret_cast<std::uint16_t*>(to));
+    const Words bits = (Words)value, rounded = bits + 0x7fff + (bits >> 16 & 1);
+    store(__builtin_convertvector(rounded >> 16, HalfWords), reinterpret_cast<std::uint16_t*>(to));
   }
 
   template <class Vector, class Number>

@@ -64,9 +64,9 @@ class TapOffsets {
   std::array<std::int64_t, 3> size_ = {};
 };
 
-// How many channels, counted from the first, go through MaxPoolLanes.
 template <class T, class I>
 constexpr bool has_lanes = (std::is_same_v<T, float> || std::is_same_v<T, BFloat16>)&&std::is_same_v<I, std::uint8_t>;
+// How many channels, counted from the first, go through MaxPoolLanes.
 template <class T, class I>
 std::int64_t lane_channels(const PoolPlan& plan) {
   return has_lanes<T, I> ? plan.channels / MaxPoolLanes::kChannels * MaxPoolLanes::kChannels : 0;
@@ -115,18 +115,12 @@ KernelFn make_max_pool_grad(const KernelSpec& spec) {
           for_each_window(plan, row, [&](const PoolWindow& window, std::int64_t output) {
             const T* dy = io.in<T>(0) + first + output;
             const I* index = io.in<I>(1) + first + output;
-            // What windows share is added up, and rounded, one element at a time unless it is float.
-            const std::int64_t in_lanes = disjoint || std::is_same_v<T, float> ? lane_channels<T, I>(plan) : 0;
+            const std::int64_t in_lanes = lane_channels<T, I>(plan);
             if constexpr (has_lanes<T, I>) {
               T* start = dx + offsets.fit(plan, window);
               for (std::int64_t c = 0; c < in_lanes; c += MaxPoolLanes::kChannels) {
-                if constexpr (std::is_same_v<T, float>) {
-                  if (!disjoint) {
-                    MaxPoolLanes::spread<true>(dy + c, index + c, offsets.at.data(), offsets.taps, start + c);
-                    continue;
-                  }
-                }
-                MaxPoolLanes::spread<false>(dy + c, index + c, offsets.at.data(), offsets.taps, start + c);
+                const auto spread = disjoint ? MaxPoolLanes::spread<false, T> : MaxPoolLanes::spread<true, T>;
+                spread(dy + c, index + c, offsets.at.data(), offsets.taps, start + c);
               }
             }
             if (in_lanes == plan.channels) return;
