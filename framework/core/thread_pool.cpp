@@ -100,11 +100,12 @@ void run_here(std::int64_t blocks, FunctionRef<void(std::int64_t)> body) {
 }
 
 // A job. The gate holds the helpers it wants (upper half, whose top bit says that the caller is itself in a block of
-// another job) and the helpers inside (lower half): who comes in by it may read the job until it goes out, and the slot
-// takes another job only when the gate is 0. The upper half falls to 0 when no block is left, so that a worker which
-// comes late finds no way in and the caller never waits for one that is still asleep. What the caller wrote comes with
-// its store to the gate, which every later change of the gate (all are read-modify-writes) hands on; what helpers wrote
-// comes with their going out, in the same way.
+// another job) and the helpers inside (lower half): who comes in by it may read the job until it goes out, and the job
+// is over only when the gate is 0. The upper half falls to 0 when no block is left, so that a worker which comes late
+// finds no way in and the caller never waits for one that is still asleep. One that steps in where it is not wanted
+// goes out again at once. What the caller wrote comes with its opening of the gate, which every later change of the
+// gate hands on; what helpers wrote comes with their going out, in the same way. All changes are additions or single
+// masks, never compared and tried again: many workers come and go in the same microsecond.
 struct Slot {
   static constexpr std::uint32_t kWanted = 1u << 16, kInside = kWanted - 1, kNested = 1u << 31;
   static int wanted(std::uint32_t gate) { return static_cast<int>((gate & ~kNested) / kWanted); }
@@ -124,17 +125,22 @@ struct Slot {
   void give_back() { taken.store(false, std::memory_order_release); }
   bool enter();
   void leave();
-  void close() { gate.fetch_and(kInside, std::memory_order_relaxed); }
+  void open(std::uint32_t helpers, bool nested) { gate.fetch_add(helpers * kWanted + (nested ? kNested : 0)); }
+  void close();
   bool run_block();
   void wait_for_helpers();
 };
 
 bool Slot::enter() {
-  std::uint32_t seen = gate.load(std::memory_order_relaxed);
-  while (inside(seen) < wanted(seen)) {
-    if (gate.compare_exchange_weak(seen, seen + 1, std::memory_order_acquire, std::memory_order_relaxed)) return true;
-  }
+  const std::uint32_t seen = gate.fetch_add(1);
+  if (inside(seen) < wanted(seen)) return true;
+  leave();
   return false;
+}
+
+// The first who finds no block left does it for all.
+void Slot::close() {
+  if (wanted(gate.load(std::memory_order_relaxed)) > 0) gate.fetch_and(kInside, std::memory_order_relaxed);
 }
 
 // The caller says that it sleeps and then looks at the gate; the last helper goes out and then looks for a sleeper. All
@@ -383,7 +389,7 @@ void ThreadPool::run_blocks(std::int64_t blocks, FunctionRef<void(std::int64_t)>
   slot->share = share;
   slot->next.store(0, std::memory_order_relaxed);
   const bool nested = std::exchange(inside_block, true);
-  slot->gate.store(static_cast<std::uint32_t>(helpers) * Slot::kWanted + (nested ? Slot::kNested : 0));
+  slot->open(static_cast<std::uint32_t>(helpers), nested);
   state.wake_workers(helpers);
   while (slot->run_block()) {
   }

@@ -6,44 +6,9 @@
 
 #if defined(__AMX_BF16__)
 
+#include "cohort/kernels/cpu/bfloat16_matrix_panels.h"
+
 namespace cohort::products {
-
-// A matrix tile: 16 lines of 16 pairs for the left operand, 16 pairs of 16 columns for the right one; 1 KiB.
-inline constexpr std::int64_t kMatrixTile = 16, kMatrixDepth = 32;
-inline constexpr std::int64_t kMatrixTileElements = kMatrixTile * kMatrixDepth;
-
-// The tiles of 16 lines of the left operand, one for each 32 of the depth, with zeros beyond its end.
-inline void pack_matrix_lines(const Operand<std::uint16_t>& from, std::int64_t lines, std::int64_t depth,
-                              std::uint16_t* to) {
-  for (std::int64_t p = 0; p < depth; p += kMatrixDepth, to += kMatrixTileElements) {
-    const std::int64_t count = std::min(kMatrixDepth, depth - p);
-    if (from.along) {
-      if (count < kMatrixDepth) std::fill_n(to, kMatrixTileElements, std::uint16_t(0));
-      for (std::int64_t i = 0; i < kMatrixTile; ++i) {
-        const std::uint16_t* line = from.data + std::min(i, lines - 1) * from.step + p;
-        if (count == kMatrixDepth) {  // one register, not a call
-          std::memcpy(to + i * kMatrixDepth, line, kMatrixDepth * sizeof *to);
-        } else {
-          std::memcpy(to + i * kMatrixDepth, line, static_cast<std::size_t>(count) * sizeof *to);
-        }
-      }
-      continue;
-    }
-    std::uint32_t pairs[kMatrixTile * kMatrixTile] = {};
-    pack_groups<2, kMatrixTile>(from.at(0, p), lines, count, reinterpret_cast<std::uint16_t*>(pairs));
-    const std::uint32_t* rows[kMatrixTile];
-    for (std::int64_t i = 0; i < kMatrixTile; ++i) rows[i] = pairs + i * kMatrixTile;
-    interleave<kMatrixTile>(rows, kMatrixTile, reinterpret_cast<std::uint32_t*>(to));
-  }
-}
-// Likewise 16 columns of the right operand.
-inline void pack_matrix_columns(const Operand<std::uint16_t>& from, std::int64_t lines, std::int64_t depth,
-                                std::uint16_t* to) {
-  pack_groups<2, kMatrixTile>(from, lines, depth, to);
-  const std::int64_t whole = (depth + kMatrixDepth - 1) / kMatrixDepth * kMatrixTileElements;
-  const std::int64_t written = groups_of(depth, 2) * kMatrixTile * 2;
-  std::fill(to + written, to + whole, std::uint16_t(0));
-}
 
 // The matrix registers of the calling thread, as long as this lives.
 class MatrixRegisters {

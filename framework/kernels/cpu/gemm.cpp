@@ -14,12 +14,12 @@ namespace {
 constexpr std::int64_t kVectorWork = kVectorBytes / 16;        // what a level does while a narrow one does 1
 constexpr std::int64_t kSharedWork = kVectorWork << 19;        // products that are worth handing over, twice
 constexpr std::int64_t kTaskWork = kVectorWork << 20;          // of small matrices in a batch
-constexpr std::int64_t kBlockRows = 96;                        // rows of a that meet a panel of b in L1
 constexpr std::int64_t kMaxLines = 4096;                       // of an operand that are packed at once
 constexpr std::int64_t kPackedBytes = std::int64_t(32) << 20;  // of both
 constexpr std::int64_t kOwnBytes = std::int64_t(1) << 20;      // that a task packs for itself
 constexpr std::int64_t kOwnColumns = 1 << 13;  // elements of b that a task packs rather than wait for others
-constexpr std::int64_t kFlatRows = 384;
+constexpr std::int64_t kFlatRows = 384;        // of a that stay in the cache with a part of the depth
+constexpr std::int64_t kFlatPanels = 4;        // of b that meet them together
 
 constexpr GemmCut kUncut{1, kMaxLines, kMaxLines};
 
@@ -99,7 +99,7 @@ class Product {
 
  private:
   static constexpr std::int64_t kRows = Scheme::kRows, kColumns = Scheme::kColumns;
-  static constexpr std::int64_t kRowBlock = kBlockRows / kRows * kRows;
+  static constexpr std::int64_t kRowBlock = Scheme::kBlockRows / kRows * kRows;
   static constexpr bool kHalf = sizeof(T) < sizeof(float);  // and may be wide
 
   void pack_rows(std::int64_t row, std::int64_t rows, std::int64_t begin, std::int64_t depth, Packed* to) const {
@@ -205,7 +205,7 @@ class Product {
   struct Packing {
     std::int64_t row, rows, column, columns, depth_begin, depth_end, part;
     Packed *a, *b;
-    Sums sums;  // without memory: those of a block are done at once, wherever
+    Sums sums;  // without memory: those of a block are done at once, wherever that is
 
     std::int64_t parts() const { return parts_of(depth_end - depth_begin, part); }
     std::int64_t depth(std::int64_t q) const { return std::min(part, depth_end - depth_begin - q * part); }
@@ -217,36 +217,38 @@ class Product {
     }
   };
 
-  // So few rows that all of a stays in the cache: tasks are columns, and each packs a panel of b just before all rows
-  // meet it, into memory that stays in the cache too.
+  // So few rows that what is computed with a part of the depth stays in the cache: tasks are columns, and each packs
+  // some panels of b just before all rows meet them, into memory that stays in the cache too.
   bool flat(int threads) const {
-    return m_ * k_ * static_cast<std::int64_t>(sizeof(T)) <= kOwnBytes && m_ <= kFlatRows && n_ >= threads * kColumns;
+    return m_ <= kFlatRows && n_ >= threads * kColumns && m_ * k_ <= kMaxLines * kFlatRows;
   }
   void run_flat(int threads) const {
+    constexpr std::int64_t kStrip = kFlatPanels * kColumns;
     const std::int64_t part = equal_part(k_, Scheme::kDepth, Scheme::kDepthStep), depths = Scheme::packed_depth(part);
     Packed* a = shared_panels.get<Packed>(parts_of(k_, part) * depths * step_up(m_, kRows));
-    const Packing at{0, m_, 0, 0, 0, k_, part, a, nullptr, {}};
+    const Packing at{0, m_, 0, n_, 0, k_, part, a, nullptr, {}};
     pack(threads, at);
     const std::int64_t columns = parts_of(parts_of(n_, kColumns), threads == 1 ? 1 : 2 * threads) * kColumns;
     run_tasks(threads, parts_of(n_, columns), [&](std::int64_t task) {
       [[maybe_unused]] const typename Scheme::Session session;
-      Packed* panel = own_panels.get<Packed>(depths * kColumns);
+      Packed* panels = own_panels.get<Packed>(depths * kStrip);
       const std::int64_t first = task * columns, last = std::min(n_, first + columns);
-      for (std::int64_t j = first; j < last; j += kColumns) {
-        const std::int64_t width = std::min(kColumns, last - j);
-        Packing strip = at;
-        strip.column = j;
-        strip.sums = {sums_in_c(0, j), ldc_};
-        if (!strip.sums.memory) strip.sums = {sums_memory.get<Sum>(m_ * kColumns), kColumns};
-        for (std::int64_t q = 0; q < at.parts(); ++q) {
-          pack_columns(j, width, q * part, at.depth(q), panel);
-          for (std::int64_t i = 0; i < m_; i += kRows) {
-            Scheme::multiply(at.a_panel(q, i), panel, at.depth(q), strip.sums.at(i, 0), strip.sums.ld, q > 0,
-                             std::min(kRows, m_ - i), width);
+      Sums sums{sums_in_c(0, 0), ldc_};
+      if (!sums.memory && at.parts() > 1) sums = {sums_memory.get<Sum>(m_ * columns), columns, 0, first};
+      for (std::int64_t q = 0; q < at.parts(); ++q) {
+        for (std::int64_t column = first; column < last; column += kStrip) {
+          const std::int64_t right = std::min(last, column + kStrip);
+          pack_columns(column, right - column, q * part, at.depth(q), panels);
+          for (std::int64_t j = column; j < right; j += kColumns) {
+            const Packed* panel = panels + (j - column) * Scheme::packed_depth(at.depth(q));
+            for (std::int64_t i = 0; i < m_; i += kRows) {
+              multiply_tile(at, sums, at.a_panel(q, i), panel, at.depth(q), q > 0, i, std::min(kRows, m_ - i), j,
+                            std::min(kColumns, right - j));
+            }
           }
         }
-        store_sums(strip, strip.sums, 0, m_, 0, width);
       }
+      if (sums.memory) store_sums(at, sums, 0, m_, first, last - first);
       finish_rows(0, m_, first, last - first);
     });
   }
@@ -285,9 +287,10 @@ class Product {
     }
   }
 
-  // Both operands, by all threads; of a only where there is memory for it.
+  // By all threads, what there is memory for.
   void pack(int threads, const Packing& at) const {
-    const std::int64_t row_panels = at.a ? parts_of(at.rows, kRows) : 0, column_panels = parts_of(at.columns, kColumns);
+    const std::int64_t row_panels = at.a ? parts_of(at.rows, kRows) : 0;
+    const std::int64_t column_panels = at.b ? parts_of(at.columns, kColumns) : 0;
     const std::int64_t together = std::clamp<std::int64_t>((row_panels + column_panels) / (2 * threads), 1, 8);
     const std::int64_t row_items = parts_of(row_panels, together), column_items = parts_of(column_panels, together);
     run_tasks(threads, at.parts() * (row_items + column_items), [&](std::int64_t task) {
@@ -321,26 +324,36 @@ class Product {
       const std::int64_t block_rows = equal_part(last - row, kRowBlock, kRows);
       for (std::int64_t block = row; block < last; block += block_rows) {
         const std::int64_t end = std::min(last, block + block_rows);
-        // In memory of this thread, which stays in its cache.
-        const Sums sums = at.sums.memory
-                              ? at.sums
-                              : Sums{sums_memory.get<Sum>(kRowBlock * (right - column)), right - column, block, column};
+        Sums sums = at.sums;
+        if (!sums.memory && at.parts() > 1) {  // in memory of this thread, which stays in its cache
+          sums = {sums_memory.get<Sum>(kRowBlock * (right - column)), right - column, block, column};
+        }
         for (std::int64_t q = 0; q < at.parts(); ++q) {
           const bool add = q > 0 || at.depth_begin > 0;
           const Packed* a = at.a ? at.a_panel(q, block) : pack_block(at, q, block, end - block);
           const std::int64_t depth = Scheme::packed_depth(at.depth(q));
           for (std::int64_t j = column; j < right; j += kColumns) {
             for (std::int64_t i = block; i < end; i += kRows) {
-              Scheme::multiply(a + (i - block) * depth, at.b_panel(q, j), at.depth(q), sums.at(i, j), sums.ld, add,
-                               std::min(kRows, end - i), std::min(kColumns, right - j));
+              multiply_tile(at, sums, a + (i - block) * depth, at.b_panel(q, j), at.depth(q), add, i,
+                            std::min(kRows, end - i), j, std::min(kColumns, right - j));
             }
           }
         }
         if (at.depth_end < k_) continue;
-        store_sums(at, sums, block, end - block, column, right - column);
+        if (sums.memory) store_sums(at, sums, block, end - block, column, right - column);
         finish_rows(at.row + block, end - block, at.column + column, right - column);
       }
     });
+  }
+  // One tile of c; where sums have no memory it is stored at once.
+  void multiply_tile(const Packing& at, const Sums& sums, const Packed* a, const Packed* b, std::int64_t depth,
+                     bool add, std::int64_t i, std::int64_t rows, std::int64_t j, std::int64_t columns) const {
+    if (sums.memory) return Scheme::multiply(a, b, depth, sums.at(i, j), sums.ld, add, rows, columns);
+    if constexpr (!std::is_same_v<T, Sum>) {
+      Sum tile[kRows * kColumns];
+      Scheme::multiply(a, b, depth, tile, kColumns, false, rows, columns);
+      store_sums(at, {tile, kColumns, i, j}, i, rows, j, columns);
+    }
   }
   // Rounds sums of a wider type than T.
   void store_sums([[maybe_unused]] const Packing& at, [[maybe_unused]] const Sums& sums,
@@ -354,7 +367,11 @@ class Product {
           continue;
         }
         T* to = c_ + (at.row + i) * ldc_ + at.column + column;
-        for (std::int64_t j = 0; j < columns; ++j) to[j] = T(from[j]);
+        if constexpr (std::is_same_v<T, BFloat16>) {
+          round_row(from, columns, reinterpret_cast<std::uint16_t*>(to));
+        } else {
+          for (std::int64_t j = 0; j < columns; ++j) to[j] = T(from[j]);
+        }
       }
     }
   }

@@ -90,7 +90,7 @@ class PackedProduct {
 
  private:
   static constexpr std::int64_t kRows = Scheme::kRows, kColumns = Scheme::kColumns;
-  static constexpr std::int64_t kStripRows = 96 / kRows * kRows;  // rows of a that meet a panel of b in the cache
+  static constexpr std::int64_t kStripRows = Scheme::kBlockRows / kRows * kRows;
 
   // Calls body(part, first line, lines) on the pool for some panels at a time.
   template <class Layout, class Body>

@@ -80,8 +80,9 @@ inline void interleave(const Number* const* lines, std::int64_t depth, Number* t
     }
   }
   // By memcpy, for lines may be of numbers that are smaller and stay together.
-  for (; p < depth; ++p) {
-    for (int i = 0; i < kWidth; ++i) std::memcpy(to + p * kWidth + i, lines[i] + p, sizeof(Number));
+  const std::int64_t rest = depth - p;
+  for (std::int64_t q = 0; q < rest; ++q) {
+    for (int i = 0; i < kWidth; ++i) std::memcpy(to + (p + q) * kWidth + i, lines[i] + p + q, sizeof(Number));
   }
 }
 
@@ -105,22 +106,22 @@ inline void pack_panel(const Operand<Number>& from, std::int64_t lines, std::int
   }
 }
 
-// All panels of an operand, one after the other. Several at once where lines lie side by side: what is read then is
-// whole cache lines.
+// All panels of an operand, one after the other. Several at once where lines lie side by side: of each row as much is
+// read in turn as the processor fetches ahead. No more than eight: places in different panels often share a cache set.
 template <int kWidth, class Number>
 inline void pack_panels(const Operand<Number>& from, std::int64_t lines, std::int64_t depth, Number* to) {
-  constexpr int kTogether = std::max<int>(1, 256 / (kWidth * static_cast<int>(sizeof(Number))));
+  constexpr int kTogether = std::clamp<int>(1024 / (kWidth * static_cast<int>(sizeof(Number))), 1, 8);
   std::int64_t i = 0;
-  if (!from.along && kTogether > 1) {
-    for (; i + kTogether * kWidth <= lines; i += kTogether * kWidth) {
-      const Number* row = from.data + i;
-      Number* first = to + i * depth;
-      for (std::int64_t p = 0; p < depth; ++p, row += from.step, first += kWidth) {
-        for (int panel = 0; panel < kTogether; ++panel) {
-          std::memcpy(first + panel * kWidth * depth, row + panel * kWidth, kWidth * sizeof(Number));
-        }
+  while (!from.along && i + kWidth <= lines) {
+    const std::int64_t panels = std::min<std::int64_t>(kTogether, (lines - i) / kWidth);
+    const Number* row = from.data + i;
+    Number* first = to + i * depth;
+    for (std::int64_t p = 0; p < depth; ++p, row += from.step, first += kWidth) {
+      for (std::int64_t panel = 0; panel < panels; ++panel) {
+        std::memcpy(first + panel * kWidth * depth, row + panel * kWidth, kWidth * sizeof(Number));
       }
     }
+    i += panels * kWidth;
   }
   for (; i < lines; i += kWidth) {
     pack_panel<kWidth>(from.at(i, 0), std::min<std::int64_t>(kWidth, lines - i), depth, to + i * depth);

@@ -99,6 +99,8 @@ struct NumberScheme {
   // too often, it stays in L2, which brings it in time.
   static constexpr std::int64_t kDepth = kVectorBytes == 64 ? 384 : (24 << 10) / (kTileVectors * kVectorBytes);
   static constexpr std::int64_t kDepthStep = 1;
+  // Rows of a that meet a panel of b while it is near; all of b comes by once for each such block.
+  static constexpr std::int64_t kBlockRows = kVectorBytes == 64 ? 192 : 96;
   struct Session {};
 
   static std::int64_t packed_depth(std::int64_t depth) { return depth; }
@@ -179,19 +181,21 @@ struct BFloat16Scheme {
   using Packed = std::uint16_t;
   using Sum = float;
   static constexpr std::int64_t kRows = 2 * kMatrixTile, kColumns = 2 * kMatrixTile;
-  static constexpr std::int64_t kDepth = 1024, kDepthStep = kMatrixDepth;
+  static constexpr std::int64_t kDepth = 1024, kDepthStep = kMatrixDepth, kBlockRows = 384;
   using Session = MatrixRegisters;
 
-  static std::int64_t packed_depth(std::int64_t depth) {
-    return (depth + kMatrixDepth - 1) / kMatrixDepth * kMatrixDepth;
+  static std::int64_t packed_depth(std::int64_t depth) { return matrix_depth(depth); }
+  static void pack_rows(const Operand<BFloat16>& a, std::int64_t lines, std::int64_t depth, Packed* to) {
+    pack_matrix_left(bits_of(a), lines, depth, to);
   }
-  template <class From>
-  static void pack_rows(const Operand<From>& a, std::int64_t lines, std::int64_t depth, Packed* to) {
-    pack(a, lines, depth, to, pack_matrix_lines);
+  static void pack_rows(const Operand<float>& a, std::int64_t lines, std::int64_t depth, Packed* to) {
+    pack_matrix_left(a, lines, depth, to);
   }
-  template <class From>
-  static void pack_columns(const Operand<From>& b, std::int64_t lines, std::int64_t depth, Packed* to) {
-    pack(b, lines, depth, to, pack_matrix_columns);
+  static void pack_columns(const Operand<BFloat16>& b, std::int64_t lines, std::int64_t depth, Packed* to) {
+    pack_matrix_right(bits_of(b), lines, depth, to);
+  }
+  static void pack_columns(const Operand<float>& b, std::int64_t lines, std::int64_t depth, Packed* to) {
+    pack_matrix_right(b, lines, depth, to);
   }
   static void multiply(const Packed* a, const Packed* b, std::int64_t depth, Sum* c, std::int64_t ldc, bool add,
                        std::int64_t rows, std::int64_t columns) {
@@ -199,33 +203,6 @@ struct BFloat16Scheme {
     multiply_in_part<kRows, kColumns>(c, ldc, add, rows, columns, [&](Sum* to, std::int64_t step) {
       multiply_matrix_tiles(a, a + size, b, b + size, blocks, to, step, add);
     });
-  }
-
- private:
-  template <class From, class PackTiles>
-  static void pack(const Operand<From>& from, std::int64_t lines, std::int64_t depth, Packed* to,
-                   const PackTiles& pack_tiles) {
-    for (std::int64_t i = 0; i < lines; i += kMatrixTile) {
-      pack_lines(from.at(i, 0), std::min(kMatrixTile, lines - i), depth, to + i * packed_depth(depth), pack_tiles);
-    }
-    // The second half of a panel that has only a first one.
-    const std::int64_t tiles = (lines + kMatrixTile - 1) / kMatrixTile, size = kMatrixTile * packed_depth(depth);
-    if (tiles % 2 == 1) std::fill_n(to + tiles * size, size, std::uint16_t(0));
-  }
-  template <class PackTiles>
-  static void pack_lines(const Operand<BFloat16>& from, std::int64_t lines, std::int64_t depth, Packed* to,
-                         const PackTiles& pack_tiles) {
-    pack_tiles(bits_of(from), lines, depth, to);
-  }
-  // Tile by tile: what is rounded is packed while it is in the nearest cache.
-  template <class PackTiles>
-  static void pack_lines(const Operand<float>& from, std::int64_t lines, std::int64_t depth, Packed* to,
-                         const PackTiles& pack_tiles) {
-    std::uint16_t rounded[kMatrixTileElements];
-    for (std::int64_t p = 0; p < depth; p += kMatrixDepth, to += kMatrixTileElements) {
-      const std::int64_t count = std::min(kMatrixDepth, depth - p);
-      pack_tiles(round_block<kMatrixTile, kMatrixDepth>(from.at(0, p), lines, count, rounded), lines, count, to);
-    }
   }
 };
 
@@ -237,6 +214,7 @@ struct BFloat16Scheme {
   using Sum = float;
   static constexpr std::int64_t kRows = GroupTile::kRows, kColumns = GroupTile::kColumns;
   static constexpr std::int64_t kDepth = (24 << 10) / (kColumns * 2) / 16 * 16, kDepthStep = GroupTile::kGroup;
+  static constexpr std::int64_t kBlockRows = 96;
   struct Session {};
 
   static std::int64_t packed_depth(std::int64_t depth) {

@@ -38,12 +38,12 @@ inline constexpr std::int64_t kTileColumns = kTileVectors* Lanes<Number>::kCount
 // Not by memcpy: on 64-bit ARM g++ copies 16 bytes through general registers, and the sums with them.
 template <class Vector, class Number>
 [[gnu::always_inline]] inline Vector load_vector(const Number* from) {
-  typedef Vector Unaligned __attribute__((aligned(alignof(Number)), may_alias));
+  typedef Vector Unaligned __attribute__((aligned(1), may_alias));
   return *reinterpret_cast<const Unaligned*>(from);
 }
 template <class Vector, class Number>
 [[gnu::always_inline]] inline void store_vector(Vector value, Number* to) {
-  typedef Vector Unaligned __attribute__((aligned(alignof(Number)), may_alias));
+  typedef Vector Unaligned __attribute__((aligned(1), may_alias));
   *reinterpret_cast<Unaligned*>(to) = value;
 }
 
