@@ -222,13 +222,20 @@ class Product {
   bool flat(int threads) const {
     return m_ <= kFlatRows && n_ >= threads * kColumns && m_ * k_ <= kMaxLines * kFlatRows;
   }
+  // Of a task: equal shares, two for each thread unless they would be narrow.
+  std::int64_t flat_columns(int threads) const {
+    if (threads == 1) return step_up(n_, kColumns);
+    const std::int64_t half = parts_of(n_, 2 * threads);
+    const std::int64_t share = half >= 2 * kColumns ? half : parts_of(n_, threads);
+    return std::max(kColumns, step_up(share, Scheme::kColumnStep));
+  }
   void run_flat(int threads) const {
     constexpr std::int64_t kStrip = kFlatPanels * kColumns;
     const std::int64_t part = equal_part(k_, Scheme::kDepth, Scheme::kDepthStep), depths = Scheme::packed_depth(part);
     Packed* a = shared_panels.get<Packed>(parts_of(k_, part) * depths * step_up(m_, kRows));
     const Packing at{0, m_, 0, n_, 0, k_, part, a, nullptr, {}};
     pack(threads, at);
-    const std::int64_t columns = parts_of(parts_of(n_, kColumns), threads == 1 ? 1 : 2 * threads) * kColumns;
+    const std::int64_t columns = flat_columns(threads);
     run_tasks(threads, parts_of(n_, columns), [&](std::int64_t task) {
       [[maybe_unused]] const typename Scheme::Session session;
       Packed* panels = own_panels.get<Packed>(depths * kStrip);

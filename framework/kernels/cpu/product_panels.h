@@ -101,8 +101,14 @@ inline void pack_panel(const Operand<Number>& from, std::int64_t lines, std::int
     }
     return;
   }
+  using Vector = typename Lanes<Number>::Vector;
   for (std::int64_t p = 0; p < depth; ++p, row += from.step, to += kWidth) {
-    for (int i = 0; i < kWidth; ++i) to[i] = i < lines ? row[i] : Number(0);
+    std::int64_t i = 0;
+    for (; i + Lanes<Number>::kCount <= lines; i += Lanes<Number>::kCount) {
+      store_vector(load_vector<Vector>(row + i), to + i);
+    }
+    for (; i < lines; ++i) to[i] = row[i];
+    for (; i < kWidth; ++i) to[i] = Number(0);
   }
 }
 

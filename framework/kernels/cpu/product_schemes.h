@@ -95,6 +95,8 @@ struct NumberScheme {
   using Packed = std::conditional_t<std::is_same_v<T, double>, double, float>;
   using Sum = Packed;
   static constexpr std::int64_t kRows = kTileRows, kColumns = kTileColumns<Packed>;
+  // Columns of a tile that is not whole: it is computed by as many.
+  static constexpr std::int64_t kColumnStep = Lanes<Packed>::kCount;
   // Of a part: a panel of b stays in L1. Where vectors are so wide that it would be shallow, and sums would come and go
   // too often, it stays in L2, which brings it in time.
   static constexpr std::int64_t kDepth = kVectorBytes == 64 ? 384 : (24 << 10) / (kTileVectors * kVectorBytes);
@@ -180,7 +182,7 @@ inline Operand<std::uint16_t> bits_of(const Operand<BFloat16>& from) {
 struct BFloat16Scheme {
   using Packed = std::uint16_t;
   using Sum = float;
-  static constexpr std::int64_t kRows = 2 * kMatrixTile, kColumns = 2 * kMatrixTile;
+  static constexpr std::int64_t kRows = 2 * kMatrixTile, kColumns = 2 * kMatrixTile, kColumnStep = kColumns;
   static constexpr std::int64_t kDepth = 1024, kDepthStep = kMatrixDepth, kBlockRows = 384;
   using Session = MatrixRegisters;
 
@@ -212,7 +214,7 @@ struct BFloat16Scheme {
 struct BFloat16Scheme {
   using Packed = std::uint16_t;
   using Sum = float;
-  static constexpr std::int64_t kRows = GroupTile::kRows, kColumns = GroupTile::kColumns;
+  static constexpr std::int64_t kRows = GroupTile::kRows, kColumns = GroupTile::kColumns, kColumnStep = kColumns;
   static constexpr std::int64_t kDepth = (24 << 10) / (kColumns * 2) / 16 * 16, kDepthStep = GroupTile::kGroup;
   static constexpr std::int64_t kBlockRows = 96;
   struct Session {};
