@@ -222,12 +222,13 @@ class Product {
   bool flat(int threads) const {
     return m_ <= kFlatRows && n_ >= threads * kColumns && m_ * k_ <= kMaxLines * kFlatRows;
   }
-  // Of a task: equal shares, two for each thread unless they would be narrow.
+  // Of a task: equal shares, two for each thread unless they would be narrow, and none so wide that its sums take much
+  // memory.
   std::int64_t flat_columns(int threads) const {
-    if (threads == 1) return step_up(n_, kColumns);
+    constexpr std::int64_t kWidest = kMaxLines / kColumns * kColumns;
     const std::int64_t half = parts_of(n_, 2 * threads);
-    const std::int64_t share = half >= 2 * kColumns ? half : parts_of(n_, threads);
-    return std::max(kColumns, step_up(share, Scheme::kColumnStep));
+    const std::int64_t share = threads > 1 && half >= 2 * kColumns ? half : parts_of(n_, threads);
+    return std::clamp(step_up(share, Scheme::kColumnStep), kColumns, kWidest);
   }
   void run_flat(int threads) const {
     constexpr std::int64_t kStrip = kFlatPanels * kColumns;
