@@ -374,12 +374,7 @@ class Product {
           for (std::int64_t j = 0; j < columns; ++j) from[j] = static_cast<float>(T(from[j]));
           continue;
         }
-        T* to = c_ + (at.row + i) * ldc_ + at.column + column;
-        if constexpr (std::is_same_v<T, BFloat16>) {
-          round_row(from, columns, reinterpret_cast<std::uint16_t*>(to));
-        } else {
-          for (std::int64_t j = 0; j < columns; ++j) to[j] = T(from[j]);
-        }
+        round_sums(from, columns, c_ + (at.row + i) * ldc_ + at.column + column);
       }
     }
   }

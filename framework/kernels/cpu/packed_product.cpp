@@ -121,7 +121,7 @@ class PackedProduct {
     }
     if constexpr (!std::is_same_v<T, Sum>) {
       for (std::int64_t i = 0; i < rows; ++i) {
-        for (std::int64_t j = 0; j < columns; ++j) c[(row + i) * n_ + column + j] = T(sums[i * step + j]);
+        products::round_sums(sums + i * step, columns, c + (row + i) * n_ + column);
       }
     }
   }

@@ -157,6 +157,16 @@ struct NumberScheme {
   }
 };
 
+// Sums of a product as elements of its half type.
+template <class T>
+inline void round_sums(const float* from, std::int64_t count, T* to) {
+  if constexpr (std::is_same_v<T, BFloat16>) {
+    round_row(from, count, reinterpret_cast<std::uint16_t*>(to));
+  } else {
+    for (std::int64_t j = 0; j < count; ++j) to[j] = T(from[j]);
+  }
+}
+
 // A tile that is only multiplied whole: `multiply(c, ldc)` of a part of one computes in memory of its own.
 template <std::int64_t kRows, std::int64_t kColumns, class Multiply>
 void multiply_in_part(float* c, std::int64_t ldc, bool add, std::int64_t rows, std::int64_t columns,
@@ -182,7 +192,7 @@ inline Operand<std::uint16_t> bits_of(const Operand<BFloat16>& from) {
 struct BFloat16Scheme {
   using Packed = std::uint16_t;
   using Sum = float;
-  static constexpr std::int64_t kRows = 2 * kMatrixTile, kColumns = 2 * kMatrixTile, kColumnStep = kColumns;
+  static constexpr std::int64_t kRows = kMatrixPanel, kColumns = kMatrixPanel, kColumnStep = kColumns;
   static constexpr std::int64_t kDepth = 1024, kDepthStep = kMatrixDepth, kBlockRows = 384;
   using Session = MatrixRegisters;
 
