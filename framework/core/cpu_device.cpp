@@ -7,6 +7,7 @@
 #include "cohort/core/allocator.h"
 #include "cohort/core/denormals.h"
 #include "cohort/core/device.h"
+#include "cohort/core/fill_memory.h"
 
 namespace cohort {
 namespace {
@@ -26,6 +27,14 @@ void* aligned_source(std::size_t bytes) {
 
 void unmap_large(void* memory, std::size_t bytes) { ::munmap(memory, bytes); }
 
+// All work is done when the function that begins it returns.
+class PastEvent : public DeviceEvent {
+ public:
+  void record(DeviceStream) override {}
+  void delay(DeviceStream) override {}
+  void wait() override {}
+};
+
 // The host: kernels run on the calling thread and spread over the compute pool themselves.
 class CpuDevice : public Device {
  public:
@@ -40,12 +49,20 @@ class CpuDevice : public Device {
   void copy_to_host(void* target, const void* source, std::size_t bytes) override {
     if (bytes > 0) std::memcpy(target, source, bytes);
   }
-  void run(std::span<const KernelCall> calls, const RandomState& random, OutputAllocator* allocator) override {
+  void copy(void* target, const void* source, std::size_t bytes) override { copy_from_host(target, source, bytes); }
+  void fill(void* target, const void* element, std::size_t element_bytes, std::size_t count) override {
+    fill_memory(target, element, element_bytes, count);
+  }
+  void enqueue_copy(void* target, const void* source, std::size_t bytes, DeviceStream) override {
+    copy_from_host(target, source, bytes);
+  }
+  std::unique_ptr<DeviceEvent> make_event() override { return std::make_unique<PastEvent>(); }
+  void run(std::span<const KernelCall> calls, const RandomState* random, OutputAllocator* allocator) override {
     const FlushDenormals flush;
     const KernelCall* call = calls.data();
     try {
       for (; call != calls.data() + calls.size(); ++call) {
-        (*call->kernel)({call->arguments, call->arguments + call->inputs, &random, allocator});
+        (*call->kernel)({call->arguments, call->arguments + call->inputs, random, allocator});
       }
     } catch (...) {
       rethrow_named(*call);

@@ -8,6 +8,7 @@
 #include <map>
 #include <mutex>
 
+#include "cohort/core/device_module.h"
 #include "cohort/core/device_spec.h"
 #include "cohort/core/error.h"
 #include "cohort/core/text.h"
@@ -15,9 +16,10 @@
 namespace cohort {
 namespace {
 
-// Devices and their makers; never destroyed, since tensors in static storage return memory to them.
+// Devices and their makers; never destroyed, since tensors in static storage return memory to them. A maker may ask for
+// another device.
 struct DeviceTable {
-  std::mutex mutex;
+  std::recursive_mutex mutex;
   std::map<std::string, DeviceMaker> makers;
   std::map<std::pair<std::string, int>, std::unique_ptr<Device>> devices;
 };
@@ -29,14 +31,20 @@ DeviceTable& table() {
 
 std::atomic<Device*> chosen_default{nullptr};
 
+bool is_known(const std::string& type) {
+  std::lock_guard lock(table().mutex);
+  return table().makers.contains(type);
+}
+
 Device& device_of(const std::string& type, int index, std::string_view asked) {
+  const std::string missing = is_known(type) ? "" : load_device_module(type);
   DeviceTable& t = table();
   std::lock_guard lock(t.mutex);
   auto found = t.devices.find({type, index});
   if (found != t.devices.end()) return *found->second;
   auto maker = t.makers.find(type);
   if (maker == t.makers.end()) {
-    throw not_found("device", "a device of this machine is expected", {{"device", asked}},
+    throw not_found("device", "a device of this machine is expected (" + missing + ")", {{"device", asked}},
                     "Device types here: " + join(t.makers, [](const auto& each) { return each.first; }) + ".");
   }
   std::unique_ptr<Device> made = maker->second(index);  // may throw: then nothing is left behind
@@ -44,6 +52,12 @@ Device& device_of(const std::string& type, int index, std::string_view asked) {
 }
 
 }  // namespace
+
+void* Device::allocate_pinned(std::size_t bytes) { return cpu().allocate(bytes); }
+void Device::deallocate_pinned(void* memory, std::size_t bytes) { cpu().deallocate(memory, bytes); }
+std::unique_ptr<Recording> Device::record(const std::function<void()>&) {
+  throw internal_error("Device", "a device that records is expected", {{"device", name()}});
+}
 
 void rethrow_named(const KernelCall& call) {
   if (call.node == nullptr || call.node->empty()) throw;

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cohort/core/device_stream.h"
 #include "cohort/core/random.h"
 #include "cohort/core/shape.h"
 
@@ -29,10 +30,12 @@ struct KernelIO {
   void* const* inputs = nullptr;
   // Pointers to the outputs' elements.
   void* const* outputs = nullptr;
-  // Where in the run random numbers are drawn.
+  // Where in the run random numbers are drawn; in memory that the device's kernels read.
   const RandomState* random = nullptr;
   // For ops with dynamic outputs.
   OutputAllocator* allocator = nullptr;
+  // Where the kernel puts its work, by the device's own handle; null where a kernel works itself.
+  void* stream = nullptr;
 
   // Input i as elements of a C++ type.
   template <class T>
@@ -65,7 +68,8 @@ struct KernelCall {
 // Error's text.
 [[noreturn]] void rethrow_named(const KernelCall& call);
 
-// A place with memory and kernels. Thread-safe.
+// A place with memory and kernels. Work on it may only be begun when a function here returns; whatever is begun later
+// finds it done. What goes wrong in such work is thrown by the next synchronize() or copy_to_host(). Thread-safe.
 class Device {
  public:
   Device(std::string type, int index) : type_(std::move(type)), index_(index) {}
@@ -87,16 +91,43 @@ class Device {
   static constexpr std::size_t kAlignment = 64;
   // Memory of that many bytes, aligned to kAlignment.
   virtual void* allocate(std::size_t bytes) = 0;
-  // Gives memory back to the pool.
+  // Gives memory back to the pool; work begun before may still use it.
   virtual void deallocate(void* memory, std::size_t bytes) = 0;
-  // Copies bytes from the host to the device.
+  // Host memory that the device copies from and to by itself.
+  virtual void* allocate_pinned(std::size_t bytes);
+  // Gives such memory back, which no copy uses any more.
+  virtual void deallocate_pinned(void* memory, std::size_t bytes);
+
+  // Copies bytes from the host to the device; the source may change when it returns.
   virtual void copy_from_host(void* target, const void* source, std::size_t bytes) = 0;
-  // Copies bytes from the device to the host.
+  // Copies bytes from the device to the host: waits for all work of the compute stream.
   virtual void copy_to_host(void* target, const void* source, std::size_t bytes) = 0;
-  // Runs the calls one after the other; rethrows what a kernel throws.
-  virtual void run(std::span<const KernelCall> calls, const RandomState& random, OutputAllocator* allocator) = 0;
-  // Waits until all work begun on it is done.
-  virtual void synchronize() {}
+  // Copies bytes from one place of the device to another that does not overlap it.
+  virtual void copy(void* target, const void* source, std::size_t bytes) = 0;
+  // Writes an element of 1, 2, 4 or 8 bytes `count` times.
+  virtual void fill(void* target, const void* element, std::size_t element_bytes, std::size_t count) = 0;
+  // Begins a copy between the device and pinned host memory; neither side may change until it is done.
+  virtual void enqueue_copy(void* target, const void* source, std::size_t bytes, DeviceStream stream) = 0;
+
+  // Runs the calls one after the other. Their arguments are read before it returns; kernels must live until the work is
+  // done, and `random`, in memory that the kernels read, may then change. With an allocator it waits.
+  virtual void run(std::span<const KernelCall> calls, const RandomState* random, OutputAllocator* allocator) = 0;
+  // A point of this device's work.
+  virtual std::unique_ptr<DeviceEvent> make_event() = 0;
+  // Whether it keeps work to begin it again.
+  virtual bool can_record() const { return false; }
+  // What `work`, on the calling thread, puts into the compute stream is kept instead of done. It may run kernels, copy
+  // within the device and fill, nothing else.
+  virtual std::unique_ptr<Recording> record(const std::function<void()>& work);
+  // Waits until all work begun on it is done, and throws what went wrong in it.
+  void synchronize() {
+    drain();
+    check();
+  }
+  // Waits until all work begun on it is done; what went wrong is kept.
+  virtual void drain() noexcept {}
+  // Throws what went wrong in work that is done, once.
+  virtual void check() {}
 
  private:
   std::string type_;

@@ -5,7 +5,7 @@
 
 #include "cohort/core/device.h"
 #include "cohort/core/device_spec.h"
-#include "cohort/core/kernel.h"
+#include "cohort/core/kernel_cache.h"
 #include "cohort/core/text.h"
 
 namespace cohort {
@@ -32,8 +32,8 @@ class EagerAllocator : public OutputAllocator {
   Tensors tensors;
 };
 
-// The device an eager op runs on: where its variable lies, else the one a scope names, else where its first plain input
-// lies.
+// The device an eager op runs on: where its variable lies, else the one a scope names, else where its plain inputs lie;
+// those on the host go where another one lies.
 Device& device_for(const OpDef& op, const Tensors& inputs) {
   if (op.is_host_only()) return cpu();
   if (Device* scoped = scoped_local_device(); scoped && std::none_of(inputs.begin(), inputs.end(), [](const Tensor& t) {
@@ -46,10 +46,19 @@ Device& device_for(const OpDef& op, const Tensors& inputs) {
       return input.resource()->shared_value().device();
     }
   }
+  Device* device = nullptr;
   for (const Tensor& input : inputs) {
-    if (input.dtype() != DType::String && input.buffer()) return input.device();
+    if (input.dtype() == DType::String || !input.buffer()) continue;
+    if (!device || device->host_readable()) device = &input.device();
   }
-  return default_device();
+  return device ? *device : default_device();
+}
+
+// Whatever an op may do, the ops of such a graph may do.
+bool holds_graph(const Attributes& attributes) {
+  return std::any_of(attributes.begin(), attributes.end(), [](const Attributes::Entry& entry) {
+    return std::holds_alternative<std::shared_ptr<const Graph>>(entry.value);
+  });
 }
 
 }  // namespace
@@ -115,21 +124,38 @@ Tensors run_eagerly(const OpDef& op, const Tensors& given, const Attributes& att
   }
   if (op.is_alias()) {
     const bool of_resource = inputs[0].dtype() == DType::Resource;
-    return {of_resource ? inputs[0].resource()->shared_value() : inputs[0].view(output_specs[0].shape)};
+    if (!of_resource) return {inputs[0].view(output_specs[0].shape)};
+    // Where work is recorded a variable that shared its memory would have to move before the next write.
+    const Tensor value = inputs[0].resource()->shared_value();
+    return {device.can_record() ? value.clone() : value};
   }
 
   EagerAllocator allocator(output_specs, device);
+  bool allocates = op.has_dynamic_outputs();  // the kernel does
   for (std::size_t i = 0; i < output_specs.size(); ++i) {
-    const Shape& shape = output_specs[i].shape;  // unknown axes: the kernel says how large it is
-    if (shape.fully_known() && !op.has_dynamic_outputs()) allocator.allocate(static_cast<int>(i), shape);
+    const Shape& shape = output_specs[i].shape;
+    if (!shape.fully_known()) {
+      allocates = true;
+    } else if (!op.has_dynamic_outputs()) {
+      allocator.allocate(static_cast<int>(i), shape);
+    }
   }
-  const KernelFn kernel = make_kernel(KernelSpec(call, output_specs), device.kernel_type());
+  const std::shared_ptr<const KernelFn> kernel = cached_kernel(KernelSpec(call, output_specs, device));
   std::vector<void*> arguments;
   for (const Tensor& input : inputs) arguments.push_back(input.raw());
   for (const Tensor& output : allocator.tensors) arguments.push_back(output.defined() ? output.raw() : nullptr);
-  const KernelCall launch{&kernel, arguments.data(), static_cast<int>(inputs.size()),
+  const KernelCall launch{kernel.get(), arguments.data(), static_cast<int>(inputs.size()),
                           static_cast<int>(output_specs.size())};
-  device.run({&launch, 1}, random, &allocator);
+  Tensor own_random;
+  const RandomState* readable = &random;
+  const bool runs_graph = holds_graph(attributes);
+  if (!device.host_readable() && (op.is_random() || runs_graph)) {
+    own_random = Tensor::empty(DType::UInt8, {sizeof random}, device);
+    device.copy_from_host(own_random.raw(), &random, sizeof random);
+    readable = static_cast<const RandomState*>(own_random.raw());
+  }
+  device.run({&launch, 1}, readable, allocates ? &allocator : nullptr);
+  if (op.checks_values() || runs_graph) device.synchronize();
   return allocator.tensors;
 }
 

@@ -2,6 +2,8 @@
 
 #include <array>
 #include <map>
+#include <mutex>
+#include <shared_mutex>
 #include <string>
 
 #include "cohort/core/cpu_level.h"
@@ -13,15 +15,22 @@ namespace {
 using KernelMakers = std::array<KernelMaker, kMaxCpuLevels>;
 using KernelTable = std::map<std::pair<std::string, std::string>, KernelMakers, std::less<>>;
 
-KernelTable& kernel_table() {
-  static KernelTable* kernels = new KernelTable;
-  return *kernels;
+// Libraries that are loaded later add to it while others read.
+struct Kernels {
+  std::shared_mutex mutex;
+  KernelTable table;
+};
+
+Kernels& kernels() {
+  static auto* instance = new Kernels;
+  return *instance;
 }
 
 }  // namespace
 
 bool register_kernel(std::string_view op, std::string_view device_type, KernelMaker maker) {
-  KernelMakers& makers = kernel_table()[{std::string(op), std::string(device_type)}];
+  std::lock_guard lock(kernels().mutex);
+  KernelMakers& makers = kernels().table[{std::string(op), std::string(device_type)}];
   KernelMaker& at_level = makers[static_cast<std::size_t>(initialized_cpu_level())];
   if (at_level) return false;
   at_level = maker;
@@ -29,18 +38,25 @@ bool register_kernel(std::string_view op, std::string_view device_type, KernelMa
 }
 
 bool has_kernel(std::string_view op, std::string_view device_type) {
-  return kernel_table().contains({std::string(op), std::string(device_type)});
+  std::shared_lock lock(kernels().mutex);
+  return kernels().table.contains({std::string(op), std::string(device_type)});
 }
 
-KernelFn make_kernel(const KernelSpec& spec, std::string_view device_type) {
+KernelFn make_kernel(const KernelSpec& spec) {
+  const std::string_view device_type = spec.device().kernel_type();
   const int level = taken_cpu_level();
-  auto found = kernel_table().find({std::string(spec.name()), std::string(device_type)});
-  if (found == kernel_table().end()) {
+  const KernelMakers* makers = nullptr;
+  {
+    std::shared_lock lock(kernels().mutex);
+    const auto found = kernels().table.find({std::string(spec.name()), std::string(device_type)});
+    if (found != kernels().table.end()) makers = &found->second;  // a map's entries stay where they are
+  }
+  if (!makers) {
     throw unimplemented(spec.name(), "this op has no kernel for the device", {{"device", device_type}},
                         "Place it on the CPU with ch::device(\"CPU:0\").");
   }
   for (int i = level; i >= 0; --i) {
-    const KernelMaker maker = found->second[static_cast<std::size_t>(i)];
+    const KernelMaker maker = (*makers)[static_cast<std::size_t>(i)];
     if (!maker) continue;
     if (KernelFn kernel = maker(spec)) return kernel;
   }

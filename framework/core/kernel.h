@@ -17,7 +17,8 @@ inline constexpr std::string_view kGPU = "GPU";
 // have unknown axes.
 class KernelSpec {
  public:
-  KernelSpec(const OpCall& call, std::span<const TensorSpec> outputs) : call_(&call), outputs_(outputs) {}
+  KernelSpec(const OpCall& call, std::span<const TensorSpec> outputs, Device& device)
+      : call_(&call), outputs_(outputs), device_(&device) {}
 
   // Name of the op.
   const char* name() const { return call_->name(); }
@@ -42,10 +43,13 @@ class KernelSpec {
   std::int64_t input_size(int i) const { return input(i).shape.num_elements(); }
   // Number of elements of output i.
   std::int64_t output_size(int i) const { return output(i).shape.num_elements(); }
+  // Where it is to run.
+  Device& device() const { return *device_; }
 
  private:
   const OpCall* call_;
   std::span<const TensorSpec> outputs_;
+  Device* device_;
 };
 
 // Makes the kernel for a spec: all that depends on shapes is computed here, once. Empty: ask a lower level of the CPU.
@@ -55,8 +59,8 @@ using KernelMaker = KernelFn (*)(const KernelSpec&);
 bool register_kernel(std::string_view op, std::string_view device_type, KernelMaker maker);
 // Whether there is a kernel of this op for this type of device.
 bool has_kernel(std::string_view op, std::string_view device_type);
-// The kernel for a spec; throws Unimplemented naming the op and the device when there is none.
-KernelFn make_kernel(const KernelSpec& spec, std::string_view device_type);
+// The kernel for a spec and its device; throws Unimplemented naming the op and the device when there is none.
+KernelFn make_kernel(const KernelSpec& spec);
 
 #define COHORT_KERNEL(op, device_type, maker)                                     \
   [[maybe_unused]] static const bool COHORT_CONCAT(cohort_kernel_, __COUNTER__) = \

@@ -55,6 +55,7 @@ OpDef& OpDef::stateful() { return stateful_ = true, *this; }
 OpDef& OpDef::reads() { return reads_ = true, *this; }
 OpDef& OpDef::writes() { return writes_ = true, *this; }
 OpDef& OpDef::claims(ClaimsFn claims) { return claims_ = std::move(claims), *this; }
+OpDef& OpDef::checks() { return checks_ = true, *this; }
 OpDef& OpDef::dynamic_outputs() { return dynamic_outputs_ = true, *this; }
 OpDef& OpDef::alias() { return alias_ = true, *this; }
 OpDef& OpDef::elementwise() { return elementwise_ = true, *this; }

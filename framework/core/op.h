@@ -179,6 +179,8 @@ class OpDef {
   OpDef& elementwise();
   // Runs on the host whatever the device: strings, iterators.
   OpDef& host_only();
+  // Refuses values, not only types and shapes: called by itself, it is waited for, so that the caller gets the error.
+  OpDef& checks();
 
   // The op's name.
   const std::string& name() const { return name_; }
@@ -204,6 +206,8 @@ class OpDef {
   bool is_elementwise() const { return elementwise_; }
   // Whether it runs on the host whatever the device.
   bool is_host_only() const { return host_only_; }
+  // Whether it refuses values.
+  bool checks_values() const { return checks_; }
 
   // Checks the number of inputs and the shapes; the outputs' specs.
   Specs infer_outputs(std::span<const TensorSpec> inputs, const Attributes& attributes) const;
@@ -224,7 +228,7 @@ class OpDef {
   GradientFn gradient_;
   ClaimsFn claims_;
   bool differentiable_ = true, random_ = false, stateful_ = false, reads_ = false, writes_ = false;
-  bool dynamic_outputs_ = false, alias_ = false, elementwise_ = false, host_only_ = false;
+  bool dynamic_outputs_ = false, alias_ = false, elementwise_ = false, host_only_ = false, checks_ = false;
 };
 
 // A new op of this name, to be defined.

@@ -79,7 +79,7 @@ void Tensor::renew_from(const Tensor& source, Device& device) {
   }
   source.check_readable(source.dtype(), false);
   if (!device.host_readable() && !source.device().host_readable()) {
-    *this = source.to(device);
+    *this = source.to(cpu()).to(device);
     return;
   }
   renew(source.dtype(), source.shape(), device);
@@ -120,14 +120,12 @@ Tensor Tensor::of_resource(std::shared_ptr<Resource> resource) {
 }
 
 Tensor Tensor::full(const Shape& shape, double value, DType dtype, Device& device) {
-  Tensor host = empty(dtype, shape, cpu());
+  Tensor tensor = empty(dtype, shape, device);
   visit_dtype(dtype, [&](auto zero) {
-    using T = decltype(zero);
-    T* out = static_cast<T*>(host.raw());
-    const T element = static_cast<T>(value);
-    for (std::int64_t i = 0, n = shape.num_elements(); i < n; ++i) out[i] = element;
+    const auto element = static_cast<decltype(zero)>(value);
+    device.fill(tensor.raw(), &element, sizeof element, static_cast<std::size_t>(shape.num_elements()));
   });
-  return host.to(device);
+  return tensor;
 }
 
 Tensor Tensor::from_blob(void* memory, DType dtype, const Shape& shape, std::function<void()> release) {
@@ -212,8 +210,6 @@ std::vector<std::string> Tensor::to_strings() const {
 
 Tensor Tensor::to(Device& target) const {
   if (!is_plain(dtype()) || &target == &device()) return *this;
-  check_readable(dtype(), false);
-  if (!target.host_readable() && !device().host_readable()) return to(cpu()).to(target);
   Tensor result;
   result.renew_from(*this, target);
   return result;
@@ -223,13 +219,9 @@ Tensor Tensor::clone() const {
   check_readable(dtype(), false);
   if (dtype() == DType::Resource) return *this;
   if (dtype() == DType::String) return of_strings(to_strings(), shape());
-  Tensor copy = empty(dtype(), shape(), device());
-  if (device().host_readable()) {
-    device().copy_from_host(copy.raw(), raw(), bytes());
-  } else {
-    device().copy_from_host(copy.raw(), to_host().raw(), bytes());
-  }
-  return copy;
+  Tensor result = empty(dtype(), shape(), device());
+  device().copy(result.raw(), raw(), bytes());
+  return result;
 }
 
 Tensor Resource::shared_value() {

@@ -1,8 +1,10 @@
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <cstring>
 #include <exception>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -10,107 +12,366 @@
 
 #include "cohort/core/denormals.h"
 #include "cohort/core/device.h"
+#include "cohort/core/error.h"
+#include "cohort/core/fill_memory.h"
 
 namespace cohort {
 namespace {
 
 // Lies outside every address the host can read on x86-64 and AArch64 (whose loads ignore only the top byte).
 constexpr std::uintptr_t kForeign = std::uintptr_t{1} << 52;
+// What freed memory is filled with: as floats, NaN.
+constexpr int kPoison = 0xFF;
+// Work that may wait in a stream; whoever adds more waits.
+constexpr std::size_t kLongestQueue = 64;
 
 void* to_foreign(void* memory) { return reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(memory) | kForeign); }
 void* to_native(const void* memory) {
   return reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(memory) & ~kForeign);
 }
 
-// A device for tests: its pointers fault when the host follows them, and its kernels (the CPU's) run on a thread of its
-// own. It shows code that takes the CPU for granted, without a GPU.
-class TestDevice : public Device {
+// Kernels allocate from the device too: they must see memory they can write.
+class NativeAllocator : public OutputAllocator {
  public:
-  explicit TestDevice(int index) : Device("TEST", index), thread_([this] { work(); }) { thread_.detach(); }
+  explicit NativeAllocator(OutputAllocator* inner) : inner_(inner) {}
+  void* allocate(int output, const Shape& shape) override { return to_native(inner_->allocate(output, shape)); }
 
-  std::string_view kernel_type() const override { return "CPU"; }
-  bool host_readable() const override { return false; }
-  void* allocate(std::size_t bytes) override { return to_foreign(cpu().allocate(bytes)); }
-  void deallocate(void* memory, std::size_t bytes) override { cpu().deallocate(to_native(memory), bytes); }
-  void copy_from_host(void* target, const void* source, std::size_t bytes) override {
-    if (bytes > 0) std::memcpy(to_native(target), source, bytes);
+ private:
+  OutputAllocator* inner_;
+};
+
+void run_calls(std::span<const KernelCall> calls, const RandomState* random, OutputAllocator* allocator) {
+  NativeAllocator native(allocator);
+  random = static_cast<const RandomState*>(to_native(random));
+  thread_local std::vector<void*> kept;                    // a steady state allocates nothing here either
+  std::vector<void*> arguments = std::exchange(kept, {});  // taken: a kernel may run a graph of its own
+  for (const KernelCall& call : calls) {
+    arguments.assign(call.arguments, call.arguments + call.inputs + call.outputs);
+    for (void*& argument : arguments) argument = to_native(argument);
+    try {
+      (*call.kernel)({arguments.data(), arguments.data() + call.inputs, random, allocator ? &native : nullptr});
+    } catch (...) {
+      rethrow_named(call);
+    }
   }
-  void copy_to_host(void* target, const void* source, std::size_t bytes) override {
-    if (bytes > 0) std::memcpy(target, to_native(source), bytes);
+  kept = std::move(arguments);
+}
+
+// How far a stream has come, as far as one event is concerned.
+struct EventState {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::uint64_t recorded = 0, reached = 0;  // times
+
+  void reach(std::uint64_t time) {
+    std::lock_guard lock(mutex);
+    reached = std::max(reached, time);
+    changed.notify_all();
+  }
+  void wait_for(std::uint64_t time) {
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [&] { return reached >= time; });
+  }
+};
+
+struct RecordedTasks;
+
+// A piece of work in a stream. Tasks are used again and again, with the memory that they hold.
+struct Task {
+  void (*work)(Task& task) = nullptr;
+  Task* next = nullptr;
+  // Of kernels.
+  std::vector<KernelCall> calls;
+  std::vector<void*> arguments;
+  const RandomState* random = nullptr;
+  OutputAllocator* allocator = nullptr;
+  // Of copies and fills; a copy from pageable memory has the bytes with it.
+  void* target = nullptr;
+  const void* source = nullptr;
+  std::size_t bytes = 0;
+  std::vector<char> held;
+  std::uint64_t element = 0;
+  // Of events and recordings.
+  std::shared_ptr<EventState> event;
+  std::uint64_t time = 0;
+  std::shared_ptr<RecordedTasks> recorded;
+};
+
+struct RecordedTasks {
+  std::vector<std::unique_ptr<Task>> tasks;
+};
+
+// A stream: a thread that does what is put into it in order. What goes wrong is kept, and the rest is done all the
+// same, as on a GPU.
+class Lane {
+ public:
+  Lane() {
+    // All that can be under way, so that tests which count what a steady state allocates count none of these.
+    for (std::size_t i = 0; i < kLongestQueue + 1; ++i) add_task();
+    std::thread([this] { work(); }).detach();
   }
 
-  void run(std::span<const KernelCall> calls, const RandomState& random, OutputAllocator* allocator) override {
-    if (std::this_thread::get_id() == worker_id_) return execute(calls, random, allocator);  // a kernel's own sub-graph
-    std::lock_guard turn(callers_);
-    Job job{calls, &random, allocator, nullptr, false};
+  // Another one, with room for small graphs.
+  void add_task() {
+    auto task = std::make_unique<Task>();
+    task->calls.reserve(128);
+    task->arguments.reserve(1024);
+    task->held.reserve(4096);
+    std::lock_guard lock(mutex_);
+    unused_.push_back(std::move(task));
+  }
+
+  bool is_own_thread() const { return std::this_thread::get_id() == thread_id_; }
+
+  Task* make_task(void (*work)(Task&)) {
+    Task* task = nullptr;
+    {
+      std::lock_guard lock(mutex_);
+      if (!unused_.empty()) {
+        task = unused_.back().release();
+        unused_.pop_back();
+      }
+    }
+    if (!task) task = new Task;
+    task->work = work;
+    return task;
+  }
+
+  void put(Task* task) {
     std::unique_lock lock(mutex_);
-    job_ = &job;
+    if (!is_own_thread()) changed_.wait(lock, [&] { return length_ < kLongestQueue; });
+    task->next = nullptr;
+    (last_ ? last_->next : first_) = task;
+    last_ = task;
+    ++length_;
     changed_.notify_all();
-    changed_.wait(lock, [&] { return job.done; });
-    if (job.error) std::rethrow_exception(job.error);
+  }
+
+  void drain() noexcept {
+    if (is_own_thread()) return;
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return length_ == 0; });
+  }
+
+  void check() {
+    std::exception_ptr error;
+    {
+      std::lock_guard lock(mutex_);
+      error = std::exchange(error_, nullptr);
+    }
+    if (error) std::rethrow_exception(error);
   }
 
  private:
-  struct Job {
-    std::span<const KernelCall> calls;
-    const RandomState* random;
-    OutputAllocator* allocator;
-    std::exception_ptr error;
-    bool done;
-  };
-
-  // Kernels allocate from the device too: they must see memory they can write.
-  class NativeAllocator : public OutputAllocator {
-   public:
-    explicit NativeAllocator(OutputAllocator* inner) : inner_(inner) {}
-    void* allocate(int output, const Shape& shape) override { return to_native(inner_->allocate(output, shape)); }
-
-   private:
-    OutputAllocator* inner_;
-  };
-
-  static void execute(std::span<const KernelCall> calls, const RandomState& random, OutputAllocator* allocator) {
-    NativeAllocator native(allocator);
-    thread_local std::vector<void*> kept;                    // a steady state allocates nothing here either
-    std::vector<void*> arguments = std::exchange(kept, {});  // taken: a kernel may run a graph of its own
-    for (const KernelCall& call : calls) {
-      arguments.assign(call.arguments, call.arguments + call.inputs + call.outputs);
-      for (void*& argument : arguments) argument = to_native(argument);
-      try {
-        (*call.kernel)({arguments.data(), arguments.data() + call.inputs, &random, allocator ? &native : nullptr});
-      } catch (...) {
-        rethrow_named(call);
-      }
-    }
-    kept = std::move(arguments);
-  }
-
   void work() {
     const FlushDenormals flush;
     std::unique_lock lock(mutex_);
-    worker_id_ = std::this_thread::get_id();
+    thread_id_ = std::this_thread::get_id();
     for (;;) {
-      changed_.wait(lock, [&] { return job_ != nullptr; });
-      Job& job = *job_;
-      job_ = nullptr;
+      changed_.wait(lock, [&] { return first_ != nullptr; });
+      std::unique_ptr<Task> task(first_);
+      first_ = task->next;
+      if (!first_) last_ = nullptr;
       lock.unlock();
+      std::exception_ptr error;
       try {
-        execute(job.calls, *job.random, job.allocator);
+        task->work(*task);
       } catch (...) {
-        job.error = std::current_exception();
+        error = std::current_exception();
       }
+      task->event.reset();
+      task->recorded.reset();
       lock.lock();
-      job.done = true;
+      if (error && !error_) error_ = error;
+      unused_.push_back(std::move(task));
+      --length_;
       changed_.notify_all();
     }
   }
 
-  std::mutex callers_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  Job* job_ = nullptr;
-  std::atomic<std::thread::id> worker_id_{};
-  std::thread thread_;
+  Task *first_ = nullptr, *last_ = nullptr;
+  std::size_t length_ = 0;  // what is being done included
+  std::vector<std::unique_ptr<Task>> unused_;
+  std::exception_ptr error_;
+  std::atomic<std::thread::id> thread_id_{};
+};
+
+struct Lanes {
+  Lane compute, copy;
+  Lane& of(DeviceStream stream) { return stream == DeviceStream::Compute ? compute : copy; }
+};
+
+// The recording that the calling thread makes.
+thread_local RecordedTasks* recording = nullptr;
+
+void put_compute(Lanes& lanes, Task* task) {
+  if (recording) {
+    recording->tasks.emplace_back(task);
+    lanes.compute.add_task();  // in its place
+  } else {
+    lanes.compute.put(task);
+  }
+}
+
+void refuse_while_recording(const char* what) {
+  if (recording)
+    throw internal_error("TestDevice", "only kernels, fills and copies within the device are recorded",
+                         {{"work", what}});
+}
+
+class TestEvent : public DeviceEvent {
+ public:
+  explicit TestEvent(Lanes& lanes) : lanes_(lanes) {}
+  void record(DeviceStream stream) override {
+    refuse_while_recording("event");
+    Task* task = lanes_.of(stream).make_task([](Task& t) { t.event->reach(t.time); });
+    task->event = state_;
+    task->time = ++time_;
+    lanes_.of(stream).put(task);
+  }
+  void delay(DeviceStream stream) override {
+    refuse_while_recording("wait for an event");
+    Task* task = lanes_.of(stream).make_task([](Task& t) { t.event->wait_for(t.time); });
+    task->event = state_;
+    task->time = time_;
+    lanes_.of(stream).put(task);
+  }
+  void wait() override { state_->wait_for(time_); }
+
+ private:
+  Lanes& lanes_;
+  std::shared_ptr<EventState> state_ = std::make_shared<EventState>();
+  std::uint64_t time_ = 0;
+};
+
+class TestRecording : public Recording {
+ public:
+  TestRecording(Lanes& lanes, std::shared_ptr<RecordedTasks> tasks) : lanes_(lanes), tasks_(std::move(tasks)) {}
+  void launch() override {
+    Task* task = lanes_.compute.make_task([](Task& t) {
+      for (const auto& each : t.recorded->tasks) each->work(*each);
+    });
+    task->recorded = tasks_;
+    put_compute(lanes_, task);
+  }
+
+ private:
+  Lanes& lanes_;
+  std::shared_ptr<RecordedTasks> tasks_;
+};
+
+// A device for tests: its pointers fault when the host follows them, its kernels (the CPU's) and its copies run on two
+// threads of its own after the call that began them has returned, and memory is poisoned when the last work that may
+// use it is done. It shows code that takes the CPU for granted, and code that does not wait, without a GPU.
+class TestDevice : public Device {
+ public:
+  explicit TestDevice(int index) : Device("TEST", index) {}
+
+  std::string_view kernel_type() const override { return "CPU"; }
+  bool host_readable() const override { return false; }
+
+  void* allocate(std::size_t bytes) override { return to_foreign(cpu().allocate(bytes)); }
+  void deallocate(void* memory, std::size_t bytes) override {
+    Task* task = lanes_.compute.make_task([](Task& t) {
+      std::memset(to_native(t.target), kPoison, t.bytes);
+      cpu().deallocate(to_native(t.target), t.bytes);
+    });
+    task->target = memory;
+    task->bytes = bytes;
+    lanes_.compute.put(task);
+  }
+
+  void copy_from_host(void* target, const void* source, std::size_t bytes) override {
+    if (bytes == 0) return;
+    if (lanes_.compute.is_own_thread()) {
+      std::memcpy(to_native(target), source, bytes);
+      return;
+    }
+    refuse_while_recording("copy from the host");
+    Task* task = lanes_.compute.make_task([](Task& t) { std::memcpy(to_native(t.target), t.held.data(), t.bytes); });
+    task->held.assign(static_cast<const char*>(source), static_cast<const char*>(source) + bytes);
+    task->target = target;
+    task->bytes = bytes;
+    lanes_.compute.put(task);
+  }
+  void copy_to_host(void* target, const void* source, std::size_t bytes) override {
+    refuse_while_recording("copy to the host");
+    lanes_.compute.drain();
+    lanes_.compute.check();
+    if (bytes > 0) std::memcpy(target, to_native(source), bytes);
+  }
+  void copy(void* target, const void* source, std::size_t bytes) override {
+    put_compute(lanes_, copy_task(lanes_.compute, target, source, bytes));
+  }
+  void enqueue_copy(void* target, const void* source, std::size_t bytes, DeviceStream stream) override {
+    refuse_while_recording("copy between host and device");
+    Lane& lane = lanes_.of(stream);
+    lane.put(copy_task(lane, target, source, bytes));
+  }
+  void fill(void* target, const void* element, std::size_t element_bytes, std::size_t count) override {
+    Task* task =
+        lanes_.compute.make_task([](Task& t) { fill_memory(to_native(t.target), &t.element, t.bytes, t.time); });
+    task->target = target;
+    std::memcpy(&task->element, element, element_bytes);
+    task->bytes = element_bytes;
+    task->time = count;
+    put_compute(lanes_, task);
+  }
+
+  void run(std::span<const KernelCall> calls, const RandomState* random, OutputAllocator* allocator) override {
+    if (lanes_.compute.is_own_thread()) return run_calls(calls, random, allocator);  // a kernel's own sub-graph
+    Task* task = lanes_.compute.make_task([](Task& t) { run_calls(t.calls, t.random, t.allocator); });
+    task->calls.assign(calls.begin(), calls.end());
+    task->arguments.clear();
+    for (const KernelCall& call : calls) {
+      task->arguments.insert(task->arguments.end(), call.arguments, call.arguments + call.inputs + call.outputs);
+    }
+    void** arguments = task->arguments.data();
+    for (KernelCall& call : task->calls) {
+      call.arguments = arguments;
+      arguments += call.inputs + call.outputs;
+    }
+    task->random = random;
+    task->allocator = allocator;
+    if (allocator) refuse_while_recording("op whose shapes depend on values");
+    put_compute(lanes_, task);
+    if (allocator) synchronize();
+  }
+
+  std::unique_ptr<DeviceEvent> make_event() override { return std::make_unique<TestEvent>(lanes_); }
+  bool can_record() const override { return true; }
+  std::unique_ptr<Recording> record(const std::function<void()>& work) override {
+    auto tasks = std::make_shared<RecordedTasks>();
+    struct Scope {
+      RecordedTasks* outer;
+      ~Scope() { recording = outer; }
+    } scope{std::exchange(recording, tasks.get())};
+    work();
+    return std::make_unique<TestRecording>(lanes_, std::move(tasks));
+  }
+  void drain() noexcept override {
+    lanes_.compute.drain();
+    lanes_.copy.drain();
+  }
+  void check() override {
+    lanes_.compute.check();
+    lanes_.copy.check();
+  }
+
+ private:
+  static Task* copy_task(Lane& lane, void* target, const void* source, std::size_t bytes) {
+    Task* task = lane.make_task([](Task& t) {
+      if (t.bytes > 0) std::memcpy(to_native(t.target), to_native(t.source), t.bytes);
+    });
+    task->target = target;
+    task->source = source;
+    task->bytes = bytes;
+    return task;
+  }
+
+  Lanes& lanes_ = *new Lanes;  // never destroyed: their threads do not end
 };
 
 [[maybe_unused]] const bool test_device_registered = register_device_type(

@@ -19,17 +19,17 @@ Specs specs_from(const KernelSpec& spec, int first) {
 
 template <const char* kAttribute>
 KernelFn make_call(const KernelSpec& spec) {
-  auto graph = std::make_shared<NestedGraph>(*spec.attr<GraphPtr>(kAttribute), specs_from(spec, 0));
-  return [graph](const KernelIO& io) { graph->run(io.inputs, io.outputs, *io.random, io.allocator); };
+  auto graph = std::make_shared<NestedGraph>(*spec.attr<GraphPtr>(kAttribute), specs_from(spec, 0), spec);
+  return [graph](const KernelIO& io) { graph->run(io.inputs, io.outputs, io.random, io.allocator); };
 }
 constexpr char kGraph[] = "graph";
 constexpr char kForward[] = "forward";
 
 KernelFn make_cond(const KernelSpec& spec) {
-  auto yes = std::make_shared<NestedGraph>(*spec.attr<GraphPtr>("then"), specs_from(spec, 1));
-  auto no = std::make_shared<NestedGraph>(*spec.attr<GraphPtr>("else"), specs_from(spec, 1));
+  auto yes = std::make_shared<NestedGraph>(*spec.attr<GraphPtr>("then"), specs_from(spec, 1), spec);
+  auto no = std::make_shared<NestedGraph>(*spec.attr<GraphPtr>("else"), specs_from(spec, 1), spec);
   return [yes, no](const KernelIO& io) {
-    (*io.in<bool>(0) ? yes : no)->run(io.inputs + 1, io.outputs, *io.random, io.allocator);
+    (*io.in<bool>(0) ? yes : no)->run(io.inputs + 1, io.outputs, io.random, io.allocator);
   };
 }
 
@@ -129,8 +129,8 @@ RandomState turn_of(const RandomState& random, std::int64_t turn) {
 KernelFn make_while(const KernelSpec& spec) {
   const auto count = static_cast<std::size_t>(spec.num_outputs());
   const Specs inputs = specs_from(spec, 0);
-  auto condition = std::make_shared<NestedGraph>(*spec.attr<GraphPtr>("condition"), inputs);
-  auto body = std::make_shared<NestedGraph>(*spec.attr<GraphPtr>("body"), inputs);
+  auto condition = std::make_shared<NestedGraph>(*spec.attr<GraphPtr>("condition"), inputs, spec);
+  auto body = std::make_shared<NestedGraph>(*spec.attr<GraphPtr>("body"), inputs, spec);
   check_sizes_known(*body, std::span(inputs).first(count), "while_loop");
   auto frames = std::make_shared<LoopFrames>(std::span(inputs).first(count), inputs.size(), count);
   const std::int64_t limit = spec.attr<std::int64_t>("maximum_iterations");
@@ -141,10 +141,11 @@ KernelFn make_while(const KernelSpec& spec) {
       for (std::size_t i = 0; i < count; ++i) arguments[i] = run.current(i);
       bool go_on = false;
       void* answer = &go_on;
-      condition->run(arguments.data(), &answer, *io.random);
+      condition->run(arguments.data(), &answer, io.random);
       if (!go_on) break;
       for (std::size_t i = 0; i < count; ++i) results[i] = run.next(i);
-      body->run(arguments.data(), results.data(), turn_of(*io.random, turn));
+      const RandomState random = turn_of(*io.random, turn);
+      body->run(arguments.data(), results.data(), &random);
       run.flip();
     }
     run.copy_out(io.outputs);
@@ -167,7 +168,7 @@ KernelFn make_scan(const KernelSpec& spec) {
     inputs[i].shape = inputs[i].shape.slice(1);
   }
   for (int i = static_cast<int>(carries); i < spec.num_outputs(); ++i) out_bytes.push_back(row_bytes(spec.output(i)));
-  auto body = std::make_shared<NestedGraph>(*spec.attr<GraphPtr>("body"), inputs);
+  auto body = std::make_shared<NestedGraph>(*spec.attr<GraphPtr>("body"), inputs, spec);
   check_sizes_known(*body, std::span<const TensorSpec>(inputs).first(carries), "scan");
   auto frames = std::make_shared<LoopFrames>(std::span<const TensorSpec>(inputs).first(carries), inputs.size(),
                                              carries + out_bytes.size());
@@ -186,7 +187,8 @@ KernelFn make_scan(const KernelSpec& spec) {
       for (std::size_t i = 0; i < out_bytes.size(); ++i) {
         results[carries + i] = static_cast<char*>(io.outputs[carries + i]) + t * out_bytes[i];
       }
-      body->run(arguments.data(), results.data(), turn_of(*io.random, static_cast<std::int64_t>(t)));
+      const RandomState random = turn_of(*io.random, static_cast<std::int64_t>(t));
+      body->run(arguments.data(), results.data(), &random);
       run.flip();
     }
     run.copy_out(io.outputs);

@@ -52,7 +52,7 @@ class DynamicExecutable : public Executable {
     }
   }
 
-  void run_raw(void* const*, void* const*, const RandomState&) override {
+  void run_raw(void* const*, void* const*, const RandomState*) override {
     throw internal_error("Executable", "bare pointers need shapes that are known");
   }
   void reserve(std::size_t) override {}

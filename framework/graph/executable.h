@@ -38,8 +38,8 @@ class Executable {
   // allocates nothing but pooled output memory, and not even that where `outputs` hold memory that nobody else has.
   virtual void run(std::span<const Tensor> inputs, std::span<Tensor> outputs, const RandomState& random) = 0;
   // The same on bare pointers of the device, for kernels that run a graph: inputs in order (a resource's kernel
-  // pointer), outputs written where they point.
-  virtual void run_raw(void* const* inputs, void* const* outputs, const RandomState& random) = 0;
+  // pointer), outputs written where they point, `random` in memory that the kernels read.
+  virtual void run_raw(void* const* inputs, void* const* outputs, const RandomState* random) = 0;
   // Sets memory aside for that many runs at once, so that none of them need ask for it.
   virtual void reserve(std::size_t runs) = 0;
   // The optimised graph, with concrete shapes.

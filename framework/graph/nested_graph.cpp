@@ -6,8 +6,10 @@
 
 namespace cohort {
 
-NestedGraph::NestedGraph(const Graph& graph, Specs inputs)
-    : inputs_(std::move(inputs)), executable_(compile(graph, inputs_, cpu())) {
+// A kernel of the CPU runs its graph on the CPU, whichever device has borrowed it.
+NestedGraph::NestedGraph(const Graph& graph, Specs inputs, const KernelSpec& spec)
+    : inputs_(std::move(inputs)),
+      executable_(compile(graph, inputs_, spec.device().kernel_type() == kCPU ? cpu() : spec.device())) {
   planned_ = dynamic_cast<PlannedExecutable*>(executable_.get()) != nullptr;
 }
 
@@ -17,7 +19,7 @@ Specs NestedGraph::outputs() const {
   return specs;
 }
 
-void NestedGraph::run(void* const* inputs, void* const* outputs, const RandomState& random,
+void NestedGraph::run(void* const* inputs, void* const* outputs, const RandomState* random,
                       OutputAllocator* allocator) const {
   const Graph& graph = executable_->graph();
   if (planned_) {
@@ -41,7 +43,7 @@ void NestedGraph::run(void* const* inputs, void* const* outputs, const RandomSta
     arguments.push_back(Tensor::from_blob(inputs[i], inputs_[i].dtype, inputs_[i].shape));
   }
   Tensors results(graph.outputs.size());
-  executable_->run(arguments, results, random);
+  executable_->run(arguments, results, *random);
   for (std::size_t i = 0; i < results.size(); ++i) {
     void* target = outputs[i] ? outputs[i] : allocator->allocate(static_cast<int>(i), results[i].shape());
     cpu().copy_from_host(target, results[i].raw(), results[i].bytes());

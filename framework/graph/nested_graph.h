@@ -10,11 +10,12 @@ namespace cohort {
 // A graph that a kernel runs: the branch of a cond, the body of a loop. Compiled once, run from any thread.
 class NestedGraph {
  public:
-  NestedGraph(const Graph& graph, Specs inputs);
+  // For a kernel of this spec.
+  NestedGraph(const Graph& graph, Specs inputs, const KernelSpec& spec);
 
   // Inputs in order; results are written where `outputs` points, or, where that is null, into memory asked of
   // `allocator` as output `first_output + i`.
-  void run(void* const* inputs, void* const* outputs, const RandomState& random,
+  void run(void* const* inputs, void* const* outputs, const RandomState* random,
            OutputAllocator* allocator = nullptr) const;
   // Specs of the results; unknown axes where they depend on values.
   Specs outputs() const;

@@ -21,7 +21,10 @@ PlannedExecutable::PlannedExecutable(Graph graph, Device& device, bool share_mem
   reserve(1);
 }
 
-PlannedExecutable::~PlannedExecutable() = default;
+PlannedExecutable::~PlannedExecutable() {
+  // Work may be under way that needs the kernels.
+  device_.drain();
+}
 
 void PlannedExecutable::make_steps() {
   std::size_t argument = 0;
@@ -48,7 +51,7 @@ void PlannedExecutable::make_steps() {
     }
     for (const Location& output : plan_.locations[i]) add_argument(step, output);
     const OpCall call(*node.op, node.attributes, specs);
-    step.kernel = make_kernel(KernelSpec(call, node.outputs), device_.kernel_type());
+    step.kernel = make_kernel(KernelSpec(call, node.outputs, device_));
     step.inputs = static_cast<int>(node.inputs.size());
     step.outputs = static_cast<int>(node.outputs.size());
     step.node = &node.name;
@@ -63,7 +66,7 @@ void PlannedExecutable::make_steps() {
     Attributes attributes{{"dtype", spec.dtype}, {"shape", spec.shape}};
     const Specs specs{{DType::Resource, {}}};
     const OpCall call(find_op("CopyVariable"), attributes, specs);
-    step.kernel = make_kernel(KernelSpec(call, {&spec, 1}), device_.kernel_type());
+    step.kernel = make_kernel(KernelSpec(call, {&spec, 1}, device_));
     step.inputs = step.outputs = 1;
     steps_.push_back(std::move(step));
   }
@@ -108,8 +111,10 @@ void* PlannedExecutable::fixed_pointer(const Location& location, char* arena) co
 
 std::unique_ptr<PlannedExecutable::Frame> PlannedExecutable::make_frame() const {
   auto frame = std::make_unique<Frame>();
-  frame->arena = Buffer::allocate(device_, std::max<std::size_t>(plan_.arena_bytes, 1));
+  const bool keeps_random = !device_.host_readable();
+  frame->arena = Buffer::allocate(device_, plan_.arena_bytes + (keeps_random ? sizeof(RandomState) : 1));
   char* arena = static_cast<char*>(frame->arena->data());
+  if (keeps_random) frame->random = reinterpret_cast<RandomState*>(arena + plan_.arena_bytes);
   for (const Step& step : steps_) {
     for (const Location& location : step.arguments) frame->arguments.push_back(fixed_pointer(location, arena));
   }
@@ -157,7 +162,15 @@ void PlannedExecutable::give_frame(std::unique_ptr<Frame> frame) {
   free_frames_.push_back(std::move(frame));
 }
 
-void PlannedExecutable::execute(Frame& frame, void* const* inputs, void* const* outputs, const RandomState& random) {
+void PlannedExecutable::bind(std::span<const Tensor> inputs, Frame& frame) const {
+  check_claims(inputs, frame);
+  for (int slot : written_inputs_) inputs[static_cast<std::size_t>(slot)].resource()->prepare_write();
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].defined()) frame.input_pointers[i] = inputs[i].raw();
+  }
+}
+
+void PlannedExecutable::execute(Frame& frame, void* const* inputs, void* const* outputs, const RandomState* random) {
   for (const Patch& patch : input_patches_) frame.arguments[patch.argument] = inputs[patch.slot];
   for (const Patch& patch : output_patches_) frame.arguments[patch.argument] = outputs[patch.slot];
   device_.run(frame.calls, random, nullptr);
@@ -166,15 +179,15 @@ void PlannedExecutable::execute(Frame& frame, void* const* inputs, void* const* 
 void PlannedExecutable::run(std::span<const Tensor> inputs, std::span<Tensor> outputs, const RandomState& random) {
   auto frame = take_frame();
   try {
-    check_claims(inputs, *frame);
-    for (int slot : written_inputs_) inputs[static_cast<std::size_t>(slot)].resource()->prepare_write();
-    for (std::size_t i = 0; i < inputs.size(); ++i) frame->input_pointers[i] = inputs[i].raw();
+    bind(inputs, *frame);
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       const TensorSpec& spec = graph_.spec(graph_.outputs[i]);
       outputs[i].renew(spec.dtype, spec.shape, device_);
       frame->output_pointers[i] = outputs[i].raw();
     }
-    execute(*frame, frame->input_pointers.data(), frame->output_pointers.data(), random);
+    if (frame->random) device_.copy_from_host(frame->random, &random, sizeof random);
+    execute(*frame, frame->input_pointers.data(), frame->output_pointers.data(),
+            frame->random ? frame->random : &random);
   } catch (...) {
     give_frame(std::move(frame));
     throw;
@@ -182,7 +195,7 @@ void PlannedExecutable::run(std::span<const Tensor> inputs, std::span<Tensor> ou
   give_frame(std::move(frame));
 }
 
-void PlannedExecutable::run_raw(void* const* inputs, void* const* outputs, const RandomState& random) {
+void PlannedExecutable::run_raw(void* const* inputs, void* const* outputs, const RandomState* random) {
   auto frame = take_frame();
   try {
     execute(*frame, inputs, outputs, random);

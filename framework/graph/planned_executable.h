@@ -18,10 +18,28 @@ class PlannedExecutable : public Executable {
 
   void run(std::span<const Tensor> inputs, std::span<Tensor> outputs, const RandomState& random) override;
   // The same on bare pointers: inputs in order (a resource's kernel pointer), outputs written where they point.
-  void run_raw(void* const* inputs, void* const* outputs, const RandomState& random) override;
+  void run_raw(void* const* inputs, void* const* outputs, const RandomState* random) override;
   void reserve(std::size_t runs) override;
   const Graph& graph() const override { return graph_; }
   std::size_t arena_bytes() const override { return plan_.arena_bytes; }
+
+  // For work that is recorded: runs in a frame of the caller's own, always in the same memory.
+  struct Frame {
+    Owned<Buffer> arena;
+    RandomState* random = nullptr;  // behind the arena, where the kernels cannot read the host's
+    std::vector<void*> arguments;
+    std::vector<KernelCall> calls;
+    std::vector<void*> input_pointers;
+    std::vector<void*> output_pointers;
+    std::vector<const Resource*> checked;  // resources already compared with what the graph says of them
+  };
+  std::unique_ptr<Frame> make_frame() const;
+  // Before a run on these inputs: the pointers of those that are defined come into frame.input_pointers, and variables
+  // that it writes own their memory.
+  void bind(std::span<const Tensor> inputs, Frame& frame) const;
+  void execute(Frame& frame, void* const* inputs, void* const* outputs, const RandomState* random);
+  // Kernels of a run.
+  std::size_t num_calls() const { return steps_.size(); }
 
  private:
   struct Step {
@@ -36,23 +54,13 @@ class PlannedExecutable : public Executable {
     std::size_t argument;
     int slot;
   };
-  struct Frame {
-    Owned<Buffer> arena;
-    std::vector<void*> arguments;
-    std::vector<KernelCall> calls;
-    std::vector<void*> input_pointers;
-    std::vector<void*> output_pointers;
-    std::vector<const Resource*> checked;  // resources already compared with what the graph says of them
-  };
 
   void make_steps();
   void collect_claims();
   void check_claims(std::span<const Tensor> inputs, Frame& frame) const;
-  std::unique_ptr<Frame> make_frame() const;
   std::unique_ptr<Frame> take_frame();
   void count_frames(std::size_t frames);
   void give_frame(std::unique_ptr<Frame> frame);
-  void execute(Frame& frame, void* const* inputs, void* const* outputs, const RandomState& random);
   void* fixed_pointer(const passes::Location& location, char* arena) const;
 
   Graph graph_;

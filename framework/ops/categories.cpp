@@ -23,6 +23,7 @@ COHORT_OP("Bucketize")
 
 COHORT_OP("CountCategories")
     .inputs(1, 2)
+    .checks()
     .attr("depth", 1)
     .attr("binary", false)
     .attr("dtype", DType::Float32)

@@ -11,6 +11,7 @@ namespace {
 
 COHORT_OP("CTCLoss")  // (target, output, target_length, output_length) -> the loss, and its gradient for `output`
     .inputs(4)
+    .checks()
     .attr("mask_index", 0)
     .infer([](const OpCall& call) -> Specs {
       const Shape &target = call.shape(0), &output = call.shape(1);

@@ -8,6 +8,7 @@ namespace {
 
 COHORT_OP("CheckNumerics")
     .inputs(1)
+    .checks()
     .attr("message", "")
     .infer([](const OpCall& call) {
       call.check(is_floating(call.dtype(0)), "the input must be floating", {{"input.dtype", call.dtype(0)}});
@@ -20,6 +21,7 @@ COHORT_OP("CheckNumerics")
 
 COHORT_OP("Assert")
     .inputs(1)
+    .checks()
     .attr("message", "")
     .infer([](const OpCall& call) {
       call.check(call.dtype(0) == DType::Bool, "the condition must be bool", {{"condition.dtype", call.dtype(0)}});

@@ -31,6 +31,7 @@ IndexedSlices rows_of(const Tensor& values, const Tensor& indices, const Tensor&
 
 COHORT_OP("Gather")
     .inputs(2)
+    .checks()
     .attr("axis", 0)
     .infer([](const OpCall& call) -> Specs {
       check_indices(call, 1);
@@ -48,6 +49,7 @@ COHORT_OP("Gather")
 
 COHORT_OP("ScatterAddLike")  // (like, indices, values)
     .inputs(3)
+    .checks()
     .attr("axis", 0)
     .infer([](const OpCall& call) -> Specs {
       check_indices(call, 1);
@@ -63,6 +65,7 @@ COHORT_OP("ScatterAddLike")  // (like, indices, values)
 
 COHORT_OP("TakeAlongAxis")
     .inputs(2)
+    .checks()
     .attr("axis", -1)
     .infer([](const OpCall& call) -> Specs {
       check_indices(call, 1);
@@ -79,6 +82,7 @@ COHORT_OP("TakeAlongAxis")
 
 COHORT_OP("TakeAlongAxisGrad")  // (dy, indices, like) -> zeros like `like` with dy added where it was taken from
     .inputs(3)
+    .checks()
     .attr("axis", -1)
     .infer([](const OpCall& call) -> Specs {
       return {{call.dtype(0), call.shape(2)}};
@@ -98,6 +102,7 @@ Shape picked(const OpCall& call, const Shape& params, const Shape& indices) {
 
 COHORT_OP("GatherNd")
     .inputs(2)
+    .checks()
     .infer([](const OpCall& call) -> Specs {
       check_indices(call, 1);
       return {{call.dtype(0), picked(call, call.shape(0), call.shape(1))}};
@@ -115,6 +120,7 @@ void check_updates(const OpCall& call, const Shape& target, int indices, int upd
 
 COHORT_OP("ScatterNd")  // (indices, updates)
     .inputs(2)
+    .checks()
     .infer([](const OpCall& call) -> Specs {
       const Shape shape = call.attr<Shape>("shape");
       call.check(shape.fully_known(), "every axis of the shape must be known", {{"shape", shape}});
@@ -127,6 +133,7 @@ COHORT_OP("ScatterNd")  // (indices, updates)
 
 COHORT_OP("ScatterNdLike")  // (like, indices, updates)
     .inputs(3)
+    .checks()
     .infer([](const OpCall& call) -> Specs {
       check_updates(call, call.shape(0), 1, 2);
       return {{call.dtype(2), call.shape(0)}};
@@ -137,6 +144,7 @@ COHORT_OP("ScatterNdLike")  // (like, indices, updates)
 
 COHORT_OP("TensorScatterUpdate")  // (x, indices, updates)
     .inputs(3)
+    .checks()
     .infer([](const OpCall& call) -> Specs {
       check_updates(call, call.shape(0), 1, 2);
       call.check(call.dtype(0) == call.dtype(2), "updates must have x's type",

@@ -25,6 +25,7 @@ Tensors cholesky_gradient(const OpCall& call, const Tensor& dy) {
 
 COHORT_OP("Cholesky")
     .inputs(1)
+    .checks()
     .attr("checked", true)  // else a matrix that is not positive definite gives NaN
     .infer([](const OpCall& call) {
       check_square(call);
@@ -46,6 +47,7 @@ Tensors eigh_gradient(const OpCall& call, std::span<const Tensor> dys) {
 
 COHORT_OP("Eigh")
     .inputs(1)
+    .checks()
     .infer([](const OpCall& call) -> Specs {
       check_square(call);
       const Shape& shape = call.shape(0);
@@ -67,6 +69,7 @@ Tensors lu_factor_gradient(const OpCall& call, std::span<const Tensor> dys) {
 
 COHORT_OP("LuFactor")
     .inputs(1)
+    .checks()
     .infer([](const OpCall& call) -> Specs {
       check_square(call);
       const Shape& shape = call.shape(0);
@@ -104,6 +107,7 @@ Tensors qr_gradient(const OpCall& call, std::span<const Tensor> dys) {
 
 COHORT_OP("Qr")
     .inputs(1)
+    .checks()
     .attr("complete", false)
     .infer([](const OpCall& call) -> Specs {
       check_matrices(call, 0);
@@ -147,6 +151,7 @@ Tensors svd_gradient(const OpCall& call, std::span<const Tensor> dys) {
 // The singular values, and with compute_uv u and vh.
 COHORT_OP("Svd")
     .inputs(1)
+    .checks()
     .attr("full_matrices", true)
     .attr("compute_uv", true)
     .infer([](const OpCall& call) -> Specs {

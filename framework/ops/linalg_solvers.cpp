@@ -59,7 +59,7 @@ Specs infer_solve(const OpCall& call) {
   return {{call.dtype(1), with_axes(leading, {rows, b.dim(-1)})}};
 }
 
-COHORT_OP("Solve").inputs(2).infer(infer_solve).gradient([](const OpCall& call, const Tensor& dy) -> Tensors {
+COHORT_OP("Solve").inputs(2).checks().infer(infer_solve).gradient([](const OpCall& call, const Tensor& dy) -> Tensors {
   const Tensor &a = call.input(0), &b = call.input(1);
   const Tensor db = run_op("Solve", {transposed(a), dy});
   return {summed_like(-matmul(db, call.output(0), false, true), a), summed_like(db, b)};
@@ -67,6 +67,7 @@ COHORT_OP("Solve").inputs(2).infer(infer_solve).gradient([](const OpCall& call, 
 
 COHORT_OP("SolveTriangular")
     .inputs(2)
+    .checks()
     .attr("lower", false)
     .infer(infer_solve)
     .gradient([](const OpCall& call, const Tensor& dy) -> Tensors {

@@ -106,6 +106,7 @@ COHORT_OP("SoftmaxCrossEntropyGrad")  // (dloss, logits, labels) -> dloss * (sof
 
 COHORT_OP("SparseSoftmaxCrossEntropy")  // (logits, labels) -> loss, and the softmax, which the gradient is made of
     .inputs(2)
+    .checks()
     .infer([](const OpCall& call) -> Specs {
       check_logits(call, 0);
       check_sparse_labels(call, 0, 1);
@@ -125,6 +126,7 @@ COHORT_OP("SparseSoftmaxCrossEntropy")  // (logits, labels) -> loss, and the sof
 
 COHORT_OP("SparseSoftmaxCrossEntropyGrad")  // (dloss, softmax, labels) -> dloss * (softmax - one_hot(labels))
     .inputs(3)
+    .checks()
     .infer([](const OpCall& call) -> Specs {
       check_logits(call, 1);
       check_sparse_labels(call, 1, 2);

@@ -48,7 +48,13 @@ COHORT_OP("AssignVariable").inputs(2).writes().infer(infer_assign).claims(claims
 COHORT_OP("AssignAddVariable").inputs(2).writes().infer(infer_assign).claims(claims_of_variable).not_differentiable();
 COHORT_OP("AssignSubVariable").inputs(2).writes().infer(infer_assign).claims(claims_of_variable).not_differentiable();
 // (variable, indices, values): row indices[i] += values[i].
-COHORT_OP("ScatterAddVariable").inputs(3).writes().infer(infer_scatter).claims(claims_of_variable).not_differentiable();
+COHORT_OP("ScatterAddVariable")
+    .inputs(3)
+    .checks()
+    .writes()
+    .infer(infer_scatter)
+    .claims(claims_of_variable)
+    .not_differentiable();
 
 }  // namespace
 }  // namespace cohort

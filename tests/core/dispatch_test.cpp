@@ -49,7 +49,7 @@ COHORT_OP("DispatchTestScale").inputs(1).attr("factor", 2.0).infer([](const OpCa
 COHORT_OP("DispatchTestPositives").inputs(1).dynamic_outputs().infer([](const OpCall& call) {
   return Specs{{call.dtype(0), {kUnknown}}};
 });
-COHORT_OP("DispatchTestFail").inputs(0).infer([](const OpCall&) { return Specs{{DType::Float32, {}}}; });
+COHORT_OP("DispatchTestFail").inputs(0).checks().infer([](const OpCall&) { return Specs{{DType::Float32, {}}}; });
 COHORT_OP("DispatchTestNoKernel").inputs(1).infer([](const OpCall& call) { return same_as(call.spec(0)); });
 COHORT_KERNEL("DispatchTestScale", kCPU, make_scale);
 COHORT_KERNEL("DispatchTestPositives", kCPU, make_positives);
@@ -97,9 +97,9 @@ TEST(Dispatch, TheTestDeviceRunsKernelsOnAThreadOfItsOwn) {
   run_op("DispatchTestScale", {Tensor::scalar(1, DType::Float32, cpu())});
   EXPECT_EQ(kernel_thread, std::this_thread::get_id());
   const Tensor y = run_op("DispatchTestScale", {Tensor::scalar(1, DType::Float32, device_named("TEST:0"))});
-  EXPECT_NE(kernel_thread, std::this_thread::get_id());
   EXPECT_EQ(y.device().name(), "TEST:0");
   EXPECT_EQ(y.item<float>(), 2.0f);
+  EXPECT_NE(kernel_thread, std::this_thread::get_id());
 }
 
 TEST(Dispatch, ADeviceScopeDecidesWhereAnOpRuns) {

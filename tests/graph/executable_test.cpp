@@ -243,7 +243,11 @@ TEST(Executable, AKernelsErrorLeavesItUsable) {
   });
   auto executable = c.compile();
   Tensors outputs(1);
-  EXPECT_THROW(executable->run(c.inputs, outputs, {}), Error);
+  auto run_and_wait = [&] {
+    executable->run(c.inputs, outputs, {});
+    default_device().synchronize();
+  };
+  EXPECT_THROW(run_and_wait(), Error);
   const Tensors good{Tensor::of<std::int32_t>({0, 2}, {2})};
   executable->run(good, outputs, {});
   EXPECT_EQ(outputs[0].shape(), (Shape{2, 2}));

@@ -119,7 +119,7 @@ TEST(Random, rows_depend_on_the_sample_not_on_the_batch) {
         {"shape", Shape{rows, 3}}, {"dtype", float32}, {"mean", 0.0}, {"stddev", 1.0}, {"seed", 5}};
     const Specs outputs = op.infer_outputs({}, attributes);
     const OpCall call(op, attributes, {});
-    const KernelFn kernel = make_kernel(KernelSpec(call, outputs), kCPU);
+    const KernelFn kernel = make_kernel(KernelSpec(call, outputs, cpu()));
     std::vector<float> values(static_cast<std::size_t>(rows) * 3);
     void* output = values.data();
     const RandomState state{.seed = 1, .epoch = 2, .step = 3, .first_sample = first_sample};

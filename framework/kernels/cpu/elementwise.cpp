@@ -1,5 +1,5 @@
 #include "cohort/core/thread_pool.h"
-#include "cohort/kernels/cpu/broadcast_plan.h"
+#include "cohort/kernels/broadcast_plan.h"
 #include "cohort/kernels/cpu/elementwise_loops.h"
 
 namespace cohort::kernels {

@@ -2,7 +2,7 @@
 #include <cstring>
 
 #include "cohort/core/thread_pool.h"
-#include "cohort/kernels/cpu/broadcast_plan.h"
+#include "cohort/kernels/broadcast_plan.h"
 #include "cohort/kernels/cpu/elementwise_loops.h"
 #include "cohort/kernels/cpu/reduce_plan.h"
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "cohort/kernels/cpu/broadcast_plan.h"
+#include "cohort/kernels/broadcast_plan.h"
 #include "cohort/kernels/cpu/elementwise_loops.h"
 
 namespace cohort::kernels {

@@ -96,6 +96,7 @@ std::optional<double> LocalRunner::measured(std::string_view name) const {
 Execution LocalRunner::run(std::int64_t first_step, std::int64_t steps) {
   Execution execution;
   next_step_ = first_step;
+  if (step_ && !recorded_ && device_->can_record() && !predicts()) record_from_now(steps);
   while (execution.steps < steps) {
     const TimelineSpan span("step", "step", next_step_);
     if (!measured_next_batch(next_step_ == 0)) {
@@ -108,7 +109,16 @@ Execution LocalRunner::run(std::int64_t first_step, std::int64_t steps) {
     ++execution.steps;
     ++next_step_;
   }
+  if (recorded_) recorded_->flush();
   return execution;
+}
+
+void LocalRunner::record_from_now(std::int64_t steps) {
+  Specs specs;
+  for (const Tensor& leaf : batch_) specs.push_back(leaf.spec());
+  for (std::size_t i = 0; i < batch_.size(); ++i) inputs_[i].renew_from(batch_[i], *device_);
+  recorded_ = RecordedSteps::make(step_->executables->specialize(inputs_, *device_), *device_, specs,
+                                  step_->traced.captures, steps);
 }
 
 void LocalRunner::run_batch(Execution& execution) {
@@ -125,6 +135,8 @@ void LocalRunner::run_batch(Execution& execution) {
     inputs_.insert(inputs_.end(), step_->traced.captures.begin(), step_->traced.captures.end());
     outputs_.resize(step_->traced.graph->outputs.size());
   }
+  if (recorded_ && recorded_->takes(batch_)) return recorded_->add(batch_, random_);
+  if (recorded_) recorded_->flush();
   for (std::size_t i = 0; i < batch_.size(); ++i) inputs_[i].renew_from(batch_[i], *device_);
   step_->executables->run(inputs_, outputs_, random_, *device_);
   // A batch that has one owner is written over by the next.

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "cohort/core/device.h"
+#include "cohort/graph/recorded_steps.h"
 #include "cohort/model/fit/runner_base.h"
 #include "cohort/model/fit/strategy.h"
 
@@ -32,6 +33,8 @@ class LocalRunner : public RunnerBase {
   bool next_batch(bool first_of_epoch);
   bool measured_next_batch(bool first_of_epoch);
   void run_batch(Execution& execution);
+  // From the second execution on, where the device records: the first one loads and sets up what must not be recorded.
+  void record_from_now(std::int64_t steps);
 
   Dataset dataset_;
   Device* device_;
@@ -39,6 +42,7 @@ class LocalRunner : public RunnerBase {
   bool fresh_ = true;                // the iterator is before its first element
   const StepGraph* step_ = nullptr;  // the program's
   Tensors batch_, inputs_, outputs_;
+  std::unique_ptr<RecordedSteps> recorded_;
   bool measures_examples_ = false, measures_waiting_ = false;
   std::int64_t examples_ = 0;  // of this epoch
   std::chrono::steady_clock::duration waiting_{};

@@ -1,4 +1,4 @@
-#include "cohort/kernels/cpu/broadcast_plan.h"
+#include "cohort/kernels/broadcast_plan.h"
 
 namespace cohort::kernels {
 namespace {

@@ -1,0 +1,11 @@
+#pragma once
+
+#include <string>
+
+namespace cohort {
+
+// Loads the library that brings devices of this type, once: the registrations in it make them and their kernels known.
+// Empty when it is there now; else why not. To be called without a lock that those registrations take.
+std::string load_device_module(const std::string& type);
+
+}  // namespace cohort

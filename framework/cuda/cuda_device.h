@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "cohort/core/device.h"
+#include "cohort/core/kernel.h"
+#include "cohort/cuda/error_record.h"
+
+namespace cohort::cuda {
+
+// One GPU: a compute stream on which everything happens in order, a copy stream beside it, and memory from a pool that
+// is ordered by the compute stream. Whoever enqueues holds the device, so that the launches of one kernel stay
+// together.
+class CudaDevice : public Device {
+ public:
+  explicit CudaDevice(int index);
+
+  bool host_readable() const override { return false; }
+  void* allocate(std::size_t bytes) override;
+  void deallocate(void* memory, std::size_t bytes) override;
+  void* allocate_pinned(std::size_t bytes) override;
+  void deallocate_pinned(void* memory, std::size_t bytes) override;
+  void copy_from_host(void* target, const void* source, std::size_t bytes) override;
+  void copy_to_host(void* target, const void* source, std::size_t bytes) override;
+  void copy(void* target, const void* source, std::size_t bytes) override;
+  void fill(void* target, const void* element, std::size_t element_bytes, std::size_t count) override;
+  void enqueue_copy(void* target, const void* source, std::size_t bytes, DeviceStream stream) override;
+  void run(std::span<const KernelCall> calls, const RandomState* random, OutputAllocator* allocator) override;
+  std::unique_ptr<DeviceEvent> make_event() override;
+  bool can_record() const override { return true; }
+  std::unique_ptr<Recording> record(const std::function<void()>& work) override;
+  void drain() noexcept override;
+  void check() override;
+
+  cudaStream_t stream(DeviceStream which) const { return which == DeviceStream::Compute ? compute_ : copy_; }
+  // The calling thread's launches go to this GPU from now on.
+  void make_current() const;
+  int multiprocessors() const { return multiprocessors_; }
+
+  // Working memory of one kernel's launches, from its first to its last; the next kernel gets the same. To be asked for
+  // when the kernel is made, so that nothing moves while kernels run.
+  void reserve_workspace(std::size_t bytes);
+  // For a kernel that runs.
+  void* workspace() const { return workspace_; }
+  // How often the workspace has moved.
+  std::uint64_t workspace_moves() const { return workspace_moves_; }
+
+  // What to throw when a kernel reports this number (never 0) with a position and a value.
+  using Refusal = std::function<void(std::int64_t position, std::int64_t value)>;
+  unsigned int add_check(Refusal refusal);
+  ErrorRecord* error_record() const { return errors_; }
+
+ private:
+  class CudaEvent;
+  class CudaRecording;
+  void free_deferred();
+
+  int multiprocessors_ = 0;
+  cudaStream_t compute_ = nullptr, copy_ = nullptr;
+  cudaMemPool_t pool_ = nullptr;
+  ErrorRecord* errors_ = nullptr;
+
+  std::recursive_mutex mutex_;  // of whoever enqueues; guards what follows
+  void* workspace_ = nullptr;
+  std::size_t workspace_bytes_ = 0;
+  std::uint64_t workspace_moves_ = 0;
+  bool recording_ = false;
+  std::vector<void*> deferred_;  // given back while recording
+  std::vector<Refusal> refusals_;
+};
+
+// The device of a kernel that is made.
+inline CudaDevice& device_of(const KernelSpec& spec) { return static_cast<CudaDevice&>(spec.device()); }
+
+}  // namespace cohort::cuda

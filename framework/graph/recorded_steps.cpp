@@ -1,0 +1,195 @@
+#include "cohort/graph/recorded_steps.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "cohort/graph/planned_executable.h"
+
+namespace cohort {
+namespace {
+
+// Kernels of one launch: beyond this the time to begin one is hidden behind the work, and making the recording takes
+// longer than it saves.
+constexpr std::size_t kMostCalls = 2000;
+// Bytes of a launch's batches.
+constexpr std::size_t kMostBytes = std::size_t{64} << 20;
+// Of each part of a batch: what GPUs read fastest.
+constexpr std::size_t kPartAlignment = 256;
+
+std::size_t bytes_of(const TensorSpec& spec) {
+  return static_cast<std::size_t>(spec.shape.num_elements()) * size_of(spec.dtype);
+}
+
+std::size_t rounded_up(std::size_t bytes) { return (bytes + kPartAlignment - 1) / kPartAlignment * kPartAlignment; }
+
+// The most of `steps` that divide it and stay within the limits.
+std::int64_t steps_worth_a_launch(std::int64_t steps, std::size_t calls, std::size_t bytes) {
+  for (std::int64_t each = steps; each > 1; --each) {
+    const auto count = static_cast<std::size_t>(each);
+    if (steps % each == 0 && count * calls <= kMostCalls && count * bytes <= kMostBytes) return each;
+  }
+  return 1;
+}
+
+// Pinned memory of a device.
+class PinnedMemory {
+ public:
+  PinnedMemory(Device& device, std::size_t bytes)
+      : device_(device), bytes_(bytes), data_(static_cast<char*>(device.allocate_pinned(bytes))) {}
+  ~PinnedMemory() { device_.deallocate_pinned(data_, bytes_); }
+  PinnedMemory(const PinnedMemory&) = delete;
+  char* data() const { return data_; }
+
+ private:
+  Device& device_;
+  const std::size_t bytes_;
+  char* const data_;
+};
+
+}  // namespace
+
+struct RecordedSteps::Block {
+  Block(Device& device, PlannedExecutable& executable, std::size_t bytes)
+      : pinned(device, bytes),
+        memory(Buffer::allocate(device, bytes)),
+        frame(executable.make_frame()),
+        copied(device.make_event()),
+        computed(device.make_event()) {}
+  char* data() const { return static_cast<char*>(memory->data()); }
+
+  PinnedMemory pinned;
+  Owned<Buffer> memory;
+  std::unique_ptr<PlannedExecutable::Frame> frame;
+  // When the pinned memory, and when the block, may be written again.
+  std::unique_ptr<DeviceEvent> copied, computed;
+  std::unique_ptr<Recording> recording;
+  std::vector<void*> captures;  // where they were when it was recorded
+  // Places and bytes of what lies in the pinned memory and must be copied.
+  std::vector<std::pair<std::size_t, std::size_t>> from_host;
+};
+
+std::unique_ptr<RecordedSteps> RecordedSteps::make(std::shared_ptr<Executable> executable, Device& device,
+                                                   std::span<const TensorSpec> batch, std::span<const Tensor> captures,
+                                                   std::int64_t steps) {
+  auto* planned = dynamic_cast<PlannedExecutable*>(executable.get());
+  if (!planned || !device.can_record() || !planned->graph().outputs.empty()) return nullptr;
+  if (!std::all_of(batch.begin(), batch.end(), [](const TensorSpec& spec) { return is_plain(spec.dtype); })) {
+    return nullptr;
+  }
+  std::size_t bytes = 0;
+  for (const TensorSpec& spec : batch) bytes += rounded_up(bytes_of(spec));
+  return std::unique_ptr<RecordedSteps>(
+      new RecordedSteps(std::move(executable), *planned, device, batch, captures,
+                        steps_worth_a_launch(std::max<std::int64_t>(steps, 1), planned->num_calls(), bytes)));
+}
+
+RecordedSteps::RecordedSteps(std::shared_ptr<Executable> executable, PlannedExecutable& planned, Device& device,
+                             std::span<const TensorSpec> batch, std::span<const Tensor> captures, std::int64_t steps)
+    : executable_(std::move(executable)),
+      planned_(planned),
+      device_(device),
+      batch_(batch.begin(), batch.end()),
+      steps_(steps),
+      inputs_(batch.size()) {
+  for (const TensorSpec& spec : batch_) {
+    offsets_.push_back(step_bytes_);
+    step_bytes_ += rounded_up(bytes_of(spec));
+  }
+  offsets_.push_back(step_bytes_);
+  step_bytes_ += rounded_up(sizeof(RandomState));
+  for (const Tensor& capture : captures) inputs_.push_back(capture.to(device_));
+  for (auto& block : blocks_) {
+    block = std::make_unique<Block>(device_, planned_, step_bytes_ * static_cast<std::size_t>(steps_));
+  }
+}
+
+RecordedSteps::~RecordedSteps() { device_.drain(); }
+
+bool RecordedSteps::takes(std::span<const Tensor> batch) const {
+  return std::equal(batch.begin(), batch.end(), batch_.begin(), batch_.end(),
+                    [](const Tensor& tensor, const TensorSpec& spec) { return tensor.spec() == spec; });
+}
+
+void RecordedSteps::add(std::span<const Tensor> batch, const RandomState& random) {
+  Block& block = *blocks_[current_];
+  if (added_ == 0) block.copied->wait();
+  fill(block, batch, random);
+  if (++added_ < steps_) return;
+  send(block);
+  if (!still_there(block)) {
+    block.recording = device_.record([&] { enqueue(block, steps_); });
+    ++recordings_;
+  }
+  block.recording->launch();
+  end_launch(block);
+}
+
+void RecordedSteps::flush() {
+  if (added_ == 0) return;
+  Block& block = *blocks_[current_];
+  send(block);
+  planned_.bind(inputs_, *block.frame);
+  enqueue(block, added_);
+  end_launch(block);
+}
+
+void RecordedSteps::end_launch(Block& block) {
+  block.computed->record(DeviceStream::Compute);
+  current_ = 1 - current_;
+  added_ = 0;
+}
+
+void RecordedSteps::fill(Block& block, std::span<const Tensor> batch, const RandomState& random) {
+  const std::size_t step = static_cast<std::size_t>(added_) * step_bytes_;
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    const std::size_t place = step + offsets_[i];
+    if (&batch[i].device() == &device_) {
+      device_.copy(block.data() + place, batch[i].raw(), batch[i].bytes());
+    } else {
+      batch[i].device().copy_to_host(block.pinned.data() + place, batch[i].raw(), batch[i].bytes());
+      block.from_host.push_back({place, batch[i].bytes()});
+    }
+  }
+  const std::size_t place = step + offsets_.back();
+  std::memcpy(block.pinned.data() + place, &random, sizeof random);
+  block.from_host.push_back({place, sizeof random});
+}
+
+void RecordedSteps::send(Block& block) {
+  block.computed->delay(DeviceStream::Copy);
+  auto copy = [&](std::size_t place, std::size_t bytes) {
+    device_.enqueue_copy(block.data() + place, block.pinned.data() + place, bytes, DeviceStream::Copy);
+  };
+  const auto steps = static_cast<std::size_t>(added_);
+  if (block.from_host.size() == steps * offsets_.size()) {
+    copy(0, steps * step_bytes_);
+  } else {
+    for (const auto& [place, bytes] : block.from_host) copy(place, bytes);
+  }
+  block.from_host.clear();
+  block.copied->record(DeviceStream::Copy);
+  block.copied->delay(DeviceStream::Compute);
+}
+
+bool RecordedSteps::still_there(Block& block) {
+  planned_.bind(inputs_, *block.frame);
+  const std::vector<void*>& found = block.frame->input_pointers;
+  const auto captures = found.begin() + static_cast<std::ptrdiff_t>(batch_.size());
+  if (block.recording && block.recording->is_valid() &&
+      std::equal(captures, found.end(), block.captures.begin(), block.captures.end())) {
+    return true;
+  }
+  block.captures.assign(captures, found.end());
+  return false;
+}
+
+void RecordedSteps::enqueue(Block& block, std::int64_t steps) {
+  std::vector<void*>& inputs = block.frame->input_pointers;
+  for (std::int64_t step = 0; step < steps; ++step) {
+    char* data = block.data() + static_cast<std::size_t>(step) * step_bytes_;
+    for (std::size_t i = 0; i < batch_.size(); ++i) inputs[i] = data + offsets_[i];
+    planned_.execute(*block.frame, inputs.data(), nullptr, reinterpret_cast<RandomState*>(data + offsets_.back()));
+  }
+}
+
+}  // namespace cohort

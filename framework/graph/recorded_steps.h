@@ -1,0 +1,64 @@
+#pragma once
+
+#include <array>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "cohort/core/device.h"
+#include "cohort/graph/executable.h"
+
+namespace cohort {
+
+class PlannedExecutable;
+
+// Steps of one executable on a device that records: several of them are begun by one launch. Batches lie in one of two
+// blocks of the device, each with a recording of its own; while the steps of one block run, the other is filled through
+// pinned memory by the copy stream. For executables without outputs. Belongs to one thread.
+class RecordedSteps {
+ public:
+  // Inputs of the executable are those of a batch, then `captures`. nullptr where it cannot be done: the device does
+  // not record, shapes depend on values, or there are outputs. The caller runs `steps` at a time: of the numbers that
+  // divide it, the largest that is worth it go into one launch.
+  static std::unique_ptr<RecordedSteps> make(std::shared_ptr<Executable> executable, Device& device,
+                                             std::span<const TensorSpec> batch, std::span<const Tensor> captures,
+                                             std::int64_t steps);
+  ~RecordedSteps();
+
+  // Whether it is one of the batches it was made for.
+  bool takes(std::span<const Tensor> batch) const;
+  // Another step; begun now or, at the latest, by flush(). The batch may change when it returns.
+  void add(std::span<const Tensor> batch, const RandomState& random);
+  // Begins the steps that were added and do not fill a launch.
+  void flush();
+  // Steps of a launch.
+  std::int64_t steps_per_launch() const { return steps_; }
+  // Recordings made so far; more than two when memory of the captures has moved.
+  std::int64_t recordings() const { return recordings_; }
+
+ private:
+  struct Block;
+  RecordedSteps(std::shared_ptr<Executable> executable, PlannedExecutable& planned, Device& device,
+                std::span<const TensorSpec> batch, std::span<const Tensor> captures, std::int64_t steps);
+  void fill(Block& block, std::span<const Tensor> batch, const RandomState& random);
+  // Copies what fill() has brought; what the compute stream does next finds it.
+  void send(Block& block);
+  void enqueue(Block& block, std::int64_t steps);
+  // Looks where the captures lie now: whether that is where they were when the block was recorded.
+  bool still_there(Block& block);
+  void end_launch(Block& block);
+
+  const std::shared_ptr<Executable> executable_;
+  PlannedExecutable& planned_;
+  Device& device_;
+  const Specs batch_;
+  std::vector<std::size_t> offsets_;  // of a batch's parts and, last, of the random state, in a step's bytes
+  std::size_t step_bytes_ = 0;
+  const std::int64_t steps_;
+  std::array<std::unique_ptr<Block>, 2> blocks_;
+  std::size_t current_ = 0;
+  std::int64_t added_ = 0, recordings_ = 0;
+  std::vector<Tensor> inputs_;  // undefined ones for the batch, then the captures
+};
+
+}  // namespace cohort

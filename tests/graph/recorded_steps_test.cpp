@@ -1,0 +1,104 @@
+#include "cohort/graph/recorded_steps.h"
+
+#include <gtest/gtest.h>
+
+#include "cohort/core/device_spec.h"
+#include "cohort/graph/trace.h"
+#include "cohort/ops/math.h"
+#include "cohort/ops/random_ops.h"
+#include "cohort/ops/reduce.h"
+#include "cohort/variables/variable.h"
+#include "cohort/variables/variable_body.h"
+
+namespace cohort {
+namespace {
+
+Device& there() { return device_named("TEST:4"); }
+
+// Adds each batch, and a random number below 1e-3, to a variable.
+class Sums {
+ public:
+  explicit Sums(std::int64_t steps) {
+    auto scope = device("/device:TEST:4");
+    sum_ = Variable(Tensor::scalar(0), {.name = "sum"});
+    traced_ = trace({{DType::Float32, {2}}}, [&](const Tensors& batch) -> Tensors {
+      sum_.assign_add(ops::sum(batch[0]) + ops::random_uniform({}, 0, 1e-3, DType::Float32, 3));
+      return {};
+    });
+    Tensors inputs{Tensor::of({0.0f, 0.0f}, {2}, there())};
+    inputs.insert(inputs.end(), traced_.captures.begin(), traced_.captures.end());
+    Specs specs;
+    for (const Tensor& input : inputs) specs.push_back(input.spec());
+    recorded_ = RecordedSteps::make(compile(*traced_.graph, specs, there()), there(), {specs.data(), 1},
+                                    traced_.captures, steps);
+  }
+  void add(float value, std::uint64_t step, Device& from = cpu()) {
+    recorded_->add(std::vector<Tensor>{Tensor::of({value, value}, {2}, from)}, {.seed = 1, .step = step});
+  }
+  double sum() { return read_now(sum_).item<double>(); }
+  RecordedSteps& recorded() { return *recorded_; }
+  Variable& variable() { return sum_; }
+
+ private:
+  Variable sum_;
+  TracedGraph traced_;
+  std::unique_ptr<RecordedSteps> recorded_;
+};
+
+TEST(RecordedSteps, LaunchesSeveralAtATime) {
+  Sums sums(3);
+  EXPECT_EQ(sums.recorded().steps_per_launch(), 3);
+  for (int i = 0; i < 5; ++i) sums.add(1, static_cast<std::uint64_t>(i));
+  EXPECT_NEAR(sums.sum(), 6, 0.01);  // the first three
+  sums.recorded().flush();
+  EXPECT_NEAR(sums.sum(), 10, 0.01);
+  for (int i = 5; i < 100; ++i) sums.add(1, static_cast<std::uint64_t>(i));
+  sums.recorded().flush();
+  EXPECT_NEAR(sums.sum(), 200, 0.1);
+  EXPECT_EQ(sums.recorded().recordings(), 2);
+}
+
+TEST(RecordedSteps, DrawOtherNumbersInEachStep) {
+  Sums one(1), four(4);
+  std::vector<double> seen;
+  for (int i = 0; i < 12; ++i) {
+    one.add(0, static_cast<std::uint64_t>(i));
+    four.add(0, static_cast<std::uint64_t>(i));
+    seen.push_back(one.sum());
+  }
+  EXPECT_EQ(one.sum(), four.sum());
+  for (std::size_t i = 1; i < seen.size(); ++i) EXPECT_GT(seen[i], seen[i - 1]);
+}
+
+TEST(RecordedSteps, TakesBatchesThatLieOnTheDevice) {
+  Sums sums(4);
+  for (int i = 0; i < 9; ++i) sums.add(1, 0, i % 2 == 0 ? there() : cpu());
+  sums.recorded().flush();
+  EXPECT_NEAR(sums.sum(), 18, 0.1);
+}
+
+TEST(RecordedSteps, AreRecordedAnewWhenAVariableHasMoved) {
+  Sums sums(1);
+  for (int i = 0; i < 4; ++i) sums.add(1, 0);
+  EXPECT_EQ(sums.recorded().recordings(), 2);
+  EXPECT_NEAR(sums.sum(), 8, 0.01);
+  EXPECT_EQ(sums.recorded().recordings(), 2);
+  const Tensor shared = sums.variable().body()->shared_value();
+  for (int i = 0; i < 4; ++i) sums.add(1, 0);
+  EXPECT_NEAR(sums.sum(), 16, 0.01);
+  EXPECT_NEAR(shared.item<double>(), 8, 0.01);
+  EXPECT_EQ(sums.recorded().recordings(), 4);
+}
+
+TEST(RecordedSteps, NeedADeviceThatRecordsAndNoOutputs) {
+  const TracedGraph traced =
+      trace({{DType::Float32, {2}}}, [](const Tensors& batch) -> Tensors { return {-batch[0]}; });
+  const Specs specs{{DType::Float32, {2}}};
+  EXPECT_EQ(RecordedSteps::make(compile(*traced.graph, specs, there()), there(), specs, {}, 1), nullptr);
+  const TracedGraph nothing = trace(specs, [](const Tensors&) -> Tensors { return {}; });
+  EXPECT_EQ(RecordedSteps::make(compile(*nothing.graph, specs, cpu()), cpu(), specs, {}, 1), nullptr);
+  EXPECT_NE(RecordedSteps::make(compile(*nothing.graph, specs, there()), there(), specs, {}, 1), nullptr);
+}
+
+}  // namespace
+}  // namespace cohort
