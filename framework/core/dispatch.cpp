@@ -32,10 +32,11 @@ class EagerAllocator : public OutputAllocator {
   Tensors tensors;
 };
 
-// The device an eager op runs on: where its variable lies, else the one a scope names, else where its plain inputs lie;
-// those on the host go where another one lies.
+// The device an eager op runs on: the host for strings; where its variable lies, else the one a scope names, else where
+// its plain inputs lie; those on the host go where another one lies.
 Device& device_for(const OpDef& op, const Tensors& inputs) {
-  if (op.is_host_only()) return cpu();
+  auto is_string = [](const Tensor& input) { return input.dtype() == DType::String; };
+  if (op.is_host_only() || std::any_of(inputs.begin(), inputs.end(), is_string)) return cpu();
   if (Device* scoped = scoped_local_device(); scoped && std::none_of(inputs.begin(), inputs.end(), [](const Tensor& t) {
                                                 return t.dtype() == DType::Resource;
                                               })) {
@@ -48,7 +49,7 @@ Device& device_for(const OpDef& op, const Tensors& inputs) {
   }
   Device* device = nullptr;
   for (const Tensor& input : inputs) {
-    if (input.dtype() == DType::String || !input.buffer()) continue;
+    if (!input.buffer()) continue;
     if (!device || device->host_readable()) device = &input.device();
   }
   return device ? *device : default_device();

@@ -33,6 +33,7 @@ COHORT_OP("Slogdet")
 
 COHORT_OP("Inv")
     .inputs(1)
+    .checks()
     .infer([](const OpCall& call) {
       check_square(call);
       return same_as(call.spec(0));

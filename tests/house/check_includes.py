@@ -71,7 +71,10 @@ PRIVATE_EDGES = [
     ("losses|metrics|model|layers", r"framework/ops/epsilon\.h"),
     ("losses|model", r"framework/ops/logits\.h"),
     ("metrics", r"framework/losses/axes_field\.h"),
-    # Graphs that are rewritten, cut and sent.
+    # What kernels of a GPU are put into.
+    ("kernels", r"framework/cuda/(check|cuda_device)\.h"),
+    # Graphs that are rewritten, cut, sent and recorded.
+    ("model", r"framework/graph/recorded_steps\.h"),
     ("autodiff", r"framework/graph/(specialize|passes/rewrite)\.h"),
     ("distribute", r"framework/graph/(partition|hoist_iterators|write_effects)\.h"),
     # Variables as those see them that update, save or send them.

@@ -56,6 +56,7 @@ std::vector<std::vector<float>> trained_on(int threads, MakeWholeVariableOptimiz
   const Variables variables = variables_of_all_shapes();
   const Ref<Optimizer> optimizer = make();
   for (unsigned step = 1; step <= 2; ++step) optimizer->apply(gradients_of_all_shapes(step), variables);
+  default_device().synchronize();
   pool.set_threads(before);
   std::vector<std::vector<float>> values;
   for (const Variable& variable : variables) values.push_back(read_now(variable).to_vector<float>());
@@ -96,7 +97,10 @@ TEST(WholeVariableOptimizers, UpdateAllVariablesOfAKindAtOnceWithoutAllocating) 
     EXPECT_EQ(updates, optimizer->class_name() == "Lamb" ? 1 : 2);
 
     Tensors outputs(1);
-    const auto run = [&] { step->run(inputs, outputs, {}); };
+    const auto run = [&] {
+      step->run(inputs, outputs, {});
+      default_device().synchronize();
+    };
     run();
     run();
     const std::uint64_t before = test::allocations();

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "cohort/core/device.h"
 #include "cohort/core/thread_pool.h"
 
 namespace cohort::test {
@@ -28,7 +29,10 @@ class PoolThreads {
   PoolThreads() : before_(ThreadPool::instance().threads()) {}
   ~PoolThreads() { set(before_); }
   PoolThreads(const PoolThreads&) = delete;
-  void set(int threads) const { ThreadPool::instance().set_threads(threads); }
+  void set(int threads) const {
+    default_device().synchronize();
+    ThreadPool::instance().set_threads(threads);
+  }
 
  private:
   int before_;

@@ -76,9 +76,11 @@ void expect_no_allocations(const std::shared_ptr<Program>& program, const Datase
   LocalRunner runner(program, {.dataset = data}, {.steps_per_epoch = 1000});
   runner.begin_epoch(0);
   for (int step = 0; step < kWarmUp; ++step) runner.run(step, 1);
+  runner.synchronize();
   const std::uint64_t before = test::allocations();
   runner.run(kWarmUp, 9);
   runner.run(kWarmUp + 9, 90);
+  runner.synchronize();
   EXPECT_EQ(test::allocations() - before, 0u);
 }
 
