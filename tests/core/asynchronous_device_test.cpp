@@ -118,6 +118,7 @@ TEST(AsynchronousDevice, CopiesAndFillsWithinIt) {
 
 TEST(AsynchronousDevice, RunsCopiesBesideKernels) {
   const Tensor x = Tensor::scalar(0, DType::Float32, there());
+  there().synchronize();
   auto* pinned = static_cast<float*>(there().allocate_pinned(sizeof(float)));
   *pinned = 5;
   auto copied = there().make_event();
