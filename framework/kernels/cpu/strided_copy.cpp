@@ -8,11 +8,13 @@
 namespace cohort {
 namespace {
 
+using kernels::CopyAxis;
+using kernels::CopyPlan;
+
 constexpr std::int64_t kBlockElements = 16384;  // less than this is not worth a second thread
 constexpr std::int64_t kTile = 32;
 
 // Counts through the outer axes of a copy, keeping both offsets.
-template <int kMaxAxes>
 class Odometer {
  public:
   Odometer(const CopyAxis* axes, int rank, std::int64_t position) : axes_(axes), rank_(rank) {
@@ -38,7 +40,7 @@ class Odometer {
  private:
   const CopyAxis* axes_;
   int rank_;
-  std::array<std::int64_t, kMaxAxes> at_{};
+  std::array<std::int64_t, CopyPlan::kMaxAxes> at_{};
 };
 
 template <class T>
@@ -54,52 +56,37 @@ void copy_row(const T* from, std::int64_t from_step, T* to, std::int64_t to_step
 
 }  // namespace
 
-StridedCopy::StridedCopy(DType dtype, std::span<const CopyAxis> axes, std::int64_t from_offset, std::int64_t to_offset)
-    : dtype_(dtype), from_offset_(from_offset), to_offset_(to_offset) {
-  for (const CopyAxis& axis : axes) add_axis(axis);
-  if (rank_ == 0) axes_[rank_++] = {1, 1, 1};
-  choose_walk();
-}
-
-void StridedCopy::add_axis(const CopyAxis& axis) {
-  if (axis.size == 0) empty_ = true;
-  if (axis.size == 1) return;
-  if (rank_ > 0) {
-    CopyAxis& last = axes_[rank_ - 1];
-    if (last.from == axis.from * axis.size && last.to == axis.to * axis.size) {  // one run of memory on both sides
-      last = {last.size * axis.size, axis.from, axis.to};
-      return;
-    }
-  }
-  axes_[rank_++] = axis;
-}
+StridedCopy::StridedCopy(DType dtype, const CopyPlan& plan) : dtype_(dtype), plan_(plan) { choose_walk(); }
 
 void StridedCopy::choose_walk() {
-  if (rank_ < 2 || axes_[rank_ - 1].to != 1 || axes_[rank_ - 1].from == 1 || axes_[rank_ - 1].from == 0) return;
-  for (int i = rank_ - 2; i >= 0; --i) {
-    if (axes_[i].from != 1 || axes_[i].size < 4 || axes_[rank_ - 1].size < 4) continue;
-    std::rotate(axes_ + i, axes_ + i + 1, axes_ + rank_ - 1);  // the order of outer axes does not matter
+  const CopyAxis inner = plan_.innermost();
+  if (inner.to != 1 || inner.from == 1 || inner.from == 0) return;
+  CopyAxis* axes = plan_.axes.data();
+  for (int i = plan_.rank - 2; i >= 0; --i) {
+    if (axes[i].from != 1 || axes[i].size < 4 || inner.size < 4) continue;
+    std::rotate(axes + i, axes + i + 1, axes + plan_.rank - 1);  // the order of outer axes does not matter
     tiled_ = true;
     return;
   }
 }
 
 void StridedCopy::run(const void* from, void* to) const {
-  if (empty_) return;
+  if (plan_.total == 0) return;
   visit_element(dtype_, [&]<class T>(T) {
-    const T* source = static_cast<const T*>(from) + from_offset_;
-    T* target = static_cast<T*>(to) + to_offset_;
+    const T* source = static_cast<const T*>(from) + plan_.from_offset;
+    T* target = static_cast<T*>(to) + plan_.to_offset;
     tiled_ ? run_tiles(source, target) : run_rows(source, target);
   });
 }
 
 template <class T>
 void StridedCopy::run_rows(const T* from, T* to) const {
-  const CopyAxis inner = axes_[rank_ - 1];
-  std::int64_t rows = 1;
-  for (int i = 0; i < rank_ - 1; ++i) rows *= axes_[i].size;
+  const CopyAxis inner = plan_.innermost();
+  const CopyAxis* axes = plan_.axes.data();
+  const int outer_rank = plan_.rank - 1;
+  std::int64_t rows = plan_.total / inner.size;
   if (inner.size > kBlockElements) {
-    for (Odometer<kMaxAxes> row(axes_, rank_ - 1, 0); rows > 0; --rows, row.next()) {
+    for (Odometer row(axes, outer_rank, 0); rows > 0; --rows, row.next()) {
       parallel_for(inner.size, kBlockElements, [&](std::int64_t begin, std::int64_t end) {
         copy_row(from + row.from + begin * inner.from, inner.from, to + row.to + begin * inner.to, inner.to,
                  end - begin);
@@ -108,7 +95,7 @@ void StridedCopy::run_rows(const T* from, T* to) const {
     return;
   }
   parallel_for(rows, std::max<std::int64_t>(1, kBlockElements / inner.size), [&](std::int64_t begin, std::int64_t end) {
-    Odometer<kMaxAxes> row(axes_, rank_ - 1, begin);
+    Odometer row(axes, outer_rank, begin);
     for (std::int64_t i = begin; i < end; ++i, row.next()) {
       copy_row(from + row.from, inner.from, to + row.to, inner.to, inner.size);
     }
@@ -117,15 +104,16 @@ void StridedCopy::run_rows(const T* from, T* to) const {
 
 template <class T>
 void StridedCopy::run_tiles(const T* from, T* to) const {
-  const CopyAxis read = axes_[rank_ - 2], write = axes_[rank_ - 1];
-  std::int64_t outer = 1;
-  for (int i = 0; i < rank_ - 2; ++i) outer *= axes_[i].size;
+  const int outer_rank = plan_.rank - 2;
+  const CopyAxis* axes = plan_.axes.data();
+  const CopyAxis read = axes[outer_rank], write = axes[outer_rank + 1];
+  const std::int64_t outer = plan_.total / (read.size * write.size);
   const std::int64_t strips = (read.size + kTile - 1) / kTile;
   const std::int64_t strip_elements = std::min(kTile, read.size) * write.size;
   const std::int64_t grain = std::max<std::int64_t>(1, kBlockElements / strip_elements);
   parallel_for(outer * strips, grain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t item = begin; item < end; ++item) {
-      const Odometer<kMaxAxes> at(axes_, rank_ - 2, item / strips);
+      const Odometer at(axes, outer_rank, item / strips);
       const std::int64_t r0 = item % strips * kTile, r1 = std::min(r0 + kTile, read.size);
       for (std::int64_t w0 = 0; w0 < write.size; w0 += kTile) {
         const std::int64_t w1 = std::min(w0 + kTile, write.size);
