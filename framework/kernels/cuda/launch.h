@@ -3,13 +3,11 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "cohort/core/kernel.h"
 #include "cohort/cuda/check.h"
 #include "cohort/cuda/cuda_device.h"
+#include "cohort/kernels/cuda/stream.h"
 
 namespace cohort::kernels::cuda {
-
-inline cudaStream_t stream_of(const KernelIO& io) { return static_cast<cudaStream_t>(io.stream); }
 
 // Threads of a block where nothing speaks for another number.
 inline constexpr int kBlock = 256;
