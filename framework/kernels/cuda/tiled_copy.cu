@@ -12,7 +12,10 @@ namespace {
 constexpr int kMaxOuterAxes = CopyPlan::kMaxAxes - 2;
 // Elements of the two axes that are worth a tile; fewer lie so close together that caches do as well.
 constexpr std::int64_t kSmallestPlane = 256;
-constexpr int kLongestSide = 1024;
+// So that a thread stays on one position of the side it walks along.
+constexpr int kLongestSide = kBlock;
+// Blocks of a multiprocessor at the same time: with fewer, too few bytes are under way.
+constexpr int kBlocksTogether = 4;
 
 // Words that a thread reads before the block waits: more of the small ones, for as many bytes under way.
 template <class Word>
@@ -34,11 +37,12 @@ struct TiledCopy {
 };
 
 template <class Word, class Index>
-__global__ void __launch_bounds__(kBlock)
+__global__ void __launch_bounds__(kBlock, kBlocksTogether)
     copy_tiles(const Word* __restrict__ from, Word* __restrict__ to, TiledCopy<Index> plan) {
   extern __shared__ uint4 shared[];
   auto* tile = reinterpret_cast<Word*>(shared);
-  const int elements = 1 << (plan.read_bits + plan.write_bits);
+  const int thread = static_cast<int>(threadIdx.x);
+  const int read_side = 1 << plan.read_bits, write_side = 1 << plan.write_bits;
   for (Index number = static_cast<Index>(blockIdx.x); number < plan.tiles; number += static_cast<Index>(gridDim.x)) {
     const Index column = plan.write_tiles.divide(number);
     const Index place = plan.read_tiles.divide(column);
@@ -46,29 +50,34 @@ __global__ void __launch_bounds__(kBlock)
     const Index read_first = (column - place * plan.read_tiles.divisor) << plan.read_bits;
     Index at[2];
     plan.outer.find(place, at);
+    // What the tensor leaves of the tile.
+    const Index reads = plan.read_size - read_first, writes = plan.write_size - write_first;
 
-    Word words[kEach<Word>];
+    {
+      const int read = thread & (read_side - 1), first = thread >> plan.read_bits, step = kBlock >> plan.read_bits;
+      const int end = read >= reads ? 0 : writes < write_side ? static_cast<int>(writes) : write_side;
+      const Word* source = from + (at[0] + read_first + read + write_first * plan.write_from);
+      Word words[kEach<Word>];
 #pragma unroll
-    for (int k = 0; k < kEach<Word>; ++k) {
-      const int i = static_cast<int>(threadIdx.x) + k * kBlock;
-      const Index read = read_first + (i & ((1 << plan.read_bits) - 1)), write = write_first + (i >> plan.read_bits);
-      if (i < elements && read < plan.read_size && write < plan.write_size) {
-        words[k] = from[at[0] + read + write * plan.write_from];
+      for (int k = 0; k < kEach<Word>; ++k) {
+        const int write = first + k * step;
+        if (write < end) words[k] = source[write * plan.write_from];
+      }
+#pragma unroll
+      for (int k = 0; k < kEach<Word>; ++k) {
+        const int write = first + k * step;
+        if (write < end) tile[read * plan.pitch + write] = words[k];
       }
     }
-#pragma unroll
-    for (int k = 0; k < kEach<Word>; ++k) {
-      const int i = static_cast<int>(threadIdx.x) + k * kBlock;
-      if (i < elements) tile[(i & ((1 << plan.read_bits) - 1)) * plan.pitch + (i >> plan.read_bits)] = words[k];
-    }
     __syncthreads();
+    {
+      const int write = thread & (write_side - 1), first = thread >> plan.write_bits, step = kBlock >> plan.write_bits;
+      const int end = write >= writes ? 0 : reads < read_side ? static_cast<int>(reads) : read_side;
+      Word* target = to + (at[1] + write_first + write + read_first * plan.read_to);
 #pragma unroll
-    for (int k = 0; k < kEach<Word>; ++k) {
-      const int i = static_cast<int>(threadIdx.x) + k * kBlock;
-      const int row = i >> plan.write_bits, place_in_row = i & ((1 << plan.write_bits) - 1);
-      const Index read = read_first + row, write = write_first + place_in_row;
-      if (i < elements && read < plan.read_size && write < plan.write_size) {
-        to[at[1] + read * plan.read_to + write] = tile[row * plan.pitch + place_in_row];
+      for (int k = 0; k < kEach<Word>; ++k) {
+        const int read = first + k * step;
+        if (read < end) target[read * plan.read_to] = tile[read * plan.pitch + write];
       }
     }
     __syncthreads();
