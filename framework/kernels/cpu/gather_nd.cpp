@@ -5,9 +5,9 @@
 
 #include "cohort/core/kernel.h"
 #include "cohort/core/thread_pool.h"
-#include "cohort/kernels/cpu/index_check.h"
 #include "cohort/kernels/cpu/strided_copy.h"
 #include "cohort/kernels/cpu/visit.h"
+#include "cohort/kernels/index_check.h"
 
 namespace cohort {
 namespace {

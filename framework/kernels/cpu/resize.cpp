@@ -5,8 +5,8 @@
 #include "cohort/core/scratch.h"
 #include "cohort/core/thread_pool.h"
 #include "cohort/kernels/cpu/element_types.h"
-#include "cohort/kernels/cpu/resize_weights.h"
 #include "cohort/kernels/cpu/visit.h"
+#include "cohort/kernels/resize_weights.h"
 
 namespace cohort::kernels {
 namespace {

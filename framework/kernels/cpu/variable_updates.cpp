@@ -2,6 +2,7 @@
 
 #include "cohort/core/kernel.h"
 #include "cohort/core/thread_pool.h"
+#include "cohort/kernels/index_check.h"
 
 namespace cohort {
 namespace {
@@ -51,10 +52,7 @@ KernelFn make_scatter_add(const KernelSpec& spec) {
       };
       // All of them first: a write that fails leaves the variable as it was.
       for (std::int64_t i = 0; i < count; ++i) {
-        if (const std::int64_t row = row_at(i); row < 0 || row >= rows) {
-          throw invalid_argument("Variable.scatter_add", "indices must be rows of the variable",
-                                 {{"indices[" + std::to_string(i) + "]", row}, {"rows", rows}});
-        }
+        if (const std::int64_t row = row_at(i); row < 0 || row >= rows) throw_bad_row(i, row, rows);
       }
       for (std::int64_t i = 0; i < count; ++i) {
         T* row = variable + row_at(i) * width;

@@ -1,4 +1,4 @@
-#include "cohort/kernels/cpu/resize_weights.h"
+#include "cohort/kernels/resize_weights.h"
 
 #include <algorithm>
 #include <cmath>

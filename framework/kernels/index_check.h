@@ -13,6 +13,12 @@ namespace cohort {
                          {{"indices[" + std::to_string(position) + "]", index}});
 }
 
+// The same of a row of a variable that is to be added to.
+[[noreturn]] inline void throw_bad_row(std::int64_t position, std::int64_t row, std::int64_t rows) {
+  throw invalid_argument("Variable.scatter_add", "indices must be rows of the variable",
+                         {{"indices[" + std::to_string(position) + "]", row}, {"rows", rows}});
+}
+
 template <class Index>
 std::int64_t checked_index(const char* op, const Index* indices, std::int64_t position, std::int64_t size) {
   const auto index = static_cast<std::int64_t>(indices[position]);
