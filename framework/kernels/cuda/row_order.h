@@ -28,13 +28,39 @@ struct SortedRows {
   Divider by_inner;
 };
 
+// What elements are sorted by at a time.
+enum class SortedPart { RowAndKey, LowKey, HighKey, Row };
+
+// An element's word: what it is sorted by above its number.
+struct MakeSortedWord {
+  SortedRows rows;
+  OrderKey key;
+  Divider by_count;
+  SortedPart part;
+  const void* x;
+  const std::uint64_t* before;  // null: elements are in their own order
+  std::uint64_t* words;
+  int key_bits;
+
+  __device__ void operator()(std::int64_t i) const {
+    const std::uint64_t element = before ? before[i] & 0xffffffff : static_cast<std::uint64_t>(i);
+    std::int64_t within = static_cast<std::int64_t>(element);
+    const std::int64_t row = by_count.split(within);
+    std::uint64_t above = static_cast<std::uint64_t>(row);
+    if (part != SortedPart::Row) {
+      const std::uint64_t own = key(x, rows.start(row, rows.count) + within * rows.inner);
+      above = part == SortedPart::LowKey    ? own & 0xffffffff
+              : part == SortedPart::HighKey ? own >> 32
+                                            : above << key_bits | own;
+    }
+    words[i] = above << 32 | element;
+  }
+};
+
 // The order of the elements of all rows, by the sort of large arrays. Elements are numbered row by row; their words are
 // sorted by one part after the other, the least important first: low bits of the key, high bits, row.
 class RowOrder {
  public:
-  // What the words are sorted by at a time.
-  enum class Part { RowAndKey, LowKey, HighKey, Row };
-
   RowOrder(const char* op, const cohort::cuda::CudaDevice& device, const SortedRows& rows, const OrderKey& key,
            Pieces& memory)
       : device_(&device), rows_(rows), key_(key), total_(rows.rows * rows.count), by_count_(rows.count, total_) {
@@ -56,19 +82,25 @@ class RowOrder {
     const int row_bits = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(rows_.rows - 1)));
     bool first = true;
     if (key_.bits() + row_bits <= 32) {
-      sort_by(Part::RowAndKey, key_.bits() + row_bits, first, memory, x, stream);
+      sort_by(SortedPart::RowAndKey, key_.bits() + row_bits, first, memory, x, stream);
       return;
     }
-    sort_by(Part::LowKey, std::min(key_.bits(), 32), first, memory, x, stream);
-    if (key_.bits() > 32) sort_by(Part::HighKey, 32, first, memory, x, stream);
-    if (row_bits > 0) sort_by(Part::Row, row_bits, first, memory, x, stream);
+    sort_by(SortedPart::LowKey, std::min(key_.bits(), 32), first, memory, x, stream);
+    if (key_.bits() > 32) sort_by(SortedPart::HighKey, 32, first, memory, x, stream);
+    if (row_bits > 0) sort_by(SortedPart::Row, row_bits, first, memory, x, stream);
   }
 
  private:
   static std::uint64_t* at(void* memory, std::size_t offset) {
     return reinterpret_cast<std::uint64_t*>(static_cast<char*>(memory) + offset);
   }
-  void sort_by(Part part, int bits, bool& first, void* memory, const void* x, cudaStream_t stream) const;
+  void sort_by(SortedPart part, int bits, bool& first, void* memory, const void* x, cudaStream_t stream) const {
+    std::uint64_t *words = at(memory, words_), *sorted = at(memory, sorted_);
+    launch_each(total_, *device_, stream,
+                MakeSortedWord{rows_, key_, by_count_, part, x, first ? nullptr : sorted, words, key_.bits()});
+    enqueue_radix_sort(at(memory, temporary_), temporary_bytes_, words, sorted, total_, 32, 32 + bits, stream);
+    first = false;
+  }
 
   const cohort::cuda::CudaDevice* device_;
   SortedRows rows_;

@@ -71,7 +71,7 @@ struct EntryWord {
 };
 
 template <class Word>
-__global__ void sort_entries_in_block(int count, int padded, Word word, std::uint64_t* sorted) {
+__global__ void sort_entries_in_block(int count, int padded, const __grid_constant__ Word word, std::uint64_t* sorted) {
   extern __shared__ std::uint64_t words[];
   for (int i = static_cast<int>(threadIdx.x); i < padded; i += static_cast<int>(blockDim.x)) {
     words[i] = i < count ? word(i) : ~std::uint64_t{0};
@@ -82,7 +82,8 @@ __global__ void sort_entries_in_block(int count, int padded, Word word, std::uin
 }
 
 template <class Word>
-__global__ void __launch_bounds__(kBlock) make_entries(std::int64_t count, Word word, std::uint64_t* made) {
+__global__ void __launch_bounds__(kBlock)
+    make_entries(std::int64_t count, const __grid_constant__ Word word, std::uint64_t* made) {
   COHORT_EACH(i, count) made[i] = word(i);
 }
 

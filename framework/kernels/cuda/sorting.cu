@@ -36,6 +36,8 @@ struct Selection {
   std::int64_t k;     // how many elements of each row are wanted
   int capacity;       // how many a block holds, a power of two
   std::size_t bytes;  // of an element
+
+  __device__ bool whole_row() const { return rows.count <= capacity; }
 };
 
 // Elements that a thread looks at before the block looks at how many were kept.
@@ -60,10 +62,14 @@ __global__ void select_first(const Selection selection, const void* x, void* val
   const std::int64_t count = selection.rows.count;
   for (std::int64_t row = blockIdx.x; row < selection.rows.rows; row += gridDim.x) {
     const std::int64_t start = selection.rows.start(row, count);
-    Key bound = Key::last();
-    if (thread == 0) filled = 0;
+    // A row that fits is taken as it is.
+    for (std::int64_t place = thread; selection.whole_row() && place < count; place += threads) {
+      held[place] = Key(selection.key(x, start + place * selection.rows.inner), place);
+    }
+    if (thread == 0) filled = selection.whole_row() ? static_cast<int>(count) : 0;
     __syncthreads();
-    for (std::int64_t round = 0; round < count; round += per_round) {
+    Key bound = Key::last();
+    for (std::int64_t round = 0; !selection.whole_row() && round < count; round += per_round) {
       for (int k = 0; k < kPerThread; ++k) {
         const std::int64_t place = round + k * threads + thread;
         if (place >= count) break;
