@@ -8,7 +8,7 @@ namespace {
 template <class T>
 struct Transform {
   AffinePlan plan;
-  Divider by_channels, by_width, by_height;
+  BoundedDivider by_channels, by_width, by_height;
   const T* x;
   const float* transforms;
   T* y;
@@ -34,7 +34,7 @@ struct Transform {
 KernelFn make_affine_transform(const KernelSpec& spec) {
   const AffinePlan plan(spec);
   const std::int64_t n = spec.output_size(0);
-  const Divider by_channels(plan.channels, n), by_width(plan.width, n), by_height(plan.height, n);
+  const BoundedDivider by_channels(plan.channels, n), by_width(plan.width, n), by_height(plan.height, n);
   const auto* device = &cohort::cuda::device_of(spec);
   return visit_floating(spec.input(0).dtype, [&](auto type) -> KernelFn {
     using T = typename decltype(type)::type;
@@ -49,7 +49,7 @@ KernelFn make_affine_transform(const KernelSpec& spec) {
 // entry's weight is written on the way.
 struct SampledPixel {
   AffinePlan plan;
-  Divider by_width, by_height;
+  BoundedDivider by_width, by_height;
   int log_entries;
   const float* transforms;
   float* weights;
@@ -94,7 +94,7 @@ KernelFn make_affine_transform_grad(const KernelSpec& spec) {
   const std::int64_t images = std::clamp<std::int64_t>(kEntriesAtATime / entries_of_image, 1, plan.batch);
   const ImageGroup full(spec, plan, log_entries, images), rest(spec, plan, log_entries, plan.batch % images);
   device.reserve_workspace(std::max(full.memory.bytes(), rest.memory.bytes()));
-  const Divider by_width(plan.width, full.entries), by_height(plan.height, full.entries);
+  const BoundedDivider by_width(plan.width, full.entries), by_height(plan.height, full.entries);
   const std::int64_t image_bytes = plan.image() * static_cast<std::int64_t>(size_of(spec.output(0).dtype));
   return [=, device = &device](const KernelIO& io) {
     void* workspace = device->workspace();

@@ -6,7 +6,7 @@ namespace {
 template <class T, int kCount>
 struct FindMean {
   PoolGeometry pool;
-  Divider by_groups;
+  BoundedDivider by_groups;
   const T* x;
   T* y;
 
@@ -31,7 +31,7 @@ struct FindMean {
 template <class T, int kCount>
 struct FlowToAll {
   PoolGeometry pool;
-  Divider by_groups;
+  BoundedDivider by_groups;
   const T* dy;
   T* dx;
 
@@ -57,12 +57,12 @@ void launch_pool(const PoolGeometry& pool, const PoolSide& side, const cohort::c
   constexpr int kCount = kPerAccess<T>;
   const auto* from = io.in<T>(0);
   auto* to = io.out<T>(0);
-  if (side.channels % kCount == 0 && is_aligned_to(kAccessBytes, from, to)) {
+  if (side.channels % kCount == 0 && both_aligned(kAccessBytes, from, to)) {
     const std::int64_t n = side.elements / kCount;
-    launch_each(n, device, stream_of(io), Body<T, kCount>{pool, Divider(side.channels / kCount, n), from, to});
+    launch_each(n, device, stream_of(io), Body<T, kCount>{pool, BoundedDivider(side.channels / kCount, n), from, to});
   } else {
     launch_each(side.elements, device, stream_of(io),
-                Body<T, 1>{pool, Divider(side.channels, side.elements), from, to});
+                Body<T, 1>{pool, BoundedDivider(side.channels, side.elements), from, to});
   }
 }
 

@@ -34,7 +34,7 @@ struct IsSet {
 
 struct WritePosition {
   int rank;
-  Divider by_sizes[Shape::kMaxRank];
+  BoundedDivider by_sizes[Shape::kMaxRank];
   std::int64_t* positions;
 
   __device__ void operator()(std::int64_t i, std::int64_t before, bool set) const {
@@ -51,7 +51,8 @@ KernelFn make_where(const KernelSpec& spec) {
   const Shape& shape = spec.input(0).shape;
   cohort::cuda::CudaDevice& device = cohort::cuda::device_of(spec);
   WritePosition write{shape.rank(), {}, nullptr};
-  for (int axis = 0; axis < shape.rank(); ++axis) write.by_sizes[axis] = Divider(shape[axis], spec.input_size(0));
+  for (int axis = 0; axis < shape.rank(); ++axis)
+    write.by_sizes[axis] = BoundedDivider(shape[axis], spec.input_size(0));
   Pieces memory;
   const Flagged flagged(spec.input_size(0), memory);
   device.reserve_workspace(memory.bytes());

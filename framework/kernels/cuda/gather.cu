@@ -22,7 +22,7 @@ void launch_gather(const GatherPlan& plan, std::int64_t words, const void* param
   const auto* from = static_cast<const Word*>(params);
   auto* to = static_cast<Word*>(result);
   const std::int64_t n = plan.outer * plan.places.count * words;
-  const Divider by_words(words, n), by_count(plan.places.count, n);
+  const BoundedDivider by_words(words, n), by_count(plan.places.count, n);
   launch_each(n, *plan.device, stream, [=, places = plan.places] __device__(std::int64_t i) {
     std::int64_t word = i;
     std::int64_t entry = by_words.split(word);
@@ -39,7 +39,7 @@ void launch_rounded_gather(const GatherPlan& plan, const void* params, const voi
   const auto* from = static_cast<const Pack<float, kCount>*>(params);
   auto* to = static_cast<Pack<T, kCount>*>(result);
   const std::int64_t words = plan.inner / kCount, n = plan.outer * plan.places.count * words;
-  const Divider by_words(words, n), by_count(plan.places.count, n);
+  const BoundedDivider by_words(words, n), by_count(plan.places.count, n);
   launch_each(n, *plan.device, stream, [=, places = plan.places] __device__(std::int64_t i) {
     std::int64_t word = i;
     std::int64_t entry = by_words.split(word);
@@ -59,7 +59,7 @@ KernelFn rounded_gather(const GatherPlan& plan) {
   constexpr int kCount = kAccessBytes / static_cast<int>(sizeof(T));
   return [plan](const KernelIO& io) {
     const bool packed =
-        plan.inner % kCount == 0 && is_aligned_to(sizeof(Pack<float, kCount>), io.inputs[0], io.outputs[0]);
+        plan.inner % kCount == 0 && both_aligned(sizeof(Pack<float, kCount>), io.inputs[0], io.outputs[0]);
     const auto launch = packed ? launch_rounded_gather<T, kCount> : launch_rounded_gather<T, 1>;
     launch(plan, io.inputs[0], io.inputs[1], io.outputs[0], stream_of(io));
   };
@@ -103,7 +103,7 @@ struct TakePlan {
 
   const cohort::cuda::CudaDevice* device;
   std::int64_t n, inner;
-  Divider by_inner, by_block;
+  BoundedDivider by_inner, by_block;
   Places places;
 };
 
@@ -147,7 +147,7 @@ template <class Word, int kCount>
 void launch_one_hot(std::int64_t n, std::int64_t depth, std::int64_t inner, Word one, Indices indices, void* result,
                     const cohort::cuda::CudaDevice& device, cudaStream_t stream) {
   auto* to = static_cast<Pack<Word, kCount>*>(result);
-  const Divider by_inner(inner, n), by_depth(depth, n);
+  const BoundedDivider by_inner(inner, n), by_depth(depth, n);
   launch_each(n / kCount, device, stream, [=] __device__(std::int64_t i) {
     std::int64_t column = i * kCount;
     std::int64_t level = by_inner.split(column);

@@ -7,7 +7,7 @@ namespace {
 template <class T, class I, int kCount>
 struct FindLargest {
   PoolGeometry pool;
-  Divider by_groups;
+  BoundedDivider by_groups;
   const T* x;
   T* y;
   I* index;
@@ -44,7 +44,7 @@ struct FindLargest {
 template <class T, class I, int kCount>
 struct FlowToLargest {
   PoolGeometry pool;
-  Divider by_groups;
+  BoundedDivider by_groups;
   const T* dy;
   const I* index;
   T* dx;
@@ -70,7 +70,7 @@ struct FlowToLargest {
 template <class Word, class I>
 struct TakeNamed {
   PoolGeometry pool;
-  Divider by_groups;
+  BoundedDivider by_groups;
   const Word* x;
   const I* index;
   Word* y;
@@ -99,7 +99,7 @@ template <class Body, class... Memory>
 void launch_pool(const PoolGeometry& pool, const PoolSide& side, int count, const cohort::cuda::CudaDevice& device,
                  cudaStream_t stream, Memory... memory) {
   const std::int64_t groups = side.channels / count, n = side.elements / count;
-  launch_each(n, device, stream, Body{pool, Divider(groups, n), memory...});
+  launch_each(n, device, stream, Body{pool, BoundedDivider(groups, n), memory...});
 }
 
 KernelFn make_max_pool(const KernelSpec& spec) {
@@ -112,7 +112,7 @@ KernelFn make_max_pool(const KernelSpec& spec) {
       return [=](const KernelIO& io) {
         constexpr int kCount = kChannelsAtATime<T, I>;
         const bool packed = pool.output.channels % kCount == 0 && is_aligned(io.inputs[0]) &&
-                            is_aligned_to(kAccessBytes, io.outputs[0], io.outputs[1]);
+                            both_aligned(kAccessBytes, io.outputs[0], io.outputs[1]);
         const auto launch = packed ? launch_pool<FindLargest<T, I, kCount>, const T*, T*, I*>
                                    : launch_pool<FindLargest<T, I, 1>, const T*, T*, I*>;
         launch(pool, pool.output, packed ? kCount : 1, *device, stream_of(io), io.in<T>(0), io.out<T>(0), io.out<I>(1));
@@ -132,7 +132,7 @@ KernelFn make_max_pool_grad(const KernelSpec& spec) {
       return [=](const KernelIO& io) {
         constexpr int kCount = kChannelsAtATime<T, I>;
         const bool packed = pool.input.channels % kCount == 0 && is_aligned(io.outputs[0]) &&
-                            is_aligned_to(kAccessBytes, io.inputs[0], io.inputs[1]);
+                            both_aligned(kAccessBytes, io.inputs[0], io.inputs[1]);
         const auto launch = packed ? launch_pool<FlowToLargest<T, I, kCount>, const T*, const I*, T*>
                                    : launch_pool<FlowToLargest<T, I, 1>, const T*, const I*, T*>;
         launch(pool, pool.input, packed ? kCount : 1, *device, stream_of(io), io.in<T>(0), io.in<I>(1), io.out<T>(0));

@@ -15,7 +15,7 @@ namespace cohort::kernels::cuda {
 struct PoolAxis {
   int inputs = 1, outputs = 1, size = 1, stride = 1, before = 0;
   bool adaptive = false;
-  Divider by_stride, by_inputs, by_outputs;
+  BoundedDivider by_stride, by_inputs, by_outputs;
 
   PoolAxis() = default;
   explicit PoolAxis(const ConvWindow& window)
@@ -57,7 +57,7 @@ struct PoolAxis {
   }
 
  private:
-  __device__ static int scaled(int at, int by, int more, const Divider& over) {
+  __device__ static int scaled(int at, int by, int more, const BoundedDivider& over) {
     return static_cast<int>(over.divide(static_cast<std::int64_t>(at) * by + more));
   }
 };
@@ -74,11 +74,11 @@ struct PoolSide {
   PoolSide(std::int64_t batch, int a, int b, int c, std::int64_t channels) : size{a, b, c}, channels(channels) {
     const std::int64_t pixels = std::int64_t{a} * b * c;
     elements = batch * pixels * channels;
-    for (int axis = 0; axis < 3; ++axis) by_size[axis] = Divider(size[axis], elements);
+    for (int axis = 0; axis < 3; ++axis) by_size[axis] = BoundedDivider(size[axis], elements);
   }
 
   // Of the i-th group of `count` channels.
-  __device__ PoolPlace place(std::int64_t i, const Divider& by_groups, int count) const {
+  __device__ PoolPlace place(std::int64_t i, const BoundedDivider& by_groups, int count) const {
     PoolPlace place;
     std::int64_t rest = i;
     i = by_groups.split(rest);
@@ -98,7 +98,7 @@ struct PoolSide {
 
   int size[3] = {1, 1, 1};
   std::int64_t channels = 0, elements = 0;
-  Divider by_size[3];
+  BoundedDivider by_size[3];
 };
 
 struct PoolGeometry {

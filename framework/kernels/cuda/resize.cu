@@ -67,7 +67,7 @@ struct ResizeShape {
     std::int64_t image, row, col, channel;
   };
   // Of the i-th group of `count` channels of the result.
-  __device__ Place place(std::int64_t i, const Divider& by_groups, int count) const {
+  __device__ Place place(std::int64_t i, const BoundedDivider& by_groups, int count) const {
     Place place;
     place.channel = i;
     place.col = by_groups.split(place.channel);
@@ -78,14 +78,14 @@ struct ResizeShape {
   }
 
   std::int64_t height, width, new_height, new_width, channels, elements;
-  Divider by_channels, by_width, by_height;
+  BoundedDivider by_channels, by_width, by_height;
 };
 
 // A pixel from the four inputs around it. The steps and their rounding are the CPU's.
 template <class T, int kCount>
 struct BetweenFour {
   ResizeShape shape;
-  Divider by_groups;
+  BoundedDivider by_groups;
   Taps down, across;
   const T* x;
   T* y;
@@ -119,7 +119,7 @@ struct BetweenFour {
 template <class T, int kCount>
 struct WeightedSum {
   ResizeShape shape;
-  Divider by_groups;
+  BoundedDivider by_groups;
   Taps down, across;
   const T* x;
   T* y;
@@ -152,7 +152,7 @@ struct WeightedSum {
 template <class From, class To>
 struct WeightedAxis {
   std::int64_t size, inner;
-  Divider by_inner, by_new_size;
+  BoundedDivider by_inner, by_new_size;
   Taps taps;
   const From* x;
   To* y;
@@ -177,10 +177,10 @@ void launch_resize(const ResizeShape& shape, const Taps& down, const Taps& acros
   constexpr int kCount = kPerAccess<T>;
   const auto* x = io.in<T>(0);
   auto* y = io.out<T>(0);
-  if (shape.channels % kCount == 0 && is_aligned_to(kAccessBytes, x, y)) {
+  if (shape.channels % kCount == 0 && both_aligned(kAccessBytes, x, y)) {
     const std::int64_t n = shape.elements / kCount;
     launch_each(n, device, stream_of(io),
-                Body<T, kCount>{shape, Divider(shape.channels / kCount, n), down, across, x, y});
+                Body<T, kCount>{shape, BoundedDivider(shape.channels / kCount, n), down, across, x, y});
   } else {
     launch_each(shape.elements, device, stream_of(io), Body<T, 1>{shape, shape.by_channels, down, across, x, y});
   }
@@ -200,11 +200,12 @@ void launch_by_axes(const ResizeShape& shape, std::int64_t images_at_a_time, con
     const std::int64_t images = std::min(images_at_a_time, batch - first);
     const std::int64_t n = images * between, new_n = images * new_image;
     launch_each(n, device, stream_of(io),
-                WeightedAxis<T, C>{shape.height, line, Divider(line, n), Divider(shape.new_height, n), down,
-                                   io.in<T>(0) + first * image, lines});
-    launch_each(new_n, device, stream_of(io),
-                WeightedAxis<C, T>{shape.width, shape.channels, Divider(shape.channels, new_n),
-                                   Divider(shape.new_width, new_n), across, lines, io.out<T>(0) + first * new_image});
+                WeightedAxis<T, C>{shape.height, line, BoundedDivider(line, n), BoundedDivider(shape.new_height, n),
+                                   down, io.in<T>(0) + first * image, lines});
+    launch_each(
+        new_n, device, stream_of(io),
+        WeightedAxis<C, T>{shape.width, shape.channels, BoundedDivider(shape.channels, new_n),
+                           BoundedDivider(shape.new_width, new_n), across, lines, io.out<T>(0) + first * new_image});
   }
 }
 

@@ -25,7 +25,7 @@ struct SortedRows {
   }
 
   std::int64_t rows, count, inner;
-  Divider by_inner;
+  BoundedDivider by_inner;
 };
 
 // What elements are sorted by at a time.
@@ -35,7 +35,7 @@ enum class SortedPart { RowAndKey, LowKey, HighKey, Row };
 struct MakeSortedWord {
   SortedRows rows;
   OrderKey key;
-  Divider by_count;
+  BoundedDivider by_count;
   SortedPart part;
   const void* x;
   const std::uint64_t* before;  // null: elements are in their own order
@@ -106,7 +106,7 @@ class RowOrder {
   SortedRows rows_;
   OrderKey key_;
   std::int64_t total_;
-  Divider by_count_;
+  BoundedDivider by_count_;
   std::size_t words_, sorted_, temporary_, temporary_bytes_;
 };
 

@@ -18,7 +18,7 @@ std::int64_t chunk_for(std::int64_t count) {
 struct ChunkWork {
   std::int64_t count, rows, width, chunk, chunks, values, threads;
   int log_entries_per_value;
-  Divider by_packs, by_chunks;
+  BoundedDivider by_packs, by_chunks;
 };
 
 struct ChunkPart {
@@ -196,7 +196,7 @@ void RowSums::enqueue_sums(void* memory, const void* values, const float* weight
   visit_summed(dtype_, [&](auto type) {
     using T = typename decltype(type)::type;
     constexpr int kCount = kPerAccess<T>;
-    if (sizes_.width % kCount == 0 && is_aligned_to(kAccessBytes, values, target)) {
+    if (sizes_.width % kCount == 0 && both_aligned(kAccessBytes, values, target)) {
       launch<T, kCount>(memory, values, weights, target, adds, stream);
     } else {
       launch<T, 1>(memory, values, weights, target, adds, stream);
@@ -217,8 +217,8 @@ void RowSums::launch(void* memory, const void* values, const float* weights, voi
                        sizes_.count >> sizes_.log_entries_per_value,
                        threads,
                        sizes_.log_entries_per_value,
-                       Divider(packs, threads),
-                       Divider(chunks_, threads)};
+                       BoundedDivider(packs, threads),
+                       BoundedDivider(chunks_, threads)};
   const std::uint64_t* entries = entries_.sorted(memory);
   auto* partials = reinterpret_cast<Compute<T>*>(static_cast<char*>(memory) + partials_);
   auto* to = static_cast<T*>(target);

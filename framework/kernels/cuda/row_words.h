@@ -16,7 +16,7 @@ struct RowWords {
   // Calls `visit(Type<Word>{}, words of a row)` with the widest word that the memory's alignment allows.
   template <class Visit>
   void visit(const void* from, const void* to, Visit&& visit) const {
-    const std::size_t bytes = is_aligned_to(word_bytes, from, to) ? word_bytes : element_bytes;
+    const std::size_t bytes = both_aligned(word_bytes, from, to) ? word_bytes : element_bytes;
     const std::int64_t words = row_bytes / static_cast<std::int64_t>(bytes);
     if (bytes == sizeof(uint4)) {
       visit(Type<uint4>{}, words);

@@ -73,7 +73,7 @@ void launch_update(const EntrySort& entries, const cohort::cuda::CudaDevice& dev
   auto* to = static_cast<Word*>(result);
   const std::int64_t count = entries.count(), rows = entries.rows(), n = count * words;
   const std::uint64_t* sorted = entries.sorted(memory);
-  const Divider by_words(words, n);
+  const BoundedDivider by_words(words, n);
   launch_each(n, device, stream, [=] __device__(std::int64_t i) {
     const std::int64_t place = by_words.split(i), row = row_in(sorted[place]);
     if (row == rows || (place + 1 < count && row_in(sorted[place + 1]) == row)) return;
@@ -124,7 +124,7 @@ template <class T>
 void launch_put(const PutPlan& plan, const T* dy, const void* memory, T* dx, cudaStream_t stream) {
   // One element of an empty row is there, too, in order to refuse the indices.
   const std::int64_t size = std::max<std::int64_t>(plan.places.rows, 1), n = plan.outer * size * plan.inner;
-  const Divider by_inner(plan.inner, n), by_size(size, n);
+  const BoundedDivider by_inner(plan.inner, n), by_size(size, n);
   launch_each(n, *plan.device, stream, [=] __device__(std::int64_t i) {
     std::int64_t column = i;
     std::int64_t own = by_inner.split(column);
@@ -145,7 +145,7 @@ void launch_put(const PutPlan& plan, const T* dy, const void* memory, T* dx, cud
 
 struct RowOfTaken {
   PutPlan plan;
-  Divider by_inner, by_block;
+  BoundedDivider by_inner, by_block;
   const void* indices;
 
   __device__ std::int64_t operator()(std::int64_t entry) const {
@@ -170,7 +170,7 @@ KernelFn make_take_along_axis_grad(const KernelSpec& spec) {
   Pieces memory;
   const RowSums sums(spec.name(), *plan.device, spec.output(0).dtype, {entries, spec.output_size(0)}, memory);
   plan.device->reserve_workspace(memory.bytes());
-  const Divider by_inner(plan.inner, entries), by_block(plan.count * plan.inner, entries);
+  const BoundedDivider by_inner(plan.inner, entries), by_block(plan.count * plan.inner, entries);
   return [=](const KernelIO& io) {
     void* workspace = plan.device->workspace();
     sums.entries().enqueue(workspace, stream_of(io), RowOfTaken{plan, by_inner, by_block, io.inputs[1]});

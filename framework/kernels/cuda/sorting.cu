@@ -113,7 +113,7 @@ KernelFn select_in_blocks(const Selection& selection) {
 void launch_ordered(const Selection& selection, const std::uint64_t* sorted, const void* x, void* values,
                     std::int32_t* indices, const cohort::cuda::CudaDevice& device, cudaStream_t stream) {
   const std::int64_t n = selection.rows.rows * selection.k;
-  const Divider by_k(selection.k, n);
+  const BoundedDivider by_k(selection.k, n);
   launch_each(n, device, stream, [=] __device__(std::int64_t i) {
     const SortedRows& rows = selection.rows;
     const std::int64_t row = by_k.split(i);
