@@ -34,9 +34,22 @@ endif()
 
 if(COHORT_CUDA)
   if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
-    set(CMAKE_CUDA_ARCHITECTURES 80 90)
+    set(CMAKE_CUDA_ARCHITECTURES 90)
+  endif()
+  if(NOT DEFINED CMAKE_CUDA_HOST_COMPILER AND NOT DEFINED ENV{CUDAHOSTCXX})
+    set(CMAKE_CUDA_HOST_COMPILER ${CMAKE_CXX_COMPILER})
   endif()
   enable_language(CUDA)
+  # CMake 3.25 knows of no nvcc that compiles C++20, and asks for it while it tries the compiler if it is set before.
+  if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)
+    set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
+    set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION -std=c++20)
+  endif()
+  # Nor does it see that nvcc's host compiler has folders of its own, which -isystem would bring out of order.
+  list(APPEND CMAKE_CUDA_IMPLICIT_INCLUDE_DIRECTORIES ${CMAKE_CXX_IMPLICIT_INCLUDE_DIRECTORIES})
+  set(CMAKE_CUDA_STANDARD 20)
+  set(CMAKE_CUDA_STANDARD_REQUIRED ON)
+  set(CMAKE_CUDA_EXTENSIONS OFF)
   find_package(CUDAToolkit REQUIRED)
 endif()
 
@@ -47,4 +60,5 @@ set(COHORT_LIBS_saving cohort_hdf5)
 set(COHORT_LIBS_datasets ZLIB::ZLIB)
 set(COHORT_LIBS_rpc gRPC::grpc++)
 set(COHORT_LIBS_distribute gRPC::grpc++)  # of its tests, which also speak to servers without our client
-set(COHORT_LIBS_cuda CUDA::cudart CUDA::cublasLt CUDA::nvrtc CUDA::cuda_driver)
+# Nothing that a machine without a GPU lacks: the driver, cuBLASLt, cuDNN and NVRTC are loaded when they are first needed.
+set(COHORT_LIBS_cuda CUDA::cudart_static)

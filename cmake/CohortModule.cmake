@@ -180,7 +180,10 @@ function(cohort_library)
 
   if(cuda_sources)
     add_library(cohort_cuda MODULE ${cuda_sources})
-    cohort_use_internals(cohort_cuda cohort ${COHORT_LIBS_cuda})
+    cohort_use_internals(cohort_cuda cohort ${COHORT_LIBS_cuda} ${CMAKE_DL_LIBS})
+    # CUDA's runtime inside it is its own, whatever else in the process has one.
+    target_link_options(cohort_cuda PRIVATE -Wl,--no-undefined -Wl,--as-needed -Wl,--exclude-libs,ALL)
+    set_target_properties(cohort_cuda PROPERTIES LINKER_LANGUAGE CXX CUDA_RUNTIME_LIBRARY None)
     install(TARGETS cohort_cuda DESTINATION ${CMAKE_INSTALL_LIBDIR})
   endif()
 endfunction()

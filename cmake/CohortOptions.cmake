@@ -1,7 +1,6 @@
 # Options, flags and the compiler cache.
 
-option(COHORT_CUDA "Build the CUDA device and kernels (libcohort_cuda)" OFF)
-option(COHORT_NCCL "Build the NCCL collectives" ${COHORT_CUDA})
+option(COHORT_NCCL "Build the NCCL collectives" OFF)
 option(COHORT_TESTS "Build the tests" ON)
 option(COHORT_EXAMPLES "Build the examples" ON)
 option(COHORT_UNITY "Compile sources of a folder several at a time: a clean build takes half the time" OFF)
@@ -9,10 +8,11 @@ option(COHORT_WERROR "Treat warnings as errors" OFF)
 set(COHORT_SANITIZE "" CACHE STRING "Sanitizer: address (with undefined), undefined, thread, or empty")
 set_property(CACHE COHORT_SANITIZE PROPERTY STRINGS "" address undefined thread)
 
+include(CohortCuda)
+
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
-set(CMAKE_CUDA_STANDARD 17)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_CXX_VISIBILITY_PRESET default)
 set(CMAKE_CXX_FLAGS_RELEASE "-O3 -DNDEBUG")
@@ -31,8 +31,14 @@ endforeach()
 # Everything of ours is compiled with these and nothing of them reaches a user of the library.
 add_library(cohort_flags INTERFACE)
 function(cohort_add_flags)
-  target_compile_options(cohort_flags INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:${ARGN}>")
+  list(TRANSFORM ARGN PREPEND -Xcompiler= OUTPUT_VARIABLE host_flags)
+  target_compile_options(cohort_flags INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:${ARGN}>"
+                         "$<$<COMPILE_LANGUAGE:CUDA>:${host_flags}>")
 endfunction()
+# Of those, what nvcc itself is told: no contraction either, and silence on comparisons of unsigned numbers with zero, which
+# templates over all types of elements are full of.
+target_compile_options(cohort_flags INTERFACE
+    "$<$<COMPILE_LANGUAGE:CUDA>:--extended-lambda;--expt-relaxed-constexpr;--fmad=false;-diag-suppress=186>")
 
 # Without contraction, fused and unfused code give the same bits on every machine.
 cohort_add_flags(-Wall -Wextra -ffp-contract=off -fno-math-errno)
