@@ -54,7 +54,7 @@ ENGINE = r"framework/(kernels|cuda|files|saving/(json|hdf5|legacy|checkpoint)|gr
 # A header that is not public is its room's own. Who else may include it:
 PRIVATE_EDGES = [
     # Bytes on disk and on the wire.
-    ("saving|summary|callbacks|distribute|programs", r"framework/files/"),
+    ("saving|summary|callbacks|distribute|programs|cuda", r"framework/files/"),
     ("programs|datasets", r"framework/saving/hdf5/hdf5_file\.h"),
     ("data|distribute", r"framework/graph/graph_proto\.h"),
     # Kernels, what they share with the definitions of their ops, and the memory they work in.
@@ -71,8 +71,9 @@ PRIVATE_EDGES = [
     ("losses|metrics|model|layers", r"framework/ops/epsilon\.h"),
     ("losses|model", r"framework/ops/logits\.h"),
     ("metrics", r"framework/losses/axes_field\.h"),
-    # What kernels of a GPU are put into.
-    ("kernels", r"framework/cuda/(check|cuda_device)\.h"),
+    # Kernels of a GPU and the device they are put into are one module.
+    ("kernels", r"framework/cuda/"),
+    ("cuda", r"framework/kernels/"),
     # Graphs that are rewritten, cut, sent and recorded.
     ("model", r"framework/graph/recorded_steps\.h"),
     ("autodiff", r"framework/graph/(specialize|passes/rewrite)\.h"),
