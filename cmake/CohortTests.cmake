@@ -90,6 +90,11 @@ if(TARGET core_test AND COHORT_CPU_LEVELS_POSSIBLE)
   target_sources(core_test PRIVATE ${object})
 endif()
 
+# These look into the module of the GPU where there is one.
+if(TARGET ops_test AND TARGET cohort_cuda)
+  add_dependencies(ops_test cohort_cuda)
+endif()
+
 # These tests run programs.
 foreach(name programs_test examples_test faults_test)
   if(TARGET ${name} AND TARGET cohort_command)
