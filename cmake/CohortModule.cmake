@@ -151,6 +151,18 @@ function(cohort_module folder)
   set_property(GLOBAL APPEND PROPERTY COHORT_MODULE_LIBS ${ARG_LIBS})
 endfunction()
 
+# Headers that are compiled at run time, too, as strings in <generated>/cohort/cuda/program_headers.inc.
+function(cohort_embed_headers)
+  set(rows)
+  foreach(header ${ARGN})
+    set(file ${PROJECT_SOURCE_DIR}/framework/${header})
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+    file(READ ${file} text)
+    string(APPEND rows "{\"cohort/${header}\", R\"header(${text})header\"},\n")
+  endforeach()
+  file(CONFIGURE OUTPUT ${COHORT_GENERATED_DIR}/cohort/cuda/program_headers.inc CONTENT "${rows}" @ONLY)
+endfunction()
+
 # The one shared library made of all modules, and libcohort_cuda, which it loads at run time.
 function(cohort_library)
   get_property(modules GLOBAL PROPERTY COHORT_MODULES)
@@ -179,7 +191,10 @@ function(cohort_library)
                         SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
 
   if(cuda_sources)
-    add_library(cohort_cuda MODULE ${cuda_sources})
+    cohort_embed_headers(kernels/element_bits.h kernels/functors.h kernels/scalar_math.h)
+    add_library(cohort_cuda_objects OBJECT ${cuda_sources})
+    cohort_use_internals(cohort_cuda_objects ${COHORT_LIBS_cuda})
+    add_library(cohort_cuda MODULE $<TARGET_OBJECTS:cohort_cuda_objects>)
     cohort_use_internals(cohort_cuda cohort ${COHORT_LIBS_cuda} ${CMAKE_DL_LIBS})
     # CUDA's runtime inside it is its own, whatever else in the process has one.
     target_link_options(cohort_cuda PRIVATE -Wl,--no-undefined -Wl,--as-needed -Wl,--exclude-libs,ALL)

@@ -109,6 +109,7 @@ CudaDevice::CudaDevice(int index) : Device("GPU", index) {
          {"compute capability", std::to_string(properties.major) + "." + std::to_string(properties.minor)}});
   }
   multiprocessors_ = properties.multiProcessorCount;
+  architecture_ = properties.major * 10 + properties.minor;
   make_current();
   cuda::check(cudaStreamCreateWithFlags(&compute_, cudaStreamNonBlocking));
   cuda::check(cudaStreamCreateWithFlags(&copy_, cudaStreamNonBlocking));

@@ -43,6 +43,8 @@ class CudaDevice : public Device {
   // The calling thread's launches go to this GPU from now on.
   void make_current() const;
   int multiprocessors() const { return multiprocessors_; }
+  // Of its instructions: 90 for Hopper.
+  int architecture() const { return architecture_; }
 
   // Working memory of one kernel's launches, from its first to its last; the next kernel gets the same. To be asked for
   // when the kernel is made, so that nothing moves while kernels run.
@@ -62,7 +64,7 @@ class CudaDevice : public Device {
   class CudaRecording;
   void free_deferred();
 
-  int multiprocessors_ = 0;
+  int multiprocessors_ = 0, architecture_ = 0;
   cudaStream_t compute_ = nullptr, copy_ = nullptr;
   cudaMemPool_t pool_ = nullptr;
   ErrorRecord* errors_ = nullptr;

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <string>
+
+namespace cohort::cuda {
+
+// A library of NVIDIA's that is loaded when it is first needed and then stays: found by its name as the loader finds
+// libraries, beside libcohort_cuda, in CUDA_PATH or where the toolkit installs itself. Throws NotFound, saying what
+// needs it.
+class SharedLibrary {
+ public:
+  SharedLibrary(const std::string& name, const std::string& needed_for);
+
+  // One of its functions; throws NotFound.
+  template <class Function>
+  void find(const char* symbol, Function*& function) const {
+    function = reinterpret_cast<Function*>(address(symbol));
+  }
+
+ private:
+  void* address(const char* symbol) const;
+
+  std::string name_;
+  void* handle_ = nullptr;
+};
+
+}  // namespace cohort::cuda
