@@ -12,7 +12,7 @@
 namespace cohort::normal_numbers {
 
 // The natural logarithm of a number in (0, 1] that is not below the normal range.
-inline float log_of_unit(float x) {
+constexpr float log_of_unit(float x) {
   const auto bits = __builtin_bit_cast(std::uint32_t, x);
   // x = 2^e * (1 + f), the second factor in [sqrt(1/2), sqrt(2)).
   const auto e_bits = static_cast<std::int32_t>(bits - 0x3f3504f3u) & static_cast<std::int32_t>(0xff800000u);
@@ -38,7 +38,7 @@ inline float log_of_unit(float x) {
 struct SineAndCosine {
   float sine, cosine;
 };
-inline SineAndCosine of_turns(float turns) {
+constexpr SineAndCosine of_turns(float turns) {
   // Quarters of a turn, and what is left of one: exact.
   const float quarters = 4.0f * turns;
   const auto quarter = static_cast<std::int32_t>(quarters + 0.5f);
@@ -56,9 +56,9 @@ inline SineAndCosine of_turns(float turns) {
   c = c * z - 1.23370055f;
   c = c * z + 1.0f;
   const bool swapped = (quarter & 1) != 0;
-  const auto sign = [](bool negative) { return static_cast<std::uint32_t>(negative) << 31; };
   const float sine = swapped ? c : s, cosine = swapped ? s : c;
-  const std::uint32_t sine_sign = sign((quarter & 2) != 0), cosine_sign = sign(((quarter + 1) & 2) != 0);
+  const auto sine_sign = static_cast<std::uint32_t>((quarter & 2) != 0) << 31;
+  const auto cosine_sign = static_cast<std::uint32_t>(((quarter + 1) & 2) != 0) << 31;
   return {__builtin_bit_cast(float, __builtin_bit_cast(std::uint32_t, sine) ^ sine_sign),
           __builtin_bit_cast(float, __builtin_bit_cast(std::uint32_t, cosine) ^ cosine_sign)};
 }

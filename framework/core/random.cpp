@@ -8,14 +8,6 @@
 namespace cohort {
 namespace {
 
-// The finaliser of splitmix64: every input bit reaches every output bit.
-std::uint64_t mix(std::uint64_t x) {
-  x += 0x9E3779B97F4A7C15u;
-  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
-  x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
-  return x ^ (x >> 31);
-}
-
 struct Seeds {
   std::mutex mutex;
   std::uint64_t global = 0;
@@ -34,33 +26,6 @@ Seeds& seeds() {
 }
 
 }  // namespace
-
-std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> counter, std::array<std::uint32_t, 2> key) {
-  for (int round = 0; round < Philox::kRounds; ++round) {
-    const std::uint64_t product0 = std::uint64_t{Philox::kMultiplier0} * counter[0];
-    const std::uint64_t product1 = std::uint64_t{Philox::kMultiplier1} * counter[2];
-    counter = {static_cast<std::uint32_t>(product1 >> 32) ^ counter[1] ^ key[0], static_cast<std::uint32_t>(product1),
-               static_cast<std::uint32_t>(product0 >> 32) ^ counter[3] ^ key[1], static_cast<std::uint32_t>(product0)};
-    key[0] += Philox::kWeyl0;
-    key[1] += Philox::kWeyl1;
-  }
-  return counter;
-}
-
-std::uint64_t hash_combine(std::uint64_t a, std::uint64_t b) { return mix(mix(a) + b); }
-
-// The sample stands unhashed in the counter: within one call of an op no two samples can share a stream.
-PhiloxStream::PhiloxStream(const RandomState& state, std::uint64_t op_seed, std::uint64_t sample) {
-  const std::uint64_t key = hash_combine(hash_combine(hash_combine(state.seed, op_seed), state.epoch), state.step);
-  const std::uint64_t global_sample = state.first_sample + sample;
-  key_ = {static_cast<std::uint32_t>(key), static_cast<std::uint32_t>(key >> 32)};
-  counter_ = {0, 0, static_cast<std::uint32_t>(global_sample), static_cast<std::uint32_t>(global_sample >> 32)};
-}
-
-std::array<std::uint32_t, 4> PhiloxStream::block(std::uint64_t index) const {
-  return philox({static_cast<std::uint32_t>(index), static_cast<std::uint32_t>(index >> 32), counter_[2], counter_[3]},
-                key_);
-}
 
 std::array<float, 2> to_normal(std::uint32_t a, std::uint32_t b) { return normal_numbers::from_words(a, b); }
 
