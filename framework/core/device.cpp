@@ -55,6 +55,9 @@ Device& device_of(const std::string& type, int index, std::string_view asked) {
 
 void* Device::allocate_pinned(std::size_t bytes) { return cpu().allocate(bytes); }
 void Device::deallocate_pinned(void* memory, std::size_t bytes) { cpu().deallocate(memory, bytes); }
+void Device::derive_turns(RandomState* turns, const RandomState* loop, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) turns[i] = turn_of(*loop, i);
+}
 std::unique_ptr<Recording> Device::record(const std::function<void()>&) {
   throw internal_error("Device", "a device that records is expected", {{"device", name()}});
 }

@@ -112,6 +112,9 @@ class Device {
   // Runs the calls one after the other. Their arguments are read before it returns; kernels must live until the work is
   // done, and `random`, in memory that the kernels read, may then change. With an allocator it waits.
   virtual void run(std::span<const KernelCall> calls, const RandomState* random, OutputAllocator* allocator) = 0;
+  // Writes where each of `count` turns of a loop draws random numbers (turn_of), given where the loop does; both in
+  // memory that the kernels read.
+  virtual void derive_turns(RandomState* turns, const RandomState* loop, std::size_t count);
   // A point of this device's work.
   virtual std::unique_ptr<DeviceEvent> make_event() = 0;
   // Whether it keeps work to begin it again.

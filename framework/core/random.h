@@ -47,6 +47,13 @@ constexpr std::uint64_t hash_mix(std::uint64_t x) {
 // Mixes values into one 64-bit hash (not cryptographic).
 constexpr std::uint64_t hash_combine(std::uint64_t a, std::uint64_t b) { return hash_mix(hash_mix(a) + b); }
 
+// Where turn number `turn` of a loop draws: other numbers than the turns beside it.
+constexpr RandomState turn_of(const RandomState& loop, std::uint64_t turn) {
+  RandomState state = loop;
+  state.seed = hash_combine(loop.seed, turn + 1);
+  return state;
+}
+
 // A stream of random words for (state, op_seed, sample): counter-based, so any position is computed directly.
 class PhiloxStream {
  public:

@@ -6,6 +6,7 @@
 #include "cohort/core/error.h"
 #include "cohort/cuda/check.h"
 #include "cohort/cuda/fill.h"
+#include "cohort/cuda/loop_turns.h"
 
 namespace cohort::cuda {
 namespace {
@@ -209,6 +210,13 @@ void CudaDevice::run(std::span<const KernelCall> calls, const RandomState* rando
   } catch (...) {
     rethrow_named(*call);
   }
+}
+
+void CudaDevice::derive_turns(RandomState* turns, const RandomState* loop, std::size_t count) {
+  if (count == 0) return;
+  std::lock_guard lock(mutex_);
+  make_current();
+  enqueue_turns(turns, loop, count, compute_);
 }
 
 std::unique_ptr<DeviceEvent> CudaDevice::make_event() { return std::make_unique<CudaEvent>(*this); }

@@ -33,6 +33,7 @@ class CudaDevice : public Device {
   void fill(void* target, const void* element, std::size_t element_bytes, std::size_t count) override;
   void enqueue_copy(void* target, const void* source, std::size_t bytes, DeviceStream stream) override;
   void run(std::span<const KernelCall> calls, const RandomState* random, OutputAllocator* allocator) override;
+  void derive_turns(RandomState* turns, const RandomState* loop, std::size_t count) override;
   std::unique_ptr<DeviceEvent> make_event() override;
   bool can_record() const override { return true; }
   std::unique_ptr<Recording> record(const std::function<void()>& work) override;

@@ -29,7 +29,9 @@ KernelFn make_cond(const KernelSpec& spec) {
   auto yes = std::make_shared<NestedGraph>(*spec.attr<GraphPtr>("then"), specs_from(spec, 1), spec);
   auto no = std::make_shared<NestedGraph>(*spec.attr<GraphPtr>("else"), specs_from(spec, 1), spec);
   return [yes, no](const KernelIO& io) {
-    (*io.in<bool>(0) ? yes : no)->run(io.inputs + 1, io.outputs, io.random, io.allocator);
+    bool predicate = false;
+    yes->device().copy_to_host(&predicate, io.inputs[0], sizeof predicate);
+    (predicate ? yes : no)->run(io.inputs + 1, io.outputs, io.random, io.allocator);
   };
 }
 
@@ -45,19 +47,23 @@ void check_sizes_known(const NestedGraph& body, std::span<const TensorSpec> stat
   }
 }
 
-// What one run of a loop works with: two copies of its state, of which a turn reads one and writes the other, and the
-// pointers handed to its body. Frames are kept, so that a warm loop asks the heap for nothing.
+// What one run of a loop works with, in memory of the body's device: two copies of its state, of which a turn reads one
+// and writes the other, where turns draw random numbers, what a condition answers, and the pointers handed to its body.
+// Frames are kept, so that a warm loop asks for no memory; the first is there before work may be recorded.
 class LoopFrames {
  public:
-  LoopFrames(std::span<const TensorSpec> state, std::size_t arguments, std::size_t results)
-      : arguments_(arguments), results_(results) {
+  LoopFrames(const NestedGraph& body, std::span<const TensorSpec> state, std::size_t arguments, std::size_t results,
+             std::size_t turns)
+      : device_(body.device()), arguments_(arguments), results_(results), turns_(turns) {
     for (const TensorSpec& spec : state) {
       bytes_.push_back(static_cast<std::size_t>(spec.shape.num_elements()) * size_of(spec.dtype));
     }
+    give(take());
   }
 
   struct Frame {
     std::vector<Owned<Buffer>> sides[2];
+    Owned<Buffer> draws, answer;
     std::vector<void*> arguments, results;
   };
   class Run {
@@ -65,20 +71,24 @@ class LoopFrames {
     Run(LoopFrames& frames, void* const* inputs) : frames_(frames), frame_(frames.take()) {
       std::copy_n(inputs, frame_->arguments.size(), frame_->arguments.begin());
       for (std::size_t i = 0; i < frames.bytes_.size(); ++i) {
-        cpu().copy_from_host(current(i), inputs[i], frames.bytes_[i]);
+        device().copy(current(i), inputs[i], frames.bytes_[i]);
       }
     }
     ~Run() { frames_.give(std::move(frame_)); }
     Run(const Run&) = delete;
 
+    Device& device() const { return frames_.device_; }
     std::vector<void*>& arguments() { return frame_->arguments; }
     std::vector<void*>& results() { return frame_->results; }
     void* current(std::size_t i) const { return frame_->sides[turn_][i]->data(); }
     void* next(std::size_t i) const { return frame_->sides[1 - turn_][i]->data(); }
+    // Where the turns draw, and what the condition says.
+    RandomState* draws() const { return static_cast<RandomState*>(frame_->draws->data()); }
+    void* answer() const { return frame_->answer->data(); }
     void flip() { turn_ = 1 - turn_; }
     void copy_out(void* const* outputs) const {
       for (std::size_t i = 0; i < frames_.bytes_.size(); ++i) {
-        cpu().copy_from_host(outputs[i], current(i), frames_.bytes_[i]);
+        device().copy(outputs[i], current(i), frames_.bytes_[i]);
       }
     }
 
@@ -101,8 +111,10 @@ class LoopFrames {
     }
     auto frame = std::make_unique<Frame>();
     for (std::size_t bytes : bytes_) {
-      for (auto& side : frame->sides) side.push_back(Buffer::allocate(cpu(), bytes));
+      for (auto& side : frame->sides) side.push_back(Buffer::allocate(device_, bytes));
     }
+    frame->draws = Buffer::allocate(device_, turns_ * sizeof(RandomState));
+    frame->answer = Buffer::allocate(device_, sizeof(bool));
     frame->arguments.resize(arguments_);
     frame->results.resize(results_);
     return frame;
@@ -112,18 +124,12 @@ class LoopFrames {
     free_.push_back(std::move(frame));  // has room for all that were made
   }
 
+  Device& device_;
   std::vector<std::size_t> bytes_;
-  std::size_t arguments_, results_, made_ = 0;
+  std::size_t arguments_, results_, turns_, made_ = 0;
   std::mutex mutex_;
   std::vector<std::unique_ptr<Frame>> free_;
 };
-
-// Random ops inside a loop draw other numbers in each turn.
-RandomState turn_of(const RandomState& random, std::int64_t turn) {
-  RandomState state = random;
-  state.seed = hash_combine(random.seed, static_cast<std::uint64_t>(turn) + 1);
-  return state;
-}
 
 // Inputs: loop variables, then captures. Outputs: loop variables.
 KernelFn make_while(const KernelSpec& spec) {
@@ -132,20 +138,26 @@ KernelFn make_while(const KernelSpec& spec) {
   auto condition = std::make_shared<NestedGraph>(*spec.attr<GraphPtr>("condition"), inputs, spec);
   auto body = std::make_shared<NestedGraph>(*spec.attr<GraphPtr>("body"), inputs, spec);
   check_sizes_known(*body, std::span(inputs).first(count), "while_loop");
-  auto frames = std::make_shared<LoopFrames>(std::span(inputs).first(count), inputs.size(), count);
+  auto frames = std::make_shared<LoopFrames>(*body, std::span(inputs).first(count), inputs.size(), count, 1);
   const std::int64_t limit = spec.attr<std::int64_t>("maximum_iterations");
   return [=](const KernelIO& io) {
     LoopFrames::Run run(*frames, io.inputs);
     std::vector<void*>&arguments = run.arguments(), &results = run.results();
+    RandomState loop;
+    if (body->draws()) run.device().copy_to_host(&loop, io.random, sizeof loop);
     for (std::int64_t turn = 0; limit < 0 || turn < limit; ++turn) {
       for (std::size_t i = 0; i < count; ++i) arguments[i] = run.current(i);
       bool go_on = false;
-      void* answer = &go_on;
+      void* answer = run.answer();
       condition->run(arguments.data(), &answer, io.random);
+      run.device().copy_to_host(&go_on, answer, sizeof go_on);
       if (!go_on) break;
       for (std::size_t i = 0; i < count; ++i) results[i] = run.next(i);
-      const RandomState random = turn_of(*io.random, turn);
-      body->run(arguments.data(), results.data(), &random);
+      if (body->draws()) {
+        const RandomState state = turn_of(loop, static_cast<std::uint64_t>(turn));
+        run.device().copy_from_host(run.draws(), &state, sizeof state);
+      }
+      body->run(arguments.data(), results.data(), body->draws() ? run.draws() : io.random);
       run.flip();
     }
     run.copy_out(io.outputs);
@@ -170,11 +182,13 @@ KernelFn make_scan(const KernelSpec& spec) {
   for (int i = static_cast<int>(carries); i < spec.num_outputs(); ++i) out_bytes.push_back(row_bytes(spec.output(i)));
   auto body = std::make_shared<NestedGraph>(*spec.attr<GraphPtr>("body"), inputs, spec);
   check_sizes_known(*body, std::span<const TensorSpec>(inputs).first(carries), "scan");
-  auto frames = std::make_shared<LoopFrames>(std::span<const TensorSpec>(inputs).first(carries), inputs.size(),
-                                             carries + out_bytes.size());
+  const std::size_t drawing = body->draws() ? static_cast<std::size_t>(steps) : 0;
+  auto frames = std::make_shared<LoopFrames>(*body, std::span<const TensorSpec>(inputs).first(carries), inputs.size(),
+                                             carries + out_bytes.size(), drawing);
   return [=](const KernelIO& io) {
     LoopFrames::Run run(*frames, io.inputs);
     std::vector<void*>&arguments = run.arguments(), &results = run.results();
+    if (drawing > 0) run.device().derive_turns(run.draws(), io.random, drawing);
     for (std::int64_t turn = 0; turn < steps; ++turn) {
       const auto t = static_cast<std::size_t>(reverse ? steps - 1 - turn : turn);
       for (std::size_t i = 0; i < carries; ++i) {
@@ -187,20 +201,24 @@ KernelFn make_scan(const KernelSpec& spec) {
       for (std::size_t i = 0; i < out_bytes.size(); ++i) {
         results[carries + i] = static_cast<char*>(io.outputs[carries + i]) + t * out_bytes[i];
       }
-      const RandomState random = turn_of(*io.random, static_cast<std::int64_t>(t));
-      body->run(arguments.data(), results.data(), &random);
+      body->run(arguments.data(), results.data(), drawing > 0 ? run.draws() + t : io.random);
       run.flip();
     }
     run.copy_out(io.outputs);
   };
 }
 
-COHORT_KERNEL("Call", kCPU, make_call<kGraph>);
-COHORT_KERNEL("Remat", kCPU, make_call<kGraph>);
-COHORT_KERNEL("CustomGradient", kCPU, make_call<kForward>);
-COHORT_KERNEL("Cond", kCPU, make_cond);
-COHORT_KERNEL("While", kCPU, make_while);
-COHORT_KERNEL("Scan", kCPU, make_scan);
+// Their bodies do the work, on whichever device it is.
+#define COHORT_CONTROL_FLOW(op, maker) \
+  COHORT_KERNEL(op, kCPU, maker);      \
+  COHORT_KERNEL(op, kGPU, maker)
+COHORT_CONTROL_FLOW("Call", make_call<kGraph>);
+COHORT_CONTROL_FLOW("Remat", make_call<kGraph>);
+COHORT_CONTROL_FLOW("CustomGradient", make_call<kForward>);
+COHORT_CONTROL_FLOW("Cond", make_cond);
+COHORT_CONTROL_FLOW("While", make_while);
+COHORT_CONTROL_FLOW("Scan", make_scan);
+#undef COHORT_CONTROL_FLOW
 
 }  // namespace
 }  // namespace cohort

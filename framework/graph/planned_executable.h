@@ -38,8 +38,6 @@ class PlannedExecutable : public Executable {
   // that it writes own their memory.
   void bind(std::span<const Tensor> inputs, Frame& frame) const;
   void execute(Frame& frame, void* const* inputs, void* const* outputs, const RandomState* random);
-  // Kernels of a run.
-  std::size_t num_calls() const { return steps_.size(); }
 
  private:
   struct Step {

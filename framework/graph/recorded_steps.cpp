@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "cohort/core/kernel.h"
+#include "cohort/graph/passes/rewrite.h"
 #include "cohort/graph/planned_executable.h"
 
 namespace cohort {
@@ -21,6 +23,40 @@ std::size_t bytes_of(const TensorSpec& spec) {
 }
 
 std::size_t rounded_up(std::size_t bytes) { return (bytes + kPartAlignment - 1) / kPartAlignment * kPartAlignment; }
+
+// Whether somebody waits for what its kernels have computed before the next of them is put into a stream. A kernel of
+// the CPU looks for itself, on whichever device it runs.
+bool waits_for_values(const Graph& graph) {
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const Node& node) {
+    const std::string& op = node.op->name();
+    if (op == "Cond" || op == "While" || node.op->has_dynamic_outputs() || node.op->is_host_only()) return true;
+    return std::any_of(node.attributes.begin(), node.attributes.end(), [](const Attributes::Entry& entry) {
+      const auto* nested = std::get_if<std::shared_ptr<const Graph>>(&entry.value);
+      return nested && entry.name != "backward" && waits_for_values(**nested);
+    });
+  });
+}
+
+// Kernels of a run, those of graphs inside of it included.
+std::size_t count_calls(const Graph& graph) {
+  std::size_t calls = 0;
+  for (const Node& node : graph.nodes) {
+    if (passes::is_input(node) || passes::is_constant(node) || node.op->is_alias()) continue;
+    std::size_t nested = 0;
+    for (const Attributes::Entry& entry : node.attributes) {
+      const auto* inner = std::get_if<std::shared_ptr<const Graph>>(&entry.value);
+      if (inner && entry.name != "backward") nested += count_calls(**inner);
+    }
+    std::int64_t turns = 1;
+    if (node.op->name() == "Scan") {
+      const auto carries = static_cast<std::size_t>(node.attributes.get<int>("num_carries"));
+      turns = node.attributes.get<int>("num_sequences") > 0 ? graph.spec(node.inputs[carries]).shape[0]
+                                                            : node.attributes.get<std::int64_t>("length", 1);
+    }
+    calls += 1 + nested * static_cast<std::size_t>(std::max<std::int64_t>(turns, 1));
+  }
+  return calls;
+}
 
 // The most of `steps` that divide it and stay within the limits.
 std::int64_t steps_worth_a_launch(std::int64_t steps, std::size_t calls, std::size_t bytes) {
@@ -73,6 +109,7 @@ std::unique_ptr<RecordedSteps> RecordedSteps::make(std::shared_ptr<Executable> e
                                                    std::int64_t steps) {
   auto* planned = dynamic_cast<PlannedExecutable*>(executable.get());
   if (!planned || !device.can_record() || !planned->graph().outputs.empty()) return nullptr;
+  if (device.kernel_type() != kCPU && waits_for_values(planned->graph())) return nullptr;
   if (!std::all_of(batch.begin(), batch.end(), [](const TensorSpec& spec) { return is_plain(spec.dtype); })) {
     return nullptr;
   }
@@ -80,7 +117,7 @@ std::unique_ptr<RecordedSteps> RecordedSteps::make(std::shared_ptr<Executable> e
   for (const TensorSpec& spec : batch) bytes += rounded_up(bytes_of(spec));
   return std::unique_ptr<RecordedSteps>(
       new RecordedSteps(std::move(executable), *planned, device, batch, captures,
-                        steps_worth_a_launch(std::max<std::int64_t>(steps, 1), planned->num_calls(), bytes)));
+                        steps_worth_a_launch(std::max<std::int64_t>(steps, 1), count_calls(planned->graph()), bytes)));
 }
 
 RecordedSteps::RecordedSteps(std::shared_ptr<Executable> executable, PlannedExecutable& planned, Device& device,

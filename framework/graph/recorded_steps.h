@@ -18,8 +18,8 @@ class PlannedExecutable;
 class RecordedSteps {
  public:
   // Inputs of the executable are those of a batch, then `captures`. nullptr where it cannot be done: the device does
-  // not record, shapes depend on values, or there are outputs. The caller runs `steps` at a time: of the numbers that
-  // divide it, the largest that is worth it go into one launch.
+  // not record, what is to be done depends on values (shapes, branches, ends of loops), or there are outputs. The
+  // caller runs `steps` at a time: of the numbers that divide it, the largest that is worth it go into one launch.
   static std::unique_ptr<RecordedSteps> make(std::shared_ptr<Executable> executable, Device& device,
                                              std::span<const TensorSpec> batch, std::span<const Tensor> captures,
                                              std::int64_t steps);
