@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "cohort/autodiff/control_flow.h"
 #include "cohort/core/device_spec.h"
 #include "cohort/graph/trace.h"
 #include "cohort/ops/math.h"
@@ -98,6 +99,55 @@ TEST(RecordedSteps, NeedADeviceThatRecordsAndNoOutputs) {
   const TracedGraph nothing = trace(specs, [](const Tensors&) -> Tensors { return {}; });
   EXPECT_EQ(RecordedSteps::make(compile(*nothing.graph, specs, cpu()), cpu(), specs, {}, 1), nullptr);
   EXPECT_NE(RecordedSteps::make(compile(*nothing.graph, specs, there()), there(), specs, {}, 1), nullptr);
+}
+
+// Records, and has kernels of its own that cannot look at values while they are recorded.
+class RecordingDevice : public Device {
+ public:
+  RecordingDevice() : Device("RECORDING", 0) {}
+  std::string_view kernel_type() const override { return "GPU"; }
+  bool host_readable() const override { return true; }
+  bool can_record() const override { return true; }
+  void* allocate(std::size_t bytes) override { return cpu().allocate(bytes); }
+  void deallocate(void* memory, std::size_t bytes) override { cpu().deallocate(memory, bytes); }
+  void copy_from_host(void*, const void*, std::size_t) override {}
+  void copy_to_host(void*, const void*, std::size_t) override {}
+  void copy(void*, const void*, std::size_t) override {}
+  void fill(void*, const void*, std::size_t, std::size_t) override {}
+  void enqueue_copy(void*, const void*, std::size_t, DeviceStream) override {}
+  void run(std::span<const KernelCall>, const RandomState*, OutputAllocator*) override {}
+  std::unique_ptr<DeviceEvent> make_event() override { return cpu().make_event(); }
+};
+
+TEST(RecordedSteps, DoNotWaitForValues) {
+  RecordingDevice gpu;
+  Variable sum(Tensor::of({0.0f, 0.0f}, {2}, cpu()), {.name = "sum"});
+  const Specs specs{{DType::Float32, {2}}};
+  auto steps_of = [&](const std::function<Tensor(const Tensor&)>& change) {
+    const TracedGraph traced = trace(specs, [&](const Tensors& batch) -> Tensors {
+      sum.assign_add(change(batch[0]));
+      return {};
+    });
+    Specs inputs = specs;
+    for (const Tensor& capture : traced.captures) inputs.push_back(capture.spec());
+    return RecordedSteps::make(compile(*traced.graph, inputs, cpu()), gpu, specs, traced.captures, 1000);
+  };
+  auto halved = [](const Tensor& x) {
+    return ops::cond(
+        ops::sum(x) > 1.0, [&] { return Tensors{x * 0.5}; }, [&] { return Tensors{x}; })[0];
+  };
+  auto scanned = [](const Tensor& x, const std::function<Tensor(const Tensor&)>& change) {
+    return ops::scan([&](const Tensors& carry, const Tensors&) { return Tensors{change(carry[0])}; }, {x}, {},
+                     {.length = 100})
+        .carries[0];
+  };
+  EXPECT_NE(steps_of([](const Tensor& x) { return ops::tanh(x); }), nullptr);
+  EXPECT_EQ(steps_of(halved), nullptr);
+  EXPECT_EQ(steps_of([&](const Tensor& x) { return scanned(x, halved); }), nullptr);
+  const auto turns =
+      steps_of([&](const Tensor& x) { return scanned(x, [](const Tensor& y) { return ops::tanh(y); }); });
+  ASSERT_NE(turns, nullptr);
+  EXPECT_LT(turns->steps_per_launch(), 25);  // a turn is a kernel of its own
 }
 
 }  // namespace
