@@ -1,11 +1,13 @@
 #include <gtest/gtest.h>
 
-#include <algorithm>
+#include <functional>
 #include <set>
+#include <vector>
 
 #include "cohort/autodiff/control_flow.h"
 #include "cohort/core/random.h"
-#include "cohort/ops/creation.h"
+#include "cohort/graph/executable.h"
+#include "cohort/graph/trace.h"
 #include "cohort/ops/math.h"
 #include "cohort/ops/random_ops.h"
 
@@ -16,20 +18,36 @@ constexpr std::uint64_t kSeed = 5;
 
 Tensor draw() { return ops::random_uniform({}, 0, 1, DType::Float32, kSeed); }
 
+// What a function of one tensor gives in one and the same step.
+Tensor in_a_step(const Tensor& x, const std::function<Tensor(const Tensor&)>& f) {
+  const TracedGraph traced = trace({x.spec()}, [&](const Tensors& inputs) { return Tensors{f(inputs[0])}; });
+  const Tensors inputs{x};
+  Tensors outputs(1);
+  compile(*traced.graph, {x.spec()}, default_device())->run(inputs, outputs, {.seed = 1, .step = 2});
+  return outputs[0];
+}
+
 std::vector<float> scanned(bool reverse) {
-  const ops::ScanResult result = ops::scan(
-      [](const Tensors& carry, const Tensors&) {
-        const Tensor drawn = draw();
-        return Tensors{carry[0] + drawn, drawn};
-      },
-      {Tensor::scalar(0)}, {Tensor::of({0.0f, 0.0f, 0.0f, 0.0f}, {4})}, {.reverse = reverse});
-  return result.sequences[0].to_vector<float>();
+  return in_a_step(Tensor::of({0.0f, 0.0f, 0.0f, 0.0f}, {4}),
+                   [&](const Tensor& x) {
+                     return ops::scan(
+                                [](const Tensors& carry, const Tensors&) {
+                                  const Tensor drawn = draw();
+                                  return Tensors{carry[0] + drawn, drawn};
+                                },
+                                {Tensor::scalar(0)}, {x}, {.reverse = reverse})
+                         .sequences[0];
+                   })
+      .to_vector<float>();
 }
 
 float looped(std::int64_t turns) {
-  return ops::while_loop([](const Tensors& state) { return state[0] >= 0.0; },
-                         [](const Tensors& state) { return Tensors{state[0] + draw()}; }, {Tensor::scalar(0)},
-                         {.maximum_iterations = turns})[0]
+  return in_a_step(Tensor::scalar(0),
+                   [&](const Tensor& x) {
+                     return ops::while_loop([](const Tensors& state) { return state[0] >= 0.0; },
+                                            [](const Tensors& state) { return Tensors{state[0] + draw()}; }, {x},
+                                            {.maximum_iterations = turns})[0];
+                   })
       .item<float>();
 }
 
