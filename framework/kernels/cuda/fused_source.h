@@ -8,8 +8,8 @@
 
 namespace cohort::kernels::cuda {
 
-// A FusedElementwise node, not of empty tensors, as the text of a CUDA program with one kernel, `fused`, and what it must be given. Sizes are
-// arguments, so that one program serves all shapes that are broadcast alike.
+// A FusedElementwise node, not of empty tensors, as the text of a CUDA program with one kernel, `fused`, and what it
+// must be given. Sizes are arguments, so that one program serves all shapes that are broadcast alike.
 class FusedSource {
  public:
   explicit FusedSource(const KernelSpec& spec);
