@@ -11,6 +11,20 @@
 
 namespace cohort::kernels::cuda {
 
+// Which variable a block belongs to, given the first block of each.
+__device__ inline int find_variable(const int* first_block, int count, int block) {
+  int low = 0, high = count - 1;
+  while (low < high) {
+    const int middle = (low + high + 1) / 2;
+    if (first_block[middle] <= block) {
+      low = middle;
+    } else {
+      high = middle - 1;
+    }
+  }
+  return low;
+}
+
 // What the blocks of one launch over many variables work on: a parameter of the kernel, as large as parameters may be
 // everywhere. Each variable has kPointers arrays of its size.
 template <int kPointers>
@@ -23,17 +37,9 @@ struct UpdateTable {
   };
   // The elements that a block of the launch has.
   __device__ Place find(int block) const {
-    int low = 0, high = count - 1;
-    while (low < high) {
-      const int middle = (low + high + 1) / 2;
-      if (first_block[middle] <= block) {
-        low = middle;
-      } else {
-        high = middle - 1;
-      }
-    }
-    const std::int64_t begin = (block - first_block[low]) * chunk;
-    return {low, begin, begin + chunk < sizes[low] ? begin + chunk : sizes[low]};
+    const int variable = find_variable(first_block, count, block);
+    const std::int64_t begin = (block - first_block[variable]) * chunk;
+    return {variable, begin, begin + chunk < sizes[variable] ? begin + chunk : sizes[variable]};
   }
   template <class T>
   __device__ T* at(int pointer, int variable) const {
