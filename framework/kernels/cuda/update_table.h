@@ -54,6 +54,13 @@ struct UpdateTable {
   void* memory[kPointers][kMost];
 };
 
+// Elements of a block: enough blocks to fill a GPU where there are elements for them; no more for what is very large.
+inline std::int64_t update_chunk(std::int64_t total) {
+  constexpr std::int64_t kWantedBlocks = 2048, kSmallest = 1024, kLargest = 16384;
+  const std::int64_t even = (total / kWantedBlocks + kSmallest - 1) / kSmallest * kSmallest;
+  return std::clamp(even, kSmallest, kLargest);
+}
+
 // The launches of an update, their tables complete but for the pointers. Blocks depend on the shapes alone.
 template <int kPointers>
 class UpdateLaunches {
@@ -70,7 +77,7 @@ class UpdateLaunches {
   UpdateLaunches(const std::vector<std::int64_t>& sizes, const std::vector<Inputs>& inputs) {
     std::int64_t total = 0;
     for (const std::int64_t size : sizes) total += size;
-    const std::int64_t chunk = chunk_for(total);
+    const std::int64_t chunk = update_chunk(total);
     for (std::size_t v = 0; v < sizes.size(); ++v) {
       if (sizes[v] == 0) continue;
       if (launches_.empty() || launches_.back().table.count == Table::kMost) {
@@ -108,12 +115,6 @@ class UpdateLaunches {
   }
 
  private:
-  // Enough blocks to fill a GPU where there are elements for them; no more for what is very large.
-  static std::int64_t chunk_for(std::int64_t total) {
-    constexpr std::int64_t kWantedBlocks = 2048, kSmallest = 1024, kLargest = 16384;
-    const std::int64_t even = (total / kWantedBlocks + kSmallest - 1) / kSmallest * kSmallest;
-    return std::clamp(even, kSmallest, kLargest);
-  }
   std::vector<Launch> launches_;
 };
 
