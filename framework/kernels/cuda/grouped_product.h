@@ -25,7 +25,7 @@ struct ProductFactor {
 
 // to = left * right (rows x cols, over depth); with `base`, to = b * base + c * (left * right) + a on the diagonal.
 template <class Real>
-struct Product {
+struct GroupedProduct {
   ProductFactor<Real> left, right;
   Real* to;
   const Real* base;
@@ -39,7 +39,7 @@ struct ProductTable {
   // A block has a square of this side: 16 x 16 threads with two vectors of 16 bytes each way.
   static constexpr int kVector = 16 / static_cast<int>(sizeof(Real)), kOwn = 2 * kVector, kSide = 16 * kOwn;
 
-  void add(const Product<Real>& product) {
+  void add(const GroupedProduct<Real>& product) {
     products[count] = product;
     const auto tiles = [](int size) { return (size + kSide - 1) / kSide; };
     first_block[count + 1] = first_block[count] + tiles(product.rows) * tiles(product.cols);
@@ -49,7 +49,7 @@ struct ProductTable {
 
   int count = 0;
   int first_block[kMost + 1] = {};
-  Product<Real> products[kMost] = {};
+  GroupedProduct<Real> products[kMost] = {};
 };
 
 template <class Real>
@@ -66,7 +66,7 @@ __global__ void __launch_bounds__(kBlock)
 
   const int block = static_cast<int>(blockIdx.x), thread = static_cast<int>(threadIdx.x);
   const int p = find_variable(table.first_block, table.count, block);
-  const Product<Real> product = table.products[p];
+  const GroupedProduct<Real> product = table.products[p];
   const int across = (product.cols + kSide - 1) / kSide, tile = block - table.first_block[p];
   const int first_row = tile / across * kSide, first_col = tile % across * kSide;
 

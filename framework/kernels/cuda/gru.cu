@@ -19,7 +19,7 @@ struct GruStep {
     const T* x = inputs + at * kGates * units + unit;
     T* to = kept + at * 4 * units + unit;
     T z = T(0), r = T(0), candidate = T(0), inner = T(0), next = before.at(row, unit);
-    if (counts(mask, at)) {
+    if (step_counts(mask, at)) {
       z = fn::sigmoid(x[0] + (sums[0] + bias[unit]));
       r = fn::sigmoid(x[units] + (sums[1] + bias[units + unit]));
       inner = sums[2] + bias[2 * units + unit];
@@ -86,7 +86,7 @@ struct GruStepBack {
     const std::int64_t at = row * steps + time;
     if (sequence) flow += sequence[at * units + unit];
     T *to_x = dx + at * 3 * units + unit, *to_s = ds + at * 3 * units + unit;
-    if (!counts(mask, at)) {
+    if (!step_counts(mask, at)) {
       for (int gate = 0; gate < 3; ++gate) to_x[gate * units] = to_s[gate * units] = T(0);
       dh[own] = flow;
       return;

@@ -19,7 +19,7 @@ struct LstmStep {
     T* kept = gates + at * kGates * units + unit;
     T i = T(0), f = T(0), g = T(0), o = T(0);
     T next_h = h_before.at(row, unit), next_c = c_before.at(row, unit);
-    if (counts(mask, at)) {
+    if (step_counts(mask, at)) {
       i = fn::sigmoid(z[0] + sums[0]);
       f = fn::sigmoid(z[units] + sums[1]);
       g = fn::tanh(z[2 * units] + sums[2]);
@@ -86,7 +86,7 @@ struct LstmStepBack {
 
   __device__ void operator()(std::int64_t row, std::int64_t unit, T through) const {
     const std::int64_t own = row * units + unit;
-    T flow = first ? given_h[own] : counts(mask, row * steps + time_after) ? through : dh[own];
+    T flow = first ? given_h[own] : step_counts(mask, row * steps + time_after) ? through : dh[own];
     if (time < 0) {
       dh[own] = flow;
       return;
@@ -95,7 +95,7 @@ struct LstmStepBack {
     if (sequence) flow += sequence[at * units + unit];
     const T flow_c = first ? given_c[own] : dc[own];
     T* to = dz + at * 4 * units + unit;
-    if (!counts(mask, at)) {
+    if (!step_counts(mask, at)) {
       for (int gate = 0; gate < 4; ++gate) to[gate * units] = T(0);
       dh[own] = flow;
       dc[own] = flow_c;

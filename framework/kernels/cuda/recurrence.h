@@ -221,6 +221,6 @@ void copy_states(T* to, const T* from, const Recurrence& r, cudaStream_t stream)
 }
 
 // Whether a step counts for a row: all do without a mask (batch, steps).
-__device__ inline bool counts(const bool* mask, std::int64_t at) { return !mask || mask[at]; }
+__device__ inline bool step_counts(const bool* mask, std::int64_t at) { return !mask || mask[at]; }
 
 }  // namespace cohort::kernels::cuda

@@ -15,7 +15,7 @@ struct SimpleRnnStep {
 
   __device__ void operator()(std::int64_t row, std::int64_t unit, const T (&sums)[kGates]) const {
     const std::int64_t at = row * steps + time, own = at * units + unit;
-    const T next = counts(mask, at) ? fn::tanh(inputs[own] + sums[0]) : before.at(row, unit);
+    const T next = step_counts(mask, at) ? fn::tanh(inputs[own] + sums[0]) : before.at(row, unit);
     h[own] = next;
     if (last_h) last_h[row * units + unit] = next;
   }
@@ -60,14 +60,14 @@ struct SimpleRnnStepBack {
 
   __device__ void operator()(std::int64_t row, std::int64_t unit, T through) const {
     const std::int64_t own = row * units + unit;
-    T flow = first ? given_h[own] : counts(mask, row * steps + time_after) ? through : dh[own];
+    T flow = first ? given_h[own] : step_counts(mask, row * steps + time_after) ? through : dh[own];
     if (time < 0) {
       dh[own] = flow;
       return;
     }
     const std::int64_t at = row * steps + time, to = at * units + unit;
     if (sequence) flow += sequence[to];
-    const bool counted = counts(mask, at);
+    const bool counted = step_counts(mask, at);
     dx[to] = counted ? flow * (T(1) - h[to] * h[to]) : T(0);
     if (!counted) dh[own] = flow;
   }
