@@ -1,7 +1,10 @@
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "cohort/core/kernel.h"
+#include "cohort/kernels/cuda/conv_cudnn.h"
 #include "cohort/kernels/cuda/conv_direct.h"
 #include "cohort/kernels/cuda/conv_sizes.h"
 #include "cohort/kernels/cuda/product.h"
@@ -18,13 +21,25 @@ KernelFn as_product(const KernelSpec& spec, const ProductShape& shape) {
   };
 }
 
+// By the library where it has an engine and the memory is aligned as it wants it, else by own kernels.
+KernelFn by_library(const KernelSpec& spec, const ConvSizes& sizes, ConvResult result, KernelFn own) {
+  KernelFn library = cudnn_conv(spec, sizes, result);
+  if (!library) return own;
+  return [library = std::move(library), own = std::move(own)](const KernelIO& io) {
+    constexpr std::uintptr_t kAlignment = 16;
+    const auto unaligned = [](const void* memory) { return reinterpret_cast<std::uintptr_t>(memory) % kAlignment; };
+    const bool fits = !unaligned(io.inputs[0]) && !unaligned(io.inputs[1]) && !unaligned(io.outputs[0]);
+    fits ? library(io) : own(io);
+  };
+}
+
 KernelFn make_conv(const KernelSpec& spec) {
   const ConvSizes sizes(spec, spec.input(0).shape, spec.input(1).shape);
   const DType dtype = spec.output(0).dtype;
   if (sizes.pointwise()) {
     return as_product(spec, {dtype, sizes.outputs(), sizes.filters, sizes.channels, false, false});
   }
-  return direct_conv(spec, sizes);
+  return by_library(spec, sizes, ConvResult::Output, direct_conv(spec, sizes));
 }
 
 KernelFn make_fused_conv(const KernelSpec& spec) {
@@ -44,7 +59,7 @@ KernelFn make_conv_grad_input(const KernelSpec& spec) {
   if (sizes.pointwise()) {
     return as_product(spec, {dtype, sizes.outputs(), sizes.channels, sizes.filters, false, true});
   }
-  return direct_input_gradient(spec, sizes);
+  return by_library(spec, sizes, ConvResult::InputGradient, direct_input_gradient(spec, sizes));
 }
 
 // (x, dy, like)
@@ -54,7 +69,7 @@ KernelFn make_conv_grad_kernel(const KernelSpec& spec) {
   if (sizes.pointwise()) {
     return as_product(spec, {dtype, sizes.channels, sizes.filters, sizes.outputs(), true, false});
   }
-  return direct_kernel_gradient(spec, sizes);
+  return by_library(spec, sizes, ConvResult::KernelGradient, direct_kernel_gradient(spec, sizes));
 }
 
 COHORT_KERNEL("Conv", kGPU, make_conv);

@@ -1,0 +1,158 @@
+#include "cohort/kernels/cuda/conv_cudnn.h"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "cohort/core/tensor_float_32.h"
+#include "cohort/cuda/cudnn_graph.h"
+#include "cohort/kernels/cuda/matrix_transpose.h"
+
+namespace cohort::kernels::cuda {
+namespace {
+
+using cohort::cuda::CudnnDescriptor;
+using cohort::cuda::CudnnPlan;
+
+// An image of few channels is copied with more of them, which takes the most.
+constexpr std::int64_t kMostWorkspace = std::int64_t{512} << 20;
+constexpr std::int64_t kImage = 1, kKernel = 2, kOutput = 3;  // ids of the tensors
+constexpr std::size_t kPlaces = 256;                          // that memory is aligned to
+
+using Four = std::array<std::int64_t, 4>;
+
+// Sizes (n, c, h, w), whose elements lie in the order n, h, w, c.
+CudnnDescriptor channels_last(std::int64_t id, cudnnDataType_t type, const Four& sizes) {
+  const auto [n, c, h, w] = sizes;
+  return cohort::cuda::cudnn_tensor(id, type, sizes, Four{c * h * w, 1, w * c, c});
+}
+
+// Padding behind the last input, so that there are as many outputs as there should be.
+std::int64_t padding_after(const ConvWindow& axis) {
+  const std::int64_t reach = (axis.outputs - 1) * axis.stride + (axis.taps - 1) * axis.dilation + 1;
+  return std::max<std::int64_t>(0, reach - axis.inputs - axis.before);
+}
+
+CudnnDescriptor describe_windows(const ConvSizes& sizes) {
+  const ConvWindow &height = sizes.axes[1], &width = sizes.axes[2];
+  using Two = std::array<std::int64_t, 2>;
+  const cudnnDataType_t sums = CUDNN_DATA_FLOAT;
+  const cudnnConvolutionMode_t mode = CUDNN_CROSS_CORRELATION;
+  CudnnDescriptor windows(CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR);
+  windows.set(CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &sums);
+  windows.set(CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_TYPE_CONVOLUTION_MODE, 1, &mode);
+  windows.set(CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, 2);
+  windows.set(CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, Two{height.before, width.before});
+  windows.set(CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, Two{padding_after(height), padding_after(width)});
+  windows.set(CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, Two{height.stride, width.stride});
+  windows.set(CUDNN_ATTR_CONVOLUTION_DILATIONS, Two{height.dilation, width.dilation});
+  windows.finalize();
+  return windows;
+}
+
+// How cuDNN names an operation and its parts.
+struct OperationNames {
+  cudnnBackendDescriptorType_t type;
+  cudnnBackendAttributeName_t image, kernel, output, windows, alpha, beta;
+};
+OperationNames names_of(ConvResult result) {
+  switch (result) {
+    case ConvResult::Output:
+      return {CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA};
+    case ConvResult::InputGradient:
+      return {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA};
+    default:
+      return {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA};
+  }
+}
+
+cudnnDataType_t library_type(DType dtype) {
+  if (dtype == DType::Float16) return CUDNN_DATA_HALF;
+  return dtype == DType::BFloat16 ? CUDNN_DATA_BFLOAT16 : CUDNN_DATA_FLOAT;
+}
+
+std::optional<CudnnPlan> make_plan(const cohort::cuda::CudaDevice& device, const ConvSizes& sizes, DType dtype,
+                                   ConvResult result) {
+  const ConvWindow &height = sizes.axes[1], &width = sizes.axes[2];
+  const cudnnDataType_t type = library_type(dtype);
+  const OperationNames names = names_of(result);
+  std::vector<CudnnDescriptor> parts;
+  parts.push_back(channels_last(kImage, type, {sizes.batch, sizes.channels, height.inputs, width.inputs}));
+  parts.push_back(channels_last(kKernel, type, {sizes.filters, sizes.group_channels, height.taps, width.taps}));
+  parts.push_back(channels_last(kOutput, type, {sizes.batch, sizes.filters, height.outputs, width.outputs}));
+  parts.push_back(describe_windows(sizes));
+  CudnnDescriptor operation(names.type);
+  operation.set(names.image, parts[0]);
+  operation.set(names.kernel, parts[1]);
+  operation.set(names.output, parts[2]);
+  operation.set(names.windows, parts[3]);
+  const float one = 1, zero = 0;
+  operation.set(names.alpha, CUDNN_TYPE_FLOAT, 1, &one);
+  operation.set(names.beta, CUDNN_TYPE_FLOAT, 1, &zero);
+  const bool full_precision = dtype == DType::Float32 && !tensor_float_32_execution_enabled();
+  return CudnnPlan::make(device, std::move(parts), std::move(operation), {kMostWorkspace, full_precision});
+}
+
+// Whether the library is worth asking: it knows float64 and sums over one channel, but own kernels do these as well.
+bool suits(const ConvSizes& sizes, DType dtype) {
+  const ConvWindow& depth = sizes.axes[0];
+  const bool flat = depth.inputs == 1 && depth.taps == 1 && depth.outputs == 1;
+  const bool depthwise = sizes.groups > 1 && sizes.group_channels == 1;
+  return dtype != DType::Float64 && flat && !depthwise && sizes.inputs() * sizes.channels > 0 &&
+         sizes.outputs() * sizes.filters > 0 && sizes.kernel_size() > 0;
+}
+
+}  // namespace
+
+KernelFn cudnn_conv(const KernelSpec& spec, const ConvSizes& sizes, ConvResult result) {
+  const DType dtype = spec.output(0).dtype;
+  if (!suits(sizes, dtype)) return {};
+  auto& device = cohort::cuda::device_of(spec);
+  auto made = make_plan(device, sizes, dtype, result);
+  if (!made) return {};
+  auto plan = std::make_shared<const CudnnPlan>(std::move(*made));
+  // The kernel with its filters in front lies at the beginning of the workspace.
+  const std::size_t element = size_of(dtype);
+  const std::size_t kernel_bytes =
+      (static_cast<std::size_t>(sizes.kernel_size()) * element + kPlaces - 1) / kPlaces * kPlaces;
+  device.reserve_workspace(kernel_bytes + static_cast<std::size_t>(plan->workspace_bytes()));
+  const std::int64_t rows = sizes.taps() * sizes.group_channels, filters = sizes.filters;
+  return [=, device = &device](const KernelIO& io) {
+    const auto stream = static_cast<cudaStream_t>(io.stream);
+    char* workspace = static_cast<char*>(device->workspace());
+    constexpr std::array<std::int64_t, 3> kIds = {kImage, kKernel, kOutput};
+    std::array<void*, 3> memory = {io.inputs[0], workspace, io.outputs[0]};
+    if (result == ConvResult::InputGradient) memory = {io.outputs[0], workspace, io.inputs[0]};
+    if (result == ConvResult::KernelGradient) memory = {io.inputs[0], workspace, io.inputs[1]};
+    if (result != ConvResult::KernelGradient) {
+      enqueue_transpose(io.inputs[1], workspace, rows, filters, element, stream);
+    }
+    plan->run(kIds, memory, workspace + kernel_bytes);
+    if (result == ConvResult::KernelGradient) {
+      enqueue_transpose(workspace, io.outputs[0], filters, rows, element, stream);
+    }
+  };
+}
+
+}  // namespace cohort::kernels::cuda
