@@ -1,6 +1,10 @@
 #include <limits>
+#include <utility>
 
+#include "cohort/core/mixed_types.h"
+#include "cohort/kernels/cuda/attention_half.h"
 #include "cohort/kernels/cuda/attention_tiles.h"
+#include "cohort/kernels/cuda/elementwise.h"
 #include "cohort/kernels/cuda/launch.h"
 
 namespace cohort::kernels::cuda {
@@ -100,8 +104,7 @@ __global__ void __launch_bounds__(AttentionTile<Compute<T>>::kThreads)
   }
 }
 
-KernelFn make_attention(const KernelSpec& spec) {
-  const AttentionSizes sizes(spec, 3);
+KernelFn make_general(const KernelSpec& spec, const AttentionSizes& sizes) {
   return visit_floating(spec.input(0).dtype, [=](auto type) -> KernelFn {
     using T = typename decltype(type)::type;
     using Tile = AttentionTile<Compute<T>>;
@@ -117,6 +120,18 @@ KernelFn make_attention(const KernelSpec& spec) {
       cohort::cuda::check(cudaGetLastError());
     };
   });
+}
+
+KernelFn make_attention(const KernelSpec& spec) {
+  const AttentionSizes sizes(spec, 3);
+  KernelFn general = make_general(spec, sizes);
+  if (!is_half(spec.input(0).dtype) || !suits_tensor_cores(sizes)) return general;
+  return [general = std::move(general), half = half_attention(spec, sizes)](const KernelIO& io) {
+    bool aligned = true;
+    for (int i = 0; i < 3; ++i) aligned = aligned && is_aligned(io.inputs[i]);
+    for (int i = 0; i < 1; ++i) aligned = aligned && is_aligned(io.outputs[i]);
+    aligned ? half(io) : general(io);
+  };
 }
 
 COHORT_KERNEL("DotProductAttention", kGPU, make_attention);

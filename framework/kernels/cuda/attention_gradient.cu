@@ -1,4 +1,9 @@
+#include <utility>
+
+#include "cohort/core/mixed_types.h"
+#include "cohort/kernels/cuda/attention_half.h"
 #include "cohort/kernels/cuda/attention_tiles.h"
+#include "cohort/kernels/cuda/elementwise.h"
 #include "cohort/kernels/cuda/launch.h"
 
 namespace cohort::kernels::cuda {
@@ -170,12 +175,13 @@ __global__ void __launch_bounds__(AttentionTile<Compute<T>>::kThreads)
   const std::int64_t sharing = sizes.heads / sizes.key_heads;
   const std::int64_t first_column = static_cast<std::int64_t>(blockIdx.y) * Tile::kColumns;
   const AttentionDropout dropout(in.random, sizes, sample);
+  const StepRange range = steps_of(sizes, first_key, first_key + Tile::kRows - 1);
   WeightsAndFlows<C> tile;
   C key_sums[kOwn][kOwn] = {}, value_sums[kOwn][kOwn] = {};
   for (std::int64_t head = key_head * sharing; head < (key_head + 1) * sharing; ++head) {
     const QueryHead<T> own(sizes, in, sample, head);
     const C* head_deltas = deltas + (sample * sizes.heads + head) * sizes.steps;
-    for (std::int64_t first = first_step_of(sizes, first_key); first < sizes.steps; first += Tile::kRows) {
+    for (std::int64_t first = range.begin; first < range.end; first += Tile::kRows) {
       compute_tile(sizes, own, in.mask, dropout, first, first_key, parts, tile);
       C delta[kOwn];
 #pragma unroll
@@ -197,8 +203,7 @@ __global__ void __launch_bounds__(AttentionTile<Compute<T>>::kThreads)
                 sizes.value_size);
 }
 
-KernelFn make_attention_gradient(const KernelSpec& spec) {
-  const AttentionSizes sizes(spec, 5);
+KernelFn make_general_gradient(const KernelSpec& spec, const AttentionSizes& sizes) {
   auto* device = &cohort::cuda::device_of(spec);
   return visit_floating(spec.input(0).dtype, [=](auto type) -> KernelFn {
     using T = typename decltype(type)::type;
@@ -230,6 +235,18 @@ KernelFn make_attention_gradient(const KernelSpec& spec) {
       }
     };
   });
+}
+
+KernelFn make_attention_gradient(const KernelSpec& spec) {
+  const AttentionSizes sizes(spec, 5);
+  KernelFn general = make_general_gradient(spec, sizes);
+  if (!is_half(spec.input(0).dtype) || !suits_tensor_cores(sizes)) return general;
+  return [general = std::move(general), half = half_attention_gradient(spec, sizes)](const KernelIO& io) {
+    bool aligned = true;
+    for (int i = 0; i < 4; ++i) aligned = aligned && is_aligned(io.inputs[i]);
+    for (int i = 0; i < 3; ++i) aligned = aligned && is_aligned(io.outputs[i]);
+    aligned ? half(io) : general(io);
+  };
 }
 
 COHORT_KERNEL("DotProductAttentionGrad", kGPU, make_attention_gradient);

@@ -68,9 +68,18 @@ __device__ inline KeyRange keys_of(const AttentionSizes& sizes, std::int64_t fir
   }
   return range;
 }
-// Steps before this one give the keys from `first_key` on no weight.
-__device__ inline std::int64_t first_step_of(const AttentionSizes& sizes, std::int64_t first_key) {
-  return sizes.causal && !sizes.has_mask ? min(sizes.steps, first_key) : 0;
+struct StepRange {
+  std::int64_t begin, end;
+};
+// Steps outside of this range give none of the keys [first, last] a weight.
+__device__ inline StepRange steps_of(const AttentionSizes& sizes, std::int64_t first, std::int64_t last) {
+  if (sizes.has_mask) return {0, sizes.steps};
+  StepRange range{sizes.causal ? min(sizes.steps, first) : 0, sizes.steps};
+  if (sizes.window > 0 && sizes.steps - sizes.window < sizes.keys) {  // every step sees a key
+    range.begin = max(range.begin, first - sizes.window + 1);
+    range.end = min(range.end, last + sizes.window);
+  }
+  return range;
 }
 
 __device__ inline bool sees(const AttentionSizes& sizes, const bool* mask, std::int64_t sample, std::int64_t head,
