@@ -13,7 +13,7 @@ namespace {
 static_assert(CUDNN_MAJOR == 9, "the name of the library says the version of the headers");
 
 Cudnn load() {
-  const SharedLibrary library("libcudnn.so.9");
+  const SharedLibrary library("libcudnn.so.9", "convolutions");
   Cudnn functions{};
   library.find("cudnnCreate", functions.create);
   library.find("cudnnSetStream", functions.set_stream);
