@@ -12,6 +12,7 @@
 #include "cohort/core/masks.h"
 #include "cohort/core/random.h"
 #include "cohort/core/tensor.h"
+#include "cohort/core/tensor_float_32.h"
 #include "cohort/core/thread_pool.h"
 #include "cohort/core/timeline.h"
 #include "cohort/data/dataset.h"

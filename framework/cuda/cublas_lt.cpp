@@ -12,7 +12,7 @@ namespace {
 
 static_assert(CUBLAS_VER_MAJOR == 13, "the name of the library says the version of the headers");
 
-CublasLt load() {
+CublasLt load_cublas_lt() {
   const SharedLibrary library("libcublasLt.so.13", "matrix products");
   CublasLt functions{};
   library.find("cublasLtCreate", functions.create);
@@ -38,7 +38,7 @@ void CublasLt::check(cublasStatus_t status, std::source_location place) const {
 }
 
 const CublasLt& cublas_lt() {
-  static const CublasLt functions = load();
+  static const CublasLt functions = load_cublas_lt();
   return functions;
 }
 

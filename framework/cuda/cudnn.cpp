@@ -12,7 +12,7 @@ namespace {
 
 static_assert(CUDNN_MAJOR == 9, "the name of the library says the version of the headers");
 
-Cudnn load() {
+Cudnn load_cudnn() {
   const SharedLibrary library("libcudnn.so.9", "convolutions");
   Cudnn functions{};
   library.find("cudnnCreate", functions.create);
@@ -37,7 +37,7 @@ void Cudnn::check(cudnnStatus_t status, std::source_location place) const {
 }
 
 const Cudnn& cudnn() {
-  static const Cudnn functions = load();
+  static const Cudnn functions = load_cudnn();
   return functions;
 }
 

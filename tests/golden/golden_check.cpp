@@ -8,6 +8,7 @@
 #include "cohort/core/cpu_level.h"
 #include "cohort/core/device.h"
 #include "cohort/core/random.h"
+#include "cohort/core/tensor_float_32.h"
 #include "cohort/core/text.h"
 #include "cohort/core/thread_pool.h"
 #include "tests/golden/checks.h"
@@ -161,6 +162,7 @@ int main(int argc, char** argv) {
   app.add_flag("--verbose", settings.verbose, "say what passed and what was skipped, and why");
   CLI11_PARSE(app, argc, argv);
   try {
+    cohort::enable_tensor_float_32_execution(false);  // Keras computed in full float32
     if (!device.empty()) cohort::set_default_device(device);
     if (settings.verbose) std::printf("kernels of the level %s\n", std::string(cohort::cpu_level()).c_str());
     return cohort::golden::run(folders, settings);

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cohort/core/tensor_float_32.h"
-#include "cohort/cuda/cudnn_graph.h"
+#include "cohort/cuda/cudnn_plan.h"
 #include "cohort/kernels/cuda/matrix_transpose.h"
 
 namespace cohort::kernels::cuda {

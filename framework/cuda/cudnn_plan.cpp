@@ -1,4 +1,4 @@
-#include "cohort/cuda/cudnn_graph.h"
+#include "cohort/cuda/cudnn_plan.h"
 
 #include <algorithm>
 #include <utility>
