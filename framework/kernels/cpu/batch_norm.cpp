@@ -4,7 +4,7 @@
 #include "cohort/core/kernel.h"
 #include "cohort/core/scratch.h"
 #include "cohort/core/thread_pool.h"
-#include "cohort/kernels/cpu/axis_split.h"
+#include "cohort/kernels/axis_split.h"
 #include "cohort/kernels/cpu/element_types.h"
 #include "cohort/kernels/cpu/row_sums.h"
 #include "cohort/kernels/cpu/visit.h"

@@ -4,6 +4,7 @@
 #include "cohort/core/kernel.h"
 #include "cohort/core/thread_pool.h"
 #include "cohort/kernels/cpu/visit.h"
+#include "cohort/kernels/refusals.h"
 
 namespace cohort {
 namespace {
@@ -47,10 +48,7 @@ KernelFn make_count_of(const KernelSpec& spec) {
         std::fill_n(row, depth, value_as<T>(0.0));
         for (std::int64_t j = r * width; j < (r + 1) * width; ++j) {
           const auto category = static_cast<std::int64_t>(categories[j]);
-          if (category < 0) {
-            throw invalid_argument("CountCategories", "categories must not be negative",
-                                   {{"category", category}, {"row", r}});
-          }
+          if (category < 0) refuse_category(r, category);
           if (category >= depth) continue;
           row[category] = binary ? one : static_cast<T>(row[category] + (weights ? weights[j] : one));
         }

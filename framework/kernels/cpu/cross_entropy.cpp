@@ -7,6 +7,7 @@
 #include "cohort/kernels/cpu/softmax_rows.h"
 #include "cohort/kernels/cpu/typed_rows.h"
 #include "cohort/kernels/cpu/visit.h"
+#include "cohort/kernels/refusals.h"
 
 namespace cohort {
 namespace {
@@ -48,11 +49,7 @@ struct LogitRows {
 template <class Label>
 std::int64_t checked_label(const Label* labels, std::int64_t row, std::int64_t classes, const char* who) {
   const auto label = static_cast<std::int64_t>(labels[row]);
-  if (label < 0 || label >= classes) {
-    throw invalid_argument(who, "labels must lie in [0, " + std::to_string(classes) + "), the classes of the logits",
-                           {{"labels[" + std::to_string(row) + "]", label}},
-                           "Count labels from 0 and give the logits one column per class.");
-  }
+  if (label < 0 || label >= classes) refuse_label(who, row, label, classes);
   return label;
 }
 

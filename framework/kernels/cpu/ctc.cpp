@@ -6,6 +6,7 @@
 #include "cohort/core/scratch.h"
 #include "cohort/core/thread_pool.h"
 #include "cohort/kernels/cpu/visit.h"
+#include "cohort/kernels/refusals.h"
 
 namespace cohort {
 namespace {
@@ -122,16 +123,11 @@ KernelFn make_ctc_loss(const KernelSpec& spec) {
       const auto *labels = io.in<std::int32_t>(0), *target_length = io.in<std::int32_t>(2),
                  *output_length = io.in<std::int32_t>(3);
       for (std::int64_t i = 0; i < batch * length; ++i) {
-        if (labels[i] < 0 || labels[i] >= classes) {
-          throw invalid_argument(
-              "CTCLoss", "labels must lie in [0, " + std::to_string(classes) + ")",
-              {{"target[" + std::to_string(i / length) + ", " + std::to_string(i % length) + "]", labels[i]}});
-        }
+        if (labels[i] < 0 || labels[i] >= classes) refuse_ctc_label(i, length, labels[i], classes);
       }
       for (std::int64_t b = 0; b < batch; ++b) {
         if (target_length[b] < 0 || target_length[b] > length || output_length[b] < 0 || output_length[b] > steps) {
-          throw invalid_argument("CTCLoss", "lengths must not be beyond target and output",
-                                 {{"target_length", target_length[b]}, {"output_length", output_length[b]}});
+          refuse_ctc_lengths(target_length[b], output_length[b]);
         }
       }
       const T* logits = io.in<T>(1);

@@ -1,5 +1,5 @@
 #include "cohort/core/kernel.h"
-#include "cohort/kernels/cpu/axis_split.h"
+#include "cohort/kernels/cpu/axis_columns.h"
 #include "cohort/kernels/cpu/element_types.h"
 
 namespace cohort::kernels {
@@ -8,7 +8,7 @@ namespace {
 // Running values along an axis; `Merge` combines the value so far with the next element.
 template <class Merge, int kStart>
 KernelFn make_cumulative(const KernelSpec& spec) {
-  const AxisSplit split(spec.input(0).shape, spec.attr<int>("axis"));
+  const AxisColumns split(spec.input(0).shape, spec.attr<int>("axis"));
   const bool exclusive = spec.attr<bool>("exclusive"), reverse = spec.attr<bool>("reverse");
   return visit_dtype(spec.input(0).dtype, [&](auto zero) -> KernelFn {
     using T = decltype(zero);
@@ -18,7 +18,7 @@ KernelFn make_cumulative(const KernelSpec& spec) {
     } else {
       return [=](const KernelIO& io) {
         split.for_columns([&](std::int64_t outer, std::int64_t column, std::int64_t width) {
-          C so_far[AxisSplit::kWidth];
+          C so_far[AxisColumns::kWidth];
           std::fill_n(so_far, width, static_cast<C>(kStart));
           for (std::int64_t step = 0; step < split.size; ++step) {
             const std::int64_t row = outer * split.size + (reverse ? split.size - 1 - step : step);
@@ -37,7 +37,7 @@ KernelFn make_cumulative(const KernelSpec& spec) {
 }
 
 KernelFn make_linear_scan(const KernelSpec& spec) {
-  const AxisSplit split(spec.input(0).shape, spec.attr<int>("axis"));
+  const AxisColumns split(spec.input(0).shape, spec.attr<int>("axis"));
   const bool exclusive = spec.attr<bool>("exclusive"), reverse = spec.attr<bool>("reverse");
   const bool shift = spec.attr<bool>("shift");
   return visit_dtype(spec.input(0).dtype, [&](auto zero) -> KernelFn {
@@ -48,7 +48,7 @@ KernelFn make_linear_scan(const KernelSpec& spec) {
     } else {
       return [=](const KernelIO& io) {
         split.for_columns([&](std::int64_t outer, std::int64_t column, std::int64_t width) {
-          C so_far[AxisSplit::kWidth], factor[AxisSplit::kWidth];
+          C so_far[AxisColumns::kWidth], factor[AxisColumns::kWidth];
           std::fill_n(so_far, width, C{0});
           std::fill_n(factor, width, C{0});
           for (std::int64_t step = 0; step < split.size; ++step) {

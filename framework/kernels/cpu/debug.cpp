@@ -4,6 +4,7 @@
 
 #include "cohort/core/kernel.h"
 #include "cohort/kernels/cpu/visit.h"
+#include "cohort/kernels/refusals.h"
 
 namespace cohort {
 namespace {
@@ -20,11 +21,7 @@ KernelFn make_check_numerics(const KernelSpec& spec) {
         nans += std::isnan(value);
         infinities += std::isinf(value);
       }
-      if (nans + infinities > 0) {
-        throw invalid_argument("CheckNumerics" + (message.empty() ? "" : " '" + message + "'"),
-                               "every element must be finite",
-                               {{"NaN", nans}, {"Inf", infinities}, {"elements", size}});
-      }
+      if (nans + infinities > 0) refuse_numbers(message, nans, infinities, size);
       if (io.inputs[0] != io.outputs[0]) std::copy_n(x, size, io.out<T>(0));
     };
   });
@@ -34,7 +31,7 @@ KernelFn make_assert(const KernelSpec& spec) {
   return [size = spec.input_size(0), message = spec.attr<std::string>("message")](const KernelIO& io) {
     const bool* condition = io.in<bool>(0);
     const std::int64_t failed = std::count(condition, condition + size, false);
-    if (failed > 0) throw failed_precondition("Assert", message, {{"false elements", failed}, {"elements", size}});
+    if (failed > 0) refuse_assertion(message, failed, size);
     if (io.inputs[0] != io.outputs[0]) std::copy_n(condition, size, io.out<bool>(0));
   };
 }

@@ -4,7 +4,7 @@
 #include "cohort/core/thread_pool.h"
 #include "cohort/kernels/broadcast_plan.h"
 #include "cohort/kernels/cpu/elementwise_loops.h"
-#include "cohort/kernels/cpu/reduce_plan.h"
+#include "cohort/kernels/reduce_plan.h"
 
 namespace cohort::kernels {
 namespace {

@@ -1,5 +1,5 @@
 #include "cohort/core/kernel.h"
-#include "cohort/kernels/cpu/axis_split.h"
+#include "cohort/kernels/cpu/axis_columns.h"
 #include "cohort/kernels/cpu/element_types.h"
 
 namespace cohort::kernels {
@@ -26,7 +26,7 @@ std::int32_t best_along(const T* x, std::int64_t size, std::int64_t stride) {
 
 template <class Better>
 KernelFn make_arg(const KernelSpec& spec) {
-  const AxisSplit split(spec.input(0).shape, spec.attr<int>("axis"));
+  const AxisColumns split(spec.input(0).shape, spec.attr<int>("axis"));
   return visit_dtype(spec.input(0).dtype, [&](auto zero) -> KernelFn {
     using T = decltype(zero);
     using C = Compute<T>;
@@ -38,7 +38,7 @@ KernelFn make_arg(const KernelSpec& spec) {
           *index = best_along<Better, C>(x, split.size, split.inner);
           return;
         }
-        C best[AxisSplit::kWidth];
+        C best[AxisColumns::kWidth];
         for (std::int64_t j = 0; j < width; ++j) {
           best[j] = static_cast<C>(x[j]);
           index[j] = 0;

@@ -5,8 +5,8 @@
 
 #include "cohort/core/kernel.h"
 #include "cohort/core/thread_pool.h"
-#include "cohort/kernels/cpu/reduce_plan.h"
 #include "cohort/kernels/cpu/reducers.h"
+#include "cohort/kernels/reduce_plan.h"
 
 namespace cohort::kernels {
 

@@ -3,20 +3,14 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "cohort/core/shape.h"
 #include "cohort/core/thread_pool.h"
+#include "cohort/kernels/axis_split.h"
 
 namespace cohort::kernels {
 
-// A shape seen from one axis: `outer` blocks of `size` rows of `inner` elements.
-struct AxisSplit {
-  AxisSplit(const Shape& shape, int axis) {
-    if (axis < 0) axis += shape.rank();
-    for (int i = 0; i < axis; ++i) outer *= shape[i];
-    size = shape[axis];
-    for (int i = axis + 1; i < shape.rank(); ++i) inner *= shape[i];
-  }
-  std::int64_t outer = 1, size = 1, inner = 1;
+// The columns of a shape seen from one axis, taken in groups.
+struct AxisColumns : AxisSplit {
+  using AxisSplit::AxisSplit;
 
   static constexpr std::int64_t kWidth = 128;
 

@@ -1,4 +1,4 @@
-#include "cohort/kernels/cpu/reduce_plan.h"
+#include "cohort/kernels/reduce_plan.h"
 
 namespace cohort::kernels {
 
