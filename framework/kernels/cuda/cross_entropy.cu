@@ -23,10 +23,9 @@ struct CheckedLabels {
 };
 
 template <class C, class Form>
-COHORT_ROW_KERNEL dense_loss(TypedElements<C> x, TypedElements<C> labels, TypedElements<C> losses, RowPlan plan,
-                             bool packed) {
+COHORT_ROW_KERNEL dense_loss(TypedElements<C> x, TypedElements<C> labels, TypedElements<C> losses, RowPlan plan) {
   __shared__ C shared[kMostWarps];
-  Row<C, Form> row(plan, packed, shared);
+  Row<C, Form> row(plan, shared);
   row.read(x, lowest<C>());
   const C max = row_max(row), log_sum = fn::log(exp_sum(row, max, false));
   C loss = 0;
@@ -36,7 +35,7 @@ COHORT_ROW_KERNEL dense_loss(TypedElements<C> x, TypedElements<C> labels, TypedE
 #pragma unroll
     for (int k = 0; k < Form::kPacks; ++k) {
 #pragma unroll
-      for (int j = 0; j < kWidth<C>; ++j) {
+      for (int j = 0; j < Form::kCount; ++j) {
         // A label of zero takes no part: 0 * -inf must not become NaN.
         loss += wanted[k][j] == C(0) ? C(0) : wanted[k][j] * (log_sum - (chunk[k][j] - max));
       }
@@ -49,10 +48,10 @@ COHORT_ROW_KERNEL dense_loss(TypedElements<C> x, TypedElements<C> labels, TypedE
 template <class C, class Form>
 __global__ void __launch_bounds__(RowPlan::kMostThreads)
     dense_gradient(TypedElements<C> dlosses, TypedElements<C> x, TypedElements<C> labels, TypedElements<C> dx,
-                   RowPlan plan, bool packed, bool distribution) {
+                   RowPlan plan, bool distribution) {
   __shared__ C shared[kMostWarps];
   using Chunk = typename Row<C, Form>::Chunk;
-  Row<C, Form> row(plan, packed, shared);
+  Row<C, Form> row(plan, shared);
   row.read(x, lowest<C>());
   const C max = row_max(row), sum = exp_sum(row, max, true);
   C mass = 1;
@@ -76,7 +75,7 @@ __global__ void __launch_bounds__(RowPlan::kMostThreads)
 #pragma unroll
     for (int k = 0; k < Form::kPacks; ++k) {
 #pragma unroll
-      for (int j = 0; j < kWidth<C>; ++j) {
+      for (int j = 0; j < Form::kCount; ++j) {
         wanted[k][j] = dy * (exp_again<Form>(chunk[k][j], max) * weight - wanted[k][j]);
       }
     }
@@ -86,9 +85,9 @@ __global__ void __launch_bounds__(RowPlan::kMostThreads)
 
 template <class C, class Form>
 COHORT_ROW_KERNEL sparse_loss(TypedElements<C> x, CheckedLabels labels, TypedElements<C> losses,
-                              TypedElements<C> softmax, RowPlan plan, bool packed) {
+                              TypedElements<C> softmax, RowPlan plan) {
   __shared__ C shared[kMostWarps];
-  Row<C, Form> row(plan, packed, shared);
+  Row<C, Form> row(plan, shared);
   row.read(x, lowest<C>());
   const C max = row_max(row), sum = exp_sum(row, max, true), factor = C(1) / sum;
   row.for_each([&](std::int64_t first, auto& chunk) {
@@ -107,8 +106,8 @@ COHORT_ROW_KERNEL sparse_loss(TypedElements<C> x, CheckedLabels labels, TypedEle
 
 template <class C, class Form>
 COHORT_ROW_KERNEL sparse_gradient(TypedElements<C> dlosses, TypedElements<C> softmax, CheckedLabels labels,
-                                  TypedElements<C> dx, RowPlan plan, bool packed) {
-  Row<C, Form> row(plan, packed, nullptr);
+                                  TypedElements<C> dx, RowPlan plan) {
+  Row<C, Form> row(plan, nullptr);
   if (!row.exists()) return;
   row.read(softmax, C(0));
   const std::int64_t label = labels[row.index()];
@@ -117,7 +116,7 @@ COHORT_ROW_KERNEL sparse_gradient(TypedElements<C> dlosses, TypedElements<C> sof
 #pragma unroll
     for (int k = 0; k < Form::kPacks; ++k) {
 #pragma unroll
-      for (int j = 0; j < kWidth<C>; ++j) {
+      for (int j = 0; j < Form::kCount; ++j) {
         const C p = chunk[k][j];
         chunk[k][j] = dy * (row.position(first, k, j) == label ? p - C(1) : p);
       }
@@ -126,23 +125,23 @@ COHORT_ROW_KERNEL sparse_gradient(TypedElements<C> dlosses, TypedElements<C> sof
   });
 }
 
-RowPlan logit_rows(const TensorSpec& logits, int width) {
+template <class C>
+RowPlans<C> logit_rows(const TensorSpec& logits) {
   const Shape& shape = logits.shape;
-  return RowPlan(shape.slice(0, shape.rank() - 1).num_elements(), shape.back(), width);
+  return RowPlans<C>(shape.slice(0, shape.rank() - 1).num_elements(), shape.back());
 }
 
 KernelFn make_loss(const KernelSpec& spec) {
   const DType x_type = spec.input(0).dtype, label_type = spec.input(1).dtype, loss_type = spec.output(0).dtype;
   return visit_computed_floating(x_type, [&](auto type) -> KernelFn {
     using C = typename decltype(type)::type;
-    const RowPlan plan = logit_rows(spec.input(0), kWidth<C>);
+    const RowPlans<C> plans = logit_rows<C>(spec.input(0));
     return [=](const KernelIO& io) {
-      if (plan.rows == 0) return;
       const TypedElements<C> x{io.inputs[0], x_type}, labels{io.inputs[1], label_type},
           losses{io.outputs[0], loss_type};
-      const bool packed = rows_are_packed<C>(plan, x, labels);
-      visit_form(plan, [&]<class Form>(Form) {
-        dense_loss<C, Form><<<plan.blocks(), plan.threads, 0, stream_of(io)>>>(x, labels, losses, plan, packed);
+      const RowPlan& plan = plans.choose(x, labels);
+      visit_form<C>(plan, [&]<class Form>(Form) {
+        dense_loss<C, Form><<<plan.blocks(), plan.threads, 0, stream_of(io)>>>(x, labels, losses, plan);
       });
       cohort::cuda::check(cudaGetLastError());
     };
@@ -154,15 +153,14 @@ KernelFn make_gradient(const KernelSpec& spec) {
               result_type = spec.output(0).dtype;
   return visit_computed_floating(x_type, [&](auto type) -> KernelFn {
     using C = typename decltype(type)::type;
-    const RowPlan plan = logit_rows(spec.input(1), kWidth<C>);
+    const RowPlans<C> plans = logit_rows<C>(spec.input(1));
     return [=, distribution = spec.attr<bool>("assume_distribution")](const KernelIO& io) {
-      if (plan.rows == 0) return;
       const TypedElements<C> dlosses{io.inputs[0], loss_type}, x{io.inputs[1], x_type},
           labels{io.inputs[2], label_type}, dx{io.outputs[0], result_type};
-      const bool packed = rows_are_packed<C>(plan, x, labels, dx);
-      visit_form(plan, [&]<class Form>(Form) {
+      const RowPlan& plan = plans.choose(x, labels, dx);
+      visit_form<C>(plan, [&]<class Form>(Form) {
         dense_gradient<C, Form>
-            <<<plan.blocks(), plan.threads, 0, stream_of(io)>>>(dlosses, x, labels, dx, plan, packed, distribution);
+            <<<plan.blocks(), plan.threads, 0, stream_of(io)>>>(dlosses, x, labels, dx, plan, distribution);
       });
       cohort::cuda::check(cudaGetLastError());
     };
@@ -182,16 +180,14 @@ KernelFn make_sparse_loss(const KernelSpec& spec) {
   auto* errors = cohort::cuda::device_of(spec).error_record();
   return visit_computed_floating(x_type, [&](auto type) -> KernelFn {
     using C = typename decltype(type)::type;
-    const RowPlan plan = logit_rows(spec.input(0), kWidth<C>);
-    return [=, site = add_label_check(spec, plan.count)](const KernelIO& io) {
-      if (plan.rows == 0) return;
-      const CheckedLabels labels{{io.inputs[1], label_type}, plan.count, errors, site};
+    const RowPlans<C> plans = logit_rows<C>(spec.input(0));
+    return [=, site = add_label_check(spec, plans.packed.count)](const KernelIO& io) {
+      const CheckedLabels labels{{io.inputs[1], label_type}, plans.packed.count, errors, site};
       const TypedElements<C> x{io.inputs[0], x_type}, losses{io.outputs[0], loss_type},
           softmax{io.outputs[1], softmax_type};
-      const bool packed = rows_are_packed<C>(plan, x, softmax);
-      visit_form(plan, [&]<class Form>(Form) {
-        sparse_loss<C, Form>
-            <<<plan.blocks(), plan.threads, 0, stream_of(io)>>>(x, labels, losses, softmax, plan, packed);
+      const RowPlan& plan = plans.choose(x, softmax);
+      visit_form<C>(plan, [&]<class Form>(Form) {
+        sparse_loss<C, Form><<<plan.blocks(), plan.threads, 0, stream_of(io)>>>(x, labels, losses, softmax, plan);
       });
       cohort::cuda::check(cudaGetLastError());
     };
@@ -204,16 +200,16 @@ KernelFn make_sparse_gradient(const KernelSpec& spec) {
   auto* errors = cohort::cuda::device_of(spec).error_record();
   return visit_computed_floating(softmax_type, [&](auto type) -> KernelFn {
     using C = typename decltype(type)::type;
-    const RowPlan plan = logit_rows(spec.input(1), kWidth<C>);
-    return [=, site = add_label_check(spec, plan.count)](const KernelIO& io) {
-      if (plan.rows == 0) return;
-      const CheckedLabels labels{{io.inputs[2], label_type}, plan.count, errors, site};
+    const RowPlans<C> plans = logit_rows<C>(spec.input(1));
+    return [=, site = add_label_check(spec, plans.packed.count)](const KernelIO& io) {
+      const CheckedLabels labels{{io.inputs[2], label_type}, plans.packed.count, errors, site};
       const TypedElements<C> dlosses{io.inputs[0], loss_type}, softmax{io.inputs[1], softmax_type},
           dx{io.outputs[0], result_type};
-      const bool packed = rows_are_packed<C>(plan, softmax, dx);
+      const RowPlan& plan = plans.choose(softmax, dx);
       // Each element is read once, so that nothing is gained by keeping rows.
-      sparse_gradient<C, PassingForm>
-          <<<plan.blocks(), plan.threads, 0, stream_of(io)>>>(dlosses, softmax, labels, dx, plan, packed);
+      visit_passing_form<C>(plan, [&]<class Form>(Form) {
+        sparse_gradient<C, Form><<<plan.blocks(), plan.threads, 0, stream_of(io)>>>(dlosses, softmax, labels, dx, plan);
+      });
       cohort::cuda::check(cudaGetLastError());
     };
   });

@@ -8,18 +8,28 @@ inline constexpr int kWarp = 32;
 // Warps of the largest block.
 inline constexpr int kMostWarps = 32;
 
-// The value of the thread whose number in the warp differs by these bits; all threads of the warp must come here.
-template <class V>
-__device__ inline V from_lane_across(const V& value, int bits) {
+// Moves a value of any size between threads by what moves a word of it.
+template <class V, class Move>
+__device__ inline V moved_by_words(const V& value, const Move& move) {
   constexpr int kWords = sizeof(V) / sizeof(unsigned int);
   static_assert(kWords * sizeof(unsigned int) == sizeof(V));
   unsigned int words[kWords];
   memcpy(words, &value, sizeof(V));
 #pragma unroll
-  for (int i = 0; i < kWords; ++i) words[i] = __shfl_xor_sync(0xffffffffu, words[i], bits);
+  for (unsigned int& word : words) word = move(word);
   V result;
   memcpy(&result, words, sizeof(V));
   return result;
+}
+// The value of the thread whose number in the warp differs by these bits; all threads of the warp must come here.
+template <class V>
+__device__ inline V from_lane_across(const V& value, int bits) {
+  return moved_by_words(value, [&](unsigned int word) { return __shfl_xor_sync(0xffffffffu, word, bits); });
+}
+// The value of the thread that comes this many before, if the warp has one; all threads of the warp must come here.
+template <class V>
+__device__ inline V from_lane_before(const V& value, int distance) {
+  return moved_by_words(value, [&](unsigned int word) { return __shfl_up_sync(0xffffffffu, word, distance); });
 }
 
 // What `merge` makes of the values of a group of `size` neighbouring threads, for each of them; in an order that the

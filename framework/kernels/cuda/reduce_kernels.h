@@ -9,7 +9,7 @@ namespace cohort::kernels::cuda {
 // Packs that a thread asks for before it combines them.
 inline constexpr int kReduceUnroll = 4;
 // Blocks that a multiprocessor shall hold at a time.
-inline constexpr int kReduceResident = 3;
+inline constexpr int kReduceResident = 2;
 
 // Where results go: rounded as elements of the input would be, even if the output is wider.
 template <class Reducer>
@@ -23,12 +23,11 @@ struct ReduceOutput {
   }
 };
 
-template <class Reducer, class C>
+template <class Reducer, class C, int kCount>
 __global__ void __launch_bounds__(kReduceThreads, kReduceResident)
-    reduce_rows(TypedElements<C> x, RowReduction plan, bool packed, Reducer reducer, ReduceOutput<Reducer> output,
+    reduce_rows(TypedElements<C> x, RowReduction plan, Reducer reducer, ReduceOutput<Reducer> output,
                 typename Reducer::Total* parts) {
   using Total = typename Reducer::Total;
-  constexpr int kCount = kWidth<C>;
   __shared__ Total shared[kMostWarps];
   const int lane = static_cast<int>(threadIdx.x) & (plan.group - 1);
   const std::int64_t task = static_cast<std::int64_t>(blockIdx.x) * (kReduceThreads / plan.group) +
@@ -49,12 +48,12 @@ __global__ void __launch_bounds__(kReduceThreads, kReduceResident)
     std::int64_t row = first_row, pack = first_step - first_row * plan.packs;
     for (std::int64_t step = first_step; step < end;) {
       C values[kReduceUnroll][kCount];
-      int counts[kReduceUnroll];
+      bool exists_here[kReduceUnroll];
       std::int64_t positions[kReduceUnroll], at[kReduceUnroll];
 #pragma unroll
       for (int u = 0; u < kReduceUnroll; ++u) {
         const std::int64_t column = pack * kCount;
-        counts[u] = step < end ? static_cast<int>(min(plan.columns - column, std::int64_t{kCount})) : 0;
+        exists_here[u] = step < end;
         positions[u] = row * plan.columns + column;
         at[u] = start + row * plan.row_stride + column;
         step += plan.group;
@@ -65,13 +64,13 @@ __global__ void __launch_bounds__(kReduceThreads, kReduceResident)
           ++row;
         }
       }
-      x.load([&](int u) { return at[u]; }, [&](int u) { return counts[u]; }, packed, values, C(0));
+      x.load([&](int u) { return at[u]; }, [&](int u) { return exists_here[u]; }, values, C(0));
       typename Reducer::Lane sum = reducer.lift(values[0][0], positions[0]);
 #pragma unroll
       for (int u = 0; u < kReduceUnroll; ++u) {
 #pragma unroll
         for (int j = 0; j < kCount; ++j) {
-          if (u + j > 0 && j < counts[u]) sum = reducer.merge(sum, reducer.lift(values[u][j], positions[u] + j));
+          if (u + j > 0 && exists_here[u]) sum = reducer.merge(sum, reducer.lift(values[u][j], positions[u] + j));
         }
       }
       total = reducer.merge(total, sum);
@@ -86,22 +85,21 @@ __global__ void __launch_bounds__(kReduceThreads, kReduceResident)
   }
 }
 
-template <class Reducer, class C>
+template <class Reducer, class C, int kCount>
 __global__ void __launch_bounds__(kReduceThreads, kReduceResident)
-    reduce_columns(TypedElements<C> x, ColumnReduction plan, bool packed, Reducer reducer, ReduceOutput<Reducer> output,
+    reduce_columns(TypedElements<C> x, ColumnReduction plan, Reducer reducer, ReduceOutput<Reducer> output,
                    typename Reducer::Total* parts) {
   using Total = typename Reducer::Total;
-  constexpr int kCount = kWidth<C>;
   __shared__ Total shared[kCount][kReduceThreads];
   const int thread = static_cast<int>(threadIdx.x);
   const int lane = thread & (plan.lanes - 1), height = thread / plan.lanes & (plan.rows_at_once - 1);
   const std::int64_t tile = blockIdx.x % plan.tiles;
   const std::int64_t kept = blockIdx.x / plan.tiles * plan.deep + thread / (plan.lanes * plan.rows_at_once);
   const std::int64_t column = (tile * plan.lanes + lane) * kCount;
-  const int count = kept < plan.depth ? static_cast<int>(min(plan.columns - column, std::int64_t{kCount})) : 0;
+  const bool exists = kept < plan.depth && column < plan.columns;
   const std::int64_t begin = blockIdx.y * plan.part_rows;
-  const std::int64_t end = count > 0 ? min(begin + plan.part_rows, plan.rows) : 0;
-  const std::int64_t base = count > 0 ? plan.kept.offset(kept) + column : 0;
+  const std::int64_t end = exists ? min(begin + plan.part_rows, plan.rows) : 0;
+  const std::int64_t base = exists ? plan.kept.offset(kept) + column : 0;
 
   Total totals[kCount];
 #pragma unroll
@@ -111,14 +109,14 @@ __global__ void __launch_bounds__(kReduceThreads, kReduceResident)
     for (std::int64_t row = begin + height; row < end; row += kReduceUnroll * plan.rows_at_once) {
       C values[kReduceUnroll][kCount];
       const auto row_of = [&](int u) { return row + u * plan.rows_at_once; };
-      const auto count_of = [&](int u) { return row_of(u) < end ? count : 0; };
-      x.load([&](int u) { return start + row_of(u) * plan.row_stride; }, count_of, packed, values, C(0));
+      const auto has = [&](int u) { return row_of(u) < end; };
+      x.load([&](int u) { return start + row_of(u) * plan.row_stride; }, has, values, C(0));
 #pragma unroll
       for (int j = 0; j < kCount; ++j) {
         typename Reducer::Lane sum = reducer.lift(values[0][j], row);
 #pragma unroll
         for (int u = 1; u < kReduceUnroll; ++u) {
-          if (count_of(u) > 0) sum = reducer.merge(sum, reducer.lift(values[u][j], row_of(u)));
+          if (has(u)) sum = reducer.merge(sum, reducer.lift(values[u][j], row_of(u)));
         }
         totals[j] = reducer.merge(totals[j], sum);
       }
@@ -137,10 +135,9 @@ __global__ void __launch_bounds__(kReduceThreads, kReduceResident)
       }
     }
   }
-  if (height > 0) return;
+  if (height > 0 || !exists) return;
 #pragma unroll
   for (int j = 0; j < kCount; ++j) {
-    if (j >= count) continue;
     const std::int64_t index = kept * plan.columns + column + j;
     if (parts) {
       parts[index * plan.parts + blockIdx.y] = totals[j];
@@ -169,44 +166,55 @@ __global__ void __launch_bounds__(kReduceThreads)
   if (index < outputs && lane == 0) output.write(reducer, index, total);
 }
 
-// The kernel for elements that are computed in C.
-template <class Reducer, class C>
-KernelFn make_reduction(const KernelSpec& spec, const ReducePlan& plan, const Reducer& reducer, DType rounding) {
+template <class Reducer, class C, int kCount>
+void launch(const RowReduction& plan, const TypedElements<C>& x, const Reducer& reducer,
+            const ReduceOutput<Reducer>& output, typename Reducer::Total* parts, cudaStream_t stream) {
+  reduce_rows<Reducer, C, kCount><<<plan.blocks(), kReduceThreads, 0, stream>>>(x, plan, reducer, output, parts);
+}
+template <class Reducer, class C, int kCount>
+void launch(const ColumnReduction& plan, const TypedElements<C>& x, const Reducer& reducer,
+            const ReduceOutput<Reducer>& output, typename Reducer::Total* parts, cudaStream_t stream) {
+  const dim3 blocks(plan.blocks(), static_cast<unsigned int>(plan.parts));
+  reduce_columns<Reducer, C, kCount><<<blocks, plan.threads(), 0, stream>>>(x, plan, reducer, output, parts);
+}
+
+// The kernel for elements that are computed in C; Plan is RowReduction or ColumnReduction.
+template <class Plan, class Reducer, class C>
+KernelFn make_planned_reduction(const KernelSpec& spec, const ReducePlan& plan, const Reducer& reducer,
+                                DType rounding) {
   using Total = typename Reducer::Total;
   auto* device = &cohort::cuda::device_of(spec);
   const DType x_type = spec.input(0).dtype, y_type = spec.output(0).dtype;
-  const auto with_parts = [=](auto reduction, auto launch) -> KernelFn {
-    if (reduction.outputs == 0) return [](const KernelIO&) {};
-    if (reduction.parts > 1) {
-      device->reserve_workspace(static_cast<std::size_t>(reduction.outputs * reduction.parts) * sizeof(Total));
-    }
-    return [=, may_pack = reduction.is_packed(kWidth<C>)](const KernelIO& io) {
-      const TypedElements<C> x{io.inputs[0], x_type};
-      const ReduceOutput<Reducer> output{{io.outputs[0], y_type}, rounding};
-      auto* parts = reduction.parts > 1 ? static_cast<Total*>(device->workspace()) : nullptr;
-      launch(reduction, x, may_pack && x.is_packed(), output, parts, stream_of(io));
+  const Plan packed(plan, kWidth<C>), single(plan, 1);
+  if (packed.outputs == 0) return [](const KernelIO&) {};
+  const std::int64_t parts = std::max(packed.parts, single.parts);
+  if (parts > 1) device->reserve_workspace(static_cast<std::size_t>(packed.outputs * parts) * sizeof(Total));
+  return [=, can_pack = packed.can_pack(kWidth<C>)](const KernelIO& io) {
+    const TypedElements<C> x{io.inputs[0], x_type};
+    const ReduceOutput<Reducer> output{{io.outputs[0], y_type}, rounding};
+    const auto run = [&]<int kCount>(const Plan& chosen) {
+      auto* totals = chosen.parts > 1 ? static_cast<Total*>(device->workspace()) : nullptr;
+      launch<Reducer, C, kCount>(chosen, x, reducer, output, totals, stream_of(io));
       cohort::cuda::check(cudaGetLastError());
-      if (!parts) return;
+      if (!totals) return;
       constexpr std::int64_t kOutputsOfBlock = kReduceThreads / kWarp;
-      const auto blocks = static_cast<unsigned int>((reduction.outputs + kOutputsOfBlock - 1) / kOutputsOfBlock);
+      const auto blocks = static_cast<unsigned int>((chosen.outputs + kOutputsOfBlock - 1) / kOutputsOfBlock);
       reduce_parts<Reducer>
-          <<<blocks, kReduceThreads, 0, stream_of(io)>>>(parts, reduction.outputs, reduction.parts, reducer, output);
+          <<<blocks, kReduceThreads, 0, stream_of(io)>>>(totals, chosen.outputs, chosen.parts, reducer, output);
       cohort::cuda::check(cudaGetLastError());
     };
+    if (can_pack && x.is_packed()) {
+      run.template operator()<kWidth<C>>(packed);
+    } else {
+      run.template operator()<1>(single);
+    }
   };
-  if (plan.over_columns) {
-    return with_parts(RowReduction(plan, kWidth<C>), [=](const RowReduction& rows, const TypedElements<C>& x,
-                                                         bool packed, const ReduceOutput<Reducer>& output, Total* parts,
-                                                         cudaStream_t stream) {
-      reduce_rows<Reducer, C><<<rows.blocks(), kReduceThreads, 0, stream>>>(x, rows, packed, reducer, output, parts);
-    });
-  }
-  return with_parts(ColumnReduction(plan, kWidth<C>), [=](const ColumnReduction& columns, const TypedElements<C>& x,
-                                                          bool packed, const ReduceOutput<Reducer>& output,
-                                                          Total* parts, cudaStream_t stream) {
-    const dim3 blocks(columns.blocks(), static_cast<unsigned int>(columns.parts));
-    reduce_columns<Reducer, C><<<blocks, columns.threads(), 0, stream>>>(x, columns, packed, reducer, output, parts);
-  });
+}
+
+template <class Reducer, class C>
+KernelFn make_reduction(const KernelSpec& spec, const ReducePlan& plan, const Reducer& reducer, DType rounding) {
+  return plan.over_columns ? make_planned_reduction<RowReduction, Reducer, C>(spec, plan, reducer, rounding)
+                           : make_planned_reduction<ColumnReduction, Reducer, C>(spec, plan, reducer, rounding);
 }
 
 }  // namespace cohort::kernels::cuda

@@ -48,7 +48,7 @@ struct RowPlaces {
         kept(plan.kept),
         reduced(plan.reduced) {}
   // Whether each row begins at a multiple of `width` elements, and has such a number of them.
-  bool is_packed(int width) const {
+  bool can_pack(int width) const {
     bool packed = columns % width == 0 && row_stride % width == 0;
     for (int i = 0; i < kept.rank; ++i) packed = packed && kept.strides[i] % width == 0;
     for (int i = 0; i < reduced.rank; ++i) packed = packed && reduced.strides[i] % width == 0;

@@ -6,9 +6,9 @@ namespace {
 
 template <class C, class Form>
 __global__ void __launch_bounds__(RowPlan::kMostThreads, RowPlan::kBlocks)
-    softmax_rows(TypedElements<C> x, TypedElements<C> y, RowPlan plan, bool packed, bool logarithm) {
+    softmax_rows(TypedElements<C> x, TypedElements<C> y, RowPlan plan, bool logarithm) {
   __shared__ C shared[kMostWarps];
-  Row<C, Form> row(plan, packed, shared);
+  Row<C, Form> row(plan, shared);
   row.read(x, lowest<C>());
   const C max = row_max(row), sum = exp_sum(row, max, !logarithm);
   const C factor = C(1) / sum, log_sum = fn::log(sum);
@@ -56,12 +56,12 @@ KernelFn make(const KernelSpec& spec, bool logarithm) {
         launch_columns<C>({io.inputs[0], dtype}, {io.outputs[0], dtype}, split, logarithm, *device, stream_of(io));
       };
     }
-    const RowPlan plan(split.outer, split.size, kWidth<C>);
+    const RowPlans<C> plans(split.outer, split.size);
     return [=](const KernelIO& io) {
       const TypedElements<C> x{io.inputs[0], dtype}, y{io.outputs[0], dtype};
-      const bool packed = rows_are_packed<C>(plan, x, y);
-      visit_form(plan, [&]<class Form>(Form) {
-        softmax_rows<C, Form><<<plan.blocks(), plan.threads, 0, stream_of(io)>>>(x, y, plan, packed, logarithm);
+      const RowPlan& plan = plans.choose(x, y);
+      visit_form<C>(plan, [&]<class Form>(Form) {
+        softmax_rows<C, Form><<<plan.blocks(), plan.threads, 0, stream_of(io)>>>(x, y, plan, logarithm);
       });
       cohort::cuda::check(cudaGetLastError());
     };

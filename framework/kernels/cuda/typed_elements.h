@@ -7,12 +7,11 @@
 
 namespace cohort::kernels::cuda {
 
-// Elements that a thread takes at a time: as many for every type that is computed in C, so that tensors of different
-// types are walked in step. Integers are not worth the time that it takes to compile more.
+// Elements that a thread moves with one access if memory allows it: as many for every type that is computed in C, so
+// that tensors of different types are walked in step. Only what models compute in is worth the time that it takes to
+// compile more.
 template <class C>
-inline constexpr int kWidth = std::is_same_v<C, double>  ? 2
-                              : std::is_same_v<C, float> ? 4
-                                                         : 1;
+inline constexpr int kWidth = std::is_same_v<C, float> ? 4 : 1;
 
 // What elements of a type are computed in by kernels that learn the type at run time: all integers (and bool, as 0 and
 // 1) are int64.
@@ -88,41 +87,28 @@ struct TypedElements {
     });
   }
 
-  // Packs of kWidth elements: number k begins at `at(k)` and has `left(k)` elements (none if below 1, all if above
-  // kWidth), the others become `fill`. `packed`: each pack exists or does not, and kWidth divides where it begins. All
-  // memory is asked for before the first element is looked at.
-  template <int kPacks, class At, class Left>
-  __device__ void load(const At& at, const Left& left, bool packed, C (&values)[kPacks][kWidth<C>], C fill) const {
-    constexpr int kCount = kWidth<C>;
+  // Packs of elements: number k begins at `at(k)`; its elements are `fill` if it does not exist. All memory is asked
+  // for before the first element is looked at.
+  template <int kPacks, int kCount, class At, class Exists>
+  __device__ void load(const At& at, const Exists& exists, C (&values)[kPacks][kCount], C fill) const {
     visit_stored<C>(dtype, [&](auto type) {
       using T = typename decltype(type)::type;
       const T* from = static_cast<const T*>(memory);
       Pack<T, kCount> packs[kPacks];
-      if (kCount == 1 || packed) {
 #pragma unroll
-        for (int k = 0; k < kPacks; ++k) {
-          if (left(k) > 0) packs[k] = *reinterpret_cast<const Pack<T, kCount>*>(from + at(k));
-        }
-      } else {
-#pragma unroll
-        for (int k = 0; k < kPacks; ++k) {
-#pragma unroll
-          for (int j = 0; j < kCount; ++j) {
-            if (j < left(k)) packs[k].values[j] = from[at(k) + j];
-          }
-        }
+      for (int k = 0; k < kPacks; ++k) {
+        if (exists(k)) packs[k] = *reinterpret_cast<const Pack<T, kCount>*>(from + at(k));
       }
 #pragma unroll
       for (int k = 0; k < kPacks; ++k) {
 #pragma unroll
-        for (int j = 0; j < kCount; ++j) values[k][j] = j < left(k) ? lifted<C>(packs[k].values[j]) : fill;
+        for (int j = 0; j < kCount; ++j) values[k][j] = exists(k) ? lifted<C>(packs[k].values[j]) : fill;
       }
     });
   }
-  // Writes the elements that exist.
-  template <int kPacks, class At, class Left>
-  __device__ void store(const At& at, const Left& left, bool packed, const C (&values)[kPacks][kWidth<C>]) const {
-    constexpr int kCount = kWidth<C>;
+  // Writes the packs that exist.
+  template <int kPacks, int kCount, class At, class Exists>
+  __device__ void store(const At& at, const Exists& exists, const C (&values)[kPacks][kCount]) const {
     visit_stored<C>(dtype, [&](auto type) {
       using T = typename decltype(type)::type;
       T* to = static_cast<T*>(memory);
@@ -131,14 +117,7 @@ struct TypedElements {
         Pack<T, kCount> pack;
 #pragma unroll
         for (int j = 0; j < kCount; ++j) pack.values[j] = lowered<T>(values[k][j]);
-        if (kCount == 1 || packed) {
-          if (left(k) > 0) *reinterpret_cast<Pack<T, kCount>*>(to + at(k)) = pack;
-        } else {
-#pragma unroll
-          for (int j = 0; j < kCount; ++j) {
-            if (j < left(k)) to[at(k) + j] = pack.values[j];
-          }
-        }
+        if (exists(k)) *reinterpret_cast<Pack<T, kCount>*>(to + at(k)) = pack;
       }
     });
   }

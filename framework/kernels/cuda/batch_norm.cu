@@ -1,0 +1,112 @@
+#include "cohort/kernels/cuda/channels.h"
+
+namespace cohort::kernels::cuda {
+namespace {
+
+// Mean and variance of each channel: a few elements at a time, merged with those before them, so that nothing cancels
+// out whatever the mean is.
+template <class C>
+struct Moments {
+  struct Value {
+    C count, mean, squares;  // of distances from the mean
+  };
+  TypedElements<C> x;
+  C *mean, *variance;
+
+  __device__ Value nothing() const { return {C(0), C(0), C(0)}; }
+  __device__ Value merge(const Value& a, const Value& b) const {
+    if (b.count == C(0)) return a;
+    if (a.count == C(0)) return b;
+    const C count = a.count + b.count;
+    const C share = b.count / count, difference = b.mean - a.mean;
+    return {count, a.mean + difference * share, a.squares + b.squares + difference * difference * (a.count * share)};
+  }
+  template <int kRows, int kCount, class At, class Exists>
+  __device__ void add(Value (&totals)[kCount], std::int64_t, const At& at, const Exists& exists) const {
+    C values[kRows][kCount];
+    x.load(at, exists, values, C(0));
+    C count = 0;
+#pragma unroll
+    for (int u = 0; u < kRows; ++u) count += exists(u) ? C(1) : C(0);
+    // All of the pack's channels have seen the same number of elements.
+    const C before = totals[0].count, inverse = C(1) / count, share = count / (before + count), weight = before * share;
+#pragma unroll
+    for (int j = 0; j < kCount; ++j) {
+      C sum = 0, squares = 0;
+#pragma unroll
+      for (int u = 0; u < kRows; ++u) sum += values[u][j];
+      const C center = sum * inverse;
+#pragma unroll
+      for (int u = 0; u < kRows; ++u) {
+        const C distance = exists(u) ? values[u][j] - center : C(0);
+        squares += distance * distance;
+      }
+      const C difference = center - totals[j].mean;
+      totals[j].count = before + count;
+      totals[j].mean += difference * share;
+      totals[j].squares += squares + difference * difference * weight;
+    }
+  }
+  __device__ void finish(std::int64_t channel, const Value& value) const {
+    mean[channel] = value.mean;
+    variance[channel] = value.squares / value.count;
+  }
+};
+
+// y = (x - mean) / sqrt(variance + epsilon) * gamma + beta
+template <class C>
+struct Normalize {
+  struct Factors {
+    C scale, shift;
+  };
+  TypedElements<C> x, gamma, beta, y;
+  const C *mean, *variance;
+  C epsilon;
+
+  __device__ Factors factors_of(std::int64_t channel) const {
+    const C scale = gamma[channel] / fn::sqrt(variance[channel] + epsilon);
+    return {scale, beta[channel] - mean[channel] * scale};
+  }
+  template <int kPacks, int kCount, class FactorsOf, class At, class Exists>
+  __device__ void run(const FactorsOf& factors_at, const At& at, const Exists& exists) const {
+    C values[kPacks][kCount];
+    x.load(at, exists, values, C(0));
+#pragma unroll
+    for (int k = 0; k < kPacks; ++k) {
+#pragma unroll
+      for (int j = 0; j < kCount; ++j) values[k][j] = values[k][j] * factors_at(j).scale + factors_at(j).shift;
+    }
+    y.store(at, exists, values);
+  }
+};
+
+KernelFn make_batch_norm(const KernelSpec& spec) {
+  const Shape& shape = spec.input(0).shape;
+  const AxisSplit split(shape, normalize_axis(spec.attr<int>("axis"), shape.rank(), spec.name()));
+  const DType dtype = spec.input(0).dtype;
+  auto* device = &cohort::cuda::device_of(spec);
+  if (split.size == 0) return [](const KernelIO&) {};
+  return visit_computed_floating(dtype, [&](auto type) -> KernelFn {
+    using C = typename decltype(type)::type;
+    const ChannelPlans<C> plans(split);
+    device->reserve_workspace(static_cast<std::size_t>(split.size * plans.most_parts()) *
+                              sizeof(typename Moments<C>::Value));
+    return [=, epsilon = static_cast<C>(spec.attr<double>("epsilon"))](const KernelIO& io) {
+      const TypedElements<C> x{io.inputs[0], dtype}, gamma{io.inputs[1], dtype}, beta{io.inputs[2], dtype},
+          y{io.outputs[0], dtype};
+      C *mean = io.out<C>(1), *variance = io.out<C>(2);
+      const ChannelPlan& plan = plans.choose(x, y);
+      const Moments<C> moments{x, mean, variance};
+      const Normalize<C> normalize{x, gamma, beta, y, mean, variance, epsilon};
+      visit_width<C>(plan, [&]<int kCount>() {
+        launch_gather<Moments<C>, kCount>(moments, plan, device->workspace(), stream_of(io));
+        if (!plan.is_empty()) launch_map<Normalize<C>, kCount>(normalize, plan, stream_of(io));
+      });
+    };
+  });
+}
+
+COHORT_KERNEL("BatchNorm", kGPU, make_batch_norm);
+
+}  // namespace
+}  // namespace cohort::kernels::cuda

@@ -1,0 +1,252 @@
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+
+#include "cohort/kernels/axis_split.h"
+#include "cohort/kernels/cuda/groups.h"
+#include "cohort/kernels/cuda/launch.h"
+#include "cohort/kernels/cuda/typed_elements.h"
+
+namespace cohort::kernels::cuda {
+
+inline constexpr int kChannelThreads = 256;
+
+// A tensor as `outer` blocks of `channels` runs of `inner` elements, of which threads move packs of `width`. With
+// channels last (inner = 1) a block of threads is `lanes` packs of channels wide and `height` rows high; else a run is
+// taken by `lanes` threads, and `height` is 1. For what is gathered from all elements of a channel these are cut into
+// `parts` of `part_size` rows or elements.
+struct ChannelPlan {
+  ChannelPlan(const AxisSplit& split, int width)
+      : outer(split.outer), channels(split.size), inner(split.inner), count(outer * inner), width(width) {
+    const auto power = [](std::int64_t n, std::int64_t most) {
+      return static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(std::clamp<std::int64_t>(n, 1, most))));
+    };
+    // Blocks that fill a large GPU, with enough to do for each thread; results may depend on these numbers.
+    constexpr std::int64_t kBlocks = 1056, kLeastOfThread = 16;
+    if (is_last()) {
+      const std::int64_t packs = (channels + width - 1) / width;
+      lanes = power(packs, kWarp);
+      height = power(outer, kChannelThreads / lanes);
+      tiles = (packs + lanes - 1) / lanes;
+      parts = std::min(kBlocks / std::max<std::int64_t>(1, tiles), outer / (height * kLeastOfThread));
+    } else {
+      lanes = power((inner + width - 1) / width, kChannelThreads);
+      parts = std::min(kBlocks / std::max<std::int64_t>(1, channels), count / (kChannelThreads * kLeastOfThread));
+    }
+    parts = std::max<std::int64_t>(1, parts);
+    part_size = (count + parts - 1) / parts;
+  }
+  bool is_last() const { return inner == 1; }
+  bool is_empty() const { return channels * count == 0; }
+
+  std::int64_t outer, channels, inner, count, tiles = 1, parts, part_size;
+  int width, lanes, height = 1;
+};
+
+// The plans for tensors that can be moved by packs of several elements, and for others.
+template <class C>
+struct ChannelPlans {
+  explicit ChannelPlans(const AxisSplit& split) : packed(split, kWidth<C>), single(split, 1) {}
+  template <class... Tensors>
+  const ChannelPlan& choose(const Tensors&... tensors) const {
+    const std::int64_t run = packed.is_last() ? packed.channels : packed.inner;
+    return run % kWidth<C> == 0 && (tensors.is_packed() && ...) ? packed : single;
+  }
+  std::int64_t most_parts() const { return std::max(packed.parts, single.parts); }
+  ChannelPlan packed, single;
+};
+
+// Calls `visit` with the number of elements of a plan's packs as template argument.
+template <class C, class Visit>
+void visit_width(const ChannelPlan& plan, const Visit& visit) {
+  if constexpr (kWidth < C >> 1) {
+    if (plan.width > 1) return visit.template operator()<kWidth<C>>();
+  }
+  visit.template operator()<1>();
+}
+
+// Rows, or elements of runs, that a thread asks for at a time.
+inline constexpr int kChannelUnroll = 8;
+
+// Gathers a value for each channel. A Statistic has
+//   Value nothing(), merge(a, b)
+//   add(totals, first channel, at, exists): takes packs of one element for each of the channels into their totals
+//   finish(channel, value): writes what comes of it.
+template <class Statistic, int kCount>
+__global__ void __launch_bounds__(kChannelThreads)
+    gather_columns(Statistic statistic, ChannelPlan plan, typename Statistic::Value* parts) {
+  using Value = typename Statistic::Value;
+  __shared__ Value shared[kCount][kChannelThreads];
+  const int thread = static_cast<int>(threadIdx.x), lane = thread & (plan.lanes - 1),
+            row_of_block = thread / plan.lanes;
+  const std::int64_t channel = (static_cast<std::int64_t>(blockIdx.x) * plan.lanes + lane) * kCount;
+  const bool exists = channel < plan.channels;
+  const std::int64_t begin = blockIdx.y * plan.part_size;
+  const std::int64_t end = exists ? min(begin + plan.part_size, plan.outer) : 0;
+  Value totals[kCount];
+#pragma unroll
+  for (Value& each : totals) each = statistic.nothing();
+  for (std::int64_t row = begin + row_of_block; row < end; row += kChannelUnroll * plan.height) {
+    statistic.template add<kChannelUnroll>(
+        totals, channel, [&](int u) { return (row + u * plan.height) * plan.channels + channel; },
+        [&](int u) { return row + u * plan.height < end; });
+  }
+#pragma unroll
+  for (int j = 0; j < kCount; ++j) shared[j][thread] = totals[j];
+  for (int half = plan.height / 2; half > 0; half /= 2) {
+    __syncthreads();
+    if (row_of_block < half) {
+#pragma unroll
+      for (int j = 0; j < kCount; ++j) {
+        totals[j] = statistic.merge(totals[j], shared[j][thread + half * plan.lanes]);
+        shared[j][thread] = totals[j];
+      }
+    }
+  }
+  if (row_of_block > 0 || !exists) return;
+#pragma unroll
+  for (int j = 0; j < kCount; ++j) {
+    if (parts) {
+      parts[(channel + j) * plan.parts + blockIdx.y] = totals[j];
+    } else {
+      statistic.finish(channel + j, totals[j]);
+    }
+  }
+}
+
+// The same for runs: a block for each channel and part.
+template <class Statistic>
+__global__ void __launch_bounds__(kChannelThreads)
+    gather_runs(Statistic statistic, ChannelPlan plan, typename Statistic::Value* parts) {
+  using Value = typename Statistic::Value;
+  __shared__ Value shared[kMostWarps];
+  const std::int64_t channel = blockIdx.x;
+  const std::int64_t begin = blockIdx.y * plan.part_size + threadIdx.x;
+  const std::int64_t end = min((blockIdx.y + 1) * plan.part_size, plan.count);
+  // Element number i of the channel is element `place` of its run number `run`.
+  std::int64_t run = begin / plan.inner, place = begin - run * plan.inner;
+  const std::int64_t more_runs = kChannelThreads / plan.inner, more = kChannelThreads - more_runs * plan.inner;
+  Value total[1] = {statistic.nothing()};
+  for (std::int64_t i = begin; i < end; i += kChannelUnroll * kChannelThreads) {
+    std::int64_t at[kChannelUnroll];
+#pragma unroll
+    for (std::int64_t& each : at) {
+      each = (run * plan.channels + channel) * plan.inner + place;
+      run += more_runs;
+      place += more;
+      if (place >= plan.inner) {
+        place -= plan.inner;
+        ++run;
+      }
+    }
+    statistic.template add<kChannelUnroll>(
+        total, channel, [&](int u) { return at[u]; }, [&](int u) { return i + u * kChannelThreads < end; });
+  }
+  const Value value = merge_group(total[0], kChannelThreads, shared,
+                                  [&](const Value& a, const Value& b) { return statistic.merge(a, b); });
+  if (threadIdx.x > 0) return;
+  if (parts) {
+    parts[channel * plan.parts + blockIdx.y] = value;
+  } else {
+    statistic.finish(channel, value);
+  }
+}
+
+// Puts the parts of each channel together: a warp for each.
+template <class Statistic>
+__global__ void __launch_bounds__(kChannelThreads)
+    gather_parts(Statistic statistic, ChannelPlan plan, const typename Statistic::Value* parts) {
+  using Value = typename Statistic::Value;
+  const std::int64_t channel =
+      static_cast<std::int64_t>(blockIdx.x) * (kChannelThreads / kWarp) + static_cast<int>(threadIdx.x) / kWarp;
+  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+  Value value = statistic.nothing();
+  if (channel < plan.channels) {
+#pragma unroll 4
+    for (std::int64_t i = lane; i < plan.parts; i += kWarp) {
+      value = statistic.merge(value, parts[channel * plan.parts + i]);
+    }
+  }
+  value = merge_group(value, kWarp, static_cast<Value*>(nullptr),
+                      [&](const Value& a, const Value& b) { return statistic.merge(a, b); });
+  if (channel < plan.channels && lane == 0) statistic.finish(channel, value);
+}
+
+// `memory` holds a value for each channel and part.
+template <class Statistic, int kCount>
+void launch_gather(const Statistic& statistic, const ChannelPlan& plan, void* memory, cudaStream_t stream) {
+  using Value = typename Statistic::Value;
+  auto* parts = plan.parts > 1 ? static_cast<Value*>(memory) : nullptr;
+  const auto parts_of_channel = static_cast<unsigned int>(plan.parts);
+  if (plan.is_last()) {
+    const dim3 blocks(static_cast<unsigned int>(plan.tiles), parts_of_channel);
+    gather_columns<Statistic, kCount><<<blocks, plan.lanes * plan.height, 0, stream>>>(statistic, plan, parts);
+  } else {
+    const dim3 blocks(static_cast<unsigned int>(plan.channels), parts_of_channel);
+    gather_runs<Statistic><<<blocks, kChannelThreads, 0, stream>>>(statistic, plan, parts);
+  }
+  cohort::cuda::check(cudaGetLastError());
+  if (!parts) return;
+  constexpr std::int64_t kChannelsOfBlock = kChannelThreads / kWarp;
+  const auto blocks = static_cast<unsigned int>((plan.channels + kChannelsOfBlock - 1) / kChannelsOfBlock);
+  gather_parts<Statistic><<<blocks, kChannelThreads, 0, stream>>>(statistic, plan, parts);
+  cohort::cuda::check(cudaGetLastError());
+}
+
+// Packs that a thread moves at a time when every element is mapped.
+inline constexpr int kMapUnroll = 4;
+
+// Computes every element with factors of its channel. A Map has
+//   Factors factors_of(channel)
+//   run(factors of the pack's elements, at, exists): loads packs, computes and stores them.
+template <class Map, int kCount>
+__global__ void __launch_bounds__(kChannelThreads) map_columns(Map map, ChannelPlan plan) {
+  const int lane = static_cast<int>(threadIdx.x) & (plan.lanes - 1);
+  const std::int64_t channel = (static_cast<std::int64_t>(blockIdx.x) * plan.lanes + lane) * kCount;
+  if (channel >= plan.channels) return;
+  typename Map::Factors factors[kCount];
+#pragma unroll
+  for (int j = 0; j < kCount; ++j) factors[j] = map.factors_of(channel + j);
+  const std::int64_t step = static_cast<std::int64_t>(gridDim.y) * plan.height;
+  for (std::int64_t row = static_cast<std::int64_t>(blockIdx.y) * plan.height + threadIdx.x / plan.lanes;
+       row < plan.outer; row += kMapUnroll * step) {
+    map.template run<kMapUnroll, kCount>([&](int j) { return factors[j]; },
+                                         [&](int u) { return (row + u * step) * plan.channels + channel; },
+                                         [&](int u) { return row + u * step < plan.outer; });
+  }
+}
+
+template <class Map, int kCount>
+__global__ void __launch_bounds__(kChannelThreads) map_runs(Map map, ChannelPlan plan) {
+  const int runs_of_block = kChannelThreads / plan.lanes, lane = static_cast<int>(threadIdx.x) & (plan.lanes - 1);
+  const std::int64_t run =
+      static_cast<std::int64_t>(blockIdx.x) * runs_of_block + static_cast<int>(threadIdx.x) / plan.lanes;
+  if (run >= plan.outer * plan.channels) return;
+  const typename Map::Factors factors = map.factors_of(run % plan.channels);
+  const std::int64_t start = run * plan.inner, step = static_cast<std::int64_t>(plan.lanes) * kCount;
+  for (std::int64_t place = static_cast<std::int64_t>(lane) * kCount; place < plan.inner; place += kMapUnroll * step) {
+    map.template run<kMapUnroll, kCount>([&](int) { return factors; }, [&](int u) { return start + place + u * step; },
+                                         [&](int u) { return place + u * step < plan.inner; });
+  }
+}
+
+template <class Map, int kCount>
+void launch_map(const Map& map, const ChannelPlan& plan, cudaStream_t stream) {
+  if (plan.is_last()) {
+    constexpr std::int64_t kBlocks = 2112;
+    const std::int64_t rows_of_block = static_cast<std::int64_t>(kMapUnroll) * plan.height;
+    const std::int64_t high = std::clamp<std::int64_t>((plan.outer + rows_of_block - 1) / rows_of_block, 1,
+                                                       std::max<std::int64_t>(1, kBlocks / plan.tiles));
+    const dim3 blocks(static_cast<unsigned int>(plan.tiles), static_cast<unsigned int>(high));
+    map_columns<Map, kCount><<<blocks, plan.lanes * plan.height, 0, stream>>>(map, plan);
+  } else {
+    const std::int64_t runs = plan.outer * plan.channels, runs_of_block = kChannelThreads / plan.lanes;
+    const auto blocks = static_cast<unsigned int>((runs + runs_of_block - 1) / runs_of_block);
+    map_runs<Map, kCount><<<blocks, kChannelThreads, 0, stream>>>(map, plan);
+  }
+  cohort::cuda::check(cudaGetLastError());
+}
+
+}  // namespace cohort::kernels::cuda

@@ -1,0 +1,295 @@
+#include <utility>
+
+#include "cohort/kernels/cuda/rows.h"
+
+namespace cohort::kernels::cuda {
+namespace {
+
+// What the kernels read and write: (dy, x, gamma, mean, r) -> (dx, dgamma, dbeta). While blocks have parts of the sums
+// for gamma and beta, row number `block` of `parts` holds both.
+template <class C>
+struct Tensors {
+  TypedElements<C> dy, x, gamma;
+  const C *means, *scales;
+  TypedElements<C> dx, dgamma, dbeta;
+  C* parts;
+  std::int64_t width;
+
+  // Element i of dgamma followed by dbeta.
+  __device__ void write_sum(std::int64_t block, std::int64_t i, C sum) const {
+    if (parts) {
+      parts[block * 2 * width + i] = sum;
+    } else if (i < width) {
+      dgamma.set(i, sum);
+    } else {
+      dbeta.set(i - width, sum);
+    }
+  }
+};
+
+// Rows whose elements fit into registers are walked over by a few blocks, each of which holds the sums of its columns:
+// as many `parts` of dgamma and dbeta as there are blocks. The columns of others are added up by themselves.
+struct WalkPlan : RowPlan {
+  static constexpr int kWidePacks = 8, kWideThreads = 4 * kWarp;
+
+  WalkPlan(std::int64_t rows, std::int64_t count, int width) : RowPlan(rows, count, width) {
+    const std::int64_t packs = (count + width - 1) / width;
+    if (width > 1 && packs > kWarp * kPacks && packs <= kWarp * kWidePacks) {
+      group = kWarp;
+      packs_of_thread = kWidePacks;
+      threads = kWideThreads;
+      is_kept = true;
+    }
+    // As many blocks as run at the same time on a large GPU: a number that results may depend on.
+    constexpr std::int64_t kLargeGpu = 132, kThreads = 512, kMostBlocks = 3;
+    constexpr std::int64_t kRowsOfPart = 64, kMostParts = 64;
+    walkers = std::min<std::int64_t>(blocks(), kLargeGpu * std::min(kThreads / threads, kMostBlocks));
+    parts = walks() ? walkers : std::clamp<std::int64_t>(rows / kRowsOfPart, 1, kMostParts);
+  }
+  bool walks() const { return is_kept && rows > 0; }
+  std::size_t shared_elements() const {
+    return rows_of_block() == 1 ? 0 : 2 * static_cast<std::size_t>(rows_of_block()) * static_cast<std::size_t>(count);
+  }
+  std::int64_t walkers, parts;
+};
+
+template <class Form>
+inline constexpr int kWalkThreads =
+    Form::kPacks == WalkPlan::kWidePacks ? WalkPlan::kWideThreads : RowPlan::kMostThreads;
+
+template <class C, class Form>
+__global__ void __launch_bounds__(kWalkThreads<Form>) walk_rows(Tensors<C> tensors, WalkPlan plan) {
+  __shared__ C shared[kMostWarps];
+  extern __shared__ __align__(16) unsigned char memory[];
+  using Chunk = typename Row<C, Form>::Chunk;
+  const int rows_of_block = static_cast<int>(blockDim.x) / plan.group;
+  const int row_of_block = static_cast<int>(threadIdx.x) / plan.group;
+  const C count = static_cast<C>(plan.count);
+  Row<C, Form> row(plan, shared);
+  Chunk dgamma = {}, dbeta = {};
+  for (std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * rows_of_block; first < plan.rows;
+       first += static_cast<std::int64_t>(gridDim.x) * rows_of_block) {
+    row.take(first + row_of_block, plan);
+    Chunk g, h;
+    row.load(tensors.dy, 0, g, C(0));
+    row.load(tensors.x, 0, h, C(0));
+    const C mean = row.exists() ? tensors.means[row.index()] : C(0);
+    const C r = row.exists() ? tensors.scales[row.index()] : C(0);
+    Chunk gamma;
+    row.load_shared(tensors.gamma, 0, gamma);
+    C flow = 0, product = 0;
+#pragma unroll
+    for (int k = 0; k < Form::kPacks; ++k) {
+#pragma unroll
+      for (int j = 0; j < Form::kCount; ++j) {
+        h[k][j] = (h[k][j] - mean) * r;
+        dgamma[k][j] += g[k][j] * h[k][j];
+        dbeta[k][j] += g[k][j];
+        g[k][j] = g[k][j] * gamma[k][j];
+        flow += g[k][j];
+        product += g[k][j] * h[k][j];
+      }
+    }
+    flow = row.sum(flow) / count;
+    product = row.sum(product) / count;
+#pragma unroll
+    for (int k = 0; k < Form::kPacks; ++k) {
+#pragma unroll
+      for (int j = 0; j < Form::kCount; ++j) g[k][j] = r * (g[k][j] - flow - h[k][j] * product);
+    }
+    row.store(tensors.dx, 0, g);
+  }
+
+  C* sums = reinterpret_cast<C*>(memory);
+#pragma unroll
+  for (int k = 0; k < Form::kPacks; ++k) {
+#pragma unroll
+    for (int j = 0; j < Form::kCount; ++j) {
+      const std::int64_t column = row.position(0, k, j);
+      if (column >= plan.count) continue;
+      if (rows_of_block == 1) {
+        tensors.write_sum(blockIdx.x, column, dgamma[k][j]);
+        tensors.write_sum(blockIdx.x, plan.count + column, dbeta[k][j]);
+      } else {
+        sums[row_of_block * 2 * plan.count + column] = dgamma[k][j];
+        sums[(row_of_block * 2 + 1) * plan.count + column] = dbeta[k][j];
+      }
+    }
+  }
+  if (rows_of_block == 1) return;
+  __syncthreads();
+  for (std::int64_t i = threadIdx.x; i < 2 * plan.count; i += blockDim.x) {
+    C sum = 0;
+    for (int k = 0; k < rows_of_block; ++k) sum += sums[k * 2 * plan.count + i];
+    tensors.write_sum(blockIdx.x, i, sum);
+  }
+}
+
+// Longer rows: dx in two passes over each.
+template <class C, class Form>
+__global__ void __launch_bounds__(RowPlan::kMostThreads) pass_rows(Tensors<C> tensors, RowPlan plan) {
+  __shared__ C shared[kMostWarps];
+  using Chunk = typename Row<C, Form>::Chunk;
+  Row<C, Form> row(plan, shared);
+  row.read(tensors.x, C(0));
+  const C mean = row.exists() ? tensors.means[row.index()] : C(0);
+  const C r = row.exists() ? tensors.scales[row.index()] : C(0);
+  // Leaves g = dy * gamma in `g` and h = (x - mean) * r in `h`.
+  const auto prepare = [&](std::int64_t first, Chunk& g, Chunk& h) {
+    Chunk gamma;
+    row.load(tensors.dy, first, g, C(0));
+    row.load_shared(tensors.gamma, first, gamma);
+#pragma unroll
+    for (int k = 0; k < Form::kPacks; ++k) {
+#pragma unroll
+      for (int j = 0; j < Form::kCount; ++j) {
+        g[k][j] *= gamma[k][j];
+        h[k][j] = (h[k][j] - mean) * r;
+      }
+    }
+  };
+  C flow = 0, product = 0;
+  row.for_each([&](std::int64_t first, Chunk& h) {
+    Chunk g;
+    prepare(first, g, h);
+#pragma unroll
+    for (int k = 0; k < Form::kPacks; ++k) {
+#pragma unroll
+      for (int j = 0; j < Form::kCount; ++j) {
+        flow += g[k][j];
+        product += g[k][j] * h[k][j];
+      }
+    }
+  });
+  flow = row.sum(flow) / static_cast<C>(plan.count);
+  product = row.sum(product) / static_cast<C>(plan.count);
+  row.for_each([&](std::int64_t first, Chunk& h) {
+    Chunk g;
+    prepare(first, g, h);
+#pragma unroll
+    for (int k = 0; k < Form::kPacks; ++k) {
+#pragma unroll
+      for (int j = 0; j < Form::kCount; ++j) g[k][j] = r * (g[k][j] - flow - h[k][j] * product);
+    }
+    row.store(tensors.dx, first, g);
+  });
+}
+
+// Their sums for gamma and beta: a thread for each column, blocks in y for parts of the rows.
+template <class C>
+__global__ void __launch_bounds__(kBlock) add_columns(Tensors<C> tensors, std::int64_t rows, std::int64_t part_rows) {
+  const std::int64_t begin = blockIdx.y * part_rows, end = min(begin + part_rows, rows);
+  COHORT_EACH(column, tensors.width) {
+    C dgamma = 0, dbeta = 0;
+#pragma unroll 4
+    for (std::int64_t row = begin; row < end; ++row) {
+      const C dy = tensors.dy[row * tensors.width + column], x = tensors.x[row * tensors.width + column];
+      dgamma += dy * ((x - tensors.means[row]) * tensors.scales[row]);
+      dbeta += dy;
+    }
+    tensors.write_sum(blockIdx.y, column, dgamma);
+    tensors.write_sum(blockIdx.y, tensors.width + column, dbeta);
+  }
+}
+
+// Adds the parts up: a warp's width of columns for each block, its warps share the parts.
+template <class C>
+__global__ void __launch_bounds__(kWarp* kMostWarps) add_parts(Tensors<C> tensors, const C* parts, int count) {
+  __shared__ C sums[kMostWarps][kWarp];
+  const int lane = static_cast<int>(threadIdx.x) % kWarp, warp = static_cast<int>(threadIdx.x) / kWarp;
+  const std::int64_t columns = 2 * tensors.width, column = static_cast<std::int64_t>(blockIdx.x) * kWarp + lane;
+  C sum = 0;
+  if (column < columns) {
+#pragma unroll 4
+    for (int part = warp; part < count; part += kMostWarps) sum += parts[part * columns + column];
+  }
+  sums[warp][lane] = sum;
+  __syncthreads();
+  if (warp > 0 || column >= columns) return;
+  for (int k = 1; k < kMostWarps; ++k) sum += sums[k][lane];
+  tensors.write_sum(0, column, sum);
+}
+
+template <class C>
+void launch_add_parts(Tensors<C> tensors, int count, cudaStream_t stream) {
+  const C* parts = std::exchange(tensors.parts, nullptr);
+  const auto blocks = static_cast<unsigned int>((2 * tensors.width + kWarp - 1) / kWarp);
+  add_parts<C><<<blocks, kWarp * kMostWarps, 0, stream>>>(tensors, parts, count);
+  cohort::cuda::check(cudaGetLastError());
+}
+
+template <class C>
+void launch_walk(const WalkPlan& plan, const Tensors<C>& tensors, cudaStream_t stream) {
+  const auto launch = [&]<class Form>(Form) {
+    walk_rows<C, Form>
+        <<<static_cast<unsigned int>(plan.walkers), plan.threads, plan.shared_elements() * sizeof(C), stream>>>(tensors,
+                                                                                                                plan);
+  };
+  if constexpr (kWidth < C >> 1) {
+    if (plan.packs_of_thread == WalkPlan::kWidePacks) {
+      launch(RowForm<WalkPlan::kWidePacks, kWidth<C>, true>{});
+    } else if (plan.packs_of_thread == RowPlan::kPacks) {
+      launch(RowForm<RowPlan::kPacks, kWidth<C>, true>{});
+    } else if (plan.width > 1) {
+      launch(RowForm<1, kWidth<C>, true>{});
+    } else {
+      launch(RowForm<1, 1, true>{});
+    }
+  } else {
+    launch(RowForm<1, 1, true>{});
+  }
+  cohort::cuda::check(cudaGetLastError());
+}
+
+template <class C>
+void launch_passes(const WalkPlan& plan, const Tensors<C>& tensors, const cohort::cuda::CudaDevice& device,
+                   cudaStream_t stream) {
+  visit_passing_form<C>(
+      plan, [&]<class Form>(Form) { pass_rows<C, Form><<<plan.blocks(), plan.threads, 0, stream>>>(tensors, plan); });
+  cohort::cuda::check(cudaGetLastError());
+  const dim3 blocks(static_cast<unsigned int>(blocks_for(plan.count, device)), static_cast<unsigned int>(plan.parts));
+  add_columns<C><<<blocks, kBlock, 0, stream>>>(tensors, plan.rows, (plan.rows + plan.parts - 1) / plan.parts);
+  cohort::cuda::check(cudaGetLastError());
+}
+
+KernelFn make_layer_norm_grad(const KernelSpec& spec) {
+  const Shape &shape = spec.input(1).shape, &parameters = spec.input(2).shape;
+  const std::int64_t rows = shape.slice(0, shape.rank() - parameters.rank()).num_elements();
+  const std::int64_t width = parameters.num_elements();
+  const DType dy_type = spec.input(0).dtype, x_type = spec.input(1).dtype, parameter_type = spec.input(2).dtype,
+              dx_type = spec.output(0).dtype;
+  auto* device = &cohort::cuda::device_of(spec);
+  if (width == 0) return [](const KernelIO&) {};
+  return visit_computed_floating(spec.input(3).dtype, [&](auto type) -> KernelFn {
+    using C = typename decltype(type)::type;
+    const WalkPlan packed(rows, width, kWidth<C>), single(rows, width, 1);
+    device->reserve_workspace(static_cast<std::size_t>(std::max(packed.parts, single.parts) * 2 * width) * sizeof(C));
+    return [=](const KernelIO& io) {
+      Tensors<C> tensors{{io.inputs[0], dy_type},
+                         {io.inputs[1], x_type},
+                         {io.inputs[2], parameter_type},
+                         io.in<C>(3),
+                         io.in<C>(4),
+                         {io.outputs[0], dx_type},
+                         {io.outputs[1], parameter_type},
+                         {io.outputs[2], parameter_type},
+                         nullptr,
+                         width};
+      const bool can_pack = width % kWidth<C> == 0 && tensors.dy.is_packed() && tensors.x.is_packed() &&
+                            tensors.gamma.is_packed() && tensors.dx.is_packed();
+      const WalkPlan& plan = can_pack ? packed : single;
+      if (plan.parts > 1) tensors.parts = static_cast<C*>(device->workspace());
+      if (plan.walks()) {
+        launch_walk(plan, tensors, stream_of(io));
+      } else {
+        launch_passes(plan, tensors, *device, stream_of(io));
+      }
+      if (plan.parts > 1) launch_add_parts(tensors, static_cast<int>(plan.parts), stream_of(io));
+    };
+  });
+}
+
+COHORT_KERNEL("LayerNormGrad", kGPU, make_layer_norm_grad);
+
+}  // namespace
+}  // namespace cohort::kernels::cuda
