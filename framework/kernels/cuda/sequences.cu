@@ -18,14 +18,21 @@ KernelFn make_shape_of(const KernelSpec& spec) {
   };
 }
 
-// A kernel that computes each element from its index alone.
+// A kernel that computes each element from its index alone. Not a lambda: nvcc loses those of functions that are local
+// to a source and have local types for arguments.
+template <class ValueAt>
+struct StoreAt {
+  void* out;
+  DType dtype;
+  ValueAt value_at;
+  __device__ void operator()(std::int64_t i) const { store_converted(out, dtype, i, value_at(i)); }
+};
+
 template <class ValueAt>
 KernelFn by_index(const KernelSpec& spec, ValueAt value_at) {
   return [value_at, dtype = spec.output(0).dtype, count = spec.output_size(0),
           device = &cohort::cuda::device_of(spec)](const KernelIO& io) {
-    void* out = io.outputs[0];
-    launch_each(count, *device, stream_of(io),
-                [=] __device__(std::int64_t i) { store_converted(out, dtype, i, value_at(i)); });
+    launch_each(count, *device, stream_of(io), StoreAt<ValueAt>{io.outputs[0], dtype, value_at});
   };
 }
 
