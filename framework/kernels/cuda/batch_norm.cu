@@ -5,12 +5,12 @@ namespace {
 
 // Mean and variance of each channel: a few elements at a time, merged with those before them, so that nothing cancels
 // out whatever the mean is.
-template <class C>
+template <class C, class T>
 struct Moments {
   struct Value {
     C count, mean, squares;  // of distances from the mean
   };
-  TypedElements<C> x;
+  TypedElements<C, T> x;
   C *mean, *variance;
 
   __device__ Value nothing() const { return {C(0), C(0), C(0)}; }
@@ -54,12 +54,12 @@ struct Moments {
 };
 
 // y = (x - mean) / sqrt(variance + epsilon) * gamma + beta
-template <class C>
+template <class C, class T>
 struct Normalize {
   struct Factors {
     C scale, shift;
   };
-  TypedElements<C> x, gamma, beta, y;
+  TypedElements<C, T> x, gamma, beta, y;
   const C *mean, *variance;
   C epsilon;
 
@@ -86,21 +86,22 @@ KernelFn make_batch_norm(const KernelSpec& spec) {
   const DType dtype = spec.input(0).dtype;
   auto* device = &cohort::cuda::device_of(spec);
   if (split.size == 0) return [](const KernelIO&) {};
-  return visit_computed_floating(dtype, [&](auto type) -> KernelFn {
-    using C = typename decltype(type)::type;
+  return visit_floating(dtype, [&](auto type) -> KernelFn {
+    using T = typename decltype(type)::type;
+    using C = Compute<T>;
     const ChannelPlans<C> plans(split);
     device->reserve_workspace(static_cast<std::size_t>(split.size * plans.most_parts()) *
-                              sizeof(typename Moments<C>::Value));
+                              sizeof(typename Moments<C, T>::Value));
     return [=, epsilon = static_cast<C>(spec.attr<double>("epsilon"))](const KernelIO& io) {
-      const TypedElements<C> x{io.inputs[0], dtype}, gamma{io.inputs[1], dtype}, beta{io.inputs[2], dtype},
+      const TypedElements<C, T> x{io.inputs[0], dtype}, gamma{io.inputs[1], dtype}, beta{io.inputs[2], dtype},
           y{io.outputs[0], dtype};
       C *mean = io.out<C>(1), *variance = io.out<C>(2);
       const ChannelPlan& plan = plans.choose(x, y);
-      const Moments<C> moments{x, mean, variance};
-      const Normalize<C> normalize{x, gamma, beta, y, mean, variance, epsilon};
+      const Moments<C, T> moments{x, mean, variance};
+      const Normalize<C, T> normalize{x, gamma, beta, y, mean, variance, epsilon};
       visit_width<C>(plan, [&]<int kCount>() {
-        launch_gather<Moments<C>, kCount>(moments, plan, device->workspace(), stream_of(io));
-        if (!plan.is_empty()) launch_map<Normalize<C>, kCount>(normalize, plan, stream_of(io));
+        launch_gather<Moments<C, T>, kCount>(moments, plan, device->workspace(), stream_of(io));
+        if (!plan.is_empty()) launch_map<Normalize<C, T>, kCount>(normalize, plan, stream_of(io));
       });
     };
   });

@@ -10,14 +10,14 @@ struct FlowFactors {
 };
 
 // Sums of dy and of dy * (x - mean) for each channel, and what follows from them.
-template <class C>
+template <class C, class T>
 struct Flows {
   struct Value {
     C flow, product;
   };
-  TypedElements<C> dy, x, gamma;
+  TypedElements<C, T> dy, x, gamma;
   const C *mean, *variance;
-  TypedElements<C> dgamma, dbeta;
+  TypedElements<C, T> dgamma, dbeta;
   FlowFactors<C>* factors;
   C epsilon, count;
 
@@ -49,10 +49,10 @@ struct Flows {
   }
 };
 
-template <class C>
+template <class C, class T>
 struct FlowBack {
   using Factors = FlowFactors<C>;
-  TypedElements<C> dy, x, dx;
+  TypedElements<C, T> dy, x, dx;
   const Factors* factors;
 
   __device__ Factors factors_of(std::int64_t channel) const { return factors[channel]; }
@@ -80,24 +80,25 @@ KernelFn make_batch_norm_grad(const KernelSpec& spec) {
   const DType dtype = spec.input(0).dtype;
   auto* device = &cohort::cuda::device_of(spec);
   if (split.size == 0) return [](const KernelIO&) {};
-  return visit_computed_floating(dtype, [&](auto type) -> KernelFn {
-    using C = typename decltype(type)::type;
+  return visit_floating(dtype, [&](auto type) -> KernelFn {
+    using T = typename decltype(type)::type;
+    using C = Compute<T>;
     const ChannelPlans<C> plans(split);
     const std::size_t factor_bytes = static_cast<std::size_t>(split.size) * sizeof(FlowFactors<C>);
     device->reserve_workspace(factor_bytes + static_cast<std::size_t>(split.size * plans.most_parts()) *
-                                                 sizeof(typename Flows<C>::Value));
+                                                 sizeof(typename Flows<C, T>::Value));
     return [=, epsilon = static_cast<C>(spec.attr<double>("epsilon"))](const KernelIO& io) {
-      const TypedElements<C> dy{io.inputs[0], dtype}, x{io.inputs[1], dtype}, gamma{io.inputs[2], dtype},
+      const TypedElements<C, T> dy{io.inputs[0], dtype}, x{io.inputs[1], dtype}, gamma{io.inputs[2], dtype},
           dx{io.outputs[0], dtype}, dgamma{io.outputs[1], dtype}, dbeta{io.outputs[2], dtype};
       const ChannelPlan& plan = plans.choose(dy, x, dx);
       auto* workspace = static_cast<unsigned char*>(device->workspace());
       auto* factors = reinterpret_cast<FlowFactors<C>*>(workspace);
-      const Flows<C> flows{dy,     x,     gamma,   io.in<C>(3), io.in<C>(4),
-                           dgamma, dbeta, factors, epsilon,     static_cast<C>(plan.count)};
-      const FlowBack<C> back{dy, x, dx, factors};
+      const Flows<C, T> flows{dy,     x,     gamma,   io.in<C>(3), io.in<C>(4),
+                              dgamma, dbeta, factors, epsilon,     static_cast<C>(plan.count)};
+      const FlowBack<C, T> back{dy, x, dx, factors};
       visit_width<C>(plan, [&]<int kCount>() {
-        launch_gather<Flows<C>, kCount>(flows, plan, workspace + factor_bytes, stream_of(io));
-        if (!plan.is_empty()) launch_map<FlowBack<C>, kCount>(back, plan, stream_of(io));
+        launch_gather<Flows<C, T>, kCount>(flows, plan, workspace + factor_bytes, stream_of(io));
+        if (!plan.is_empty()) launch_map<FlowBack<C, T>, kCount>(back, plan, stream_of(io));
       });
     };
   });

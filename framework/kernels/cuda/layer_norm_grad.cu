@@ -7,14 +7,29 @@ namespace {
 
 // What the kernels read and write: (dy, x, gamma, mean, r) -> (dx, dgamma, dbeta). While blocks have parts of the sums
 // for gamma and beta, row number `block` of `parts` holds both.
-template <class C>
+template <class C, class T = void>
 struct Tensors {
-  TypedElements<C> dy, x, gamma;
+  TypedElements<C, T> dy, x;
+  TypedElements<C> gamma;
   const C *means, *scales;
-  TypedElements<C> dx, dgamma, dbeta;
+  TypedElements<C, T> dx;
+  TypedElements<C> dgamma, dbeta;
   C* parts;
   std::int64_t width;
 
+  template <class Stored>
+  Tensors<C, Stored> as() const {
+    return {dy.template as<Stored>(),
+            x.template as<Stored>(),
+            gamma,
+            means,
+            scales,
+            dx.template as<Stored>(),
+            dgamma,
+            dbeta,
+            parts,
+            width};
+  }
   // Element i of dgamma followed by dbeta.
   __device__ void write_sum(std::int64_t block, std::int64_t i, C sum) const {
     if (parts) {
@@ -32,7 +47,8 @@ struct Tensors {
 struct WalkPlan : RowPlan {
   static constexpr int kWidePacks = 8, kWideThreads = 4 * kWarp;
 
-  WalkPlan(std::int64_t rows, std::int64_t count, int width) : RowPlan(rows, count, width) {
+  WalkPlan(std::int64_t rows, std::int64_t count, int width, bool one_type)
+      : RowPlan(rows, count, width), one_type(one_type) {
     const std::int64_t packs = (count + width - 1) / width;
     if (width > 1 && packs > kWarp * kPacks && packs <= kWarp * kWidePacks) {
       group = kWarp;
@@ -41,15 +57,20 @@ struct WalkPlan : RowPlan {
       is_kept = true;
     }
     // As many blocks as run at the same time on a large GPU: a number that results may depend on.
-    constexpr std::int64_t kLargeGpu = 132, kThreads = 512, kMostBlocks = 3;
+    constexpr std::int64_t kLargeGpu = 132, kThreads = 512, kWideBlocks = 2;
     constexpr std::int64_t kRowsOfPart = 64, kMostParts = 64;
-    walkers = std::min<std::int64_t>(blocks(), kLargeGpu * std::min(kThreads / threads, kMostBlocks));
+    const std::int64_t at_once = packs_of_thread == kWidePacks ? kWideBlocks : kThreads / threads;
+    walkers = std::min<std::int64_t>(blocks(), kLargeGpu * at_once);
     parts = walks() ? walkers : std::clamp<std::int64_t>(rows / kRowsOfPart, 1, kMostParts);
   }
-  bool walks() const { return is_kept && rows > 0; }
+  // Only rows of one type can be held by several packs.
+  bool walks() const { return is_kept && rows > 0 && (one_type || packs_of_thread == 1); }
+  // Whether the sums go through working memory: a block that takes one row at a time has no other place for them.
+  bool has_parts() const { return parts > 1 || (walks() && rows_of_block() == 1); }
   std::size_t shared_elements() const {
     return rows_of_block() == 1 ? 0 : 2 * static_cast<std::size_t>(rows_of_block()) * static_cast<std::size_t>(count);
   }
+  bool one_type;
   std::int64_t walkers, parts;
 };
 
@@ -57,8 +78,8 @@ template <class Form>
 inline constexpr int kWalkThreads =
     Form::kPacks == WalkPlan::kWidePacks ? WalkPlan::kWideThreads : RowPlan::kMostThreads;
 
-template <class C, class Form>
-__global__ void __launch_bounds__(kWalkThreads<Form>) walk_rows(Tensors<C> tensors, WalkPlan plan) {
+template <class C, class T, class Form>
+__global__ void __launch_bounds__(kWalkThreads<Form>) walk_rows(Tensors<C, T> tensors, WalkPlan plan) {
   __shared__ C shared[kMostWarps];
   extern __shared__ __align__(16) unsigned char memory[];
   using Chunk = typename Row<C, Form>::Chunk;
@@ -66,7 +87,9 @@ __global__ void __launch_bounds__(kWalkThreads<Form>) walk_rows(Tensors<C> tenso
   const int row_of_block = static_cast<int>(threadIdx.x) / plan.group;
   const C count = static_cast<C>(plan.count);
   Row<C, Form> row(plan, shared);
-  Chunk dgamma = {}, dbeta = {};
+  Chunk dgamma = {}, dbeta = {}, gamma;
+  row.take(0, plan);
+  row.load_shared(tensors.gamma, 0, gamma);
   for (std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * rows_of_block; first < plan.rows;
        first += static_cast<std::int64_t>(gridDim.x) * rows_of_block) {
     row.take(first + row_of_block, plan);
@@ -75,8 +98,6 @@ __global__ void __launch_bounds__(kWalkThreads<Form>) walk_rows(Tensors<C> tenso
     row.load(tensors.x, 0, h, C(0));
     const C mean = row.exists() ? tensors.means[row.index()] : C(0);
     const C r = row.exists() ? tensors.scales[row.index()] : C(0);
-    Chunk gamma;
-    row.load_shared(tensors.gamma, 0, gamma);
     C flow = 0, product = 0;
 #pragma unroll
     for (int k = 0; k < Form::kPacks; ++k) {
@@ -100,24 +121,22 @@ __global__ void __launch_bounds__(kWalkThreads<Form>) walk_rows(Tensors<C> tenso
     row.store(tensors.dx, 0, g);
   }
 
-  C* sums = reinterpret_cast<C*>(memory);
+  // One row of sums for each row that the block takes at a time.
+  C* sums = rows_of_block == 1 ? tensors.parts + static_cast<std::int64_t>(blockIdx.x) * 2 * plan.count
+                               : reinterpret_cast<C*>(memory) + row_of_block * 2 * plan.count;
 #pragma unroll
   for (int k = 0; k < Form::kPacks; ++k) {
 #pragma unroll
     for (int j = 0; j < Form::kCount; ++j) {
       const std::int64_t column = row.position(0, k, j);
       if (column >= plan.count) continue;
-      if (rows_of_block == 1) {
-        tensors.write_sum(blockIdx.x, column, dgamma[k][j]);
-        tensors.write_sum(blockIdx.x, plan.count + column, dbeta[k][j]);
-      } else {
-        sums[row_of_block * 2 * plan.count + column] = dgamma[k][j];
-        sums[(row_of_block * 2 + 1) * plan.count + column] = dbeta[k][j];
-      }
+      sums[column] = dgamma[k][j];
+      sums[plan.count + column] = dbeta[k][j];
     }
   }
   if (rows_of_block == 1) return;
   __syncthreads();
+  sums = reinterpret_cast<C*>(memory);
   for (std::int64_t i = threadIdx.x; i < 2 * plan.count; i += blockDim.x) {
     C sum = 0;
     for (int k = 0; k < rows_of_block; ++k) sum += sums[k * 2 * plan.count + i];
@@ -218,25 +237,41 @@ void launch_add_parts(Tensors<C> tensors, int count, cudaStream_t stream) {
   cohort::cuda::check(cudaGetLastError());
 }
 
+template <class Form, class C, class T>
+void launch_form(const WalkPlan& plan, const Tensors<C, T>& tensors, cudaStream_t stream) {
+  walk_rows<C, T, Form>
+      <<<static_cast<unsigned int>(plan.walkers), plan.threads, plan.shared_elements() * sizeof(C), stream>>>(tensors,
+                                                                                                              plan);
+}
+
+// Threads that hold much have no registers left for what a type that is looked at while they run takes.
+template <class C, class T>
+void launch_typed_walk(const WalkPlan& plan, const Tensors<C, T>& tensors, cudaStream_t stream) {
+  if (plan.packs_of_thread == WalkPlan::kWidePacks) {
+    launch_form<RowForm<WalkPlan::kWidePacks, kWidth<C>, true>>(plan, tensors, stream);
+  } else {
+    launch_form<RowForm<RowPlan::kPacks, kWidth<C>, true>>(plan, tensors, stream);
+  }
+}
+
 template <class C>
 void launch_walk(const WalkPlan& plan, const Tensors<C>& tensors, cudaStream_t stream) {
-  const auto launch = [&]<class Form>(Form) {
-    walk_rows<C, Form>
-        <<<static_cast<unsigned int>(plan.walkers), plan.threads, plan.shared_elements() * sizeof(C), stream>>>(tensors,
-                                                                                                                plan);
-  };
   if constexpr (kWidth < C >> 1) {
-    if (plan.packs_of_thread == WalkPlan::kWidePacks) {
-      launch(RowForm<WalkPlan::kWidePacks, kWidth<C>, true>{});
-    } else if (plan.packs_of_thread == RowPlan::kPacks) {
-      launch(RowForm<RowPlan::kPacks, kWidth<C>, true>{});
+    if (plan.packs_of_thread > 1) {
+      if (tensors.x.dtype == DType::Float32) {
+        launch_typed_walk(plan, tensors.template as<float>(), stream);
+      } else if (tensors.x.dtype == DType::BFloat16) {
+        launch_typed_walk(plan, tensors.template as<__nv_bfloat16>(), stream);
+      } else {
+        launch_typed_walk(plan, tensors.template as<__half>(), stream);
+      }
     } else if (plan.width > 1) {
-      launch(RowForm<1, kWidth<C>, true>{});
+      launch_form<RowForm<1, kWidth<C>, true>>(plan, tensors, stream);
     } else {
-      launch(RowForm<1, 1, true>{});
+      launch_form<RowForm<1, 1, true>>(plan, tensors, stream);
     }
   } else {
-    launch(RowForm<1, 1, true>{});
+    launch_form<RowForm<1, 1, true>>(plan, tensors, stream);
   }
   cohort::cuda::check(cudaGetLastError());
 }
@@ -262,7 +297,8 @@ KernelFn make_layer_norm_grad(const KernelSpec& spec) {
   if (width == 0) return [](const KernelIO&) {};
   return visit_computed_floating(spec.input(3).dtype, [&](auto type) -> KernelFn {
     using C = typename decltype(type)::type;
-    const WalkPlan packed(rows, width, kWidth<C>), single(rows, width, 1);
+    const bool one_type = dy_type == x_type && x_type == dx_type;
+    const WalkPlan packed(rows, width, kWidth<C>, one_type), single(rows, width, 1, one_type);
     device->reserve_workspace(static_cast<std::size_t>(std::max(packed.parts, single.parts) * 2 * width) * sizeof(C));
     return [=](const KernelIO& io) {
       Tensors<C> tensors{{io.inputs[0], dy_type},
@@ -278,13 +314,13 @@ KernelFn make_layer_norm_grad(const KernelSpec& spec) {
       const bool can_pack = width % kWidth<C> == 0 && tensors.dy.is_packed() && tensors.x.is_packed() &&
                             tensors.gamma.is_packed() && tensors.dx.is_packed();
       const WalkPlan& plan = can_pack ? packed : single;
-      if (plan.parts > 1) tensors.parts = static_cast<C*>(device->workspace());
+      if (plan.has_parts()) tensors.parts = static_cast<C*>(device->workspace());
       if (plan.walks()) {
         launch_walk(plan, tensors, stream_of(io));
       } else {
         launch_passes(plan, tensors, *device, stream_of(io));
       }
-      if (plan.parts > 1) launch_add_parts(tensors, static_cast<int>(plan.parts), stream_of(io));
+      if (plan.has_parts()) launch_add_parts(tensors, static_cast<int>(plan.parts), stream_of(io));
     };
   });
 }

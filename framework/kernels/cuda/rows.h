@@ -117,14 +117,16 @@ class Row {
   // Whether the row has this pack: all of its elements or none.
   __device__ bool has(std::int64_t first, int k) const { return position(first, k, 0) < count_; }
 
-  __device__ void load(const TypedElements<C>& x, std::int64_t first, Chunk& values, C fill) const {
+  template <class Stored>
+  __device__ void load(const TypedElements<C, Stored>& x, std::int64_t first, Chunk& values, C fill) const {
     load_from(x, start_, first, values, fill);
   }
   // The same from a row that all rows share.
   __device__ void load_shared(const TypedElements<C>& x, std::int64_t first, Chunk& values) const {
     load_from(x, 0, first, values, C(0));
   }
-  __device__ void store(const TypedElements<C>& y, std::int64_t first, const Chunk& values) const {
+  template <class Stored>
+  __device__ void store(const TypedElements<C, Stored>& y, std::int64_t first, const Chunk& values) const {
     y.store([&](int k) { return start_ + position(first, k, 0); }, [&](int k) { return has(first, k); }, values);
   }
 
@@ -154,7 +156,8 @@ class Row {
   __device__ C sum(C value) const { return sum_group(value, group_, shared_); }
 
  private:
-  __device__ void load_from(const TypedElements<C>& x, std::int64_t start, std::int64_t first, Chunk& values,
+  template <class Stored>
+  __device__ void load_from(const TypedElements<C, Stored>& x, std::int64_t start, std::int64_t first, Chunk& values,
                             C fill) const {
     x.load([&](int k) { return start + position(first, k, 0); }, [&](int k) { return has(first, k); }, values, fill);
   }

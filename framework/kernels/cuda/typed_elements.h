@@ -61,12 +61,18 @@ __device__ inline T lowered(C x) {
   return narrowed<T>(static_cast<Compute<T>>(x));
 }
 
-// A tensor of any type that is computed in C: the kernel looks at the type once for every few elements.
-template <class C>
+// A tensor of any type that is computed in C: the kernel looks at the type once for every few elements. Where that
+// costs too many registers kernels are made for each type, `Stored`.
+template <class C, class Stored = void>
 struct TypedElements {
   void* memory;
   DType dtype;
 
+  // The same for kernels that are made for its type.
+  template <class T>
+  TypedElements<C, T> as() const {
+    return {memory, dtype};
+  }
   // Whether each kWidth elements, counted from the first, can be moved by one access.
   bool is_packed() const {
     return reinterpret_cast<std::uintptr_t>(memory) % (static_cast<std::uintptr_t>(kWidth<C>) * size_of(dtype)) == 0;
@@ -74,14 +80,14 @@ struct TypedElements {
 
   __device__ C operator[](std::int64_t at) const {
     C value;
-    visit_stored<C>(dtype, [&](auto type) {
+    visit_type([&](auto type) {
       using T = typename decltype(type)::type;
       value = lifted<C>(static_cast<const T*>(memory)[at]);
     });
     return value;
   }
   __device__ void set(std::int64_t at, C value) const {
-    visit_stored<C>(dtype, [&](auto type) {
+    visit_type([&](auto type) {
       using T = typename decltype(type)::type;
       static_cast<T*>(memory)[at] = lowered<T>(value);
     });
@@ -91,7 +97,7 @@ struct TypedElements {
   // for before the first element is looked at.
   template <int kPacks, int kCount, class At, class Exists>
   __device__ void load(const At& at, const Exists& exists, C (&values)[kPacks][kCount], C fill) const {
-    visit_stored<C>(dtype, [&](auto type) {
+    visit_type([&](auto type) {
       using T = typename decltype(type)::type;
       const T* from = static_cast<const T*>(memory);
       Pack<T, kCount> packs[kPacks];
@@ -109,7 +115,7 @@ struct TypedElements {
   // Writes the packs that exist.
   template <int kPacks, int kCount, class At, class Exists>
   __device__ void store(const At& at, const Exists& exists, const C (&values)[kPacks][kCount]) const {
-    visit_stored<C>(dtype, [&](auto type) {
+    visit_type([&](auto type) {
       using T = typename decltype(type)::type;
       T* to = static_cast<T*>(memory);
 #pragma unroll
@@ -120,6 +126,16 @@ struct TypedElements {
         if (exists(k)) *reinterpret_cast<Pack<T, kCount>*>(to + at(k)) = pack;
       }
     });
+  }
+
+ private:
+  template <class Visit>
+  __device__ void visit_type(const Visit& visit) const {
+    if constexpr (std::is_void_v<Stored>) {
+      visit_stored<C>(dtype, visit);
+    } else {
+      visit(Type<Stored>{});
+    }
   }
 };
 
