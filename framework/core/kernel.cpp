@@ -7,6 +7,7 @@
 #include <string>
 
 #include "cohort/core/cpu_level.h"
+#include "cohort/core/host_kernel.h"
 
 namespace cohort {
 namespace {
@@ -51,6 +52,7 @@ KernelFn make_kernel(const KernelSpec& spec) {
     const auto found = kernels().table.find({std::string(spec.name()), std::string(device_type)});
     if (found != kernels().table.end()) makers = &found->second;  // a map's entries stay where they are
   }
+  if (!makers && has_kernel(spec.name(), kCPU)) return make_host_kernel(spec);
   if (!makers) {
     throw unimplemented(spec.name(), "this op has no kernel for the device", {{"device", device_type}},
                         "Place it on the CPU with ch::device(\"CPU:0\").");

@@ -17,8 +17,8 @@ inline constexpr std::string_view kGPU = "GPU";
 // have unknown axes.
 class KernelSpec {
  public:
-  KernelSpec(const OpCall& call, std::span<const TensorSpec> outputs, Device& device)
-      : call_(&call), outputs_(outputs), device_(&device) {}
+  KernelSpec(const OpCall& call, std::span<const TensorSpec> outputs, Device& device, std::string_view node = {})
+      : call_(&call), outputs_(outputs), device_(&device), node_(node) {}
 
   // Name of the op.
   const char* name() const { return call_->name(); }
@@ -39,17 +39,22 @@ class KernelSpec {
   const TensorSpec& input(int i) const { return call_->spec(i); }
   // Type and shape of output i.
   const TensorSpec& output(int i) const { return outputs_[i]; }
+  // Types and shapes of all outputs.
+  std::span<const TensorSpec> outputs() const { return outputs_; }
   // Number of elements of input i.
   std::int64_t input_size(int i) const { return input(i).shape.num_elements(); }
   // Number of elements of output i.
   std::int64_t output_size(int i) const { return output(i).shape.num_elements(); }
   // Where it is to run.
   Device& device() const { return *device_; }
+  // Name of the graph's node it is for, for errors; empty outside of graphs.
+  std::string_view node() const { return node_; }
 
  private:
   const OpCall* call_;
   std::span<const TensorSpec> outputs_;
   Device* device_;
+  std::string_view node_;
 };
 
 // Makes the kernel for a spec: all that depends on shapes is computed here, once. Empty: ask a lower level of the CPU.
@@ -59,7 +64,8 @@ using KernelMaker = KernelFn (*)(const KernelSpec&);
 bool register_kernel(std::string_view op, std::string_view device_type, KernelMaker maker);
 // Whether there is a kernel of this op for this type of device.
 bool has_kernel(std::string_view op, std::string_view device_type);
-// The kernel for a spec and its device; throws Unimplemented naming the op and the device when there is none.
+// The kernel for a spec and its device, else the CPU's on copies (make_host_kernel); throws Unimplemented naming the op
+// and the device when there is none.
 KernelFn make_kernel(const KernelSpec& spec);
 
 #define COHORT_KERNEL(op, device_type, maker)                                     \

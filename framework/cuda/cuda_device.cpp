@@ -260,7 +260,7 @@ void CudaDevice::drain() noexcept {
 void CudaDevice::check() {
   cuda::check(cudaPeekAtLastError());
   ErrorRecord found{};
-  Refusal refusal;
+  std::pair<std::string, Refusal> refusal;
   {
     std::lock_guard lock(mutex_);
     if (refusals_.empty()) return;
@@ -271,7 +271,11 @@ void CudaDevice::check() {
     cuda::check(cudaMemsetAsync(errors_, 0, sizeof(ErrorRecord), compute_));
     refusal = refusals_.at(found.site - 1);
   }
-  refusal(found.position, found.value);
+  try {
+    refusal.second(found.position, found.value);
+  } catch (...) {
+    rethrow_named({.node = &refusal.first});
+  }
 }
 
 void CudaDevice::reserve_workspace(std::size_t bytes) {
@@ -284,9 +288,9 @@ void CudaDevice::reserve_workspace(std::size_t bytes) {
   ++workspace_moves_;
 }
 
-unsigned int CudaDevice::add_check(Refusal refusal) {
+unsigned int CudaDevice::add_check(std::string_view node, Refusal refusal) {
   std::lock_guard lock(mutex_);
-  refusals_.push_back(std::move(refusal));
+  refusals_.emplace_back(node, std::move(refusal));
   return static_cast<unsigned int>(refusals_.size());
 }
 

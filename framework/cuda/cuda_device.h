@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <functional>
 #include <mutex>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -57,7 +59,7 @@ class CudaDevice : public Device {
 
   // What to throw when a kernel reports this number (never 0) with a position and a value.
   using Refusal = std::function<void(std::int64_t position, std::int64_t value)>;
-  unsigned int add_check(Refusal refusal);
+  unsigned int add_check(std::string_view node, Refusal refusal);
   ErrorRecord* error_record() const { return errors_; }
 
  private:
@@ -76,10 +78,14 @@ class CudaDevice : public Device {
   std::uint64_t workspace_moves_ = 0;
   bool recording_ = false;
   std::vector<void*> deferred_;  // given back while recording
-  std::vector<Refusal> refusals_;
+  std::vector<std::pair<std::string, Refusal>> refusals_;  // with the nodes whose kernels report them
 };
 
 // The device of a kernel that is made.
 inline CudaDevice& device_of(const KernelSpec& spec) { return static_cast<CudaDevice&>(spec.device()); }
+// CudaDevice::add_check in the name of the kernel's node.
+inline unsigned int add_check(const KernelSpec& spec, CudaDevice::Refusal refusal) {
+  return device_of(spec).add_check(spec.node(), std::move(refusal));
+}
 
 }  // namespace cohort::cuda

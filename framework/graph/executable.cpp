@@ -85,7 +85,7 @@ std::shared_ptr<Executable> compile(const Graph& traced, const Specs& inputs, De
   if (options.layout) passes::layout(graph);
   if (options.fuse) passes::mask_before_unpool(graph);
   if (options.fuse) passes::fuse_epilogues(graph);
-  if (options.casts && device.kernel_type() == kCPU) passes::take_in_casts(graph);
+  if (options.casts) passes::take_in_casts(graph, device.kernel_type());
   passes::copy_reads_that_outlive_writes(graph);
   if (options.fuse) passes::fuse_elementwise(graph);
   if (options.schedule) passes::schedule(graph);

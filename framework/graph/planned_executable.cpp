@@ -51,7 +51,7 @@ void PlannedExecutable::make_steps() {
     }
     for (const Location& output : plan_.locations[i]) add_argument(step, output);
     const OpCall call(*node.op, node.attributes, specs);
-    step.kernel = make_kernel(KernelSpec(call, node.outputs, device_));
+    step.kernel = make_kernel(KernelSpec(call, node.outputs, device_, node.name));
     step.inputs = static_cast<int>(node.inputs.size());
     step.outputs = static_cast<int>(node.outputs.size());
     step.node = &node.name;

@@ -26,13 +26,15 @@ std::size_t rounded_up(std::size_t bytes) { return (bytes + kPartAlignment - 1) 
 
 // Whether somebody waits for what its kernels have computed before the next of them is put into a stream. A kernel of
 // the CPU looks for itself, on whichever device it runs.
-bool waits_for_values(const Graph& graph) {
-  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const Node& node) {
+bool waits_for_values(const Graph& graph, std::string_view kernel_type) {
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) {
+    if (passes::is_input(node) || passes::is_constant(node) || node.op->is_alias()) return false;
     const std::string& op = node.op->name();
-    if (op == "Cond" || op == "While" || node.op->has_dynamic_outputs() || node.op->is_host_only()) return true;
-    return std::any_of(node.attributes.begin(), node.attributes.end(), [](const Attributes::Entry& entry) {
+    if (op == "Cond" || op == "While" || node.op->has_dynamic_outputs()) return true;
+    if (!has_kernel(op, kernel_type)) return true;  // it runs on the host
+    return std::any_of(node.attributes.begin(), node.attributes.end(), [&](const Attributes::Entry& entry) {
       const auto* nested = std::get_if<std::shared_ptr<const Graph>>(&entry.value);
-      return nested && entry.name != "backward" && waits_for_values(**nested);
+      return nested && entry.name != "backward" && waits_for_values(**nested, kernel_type);
     });
   });
 }
@@ -109,7 +111,7 @@ std::unique_ptr<RecordedSteps> RecordedSteps::make(std::shared_ptr<Executable> e
                                                    std::int64_t steps) {
   auto* planned = dynamic_cast<PlannedExecutable*>(executable.get());
   if (!planned || !device.can_record() || !planned->graph().outputs.empty()) return nullptr;
-  if (device.kernel_type() != kCPU && waits_for_values(planned->graph())) return nullptr;
+  if (device.kernel_type() != kCPU && waits_for_values(planned->graph(), device.kernel_type())) return nullptr;
   if (!std::all_of(batch.begin(), batch.end(), [](const TensorSpec& spec) { return is_plain(spec.dtype); })) {
     return nullptr;
   }

@@ -1,9 +1,12 @@
 #pragma once
 
+#include <string_view>
+
 #include "cohort/graph/executable.h"
 #include "cohort/graph/graph.h"
 
-// Passes rewrite a specialised graph (concrete shapes) in place; each keeps what the graph computes, bit for bit.
+// Passes rewrite a specialised graph (concrete shapes) in place; each keeps what the graph computes, on the CPU bit for
+// bit. A GPU's products may keep more precision than what they stand for.
 namespace cohort::passes {
 
 // Evaluates nodes whose inputs are constants, removes ops that do nothing (same-shape sum_to_like, casts to the own
@@ -17,8 +20,9 @@ void layout(Graph& graph);
 void mask_before_unpool(Graph& graph);
 // Puts bias and activation into the matmul or convolution before them.
 void fuse_epilogues(Graph& graph);
-// Lets kernels that can read and write other types than they compute in do so where casts stand before and after them.
-void take_in_casts(Graph& graph);
+// Lets kernels of this type of device that can read and write other types than they compute in do so where casts stand
+// before and after them.
+void take_in_casts(Graph& graph, std::string_view kernel_type);
 // Groups elementwise ops of one shape into single nodes: one walk over memory instead of one per op.
 void fuse_elementwise(Graph& graph);
 // Merges the updates of single variables into one node per kind of update.

@@ -1,8 +1,10 @@
 #include <algorithm>
 #include <array>
+#include <span>
 #include <string_view>
 #include <vector>
 
+#include "cohort/core/kernel.h"
 #include "cohort/core/mixed_types.h"
 #include "cohort/graph/passes/pass.h"
 #include "cohort/graph/passes/rewrite.h"
@@ -24,9 +26,16 @@ constexpr unsigned input_bits(std::initializer_list<int> inputs) {
   return bits;
 }
 
-constexpr std::array kAbilities = {
+constexpr std::array kCpuProducts = {
     Ability{"MatMul", true, input_bits({0, 1}), true},
     Ability{"FusedMatMul", true, input_bits({0, 1, 2}), true},
+};
+// A GPU's matrix units read half types only: a weight is cast once for all products that read it.
+constexpr std::array kGpuProducts = {
+    Ability{"MatMul", true, 0, true},
+    Ability{"FusedMatMul", true, 0, true},
+};
+constexpr std::array kAbilities = {
     Ability{"SumToLike", true, 0, true},
     Ability{"Gather", false, 0, true},
     Ability{"LayerNorm", false, input_bits({0}), true},
@@ -45,7 +54,8 @@ bool only_shape_counts(const Node& node, int input) {
 
 class CastTaking {
  public:
-  explicit CastTaking(Graph& graph) : graph_(graph), users_(graph.users()), keep_(graph.nodes.size(), true) {}
+  CastTaking(Graph& graph, std::span<const Ability> products)
+      : graph_(graph), products_(products), users_(graph.users()), keep_(graph.nodes.size(), true) {}
 
   // Where a cast can go either way, what lies in memory becomes the half type.
   void run() {
@@ -81,10 +91,13 @@ class CastTaking {
   }
   // The ability of a node that computes in this type, nullptr when it has none.
   const Ability* ability_of(const Node& n, DType computed) const {
-    const auto found = std::find_if(kAbilities.begin(), kAbilities.end(),
-                                    [&](const Ability& ability) { return ability.op == n.op->name(); });
-    if (found == kAbilities.end() || computed_by(n) != computed || found->in_half != is_half(computed)) return nullptr;
-    return &*found;
+    for (std::span<const Ability> abilities : {products_, std::span<const Ability>(kAbilities)}) {
+      for (const Ability& ability : abilities) {
+        if (ability.op != n.op->name()) continue;
+        return computed_by(n) == computed && ability.in_half == is_half(computed) ? &ability : nullptr;
+      }
+    }
+    return nullptr;
   }
   bool can_write(const Node& n, DType computed) const {
     const Ability* ability = ability_of(n, computed);
@@ -167,12 +180,16 @@ class CastTaking {
   }
 
   Graph& graph_;
+  std::span<const Ability> products_;
   std::vector<std::vector<std::pair<int, int>>> users_;
   std::vector<bool> keep_;
 };
 
 }  // namespace
 
-void take_in_casts(Graph& graph) { CastTaking(graph).run(); }
+void take_in_casts(Graph& graph, std::string_view kernel_type) {
+  const auto products = kernel_type == kCPU ? std::span<const Ability>(kCpuProducts) : kGpuProducts;
+  CastTaking(graph, products).run();
+}
 
 }  // namespace cohort::passes

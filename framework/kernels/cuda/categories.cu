@@ -86,7 +86,7 @@ KernelFn make_count_categories(const KernelSpec& spec) {
   const DType category_type = spec.input(0).dtype, dtype = spec.output(0).dtype;
   auto* device = &cohort::cuda::device_of(spec);
   const unsigned int site =
-      device->add_check([](std::int64_t row, std::int64_t category) { refuse_category(row, category); });
+      cohort::cuda::add_check(spec, [](std::int64_t row, std::int64_t category) { refuse_category(row, category); });
   return visit_computed(dtype, [&](auto type) -> KernelFn {
     using C = typename decltype(type)::type;
     return [=](const KernelIO& io) {

@@ -169,7 +169,7 @@ KernelFn make_gradient(const KernelSpec& spec) {
 
 // The check of labels that a kernel adds when it is made.
 unsigned int add_label_check(const KernelSpec& spec, std::int64_t classes) {
-  return cohort::cuda::device_of(spec).add_check([classes](std::int64_t row, std::int64_t label) {
+  return cohort::cuda::add_check(spec, [classes](std::int64_t row, std::int64_t label) {
     refuse_label("SparseSoftmaxCrossEntropy", row, label, classes);
   });
 }

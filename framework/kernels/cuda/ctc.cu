@@ -215,10 +215,12 @@ KernelFn make_ctc_loss(const KernelSpec& spec) {
   const std::int64_t blocks = std::min(sizes.batch, kBlocks);
   if (blocks == 0) return [](const KernelIO&) {};
   device->reserve_workspace(static_cast<std::size_t>(blocks * sizes.memory()) * sizeof(double));
-  const Checks checks{device->error_record(), device->add_check([sizes](std::int64_t position, std::int64_t label) {
-                        refuse_ctc_label(position, sizes.length, label, sizes.classes);
-                      }),
-                      device->add_check([](std::int64_t target_length, std::int64_t output_length) {
+  const Checks checks{device->error_record(),
+                      cohort::cuda::add_check(spec,
+                                              [sizes](std::int64_t position, std::int64_t label) {
+                                                refuse_ctc_label(position, sizes.length, label, sizes.classes);
+                                              }),
+                      cohort::cuda::add_check(spec, [](std::int64_t target_length, std::int64_t output_length) {
                         refuse_ctc_lengths(target_length, output_length);
                       })};
   return visit_computed_floating(dtype, [&](auto type) -> KernelFn {

@@ -90,18 +90,17 @@ KernelFn make_checked_copy(const KernelSpec& spec, unsigned int site) {
 }
 
 KernelFn make_check_numerics(const KernelSpec& spec) {
-  const unsigned int site = cohort::cuda::device_of(spec).add_check(
-      [message = spec.attr<std::string>("message"), size = spec.input_size(0)](
-          std::int64_t nans, std::int64_t infinities) { refuse_numbers(message, nans, infinities, size); });
+  const unsigned int site = cohort::cuda::add_check(
+      spec, [message = spec.attr<std::string>("message"), size = spec.input_size(0)](
+                std::int64_t nans, std::int64_t infinities) { refuse_numbers(message, nans, infinities, size); });
   return visit_floating(spec.input(0).dtype,
                         [&](auto type) { return make_checked_copy<typename decltype(type)::type>(spec, site); });
 }
 
 KernelFn make_assert(const KernelSpec& spec) {
-  const unsigned int site = cohort::cuda::device_of(spec).add_check(
-      [message = spec.attr<std::string>("message"), size = spec.input_size(0)](std::int64_t failed, std::int64_t) {
-        refuse_assertion(message, failed, size);
-      });
+  const unsigned int site = cohort::cuda::add_check(
+      spec, [message = spec.attr<std::string>("message"), size = spec.input_size(0)](
+                std::int64_t failed, std::int64_t) { refuse_assertion(message, failed, size); });
   return make_checked_copy<bool>(spec, site);
 }
 

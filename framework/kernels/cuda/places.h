@@ -78,8 +78,8 @@ struct Places {
     }
     cohort::cuda::CudaDevice& device = cohort::cuda::device_of(spec);
     check.record = device.error_record();
-    check.site =
-        device.add_check([op = spec.call().op().name(), target, depth](std::int64_t position, std::int64_t index) {
+    check.site = cohort::cuda::add_check(
+        spec, [op = spec.call().op().name(), target, depth](std::int64_t position, std::int64_t index) {
           throw_bad_index(op.c_str(), position, index, target[static_cast<int>(position % depth)]);
         });
   }

@@ -53,8 +53,8 @@ KernelFn make_scatter_add_variable(const KernelSpec& spec) {
   const std::int64_t rows = shape[0], width = rows == 0 ? 0 : shape.num_elements() / rows;
   cohort::cuda::CudaDevice& device = cohort::cuda::device_of(spec);
   Places places(spec, rows, spec.input(1));
-  places.check.site =
-      device.add_check([rows](std::int64_t position, std::int64_t row) { throw_bad_row(position, row, rows); });
+  places.check.site = cohort::cuda::add_check(
+      spec, [rows](std::int64_t position, std::int64_t row) { throw_bad_row(position, row, rows); });
   Pieces memory;
   const RowSums sums(spec.name(), device, spec.input(2).dtype, {places.count, rows, width}, memory);
   device.reserve_workspace(memory.bytes());

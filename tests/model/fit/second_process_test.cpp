@@ -83,7 +83,8 @@ TEST(SecondProcess, RunsTheSerialisedTrainStepBitForBit) {
     step.executables->run(inputs, outputs, {.seed = 7, .epoch = 0, .step = static_cast<std::uint64_t>(b)});
   }
 
-  const std::string command = runner.string() + " " + folder.file("step.graph") + " " + folder.file("state.h5") + " " +
+  const std::string command = "COHORT_DEVICE=" + default_device().name() + " " + runner.string() + " " +
+                              folder.file("step.graph") + " " + folder.file("state.h5") + " " +
                               folder.file("result.h5");
   ASSERT_EQ(std::system(command.c_str()), 0);
   const Hdf5File result = Hdf5File::open(folder.file("result.h5"));
