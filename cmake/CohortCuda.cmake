@@ -37,3 +37,34 @@ endif()
 if(NOT COHORT_CUDA)
   unset(CMAKE_CUDA_COMPILER CACHE)
 endif()
+
+# cuDNN's frontend, headers that describe attention to cuDNN: in the folder that COHORT_CUDNN_FRONTEND names, else where
+# tools/setup puts them or the compiler finds them.
+if(COHORT_CUDA)
+  if(COHORT_CUDNN_FRONTEND AND NOT EXISTS ${COHORT_CUDNN_FRONTEND}/cudnn_frontend.h)
+    message(FATAL_ERROR "COHORT_CUDNN_FRONTEND: must be the folder of cudnn_frontend.h. "
+                        "Received: COHORT_CUDNN_FRONTEND=${COHORT_CUDNN_FRONTEND}. Name another one, or none.")
+  endif()
+  find_path(COHORT_CUDNN_FRONTEND cudnn_frontend.h HINTS ${PROJECT_SOURCE_DIR}/build/cudnn-frontend/include
+            DOC "Folder of cudnn_frontend.h")
+  if(NOT COHORT_CUDNN_FRONTEND)
+    message(STATUS "Attention is left to own kernels: cudnn_frontend.h is not found. tools/setup brings it")
+  endif()
+endif()
+
+# cohort_use_cudnn_frontend(<variable>): compiles the one source of this list that includes the frontend as it needs, or
+# takes it out where there is no frontend.
+function(cohort_use_cudnn_frontend variable)
+  set(sources ${${variable}})
+  set(users ${sources})
+  list(FILTER users INCLUDE REGEX "/attention_cudnn\\.cpp$")
+  if(COHORT_CUDNN_FRONTEND)
+    # Its functions stay inside our module, for another one in the process may have them from another version. -O3 takes
+    # twice as long and gains nothing: it describes graphs, once each.
+    set_source_files_properties(${users} PROPERTIES
+        COMPILE_OPTIONS "-isystem;${COHORT_CUDNN_FRONTEND};-fvisibility=hidden;-O1")
+  else()
+    list(REMOVE_ITEM sources ${users})
+  endif()
+  set(${variable} ${sources} PARENT_SCOPE)
+endfunction()

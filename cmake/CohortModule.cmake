@@ -192,6 +192,7 @@ function(cohort_library)
 
   if(cuda_sources)
     cohort_embed_headers(kernels/element_bits.h kernels/functors.h kernels/scalar_math.h)
+    cohort_use_cudnn_frontend(cuda_sources)
     add_library(cohort_cuda_objects OBJECT ${cuda_sources})
     cohort_use_internals(cohort_cuda_objects ${COHORT_LIBS_cuda})
     add_library(cohort_cuda MODULE $<TARGET_OBJECTS:cohort_cuda_objects>)

@@ -41,6 +41,11 @@ cohort_use_internals(benchmark_options CLI11::CLI11)
 target_include_directories(benchmark_options PUBLIC ${PROJECT_SOURCE_DIR})
 target_compile_options(benchmark_options PRIVATE $<$<CONFIG:Release>:-O0>)
 
+# Where the time of a job goes, apart for its tests.
+add_library(benchmark_tables OBJECT ${PROJECT_SOURCE_DIR}/benchmarks/kernel_table.cpp)
+cohort_use_internals(benchmark_tables)
+target_include_directories(benchmark_tables PUBLIC ${PROJECT_SOURCE_DIR})
+
 # cohort_benchmark(<name> SOURCES...)
 function(cohort_benchmark name)
   cohort_program_with_precompiled(${name} . ${name} ${ARGN})
@@ -51,9 +56,13 @@ endfunction()
 
 file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/benchmarks/cohort_bench*.cpp)
 if(sources)
-  list(APPEND sources ${PROJECT_SOURCE_DIR}/benchmarks/jobs.cpp ${PROJECT_SOURCE_DIR}/benchmarks/roofline.cpp)
+  list(APPEND sources ${PROJECT_SOURCE_DIR}/benchmarks/device_rates.cpp ${PROJECT_SOURCE_DIR}/benchmarks/gpu_jobs.cpp
+       ${PROJECT_SOURCE_DIR}/benchmarks/jobs.cpp ${PROJECT_SOURCE_DIR}/benchmarks/roofline.cpp)
 endif()
 cohort_benchmark(cohort-bench ${sources})
+if(TARGET cohort-bench)
+  target_link_libraries(cohort-bench PRIVATE benchmark_tables)
+endif()
 file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/benchmarks/cohort_cluster_bench*.cpp)
 if(sources)
   list(APPEND sources ${PROJECT_SOURCE_DIR}/benchmarks/bench_process.cpp ${PROJECT_SOURCE_DIR}/benchmarks/jobs.cpp

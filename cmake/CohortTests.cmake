@@ -105,6 +105,9 @@ foreach(name programs_test examples_test faults_test)
     add_dependencies(${name} cohort_command)
   endif()
 endforeach()
+if(TARGET programs_test)
+  target_link_libraries(programs_test PRIVATE benchmark_tables)
+endif()
 foreach(name cohort-bench cohort-cluster-bench)
   if(TARGET programs_test AND TARGET ${name})
     add_dependencies(programs_test ${name})
@@ -112,6 +115,17 @@ foreach(name cohort-bench cohort-cluster-bench)
 endforeach()
 if(TARGET examples_test)
   add_dependencies(examples_test ${COHORT_EXAMPLE_TARGETS})
+endif()
+
+# A driver of GPUs that shows none, for programs that are started with its folder in LD_LIBRARY_PATH.
+if(TARGET programs_test)
+  add_library(fake_driver SHARED ${tests}/support/fake_driver.c)
+  set_target_properties(fake_driver PROPERTIES OUTPUT_NAME cuda SUFFIX .so.1
+                        LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin/tests/fake_driver)
+  add_dependencies(programs_test fake_driver)
+  if(TARGET cohort_cuda)
+    add_dependencies(programs_test cohort_cuda)
+  endif()
 endif()
 
 # golden: the program that compares with data from the real Keras.
@@ -153,6 +167,11 @@ endif()
 # interop: the program that the Python tests drive against the real Keras and TensorBoard.
 file(GLOB sources CONFIGURE_DEPENDS ${tests}/interop/*.cpp)
 cohort_program_with_precompiled(interop tests interop ${sources})
+# What the tests of DLPack load into their own process.
+add_library(dlpack_exchange MODULE ${tests}/interop/dlpack/exchange.cpp)
+target_compile_options(dlpack_exchange PRIVATE ${test_options})
+cohort_use_internals(dlpack_exchange cohort)
+set_target_properties(dlpack_exchange PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin/tests)
 
 # contract: users' programs that must compile as they stand; only those named program_* link.
 # The design's own programs and those of the docs run too; they write their files where they are.

@@ -40,6 +40,37 @@ configure() {
   (cd "$root" && cmake "${arguments[@]}")
 }
 
+# install_cudnn_frontend: where nvcc is, the headers by which cuDNN is told of attention, into build/cudnn-frontend. The
+# library does without them as well.
+install_cudnn_frontend() {
+  local version=1.32.0 folder=$root/build/cudnn-frontend pip
+  command -v nvcc "${CUDACXX:-}" "${CUDA_PATH:-/usr/local/cuda}/bin/nvcc" >/dev/null || return 0
+  [[ ! -f $folder/version || $(<"$folder/version") != "$version" ]] || return 0
+  say "Downloading the headers of cudnn-frontend $version into build/cudnn-frontend."
+  rm -rf "$folder" && mkdir -p "$folder"
+  pip=$root/build/venv/bin/pip
+  if [[ ! -x $pip ]]; then
+    python3 -m venv "$folder/venv" || return 0
+    pip=$folder/venv/bin/pip
+  fi
+  # Headers only: any wheel of this version serves.
+  if "$pip" download --quiet --disable-pip-version-check --no-deps --only-binary=:all: --dest "$folder" \
+    "nvidia-cudnn-frontend==$version"; then
+    python3 - "$folder" <<'END'
+import pathlib, sys, zipfile
+folder = pathlib.Path(sys.argv[1])
+for wheel in folder.glob("*.whl"):
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(folder, [name for name in archive.namelist() if name.startswith("include/")])
+    wheel.unlink()
+END
+    printf '%s\n' "$version" >"$folder/version"
+  else
+    say "It cannot be had now: attention is left to own kernels until tools/setup is run again."
+  fi
+  rm -rf "$folder/venv"
+}
+
 # install_packages: tools/setup, unless a sysroot stands in for it.
 install_packages() {
   if [[ -f $root/sysroot/toolchain.cmake ]]; then

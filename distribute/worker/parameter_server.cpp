@@ -121,7 +121,7 @@ void ParameterServer::create_variable(const Request<Method::CreateVariable>& req
     Tensors value(1);
     std::shared_ptr<LocalVariable> body;
     try {
-      ExecutableCache(graph).run({}, value, {.seed = from.seed()});
+      ExecutableCache(graph).run({}, value, {.seed = from.seed()}, cpu());
       if (value[0].spec() != spec) {
         throw invalid_argument("Server", "an initial value must have its variable's type and shape",
                                {{"variable", from.name()}, {"value", value[0].spec()}, {"variable.spec", spec}});
@@ -288,7 +288,7 @@ void ParameterServer::run_graph(const Request<Method::RunGraph>& request, Reply<
     if (variables.back()) {
       inputs.push_back(variables.back()->handle);
     } else if (part < request.parts.size()) {
-      inputs.push_back(request.parts[part++].to(default_device()));
+      inputs.push_back(request.parts[part++].to(cpu()));
     } else {
       throw invalid_argument("Server", "a graph must be given its inputs", {{"parts", request.parts.size()}});
     }
@@ -305,7 +305,7 @@ void ParameterServer::run_graph(const Request<Method::RunGraph>& request, Reply<
   lock.unlock();
   if (repeated) graph = std::make_shared<Graph>(without_writes(*graph));
   reply.parts.resize(graph->outputs.size());
-  ExecutableCache(graph).run(inputs, reply.parts, {.seed = from.seed()});
+  ExecutableCache(graph).run(inputs, reply.parts, {.seed = from.seed()}, cpu());
   bring_to_host(reply.parts);
   lock.lock();
   if (writes && !repeated) {

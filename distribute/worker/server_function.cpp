@@ -17,8 +17,8 @@ Tensor value_to_send(LocalVariable& variable) {
   constexpr std::size_t kCopied = std::size_t{8} << 10;
   const TensorSpec& spec = variable.spec();
   const std::size_t bytes = static_cast<std::size_t>(spec.shape.num_elements()) * size_of(spec.dtype);
-  if (bytes > kCopied || !default_device().host_readable()) return variable.shared_value();
-  Tensor copy = Tensor::empty(spec.dtype, spec.shape);
+  if (bytes > kCopied) return variable.shared_value();
+  Tensor copy = Tensor::empty(spec.dtype, spec.shape, cpu());
   std::memcpy(copy.raw(), variable.kernel_pointer(), bytes);
   return copy;
 }
@@ -94,7 +94,7 @@ ServerPart::Bound::Bound(ServerPart& part, const Tensors& sent) : part(part) {
     throw invalid_argument("Server", "an exchange must bring what its function's graph takes",
                            {{"parts", sent.size()}, {"expected", part.num_sent_}});
   }
-  for (std::size_t i = 0; i < sent.size(); ++i) part.inputs_[i] = sent[i].to(default_device());
+  for (std::size_t i = 0; i < sent.size(); ++i) part.inputs_[i] = sent[i].to(cpu());
 }
 
 ServerPart::Bound::~Bound() {
@@ -103,7 +103,7 @@ ServerPart::Bound::~Bound() {
 
 void ServerPart::run(ExecutableCache& executables, Tensors& results) {
   results.resize(executables.graph()->outputs.size());
-  executables.run(inputs_, results, {});
+  executables.run(inputs_, results, {}, cpu());
 }
 
 void ServerPart::check_rows() {

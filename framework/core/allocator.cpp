@@ -32,6 +32,16 @@ bool MemoryPool::is_large(int index) { return size_of_class(index) >= kLarge; }
 
 std::size_t MemoryPool::class_size(std::size_t bytes) { return size_of_class(class_index(bytes)); }
 
+std::size_t MemoryPool::bytes_in_use() {
+  std::size_t bytes = 0;
+  for (int index = class_index(0); index < kClasses; ++index) {
+    std::lock_guard lock(free_[index].mutex);
+    const std::size_t blocks = free_[index].made - free_[index].blocks.size();
+    if (blocks > 0) bytes += blocks * size_of_class(index);
+  }
+  return bytes;
+}
+
 void* MemoryPool::allocate(std::size_t bytes) {
   const int index = class_index(bytes);
   FreeBlocks& free = free_[index];

@@ -25,6 +25,8 @@ class MemoryPool {
   void deallocate(void* memory, std::size_t bytes) noexcept;
   // Gives large blocks back that have been free since the last call.
   void give_back_idle() noexcept;
+  // Bytes of the blocks that are handed out; looks at every class of sizes.
+  std::size_t bytes_in_use();
   // Bytes a request of this size really takes: classes are four steps per power of two.
   static std::size_t class_size(std::size_t bytes);
 

@@ -2,12 +2,26 @@
 
 #include <utility>
 
+#include "cohort/core/device_memory.h"
+#include "cohort/core/error.h"
+
 namespace cohort {
 
 Owned<Buffer> Buffer::allocate(Device& device, std::size_t bytes) {
   Owned<Buffer> buffer(new Buffer(device, device.allocate(bytes), bytes));
   buffer->pooled_ = true;
   return buffer;
+}
+
+Owned<Buffer> Buffer::allocate(Device& device, std::size_t bytes, MemoryUse use) {
+  try {
+    Owned<Buffer> buffer = allocate(device, bytes);
+    if (bytes >= MemoryAccount::kNotedBytes) device.note_use(buffer->data(), bytes, use);
+    return buffer;
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::ResourceExhausted) throw;
+    throw Error(error.code(), use() + ": " + error.what());
+  }
 }
 
 Owned<Buffer> Buffer::borrow(Device& device, void* memory, std::size_t bytes, std::function<void()> release) {

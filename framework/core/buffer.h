@@ -13,6 +13,8 @@ namespace cohort {
 class Buffer : public Counted<Buffer> {
  public:
   static Owned<Buffer> allocate(Device& device, std::size_t bytes);
+  // The same, with what it is for: errors of a device that has too little memory say so, then and later.
+  static Owned<Buffer> allocate(Device& device, std::size_t bytes, MemoryUse use);
   // Memory of somebody else; `release` is called when nobody needs it any more.
   static Owned<Buffer> borrow(Device& device, void* memory, std::size_t bytes, std::function<void()> release);
   static Owned<Buffer> of_strings(std::vector<std::string> strings);

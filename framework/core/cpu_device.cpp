@@ -7,7 +7,9 @@
 #include "cohort/core/allocator.h"
 #include "cohort/core/denormals.h"
 #include "cohort/core/device.h"
+#include "cohort/core/device_memory.h"
 #include "cohort/core/fill_memory.h"
+#include "cohort/core/kernel_work.h"
 
 namespace cohort {
 namespace {
@@ -35,6 +37,14 @@ class PastEvent : public DeviceEvent {
   void wait() override {}
 };
 
+void run_timed(const KernelCall& call, const KernelIO& io, Timeline& timeline) {
+  Timeline::Span span = kernel_span(call);
+  span.begin = Timeline::Clock::now();
+  (*call.kernel)(io);
+  span.end = Timeline::Clock::now();
+  timeline.add(std::move(span));
+}
+
 // The host: kernels run on the calling thread and spread over the compute pool themselves.
 class CpuDevice : public Device {
  public:
@@ -57,12 +67,16 @@ class CpuDevice : public Device {
     copy_from_host(target, source, bytes);
   }
   std::unique_ptr<DeviceEvent> make_event() override { return std::make_unique<PastEvent>(); }
+  // The most is not counted: that would cost every allocation.
+  DeviceMemory memory() override { return {.current = pool_.bytes_in_use()}; }
   void run(std::span<const KernelCall> calls, const RandomState* random, OutputAllocator* allocator) override {
     const FlushDenormals flush;
     const KernelCall* call = calls.data();
+    Timeline* const timeline = Timeline::current();
     try {
       for (; call != calls.data() + calls.size(); ++call) {
-        (*call->kernel)({call->arguments, call->arguments + call->inputs, random, allocator});
+        const KernelIO io{call->arguments, call->arguments + call->inputs, random, allocator};
+        timeline ? run_timed(*call, io, *timeline) : (*call->kernel)(io);
       }
     } catch (...) {
       rethrow_named(*call);

@@ -11,6 +11,7 @@
 #include "cohort/core/device_module.h"
 #include "cohort/core/device_spec.h"
 #include "cohort/core/error.h"
+#include "cohort/core/log.h"
 #include "cohort/core/text.h"
 
 namespace cohort {
@@ -49,6 +50,36 @@ Device& device_of(const std::string& type, int index, std::string_view asked) {
   }
   std::unique_ptr<Device> made = maker->second(index);  // may throw: then nothing is left behind
   return *(t.devices[{type, index}] = std::move(made));
+}
+
+Device& device_of_environment(const char* name) {
+  try {
+    return device_named(name);
+  } catch (const Error& error) {
+    throw Error(error.code(), std::string("COHORT_DEVICE: ") + error.what());
+  }
+}
+
+Device& gpu_or_cpu() {
+  if (!missing_for_devices("GPU").empty()) return cpu();
+  try {
+    return device_named("GPU:0");
+  } catch (const Error& error) {
+    // A driver without a GPU is nothing to remark upon; a GPU that cannot be used is.
+    const std::string message = std::string("Cohort computes on the CPU. ") + error.what();
+    error.code() == ErrorCode::NotFound ? log::debug(message) : log::warn(message);
+    return cpu();
+  }
+}
+
+// Chosen once; who has set one meanwhile is not overruled.
+Device& choose_default() {
+  static Device& first = [&]() -> Device& {
+    const char* given = std::getenv("COHORT_DEVICE");
+    return given && *given ? device_of_environment(given) : gpu_or_cpu();
+  }();
+  Device* set = nullptr;
+  return chosen_default.compare_exchange_strong(set, &first, std::memory_order_acq_rel) ? first : *set;
 }
 
 }  // namespace
@@ -103,7 +134,7 @@ Device& cpu() {
 Device& default_device() {
   if (Device* scoped = scoped_local_device()) return *scoped;
   Device* device = chosen_default.load(std::memory_order_acquire);
-  return device ? *device : cpu();
+  return device ? *device : choose_default();
 }
 
 void set_default_device(std::string_view name) { chosen_default.store(&device_named(name), std::memory_order_release); }

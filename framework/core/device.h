@@ -11,8 +11,14 @@
 #include "cohort/core/device_stream.h"
 #include "cohort/core/random.h"
 #include "cohort/core/shape.h"
+#include "cohort/core/thread_pool.h"
 
 namespace cohort {
+
+struct DeviceMemory;
+
+// What memory is for, as text that is composed when somebody asks: "tensor float32 (1024, 768)".
+using MemoryUse = FunctionRef<std::string()>;
 
 // Hands memory for an output whose shape only the kernel knows (where, unique, ...).
 class OutputAllocator {
@@ -49,6 +55,8 @@ struct KernelIO {
   }
 };
 
+class KernelSubject;
+
 // A kernel specialised for an op's attributes and concrete shapes: made once, run many times, from any thread.
 using KernelFn = std::function<void(const KernelIO&)>;
 
@@ -62,7 +70,8 @@ struct KernelCall {
   int inputs = 0;
   // Number of outputs.
   int outputs = 0;
-  const std::string* node = nullptr;  // its name in the graph, for errors
+  const std::string* node = nullptr;       // its name in the graph, for errors
+  const KernelSubject* subject = nullptr;  // what it computes, for those who take times; read before run() returns
 };
 // For the handler of a launch's exceptions: throws the present one again, with the name of the node in front of an
 // Error's text.
@@ -129,8 +138,19 @@ class Device {
   }
   // Waits until all work begun on it is done; what went wrong is kept.
   virtual void drain() noexcept {}
+  // Waits until all work on the hardware is done, that of other libraries too: for memory that they share.
+  virtual void drain_all() noexcept { drain(); }
   // Throws what went wrong in work that is done, once.
   virtual void check() {}
+
+  // How much of its memory is in use: see device_memory().
+  virtual DeviceMemory memory();
+  // Counts the most that is in use anew.
+  virtual void reset_peak_memory() {}
+  // Sets how much may be in use at most, 0: as much as there is; throws Unimplemented where nothing is counted.
+  virtual void limit_memory(std::size_t bytes);
+  // Says what memory from allocate() is for, for errors; without effect where nothing is counted.
+  virtual void note_use(void* memory, std::size_t bytes, MemoryUse use);
 
  private:
   std::string type_;
@@ -145,9 +165,10 @@ bool register_device_type(const std::string& type, DeviceMaker maker);
 Device& device_named(std::string_view name);
 // The CPU.
 Device& cpu();
-// Where tensors and variables are made unless a scope says otherwise: CPU:0 at start.
+// Where tensors and variables are made unless a scope says otherwise. Chosen when it is first asked for: the one that
+// the environment variable COHORT_DEVICE names, else GPU:0 where there is a GPU that can be used, else CPU:0.
 Device& default_device();
-// Sets the default device by its name.
+// Sets the default device by its name; what was made before stays where it is.
 void set_default_device(std::string_view name);
 
 }  // namespace cohort

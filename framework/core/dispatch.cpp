@@ -6,6 +6,7 @@
 #include "cohort/core/device.h"
 #include "cohort/core/device_spec.h"
 #include "cohort/core/kernel_cache.h"
+#include "cohort/core/kernel_work.h"
 #include "cohort/core/text.h"
 
 namespace cohort {
@@ -30,6 +31,16 @@ class EagerAllocator : public OutputAllocator {
 
  public:
   Tensors tensors;
+};
+
+class EagerSubject : public KernelSubject {
+ public:
+  EagerSubject(const OpCall& call, const Specs& outputs) : call_(call), outputs_(outputs) {}
+  KernelWork work() const override { return work_of(call_, outputs_); }
+
+ private:
+  const OpCall& call_;
+  const Specs& outputs_;
 };
 
 // The device an eager op runs on: the host for strings; where its variable lies, else the one a scope names, else where
@@ -145,8 +156,12 @@ Tensors run_eagerly(const OpDef& op, const Tensors& given, const Attributes& att
   std::vector<void*> arguments;
   for (const Tensor& input : inputs) arguments.push_back(input.raw());
   for (const Tensor& output : allocator.tensors) arguments.push_back(output.defined() ? output.raw() : nullptr);
-  const KernelCall launch{kernel.get(), arguments.data(), static_cast<int>(inputs.size()),
-                          static_cast<int>(output_specs.size())};
+  const EagerSubject subject(call, output_specs);
+  const KernelCall launch{.kernel = kernel.get(),
+                          .arguments = arguments.data(),
+                          .inputs = static_cast<int>(inputs.size()),
+                          .outputs = static_cast<int>(output_specs.size()),
+                          .subject = &subject};
   Tensor own_random;
   const RandomState* readable = &random;
   const bool runs_graph = holds_graph(attributes);

@@ -59,6 +59,7 @@ OpDef& OpDef::checks() { return checks_ = true, *this; }
 OpDef& OpDef::dynamic_outputs() { return dynamic_outputs_ = true, *this; }
 OpDef& OpDef::alias() { return alias_ = true, *this; }
 OpDef& OpDef::elementwise() { return elementwise_ = true, *this; }
+OpDef& OpDef::may_overwrite(int input) { return overwritten_ = input, *this; }
 OpDef& OpDef::host_only() { return host_only_ = true, *this; }
 
 Specs OpDef::infer_outputs(std::span<const TensorSpec> inputs, const Attributes& attributes) const {

@@ -177,6 +177,9 @@ class OpDef {
   // An element of output 0 depends only on the same elements of the inputs (which broadcast), so that it may be written
   // over an input of its shape.
   OpDef& elementwise();
+  // Output 0 may be written over this input where both have one shape: a kernel reads an element of it before it writes
+  // to its place and not afterwards.
+  OpDef& may_overwrite(int input);
   // Runs on the host whatever the device: strings, iterators.
   OpDef& host_only();
   // Refuses values, not only types and shapes: called by itself, it is waited for, so that the caller gets the error.
@@ -202,8 +205,10 @@ class OpDef {
   bool has_dynamic_outputs() const { return dynamic_outputs_; }
   // Whether output 0 is input 0's memory.
   bool is_alias() const { return alias_; }
-  // Whether it may write over an input.
+  // Whether an element of output 0 depends only on the same elements of the inputs.
   bool is_elementwise() const { return elementwise_; }
+  // Whether output 0 may be written over an input of its shape.
+  bool overwrites(int input) const { return elementwise_ || input == overwritten_; }
   // Whether it runs on the host whatever the device.
   bool is_host_only() const { return host_only_; }
   // Whether it refuses values.
@@ -229,6 +234,7 @@ class OpDef {
   ClaimsFn claims_;
   bool differentiable_ = true, random_ = false, stateful_ = false, reads_ = false, writes_ = false;
   bool dynamic_outputs_ = false, alias_ = false, elementwise_ = false, host_only_ = false, checks_ = false;
+  int overwritten_ = -1;
 };
 
 // A new op of this name, to be defined.

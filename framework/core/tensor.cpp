@@ -92,7 +92,8 @@ void Tensor::renew_from(const Tensor& source, Device& device) {
 
 Tensor Tensor::empty(DType dtype, const Shape& shape, Device& device) {
   if (!is_plain(dtype)) throw invalid_argument("Tensor::empty", "a plain element type is expected", {{"dtype", dtype}});
-  return over(dtype, shape, Buffer::allocate(device, checked_bytes(dtype, shape)));
+  const auto use = [&] { return "tensor " + TensorSpec{dtype, shape}.to_string(); };
+  return over(dtype, shape, Buffer::allocate(device, checked_bytes(dtype, shape), use));
 }
 
 Tensor Tensor::from_host(const void* values, std::size_t count, DType dtype, const Shape& shape, Device& device) {

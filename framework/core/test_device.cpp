@@ -14,6 +14,7 @@
 #include "cohort/core/device.h"
 #include "cohort/core/error.h"
 #include "cohort/core/fill_memory.h"
+#include "cohort/core/kernel_work.h"
 
 namespace cohort {
 namespace {
@@ -40,16 +41,37 @@ class NativeAllocator : public OutputAllocator {
   OutputAllocator* inner_;
 };
 
-void run_calls(std::span<const KernelCall> calls, const RandomState* random, OutputAllocator* allocator) {
+// Where the times of work go, with a span for each call or for a copy that lacks nothing else. Without a lane nobody
+// takes times.
+struct Timing {
+  std::shared_ptr<TimelineLane> lane;
+  std::vector<Timeline::Span> spans;
+
+  template <class Work>
+  void run(std::size_t i, const Work& work) {
+    if (!lane) return work();
+    Timeline::Span& span = spans[i];
+    span.begin = Timeline::Clock::now();
+    work();
+    span.end = Timeline::Clock::now();
+    lane->add(std::move(span));
+  }
+};
+
+void run_calls(std::span<const KernelCall> calls, const RandomState* random, OutputAllocator* allocator,
+               Timing& timing) {
   NativeAllocator native(allocator);
   random = static_cast<const RandomState*>(to_native(random));
   thread_local std::vector<void*> kept;                    // a steady state allocates nothing here either
   std::vector<void*> arguments = std::exchange(kept, {});  // taken: a kernel may run a graph of its own
-  for (const KernelCall& call : calls) {
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    const KernelCall& call = calls[i];
     arguments.assign(call.arguments, call.arguments + call.inputs + call.outputs);
     for (void*& argument : arguments) argument = to_native(argument);
     try {
-      (*call.kernel)({arguments.data(), arguments.data() + call.inputs, random, allocator ? &native : nullptr});
+      timing.run(i, [&] {
+        (*call.kernel)({arguments.data(), arguments.data() + call.inputs, random, allocator ? &native : nullptr});
+      });
     } catch (...) {
       rethrow_named(call);
     }
@@ -85,6 +107,7 @@ struct Task {
   std::vector<void*> arguments;
   const RandomState* random = nullptr;
   OutputAllocator* allocator = nullptr;
+  Timing timing;
   // Of copies and fills; a copy from pageable memory has the bytes with it.
   void* target = nullptr;
   const void* source = nullptr;
@@ -181,6 +204,7 @@ class Lane {
       }
       task->event.reset();
       task->recorded.reset();
+      task->timing.lane.reset();
       lock.lock();
       if (error && !error_) error_ = error;
       unused_.push_back(std::move(task));
@@ -308,7 +332,9 @@ class TestDevice : public Device {
   void enqueue_copy(void* target, const void* source, std::size_t bytes, DeviceStream stream) override {
     refuse_while_recording("copy between host and device");
     Lane& lane = lanes_.of(stream);
-    lane.put(copy_task(lane, target, source, bytes));
+    Task* task = copy_task(lane, target, source, bytes);
+    if (time_in(stream, *task)) task->timing.spans.assign(1, copy_span(bytes));
+    lane.put(task);
   }
   void fill(void* target, const void* element, std::size_t element_bytes, std::size_t count) override {
     Task* task =
@@ -321,8 +347,11 @@ class TestDevice : public Device {
   }
 
   void run(std::span<const KernelCall> calls, const RandomState* random, OutputAllocator* allocator) override {
-    if (lanes_.compute.is_own_thread()) return run_calls(calls, random, allocator);  // a kernel's own sub-graph
-    Task* task = lanes_.compute.make_task([](Task& t) { run_calls(t.calls, t.random, t.allocator); });
+    if (lanes_.compute.is_own_thread()) {  // a kernel's own sub-graph
+      Timing untimed;
+      return run_calls(calls, random, allocator, untimed);
+    }
+    Task* task = lanes_.compute.make_task([](Task& t) { run_calls(t.calls, t.random, t.allocator, t.timing); });
     task->calls.assign(calls.begin(), calls.end());
     task->arguments.clear();
     for (const KernelCall& call : calls) {
@@ -335,6 +364,11 @@ class TestDevice : public Device {
     }
     task->random = random;
     task->allocator = allocator;
+    if (!recording && time_in(DeviceStream::Compute, *task)) {
+      task->timing.spans.clear();
+      for (const KernelCall& call : calls) task->timing.spans.push_back(kernel_span(call));
+      count_memory(*this, *task->timing.lane);
+    }
     if (allocator) refuse_while_recording("op whose shapes depend on values");
     put_compute(lanes_, task);
     if (allocator) synchronize();
@@ -361,9 +395,19 @@ class TestDevice : public Device {
   }
 
  private:
+  // Whether the calling thread wants the times of what it puts into this stream.
+  bool time_in(DeviceStream stream, Task& task) {
+    Timeline* timeline = Timeline::current();
+    if (!timeline) return false;
+    task.timing.lane = timeline->lane(name() + (stream == DeviceStream::Compute ? " compute" : " copies"),
+                                      [&lane = lanes_.of(stream)] { lane.drain(); });
+    return true;
+  }
+
   static Task* copy_task(Lane& lane, void* target, const void* source, std::size_t bytes) {
     Task* task = lane.make_task([](Task& t) {
-      if (t.bytes > 0) std::memcpy(to_native(t.target), to_native(t.source), t.bytes);
+      if (t.bytes == 0) return;
+      t.timing.run(0, [&] { std::memcpy(to_native(t.target), to_native(t.source), t.bytes); });
     });
     task->target = target;
     task->source = source;

@@ -13,7 +13,7 @@ namespace {
 static_assert(CUBLAS_VER_MAJOR == 13, "the name of the library says the version of the headers");
 
 CublasLt load_cublas_lt() {
-  const SharedLibrary library("libcublasLt.so.13", "matrix products");
+  const SharedLibrary library(kCublasLtLibrary, "matrix products");
   CublasLt functions{};
   library.find("cublasLtCreate", functions.create);
   library.find("cublasLtGetStatusString", functions.status_text);

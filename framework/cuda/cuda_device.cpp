@@ -6,47 +6,17 @@
 #include "cohort/core/error.h"
 #include "cohort/cuda/check.h"
 #include "cohort/cuda/fill.h"
+#include "cohort/cuda/gpu_requirements.h"
 #include "cohort/cuda/loop_turns.h"
 
 namespace cohort::cuda {
 namespace {
 
-// The oldest GPUs whose instructions the kernels use.
-constexpr int kOldestMajor = 8;
 // Free memory that the pool keeps when the device has nothing to do.
 constexpr std::uint64_t kKeptBytes = std::uint64_t{2} << 30;
 constexpr std::size_t kFirstWorkspace = std::size_t{32} << 20;
-
-// How many GPUs there are; throws when the driver cannot say.
-int count_devices() {
-  int driver = 0;
-  if (cudaDriverGetVersion(&driver) != cudaSuccess || driver == 0) {
-    throw failed_precondition("GPU", "a driver for NVIDIA's GPUs is expected", {},
-                              "Install it, or place the work on CPU:0.");
-  }
-  int count = 0;
-  const cudaError_t error = cudaGetDeviceCount(&count);
-  if (error == cudaErrorInsufficientDriver) {
-    throw failed_precondition(
-        "GPU",
-        "a driver is expected that serves CUDA " + std::to_string(CUDART_VERSION / 1000) + "." +
-            std::to_string(CUDART_VERSION % 1000 / 10),
-        {{"driver serves", std::to_string(driver / 1000) + "." + std::to_string(driver % 1000 / 10)}},
-        "Renew the driver.");
-  }
-  if (error == cudaErrorNoDevice)
-    count = 0;
-  else
-    check(error);
-  return count;
-}
-
-void check_exists(int index) {
-  const int count = count_devices();
-  if (index < count) return;
-  throw not_found("device", "a GPU of this machine is expected",
-                  {{"device", "GPU:" + std::to_string(index)}, {"GPUs", count}});
-}
+// Free memory that is left alone by a device that takes all: modules of kernels and libraries need some.
+constexpr std::size_t kLeftBytes = std::size_t{1} << 30;
 
 }  // namespace
 
@@ -99,30 +69,57 @@ class CudaDevice::CudaRecording : public Recording {
 };
 
 CudaDevice::CudaDevice(int index) : Device("GPU", index) {
-  check_exists(index);
+  check_gpu_exists(index, count_gpus());
   cudaDeviceProp properties;
   cuda::check(cudaGetDeviceProperties(&properties, index));
-  if (properties.major < kOldestMajor) {
-    throw failed_precondition(
-        "GPU", "a GPU of compute capability 8.0 or later is expected",
-        {{"device", name()},
-         {"model", properties.name},
-         {"compute capability", std::to_string(properties.major) + "." + std::to_string(properties.minor)}});
-  }
+  check_gpu(name(), properties);
   multiprocessors_ = properties.multiProcessorCount;
   architecture_ = properties.major * 10 + properties.minor;
   make_current();
+  std::size_t free = 0, total = 0;
+  cuda::check(cudaMemGetInfo(&free, &total));
+  check_free_memory(name(), free, total);
   cuda::check(cudaStreamCreateWithFlags(&compute_, cudaStreamNonBlocking));
   cuda::check(cudaStreamCreateWithFlags(&copy_, cudaStreamNonBlocking));
-  cudaMemPoolProps pool{};
-  pool.allocType = cudaMemAllocationTypePinned;
-  pool.location = {cudaMemLocationTypeDevice, index};
-  cuda::check(cudaMemPoolCreate(&pool_, &pool));
-  std::uint64_t kept = kKeptBytes;
-  cuda::check(cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &kept));
+  make_pool();
   errors_ = static_cast<ErrorRecord*>(allocate(sizeof(ErrorRecord)));
   cuda::check(cudaMemsetAsync(errors_, 0, sizeof(ErrorRecord), compute_));
   reserve_workspace(kFirstWorkspace);
+}
+
+void CudaDevice::make_pool() {
+  cudaMemPoolProps pool{};
+  pool.allocType = cudaMemAllocationTypePinned;
+  pool.location = {cudaMemLocationTypeDevice, index()};
+  cuda::check(cudaMemPoolCreate(&pool_, &pool));
+  std::uint64_t kept = account_.growth() ? kKeptBytes : UINT64_MAX;
+  cuda::check(cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &kept));
+  if (!account_.growth()) take_all_memory();
+}
+
+void CudaDevice::take_all_memory() {
+  std::size_t free = 0, total = 0;
+  cuda::check(cudaMemGetInfo(&free, &total));
+  std::size_t wanted = free - std::min(free, kLeftBytes);
+  if (const std::size_t limit = account_.memory().limit; limit > 0) wanted = limit;
+  void* memory = nullptr;
+  if (take(memory, wanted) != cudaSuccess) {
+    throw account_.exhausted(wanted, "set_memory_growth(false) takes it at the first use");
+  }
+  cuda::check(cudaFreeAsync(memory, compute_));  // it stays in the pool
+}
+
+cudaError_t CudaDevice::take(void*& memory, std::size_t bytes) {
+  bytes = std::max<std::size_t>(bytes, 1);
+  cudaError_t error = cudaMallocFromPoolAsync(&memory, bytes, pool_, compute_);
+  if (error != cudaErrorMemoryAllocation) return error;
+  // Pieces that are free, but not beside one another, go back to the driver, which puts them together anew.
+  (void)cudaGetLastError();
+  (void)cudaStreamSynchronize(compute_);
+  (void)cudaMemPoolTrimTo(pool_, 0);
+  error = cudaMallocFromPoolAsync(&memory, bytes, pool_, compute_);
+  if (error == cudaErrorMemoryAllocation) (void)cudaGetLastError();
+  return error;
 }
 
 void CudaDevice::make_current() const { cuda::check(cudaSetDevice(index())); }
@@ -131,13 +128,19 @@ void* CudaDevice::allocate(std::size_t bytes) {
   std::lock_guard lock(mutex_);
   make_current();
   if (recording_) throw internal_error("GPU", "memory is asked for before work is recorded", {{"bytes", bytes}});
+  account_.add(bytes);
   void* memory = nullptr;
-  cuda::check(cudaMallocFromPoolAsync(&memory, std::max<std::size_t>(bytes, 1), pool_, compute_));
-  return memory;
+  const cudaError_t error = take(memory, bytes);
+  if (error == cudaSuccess) return memory;
+  account_.remove(nullptr, bytes);
+  if (error == cudaErrorMemoryAllocation) throw account_.exhausted(bytes, "the device has no more");
+  cuda::check(error);
+  return nullptr;
 }
 
-void CudaDevice::deallocate(void* memory, std::size_t) {
+void CudaDevice::deallocate(void* memory, std::size_t bytes) {
   std::lock_guard lock(mutex_);
+  account_.remove(memory, bytes);
   if (recording_) {
     deferred_.push_back(memory);
     return;
@@ -162,8 +165,10 @@ void CudaDevice::copy_from_host(void* target, const void* source, std::size_t by
   if (bytes == 0) return;
   std::lock_guard lock(mutex_);
   make_current();
+  KernelTimes::Stretch stretch(times(), DeviceStream::Compute);
   // From pageable memory it returns when the source has been read.
   cuda::check(cudaMemcpyAsync(target, source, bytes, cudaMemcpyHostToDevice, compute_));
+  stretch.end_copy(bytes);
 }
 
 void CudaDevice::copy_to_host(void* target, const void* source, std::size_t bytes) {
@@ -180,7 +185,9 @@ void CudaDevice::copy(void* target, const void* source, std::size_t bytes) {
   if (bytes == 0) return;
   std::lock_guard lock(mutex_);
   make_current();
+  KernelTimes::Stretch stretch(times(), DeviceStream::Compute);
   cuda::check(cudaMemcpyAsync(target, source, bytes, cudaMemcpyDeviceToDevice, compute_));
+  stretch.end_copy(bytes);
 }
 
 void CudaDevice::fill(void* target, const void* element, std::size_t element_bytes, std::size_t count) {
@@ -196,16 +203,20 @@ void CudaDevice::enqueue_copy(void* target, const void* source, std::size_t byte
   if (bytes == 0) return;
   std::lock_guard lock(mutex_);
   make_current();
+  KernelTimes::Stretch stretch(times(), which);
   cuda::check(cudaMemcpyAsync(target, source, bytes, cudaMemcpyDefault, stream(which)));
+  stretch.end_copy(bytes);
 }
 
 void CudaDevice::run(std::span<const KernelCall> calls, const RandomState* random, OutputAllocator* allocator) {
   std::lock_guard lock(mutex_);
   make_current();
   const KernelCall* call = calls.data();
+  KernelTimes::Stretch stretch(times(), DeviceStream::Compute);
   try {
     for (; call != calls.data() + calls.size(); ++call) {
       (*call->kernel)({call->arguments, call->arguments + call->inputs, random, allocator, compute_});
+      stretch.end_kernel(*call);
     }
   } catch (...) {
     rethrow_named(*call);
@@ -257,6 +268,12 @@ void CudaDevice::drain() noexcept {
   (void)cudaStreamSynchronize(copy_);
 }
 
+void CudaDevice::drain_all() noexcept {
+  std::lock_guard lock(mutex_);  // a recording would be spoilt
+  (void)cudaSetDevice(index());
+  (void)cudaDeviceSynchronize();
+}
+
 void CudaDevice::check() {
   cuda::check(cudaPeekAtLastError());
   ErrorRecord found{};
@@ -282,6 +299,7 @@ void CudaDevice::reserve_workspace(std::size_t bytes) {
   std::lock_guard lock(mutex_);
   if (bytes <= workspace_bytes_) return;
   void* larger = allocate(bytes);
+  account_.note(larger, bytes, "working memory of kernels");
   if (workspace_) deallocate(workspace_, workspace_bytes_);
   workspace_ = larger;
   workspace_bytes_ = bytes;

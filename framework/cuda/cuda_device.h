@@ -12,8 +12,10 @@
 #include <vector>
 
 #include "cohort/core/device.h"
+#include "cohort/core/device_memory.h"
 #include "cohort/core/kernel.h"
 #include "cohort/cuda/error_record.h"
+#include "cohort/cuda/kernel_times.h"
 
 namespace cohort::cuda {
 
@@ -40,7 +42,12 @@ class CudaDevice : public Device {
   bool can_record() const override { return true; }
   std::unique_ptr<Recording> record(const std::function<void()>& work) override;
   void drain() noexcept override;
+  void drain_all() noexcept override;
   void check() override;
+  DeviceMemory memory() override { return account_.memory(); }
+  void reset_peak_memory() override { account_.reset_peak(); }
+  void limit_memory(std::size_t bytes) override { account_.set_limit(bytes); }
+  void note_use(void* memory, std::size_t bytes, MemoryUse use) override { account_.note(memory, bytes, use()); }
 
   cudaStream_t stream(DeviceStream which) const { return which == DeviceStream::Compute ? compute_ : copy_; }
   // The calling thread's launches go to this GPU from now on.
@@ -66,18 +73,26 @@ class CudaDevice : public Device {
   class CudaEvent;
   class CudaRecording;
   void free_deferred();
+  // Events of a recording have no times.
+  KernelTimes* times() { return recording_ ? nullptr : &times_; }
+  void make_pool();
+  void take_all_memory();
+  // Memory of the pool, after it has given back what it need not keep where that helps.
+  cudaError_t take(void*& memory, std::size_t bytes);
 
   int multiprocessors_ = 0, architecture_ = 0;
   cudaStream_t compute_ = nullptr, copy_ = nullptr;
   cudaMemPool_t pool_ = nullptr;
   ErrorRecord* errors_ = nullptr;
+  MemoryAccount account_{*this};
 
   std::recursive_mutex mutex_;  // of whoever enqueues; guards what follows
   void* workspace_ = nullptr;
   std::size_t workspace_bytes_ = 0;
   std::uint64_t workspace_moves_ = 0;
   bool recording_ = false;
-  std::vector<void*> deferred_;  // given back while recording
+  KernelTimes times_{*this, mutex_};
+  std::vector<void*> deferred_;                            // given back while recording
   std::vector<std::pair<std::string, Refusal>> refusals_;  // with the nodes whose kernels report them
 };
 

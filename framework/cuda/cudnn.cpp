@@ -13,8 +13,12 @@ namespace {
 static_assert(CUDNN_MAJOR == 9, "the name of the library says the version of the headers");
 
 Cudnn load_cudnn() {
-  const SharedLibrary library("libcudnn.so.9", "convolutions");
+  // It asks the loader for these two by their names, and calls nothing at all where that finds none: what is loaded
+  // already is found.
+  const SharedLibrary products(kCublasLtLibrary, "convolutions"), compiler(kNvrtcLibrary, "convolutions");
+  const SharedLibrary library(kCudnnLibrary, "convolutions");
   Cudnn functions{};
+  functions.library = library.handle();
   library.find("cudnnCreate", functions.create);
   library.find("cudnnSetStream", functions.set_stream);
   library.find("cudnnGetErrorString", functions.status_text);

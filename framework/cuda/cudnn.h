@@ -10,6 +10,7 @@ namespace cohort::cuda {
 
 // The functions of cuDNN's graphs, which is loaded on first use.
 struct Cudnn {
+  void* library;  // its handle, for who looks functions up by themselves
   decltype(&cudnnCreate) create;
   decltype(&cudnnSetStream) set_stream;
   decltype(&cudnnGetErrorString) status_text;

@@ -11,7 +11,7 @@ const Nvrtc& Nvrtc::instance() {
   return *loaded;
 }
 
-Nvrtc::Nvrtc() : library_("libnvrtc.so.13", "fused kernels of a GPU") {
+Nvrtc::Nvrtc() : library_(kNvrtcLibrary, "fused kernels of a GPU") {
   library_.find("nvrtcVersion", get_version_);
   library_.find("nvrtcGetErrorString", error_string_);
   library_.find("nvrtcCreateProgram", create_);

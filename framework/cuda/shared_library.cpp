@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cohort/core/error.h"
+#include "cohort/core/text.h"
 
 namespace cohort::cuda {
 namespace {
@@ -31,6 +32,14 @@ std::vector<path> folders() {
   return found;
 }
 
+// What brings a library; those of the driver come with it.
+std::string package_of(const std::string& name) {
+  if (name.starts_with("libcudnn")) return "NVIDIA's cuDNN 9 for CUDA 13; pip's nvidia-cudnn-cu13";
+  if (name.starts_with("libcublas")) return "NVIDIA's CUDA toolkit 13; pip's nvidia-cublas";
+  if (name.starts_with("libnvrtc")) return "NVIDIA's CUDA toolkit 13; pip's nvidia-cuda-nvrtc";
+  return "NVIDIA's CUDA toolkit 13";
+}
+
 }  // namespace
 
 SharedLibrary::SharedLibrary(const std::string& name, const std::string& needed_for) : name_(name) {
@@ -42,8 +51,10 @@ SharedLibrary::SharedLibrary(const std::string& name, const std::string& needed_
     // What the loader says of the plain name tells most, unless a file was found and is broken.
     if (said && (reason.empty() || std::filesystem::exists(folder / name))) reason = said;
   }
-  throw not_found("GPU", name + " is expected, which " + needed_for + " need", {{"loader says", reason}},
-                  "Install CUDA 13's libraries, or name their folder in LD_LIBRARY_PATH.");
+  const auto folder_text = [](const path& folder) { return folder.empty() ? "those of the loader" : folder.string(); };
+  throw not_found("GPU", name + " is expected, which " + needed_for + " need",
+                  {{"loader says", reason}, {"folders", join(folders(), folder_text)}},
+                  "Install it (" + package_of(name) + "), or name its folder in LD_LIBRARY_PATH.");
 }
 
 void* SharedLibrary::address(const char* symbol) const {

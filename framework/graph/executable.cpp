@@ -85,8 +85,11 @@ std::shared_ptr<Executable> compile(const Graph& traced, const Specs& inputs, De
   if (options.layout) passes::layout(graph);
   if (options.fuse) passes::mask_before_unpool(graph);
   if (options.fuse) passes::fuse_epilogues(graph);
+  if (options.fuse && device.kernel_type() == kGPU) passes::split_batch_norms(graph);
   if (options.casts) passes::take_in_casts(graph, device.kernel_type());
+  if (options.fuse && device.kernel_type() == kGPU) passes::keep_row_statistics(graph);
   passes::copy_reads_that_outlive_writes(graph);
+  if (options.schedule) passes::join_additions(graph);
   if (options.fuse) passes::fuse_elementwise(graph);
   if (options.schedule) passes::schedule(graph);
   return std::make_shared<PlannedExecutable>(std::move(graph), device, options.memory);

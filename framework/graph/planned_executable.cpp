@@ -18,12 +18,20 @@ PlannedExecutable::PlannedExecutable(Graph graph, Device& device, bool share_mem
   }
   make_steps();
   collect_claims();
+  if (device_.can_record()) shared_arena_ = make_arena();
   reserve(1);
 }
 
 PlannedExecutable::~PlannedExecutable() {
   // Work may be under way that needs the kernels.
   device_.drain();
+}
+
+KernelWork PlannedExecutable::Step::work() const {
+  if (!node) return {.op = "CopyVariable"};
+  Specs specs;
+  for (const Value& input : node->inputs) specs.push_back(graph->spec(input));
+  return work_of(OpCall(*node->op, node->attributes, specs), node->outputs);
 }
 
 void PlannedExecutable::make_steps() {
@@ -54,7 +62,8 @@ void PlannedExecutable::make_steps() {
     step.kernel = make_kernel(KernelSpec(call, node.outputs, device_, node.name));
     step.inputs = static_cast<int>(node.inputs.size());
     step.outputs = static_cast<int>(node.outputs.size());
-    step.node = &node.name;
+    step.graph = &graph_;
+    step.node = &node;
     steps_.push_back(std::move(step));
   }
   // Results that are inputs, constants or variables as they stand are copied out at the end.
@@ -109,18 +118,23 @@ void* PlannedExecutable::fixed_pointer(const Location& location, char* arena) co
   }
 }
 
+Owned<Buffer> PlannedExecutable::make_arena() const {
+  return Buffer::allocate(device_, plan_.arena_bytes + 1,
+                          [&] { return "arena of a graph of " + std::to_string(steps_.size()) + " ops"; });
+}
+
 std::unique_ptr<PlannedExecutable::Frame> PlannedExecutable::make_frame() const {
   auto frame = std::make_unique<Frame>();
-  const bool keeps_random = !device_.host_readable();
-  frame->arena = Buffer::allocate(device_, plan_.arena_bytes + (keeps_random ? sizeof(RandomState) : 1));
+  frame->arena = shared_arena_ ? shared_arena_ : make_arena();
   char* arena = static_cast<char*>(frame->arena->data());
-  if (keeps_random) frame->random = reinterpret_cast<RandomState*>(arena + plan_.arena_bytes);
+  if (!device_.host_readable()) frame->random = Buffer::allocate(device_, sizeof(RandomState));
   for (const Step& step : steps_) {
     for (const Location& location : step.arguments) frame->arguments.push_back(fixed_pointer(location, arena));
   }
   std::size_t argument = 0;
   for (const Step& step : steps_) {
-    frame->calls.push_back({&step.kernel, frame->arguments.data() + argument, step.inputs, step.outputs, step.node});
+    frame->calls.push_back({&step.kernel, frame->arguments.data() + argument, step.inputs, step.outputs,
+                            step.node ? &step.node->name : nullptr, &step});
     argument += step.arguments.size();
   }
   frame->checked.resize(claims_.size());
@@ -166,7 +180,12 @@ void PlannedExecutable::bind(std::span<const Tensor> inputs, Frame& frame) const
   check_claims(inputs, frame);
   for (int slot : written_inputs_) inputs[static_cast<std::size_t>(slot)].resource()->prepare_write();
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (inputs[i].defined()) frame.input_pointers[i] = inputs[i].raw();
+    if (!inputs[i].defined()) continue;
+    if (inputs[i].buffer() && &inputs[i].device() != &device_) {
+      throw internal_error("Graph", "inputs must lie on the device that runs the graph",
+                           {{"input", inputs[i].spec()}, {"device", inputs[i].device().name()}});
+    }
+    frame.input_pointers[i] = inputs[i].raw();
   }
 }
 
@@ -185,9 +204,12 @@ void PlannedExecutable::run(std::span<const Tensor> inputs, std::span<Tensor> ou
       outputs[i].renew(spec.dtype, spec.shape, device_);
       frame->output_pointers[i] = outputs[i].raw();
     }
-    if (frame->random) device_.copy_from_host(frame->random, &random, sizeof random);
-    execute(*frame, frame->input_pointers.data(), frame->output_pointers.data(),
-            frame->random ? frame->random : &random);
+    const RandomState* readable = &random;
+    if (frame->random) {
+      device_.copy_from_host(frame->random->data(), &random, sizeof random);
+      readable = static_cast<const RandomState*>(frame->random->data());
+    }
+    execute(*frame, frame->input_pointers.data(), frame->output_pointers.data(), readable);
   } catch (...) {
     give_frame(std::move(frame));
     throw;

@@ -4,6 +4,7 @@
 #include <mutex>
 #include <vector>
 
+#include "cohort/core/kernel_work.h"
 #include "cohort/graph/executable.h"
 #include "cohort/graph/passes/memory.h"
 
@@ -26,7 +27,7 @@ class PlannedExecutable : public Executable {
   // For work that is recorded: runs in a frame of the caller's own, always in the same memory.
   struct Frame {
     Owned<Buffer> arena;
-    RandomState* random = nullptr;  // behind the arena, where the kernels cannot read the host's
+    Owned<Buffer> random;  // where the kernels cannot read the host's
     std::vector<void*> arguments;
     std::vector<KernelCall> calls;
     std::vector<void*> input_pointers;
@@ -40,12 +41,14 @@ class PlannedExecutable : public Executable {
   void execute(Frame& frame, void* const* inputs, void* const* outputs, const RandomState* random);
 
  private:
-  struct Step {
+  struct Step : KernelSubject {
+    KernelWork work() const override;
     KernelFn kernel;
     std::vector<passes::Location> arguments;
     int inputs = 0;
     int outputs = 0;
-    const std::string* node = nullptr;  // its name
+    const Graph* graph = nullptr;
+    const Node* node = nullptr;  // nullptr: copies a result
   };
   // An argument that is another pointer in every run.
   struct Patch {
@@ -59,12 +62,15 @@ class PlannedExecutable : public Executable {
   std::unique_ptr<Frame> take_frame();
   void count_frames(std::size_t frames);
   void give_frame(std::unique_ptr<Frame> frame);
+  Owned<Buffer> make_arena() const;
   void* fixed_pointer(const passes::Location& location, char* arena) const;
 
   Graph graph_;
   Device& device_;
   passes::MemoryPlan plan_;
   std::vector<Tensor> constants_;  // by node, on the device
+  // Of all frames, where runs come one after the other whoever begins them: on devices that record.
+  Owned<Buffer> shared_arena_;
   std::vector<Step> steps_;
   std::vector<Patch> input_patches_, output_patches_;
   VariableClaims claims_;            // of the graph's inputs

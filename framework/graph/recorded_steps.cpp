@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "cohort/core/kernel.h"
+#include "cohort/core/timeline.h"
 #include "cohort/graph/passes/rewrite.h"
 #include "cohort/graph/planned_executable.h"
 
@@ -108,31 +109,40 @@ struct RecordedSteps::Block {
 
 std::unique_ptr<RecordedSteps> RecordedSteps::make(std::shared_ptr<Executable> executable, Device& device,
                                                    std::span<const TensorSpec> batch, std::span<const Tensor> captures,
-                                                   std::int64_t steps) {
+                                                   std::int64_t steps, std::span<const Tensor> example) {
   auto* planned = dynamic_cast<PlannedExecutable*>(executable.get());
   if (!planned || !device.can_record() || !planned->graph().outputs.empty()) return nullptr;
   if (device.kernel_type() != kCPU && waits_for_values(planned->graph(), device.kernel_type())) return nullptr;
   if (!std::all_of(batch.begin(), batch.end(), [](const TensorSpec& spec) { return is_plain(spec.dtype); })) {
     return nullptr;
   }
+  std::vector<Tensor> resident(batch.size());
   std::size_t bytes = 0;
-  for (const TensorSpec& spec : batch) bytes += rounded_up(bytes_of(spec));
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    if (!example.empty() && &example[i].device() == &device) {
+      resident[i] = example[i];
+    } else {
+      bytes += rounded_up(bytes_of(batch[i]));
+    }
+  }
+  steps = steps_worth_a_launch(std::max<std::int64_t>(steps, 1), count_calls(planned->graph()), bytes);
   return std::unique_ptr<RecordedSteps>(
-      new RecordedSteps(std::move(executable), *planned, device, batch, captures,
-                        steps_worth_a_launch(std::max<std::int64_t>(steps, 1), count_calls(planned->graph()), bytes)));
+      new RecordedSteps(std::move(executable), *planned, device, batch, captures, steps, std::move(resident)));
 }
 
 RecordedSteps::RecordedSteps(std::shared_ptr<Executable> executable, PlannedExecutable& planned, Device& device,
-                             std::span<const TensorSpec> batch, std::span<const Tensor> captures, std::int64_t steps)
+                             std::span<const TensorSpec> batch, std::span<const Tensor> captures, std::int64_t steps,
+                             std::vector<Tensor> resident)
     : executable_(std::move(executable)),
       planned_(planned),
       device_(device),
       batch_(batch.begin(), batch.end()),
+      resident_(std::move(resident)),
       steps_(steps),
       inputs_(batch.size()) {
-  for (const TensorSpec& spec : batch_) {
+  for (std::size_t i = 0; i < batch_.size(); ++i) {
     offsets_.push_back(step_bytes_);
-    step_bytes_ += rounded_up(bytes_of(spec));
+    if (!resident_[i].defined()) step_bytes_ += rounded_up(bytes_of(batch_[i]));
   }
   offsets_.push_back(step_bytes_);
   step_bytes_ += rounded_up(sizeof(RandomState));
@@ -145,15 +155,21 @@ RecordedSteps::RecordedSteps(std::shared_ptr<Executable> executable, PlannedExec
 RecordedSteps::~RecordedSteps() { device_.drain(); }
 
 bool RecordedSteps::takes(std::span<const Tensor> batch) const {
-  return std::equal(batch.begin(), batch.end(), batch_.begin(), batch_.end(),
-                    [](const Tensor& tensor, const TensorSpec& spec) { return tensor.spec() == spec; });
+  if (batch.size() != batch_.size()) return false;
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    if (batch[i].spec() != batch_[i]) return false;
+    if (resident_[i].defined() && batch[i].raw() != resident_[i].raw()) return false;
+  }
+  return true;
 }
 
 void RecordedSteps::add(std::span<const Tensor> batch, const RandomState& random) {
   Block& block = *blocks_[current_];
   if (added_ == 0) block.copied->wait();
   fill(block, batch, random);
-  if (++added_ < steps_) return;
+  ++added_;
+  if (Timeline::current()) return flush();  // a recording is one launch, in which no kernel has a time of its own
+  if (added_ < steps_) return;
   send(block);
   if (!still_there(block)) {
     block.recording = device_.record([&] { enqueue(block, steps_); });
@@ -181,6 +197,7 @@ void RecordedSteps::end_launch(Block& block) {
 void RecordedSteps::fill(Block& block, std::span<const Tensor> batch, const RandomState& random) {
   const std::size_t step = static_cast<std::size_t>(added_) * step_bytes_;
   for (std::size_t i = 0; i < batch.size(); ++i) {
+    if (resident_[i].defined()) continue;
     const std::size_t place = step + offsets_[i];
     if (&batch[i].device() == &device_) {
       device_.copy(block.data() + place, batch[i].raw(), batch[i].bytes());
@@ -200,7 +217,9 @@ void RecordedSteps::send(Block& block) {
     device_.enqueue_copy(block.data() + place, block.pinned.data() + place, bytes, DeviceStream::Copy);
   };
   const auto steps = static_cast<std::size_t>(added_);
-  if (block.from_host.size() == steps * offsets_.size()) {
+  std::size_t bytes = 0;
+  for (const auto& part : block.from_host) bytes += rounded_up(part.second);
+  if (bytes == steps * step_bytes_) {
     copy(0, steps * step_bytes_);
   } else {
     for (const auto& [place, bytes] : block.from_host) copy(place, bytes);
@@ -226,7 +245,9 @@ void RecordedSteps::enqueue(Block& block, std::int64_t steps) {
   std::vector<void*>& inputs = block.frame->input_pointers;
   for (std::int64_t step = 0; step < steps; ++step) {
     char* data = block.data() + static_cast<std::size_t>(step) * step_bytes_;
-    for (std::size_t i = 0; i < batch_.size(); ++i) inputs[i] = data + offsets_[i];
+    for (std::size_t i = 0; i < batch_.size(); ++i) {
+      inputs[i] = resident_[i].defined() ? resident_[i].raw() : data + offsets_[i];
+    }
     planned_.execute(*block.frame, inputs.data(), nullptr, reinterpret_cast<RandomState*>(data + offsets_.back()));
   }
 }

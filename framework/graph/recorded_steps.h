@@ -14,20 +14,23 @@ class PlannedExecutable;
 
 // Steps of one executable on a device that records: several of them are begun by one launch. Batches lie in one of two
 // blocks of the device, each with a recording of its own; while the steps of one block run, the other is filled through
-// pinned memory by the copy stream. For executables without outputs. Belongs to one thread.
+// pinned memory by the copy stream. Parts of a batch that are the same tensors of the device in every batch are read
+// where they lie. For executables without outputs. Belongs to one thread.
 class RecordedSteps {
  public:
   // Inputs of the executable are those of a batch, then `captures`. nullptr where it cannot be done: the device does
   // not record, what is to be done depends on values (shapes, branches, ends of loops), or there are outputs. The
   // caller runs `steps` at a time: of the numbers that divide it, the largest that is worth it go into one launch.
+  // `example`, where it is given, is a batch: the parts of it that lie on the device are expected in all others.
   static std::unique_ptr<RecordedSteps> make(std::shared_ptr<Executable> executable, Device& device,
                                              std::span<const TensorSpec> batch, std::span<const Tensor> captures,
-                                             std::int64_t steps);
+                                             std::int64_t steps, std::span<const Tensor> example = {});
   ~RecordedSteps();
 
   // Whether it is one of the batches it was made for.
   bool takes(std::span<const Tensor> batch) const;
-  // Another step; begun now or, at the latest, by flush(). The batch may change when it returns.
+  // Another step; begun now or, at the latest, by flush(). The batch may change when it returns. While the thread has a
+  // timeline steps are begun one by one, kernel after kernel, so that each has its time.
   void add(std::span<const Tensor> batch, const RandomState& random);
   // Begins the steps that were added and do not fill a launch.
   void flush();
@@ -39,7 +42,8 @@ class RecordedSteps {
  private:
   struct Block;
   RecordedSteps(std::shared_ptr<Executable> executable, PlannedExecutable& planned, Device& device,
-                std::span<const TensorSpec> batch, std::span<const Tensor> captures, std::int64_t steps);
+                std::span<const TensorSpec> batch, std::span<const Tensor> captures, std::int64_t steps,
+                std::vector<Tensor> resident);
   void fill(Block& block, std::span<const Tensor> batch, const RandomState& random);
   // Copies what fill() has brought; what the compute stream does next finds it.
   void send(Block& block);
@@ -52,7 +56,8 @@ class RecordedSteps {
   PlannedExecutable& planned_;
   Device& device_;
   const Specs batch_;
-  std::vector<std::size_t> offsets_;  // of a batch's parts and, last, of the random state, in a step's bytes
+  const std::vector<Tensor> resident_;  // parts of every batch; undefined where a part comes anew
+  std::vector<std::size_t> offsets_;    // of a batch's parts and, last, of the random state, in a step's bytes
   std::size_t step_bytes_ = 0;
   const std::int64_t steps_;
   std::array<std::unique_ptr<Block>, 2> blocks_;

@@ -109,7 +109,7 @@ COHORT_OP("DotProductAttention")  // (query, key, value[, mask]) -> output, (max
       return {{call.dtype(0), output}, rows_spec(call)};
     })
     .gradient([](const OpCall& call, std::span<const Tensor> dy) -> Tensors {
-      Tensors inputs{call.input(0), call.input(1), call.input(2), dy[0], call.output(1)};
+      Tensors inputs{call.input(0), call.input(1), call.input(2), call.output(0), dy[0], call.output(1)};
       if (call.num_inputs() > 3) inputs.push_back(call.input(3));
       Tensors gradients = run_op_all("DotProductAttentionGrad", inputs, call.attributes());
       if (call.num_inputs() > 3) gradients.emplace_back();
@@ -117,34 +117,38 @@ COHORT_OP("DotProductAttention")  // (query, key, value[, mask]) -> output, (max
     })
     .random();
 
-COHORT_OP("DotProductAttentionGrad")  // (query, key, value, d output, rows[, mask]) -> d query, d key, d value
-    .inputs(5, 6)
+// (query, key, value, output, d output, rows[, mask]) -> d query, d key, d value. The output saves a pass over the
+// keys to those who want the sum of output * d output of a step; it follows from the others, so nothing flows to it.
+COHORT_OP("DotProductAttentionGrad")
+    .inputs(6, 7)
     .attr("is_causal", false)
     .attr("sliding_window", 0)
     .attr("dropout", 0.0)
     .attr("seed", 0)
     .attr("zero_without_keys", false)
     .infer([](const OpCall& call) -> Specs {
-      check_attention_operands(call, 5);
+      check_attention_operands(call, 6);
       Shape output = call.shape(0);
       output[3] = call.shape(2)[3];
-      call.check(call.dtype(3) == call.dtype(0) && call.shape(3).compatible(output) &&
-                     call.dtype(4) == rows_spec(call).dtype && call.shape(4).compatible(rows_spec(call).shape),
-                 "the gradient must have the shape of the output, the rows two numbers for each row of scores",
-                 {{"d_output", call.spec(3)}, {"rows", call.spec(4)}});
+      const auto fits = [&](int i, const TensorSpec& wanted) {
+        return call.dtype(i) == wanted.dtype && call.shape(i).compatible(wanted.shape);
+      };
+      call.check(fits(3, {call.dtype(0), output}) && fits(4, {call.dtype(0), output}) && fits(5, rows_spec(call)),
+                 "output and gradient must have the shape of the output, the rows two numbers for each row of scores",
+                 {{"output", call.spec(3)}, {"d_output", call.spec(4)}, {"rows", call.spec(5)}});
       return {call.spec(0), call.spec(1), call.spec(2)};
     })
     // With scores s = c q k', weights p = softmax(s), w = kept p, output w v and flows o, the outputs are v' = w'o,
     // e = kept (o v'), d = p (e - sum(p e)), q' = c d k, k' = c d'q. Below, `to_x` is what flows to x.
     .gradient([](const OpCall& call, std::span<const Tensor> flows) -> Tensors {
-      const Spelled s = spell(call, call.num_inputs() > 5 ? call.input(5) : Tensor());
+      const Spelled s = spell(call, call.num_inputs() > 6 ? call.input(6) : Tensor());
       const double c = call.attr<double>("scale");
       const std::int64_t key_heads = s.key.shape()[2];
       const auto flow = [&](std::size_t i) {
         return flows[i].defined() ? flows[i] : zeros_like(call.input(static_cast<int>(i)));
       };
       const Tensor to_dq = split_heads(flow(0), key_heads), to_dk = flow(1), to_dv = flow(2);
-      const Tensor o = split_heads(call.input(3), key_heads);
+      const Tensor o = split_heads(call.input(4), key_heads);
       const Tensor& p = s.weights;
       const Tensor w = dropped(p, s.kept);
       const Tensor e = dropped(einsum("btkgv,bskv->bkgts", {o, s.value}), s.kept), row = rows_sum(p * e);
@@ -159,8 +163,8 @@ COHORT_OP("DotProductAttentionGrad")  // (query, key, value, d output, rows[, ma
       const Tensor to_k = einsum("bkgts,btkgh->bskh", {to_s, s.query}) + einsum("bkgts,btkgh->bskh", {d, to_dq}) * c;
       const Tensor to_v = einsum("bkgts,btkgv->bskv", {to_e, o});
       const Tensor to_o = einsum("bkgts,bskv->btkgv", {to_e, s.value}) + einsum("bkgts,bskv->btkgv", {w, to_dv});
-      Tensors gradients{reshape_like(to_q, call.input(0)), to_k, to_v, reshape_like(to_o, call.input(3)), {}};
-      if (call.num_inputs() > 5) gradients.emplace_back();
+      Tensors gradients{reshape_like(to_q, call.input(0)), to_k, to_v, {}, reshape_like(to_o, call.input(4)), {}};
+      if (call.num_inputs() > 6) gradients.emplace_back();
       return gradients;
     })
     .random();

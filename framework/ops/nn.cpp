@@ -54,6 +54,8 @@ void check_sparse_labels(const OpCall& call, int logits, int labels) {
              {{"labels.shape", call.shape(labels)}, {"logits.shape", call.shape(logits)}});
 }
 Specs per_row(const OpCall& call) { return {{compute_type(call, 0), call.shape(0).slice(0, call.rank(0) - 1)}}; }
+// What statistics of rows are kept in.
+DType wide_type(DType computed) { return computed == DType::Float64 ? DType::Float64 : DType::Float32; }
 // What flows to logits of this shape from a computation in this type.
 Specs flow_to_logits(const OpCall& call, DType computed, const Shape& logits) {
   const DType result = result_type(call, computed);
@@ -110,8 +112,7 @@ COHORT_OP("SparseSoftmaxCrossEntropy")  // (logits, labels) -> loss, and the sof
     .infer([](const OpCall& call) -> Specs {
       check_logits(call, 0);
       check_sparse_labels(call, 0, 1);
-      const DType wide = compute_type(call, 0) == DType::Float64 ? DType::Float64 : DType::Float32;
-      return {per_row(call)[0], {wide, call.shape(0)}};
+      return {per_row(call)[0], {wide_type(compute_type(call, 0)), call.shape(0)}};
     })
     .gradient([](const OpCall& call, std::span<const Tensor> dy) -> Tensors {
       const Tensor& p = call.output(1);
@@ -137,6 +138,63 @@ COHORT_OP("SparseSoftmaxCrossEntropyGrad")  // (dloss, softmax, labels) -> dloss
       return {sum(dy * sparse_cross_entropy_gradient(ones_like(dloss), p, labels), -1),
               cast(dy * expand_dims(dloss, -1), p.dtype()),
               {}};
+    });
+
+Tensor rows_gradient(const Tensor& dloss, const Tensor& logits, const Tensor& labels, const Tensor& logsumexp) {
+  return run_op("SparseSoftmaxCrossEntropyRowsGrad", {dloss, logits, labels, logsumexp});
+}
+Tensor softmax_of_rows(const Tensor& logits, const Tensor& logsumexp) {
+  return exp(cast(logits, logsumexp.dtype()) - expand_dims(logsumexp, -1));
+}
+
+// (logits, labels) -> loss, log(sum(exp(logits))): what a pass makes of SparseSoftmaxCrossEntropy where reading the
+// logits again costs less than keeping their softmax.
+COHORT_OP("SparseSoftmaxCrossEntropyRows")
+    .inputs(2)
+    .checks()
+    .infer([](const OpCall& call) -> Specs {
+      check_logits(call, 0);
+      check_sparse_labels(call, 0, 1);
+      const TensorSpec loss = per_row(call)[0];
+      return {loss, {wide_type(loss.dtype), loss.shape}};
+    })
+    .gradient([](const OpCall& call, std::span<const Tensor> dy) -> Tensors {
+      const Tensor &logits = call.input(0), &logsumexp = call.output(1);
+      Tensor dx;
+      if (dy[0].defined()) dx = rows_gradient(dy[0], logits, call.input(1), logsumexp);
+      if (dy[1].defined()) {
+        const Tensor flow = expand_dims(dy[1], -1) * softmax_of_rows(logits, logsumexp);
+        const Tensor from_logsumexp = cast(flow, logits.dtype());
+        dx = dx.defined() ? dx + from_logsumexp : from_logsumexp;
+      }
+      return {dx, {}};
+    });
+
+// (dloss, logits, labels, logsumexp) -> dloss * (exp(logits - logsumexp) - one_hot(labels))
+COHORT_OP("SparseSoftmaxCrossEntropyRowsGrad")
+    .inputs(4)
+    .checks()
+    .may_overwrite(1)
+    .infer([](const OpCall& call) -> Specs {
+      check_logits(call, 1);
+      check_sparse_labels(call, 1, 2);
+      const DType computed = compute_type(call, 1);
+      call.check(call.dtype(0) == computed && call.shape(0).compatible(call.shape(2)),
+                 "dloss must have the type that is computed in and the shape of the labels",
+                 {{"dloss", call.spec(0)}, {"labels.shape", call.shape(2)}, {kComputeType, computed}});
+      call.check(call.dtype(3) == wide_type(computed) && call.shape(3).compatible(call.shape(2)),
+                 "logsumexp must have the shape of the labels and a type as wide as float32",
+                 {{"logsumexp", call.spec(3)}, {"labels.shape", call.shape(2)}});
+      return flow_to_logits(call, computed, call.shape(1));
+    })
+    .gradient([](const OpCall& call, const Tensor& dy) -> Tensors {
+      const Tensor &dloss = call.input(0), &logits = call.input(1), &labels = call.input(2), &logsumexp = call.input(3);
+      const Tensor p = softmax_of_rows(logits, logsumexp);
+      const Tensor flow = cast(dy * expand_dims(dloss, -1), p.dtype()) * p;
+      return {sum(dy * rows_gradient(ones_like(dloss), logits, labels, logsumexp), -1),
+              cast(flow, logits.dtype()),
+              {},
+              -sum(flow, -1)};
     });
 
 }  // namespace

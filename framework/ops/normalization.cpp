@@ -192,6 +192,58 @@ COHORT_OP("BatchNormGrad")
       return gradients;
     });
 
+// The two halves of BatchNorm and of its gradient that look at all elements of a channel. What is left is arithmetic on
+// single elements, which a pass writes as ops of its own so that it is fused with what stands around it. x and dy may
+// be of a half type, everything else is of the type that is computed in.
+
+void check_factor_types(const OpCall& call, DType computed, int stored, int vectors) {
+  bool fits = is_floating(computed) && !is_half(computed) && widens_to(call.dtype(stored), computed);
+  for (int i = 0; i < stored; ++i) fits = fits && call.dtype(i) == call.dtype(stored);
+  for (int i = stored + 1; i < stored + 1 + vectors; ++i) fits = fits && call.dtype(i) == computed;
+  call.check(fits, "one type must be computed in, which only tensors with all axes may be narrower than",
+             {{"computed", computed}, {"input.dtype", call.dtype(stored)}, {"gamma.dtype", call.dtype(stored + 1)}});
+}
+void check_factor_shapes(const OpCall& call, int full, int count) {
+  const Shape& x = call.shape(full);
+  call.check(x.rank() >= 2, "input must have at least 2 axes", {{"input.shape", x}});
+  const Shape channels = {x[channel_axis(call, x.rank())]};
+  for (int i = full + 1; i < count; ++i) {
+    call.check(call.shape(i).compatible(channels), "vectors must have one element for each channel",
+               {{"input.shape", x}, {"axis", call.attr<int>("axis")}, {"vector.shape", call.shape(i)}});
+  }
+}
+
+// (x, gamma, beta) -> (mean, variance, scale, shift), of which BatchNorm is y = x * scale + shift
+COHORT_OP("BatchNormFactors")
+    .inputs(3)
+    .attr("axis", -1)
+    .attr("epsilon", 1e-3)
+    .not_differentiable()
+    .infer([](const OpCall& call) -> Specs {
+      const DType computed = compute_type(call, 0);
+      check_factor_types(call, computed, 0, 2);
+      check_factor_shapes(call, 0, 3);
+      return Specs(4, {computed, {call.shape(0)[channel_axis(call, call.shape(0).rank())]}});
+    });
+
+// (dy, x, gamma, mean, variance) -> (a, b, c, dgamma, dbeta), of which BatchNormGrad is dx = dy * a + x * b + c. With
+// two more inputs, scale and shift, dy counts only where a relu of x * scale + shift, kept as an element of x, lets it
+// through.
+COHORT_OP("BatchNormGradFactors")
+    .inputs(5, 7)
+    .attr("axis", -1)
+    .attr("epsilon", 1e-3)
+    .not_differentiable()
+    .infer([](const OpCall& call) -> Specs {
+      const DType computed = compute_type(call, 1);
+      call.check(call.num_inputs() != 6, "scale must come with shift", {{"inputs", call.num_inputs()}});
+      check_factor_types(call, computed, 1, call.num_inputs() - 2);
+      check_factor_shapes(call, 1, call.num_inputs());
+      call.check(call.shape(0).compatible(call.shape(1)), "what flows back must have the input's shape",
+                 {{"dy.shape", call.shape(0)}, {"input.shape", call.shape(1)}});
+      return Specs(5, {computed, {call.shape(1)[channel_axis(call, call.shape(1).rank())]}});
+    });
+
 }  // namespace
 
 Tensor layer_norm(const Tensor& x, const Tensor& gamma, const Tensor& beta, double epsilon) {

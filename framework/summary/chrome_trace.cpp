@@ -40,6 +40,13 @@ TraceJson trace_order(const Lane& lane, int place) {
           {"args", {{"sort_index", place}}}};
 }
 
+void add_work(const KernelWork& work, TraceJson& arguments) {
+  arguments["op"] = work.op;
+  if (!work.shapes.empty()) arguments["shapes"] = work.shapes;
+  if (work.operations > 0) arguments["operations"] = work.operations;
+  if (work.bytes > 0) arguments["bytes"] = work.bytes;
+}
+
 TraceJson span_event(const Timeline::Span& span, const Lane& lane, Timeline::Clock::time_point start) {
   TraceJson event = {{"ph", "X"},
                      {"name", span.name},
@@ -50,7 +57,17 @@ TraceJson span_event(const Timeline::Span& span, const Lane& lane, Timeline::Clo
                      {"dur", microseconds(span.end - span.begin)}};
   if (span.number >= 0) event["args"]["number"] = span.number;
   if (span.flow > 0) event["args"]["flow"] = span.flow;
+  if (span.work) add_work(*span.work, event["args"]);
   return event;
+}
+
+TraceJson count_event(const Timeline::Count& count, const Lane& lane, Timeline::Clock::time_point start) {
+  return {{"ph", "C"},
+          {"name", count.name},
+          {"pid", lane.process},
+          {"tid", lane.thread},
+          {"ts", microseconds(count.time - start)},
+          {"args", {{"value", count.value}}}};
 }
 
 // An arrow through spans, in the order in which they began.
@@ -75,14 +92,19 @@ void append_flow(std::uint64_t flow, std::vector<FlowPoint> points, Timeline::Cl
   }
 }
 
-// This process first, then the others in the order in which they come.
-std::vector<Lane> lanes_of(const Timeline& timeline, const std::vector<TimelineTrack>& others, TraceJson& events) {
+// This process first, with its devices, then the others in the order in which they come.
+std::vector<Lane> lanes_of(const Timeline& timeline, const std::vector<TimelineTrack>& devices,
+                           const std::vector<TimelineTrack>& others, TraceJson& events) {
   const int own = ::getpid();
   std::vector<Lane> lanes = {{own, 0, timeline}};
   events.push_back(trace_name("process_name", lanes[0], others.empty() ? "cohort" : "chief"));
   events.push_back(trace_name("thread_name", lanes[0], "fit"));
   events.push_back(trace_order(lanes[0], 0));
   std::map<std::string, int> threads = {{"", 1}}, processes = {{"", own}};
+  for (const TimelineTrack& device : devices) {
+    lanes.push_back({own, threads[""]++, device.timeline});
+    events.push_back(trace_name("thread_name", lanes.back(), device.thread));
+  }
   for (const TimelineTrack& track : others) {
     const auto [process, is_new] = processes.emplace(track.process, own + static_cast<int>(processes.size()));
     lanes.push_back({process->second, threads[track.process]++, track.timeline});
@@ -98,11 +120,13 @@ std::vector<Lane> lanes_of(const Timeline& timeline, const std::vector<TimelineT
 
 void write_chrome_trace(const std::string& path, const Timeline& timeline, const std::vector<TimelineTrack>& others) {
   TraceJson events = TraceJson::array();
-  const std::vector<Lane> lanes = lanes_of(timeline, others, events);
+  const std::vector<TimelineTrack> devices = timeline.lanes();
+  const std::vector<Lane> lanes = lanes_of(timeline, devices, others, events);
   Timeline::Clock::time_point start = Timeline::Clock::time_point::max();
   std::int64_t dropped = 0;
   for (const Lane& lane : lanes) {
     for (const Timeline::Span& span : lane.timeline.spans()) start = std::min(start, span.begin);
+    for (const Timeline::Count& count : lane.timeline.counts()) start = std::min(start, count.time);
     dropped += lane.timeline.dropped();
   }
   std::map<std::uint64_t, std::vector<FlowPoint>> flows;
@@ -111,6 +135,7 @@ void write_chrome_trace(const std::string& path, const Timeline& timeline, const
       events.push_back(span_event(span, lane, start));
       if (span.flow > 0) flows[span.flow].push_back({span.begin, &lane});
     }
+    for (const Timeline::Count& count : lane.timeline.counts()) events.push_back(count_event(count, lane, start));
   }
   for (const auto& [flow, points] : flows) append_flow(flow, points, start, events);
   TraceJson trace = {{"displayTimeUnit", "ms"}, {"traceEvents", std::move(events)}};

@@ -1,5 +1,6 @@
 #include "cohort/variables/variable_body.h"
 
+#include "cohort/core/device_memory.h"
 #include "cohort/core/text.h"
 #include "cohort/variables/variable.h"
 
@@ -29,7 +30,12 @@ void VariableBody::set_path(std::string path) {
 }
 
 LocalVariable::LocalVariable(Tensor value, VariableOptions options)
-    : VariableBody(value.spec(), std::move(options)), value_(std::move(value)) {}
+    : VariableBody(value.spec(), std::move(options)), value_(std::move(value)) {
+  const Buffer& memory = *value_.buffer();
+  if (memory.pooled() && memory.bytes() >= MemoryAccount::kNotedBytes) {
+    memory.device().note_use(memory.data(), memory.bytes(), [this] { return "variable " + in_quotes(path()); });
+  }
+}
 
 void LocalVariable::prepare_write() {
   // A tensor that was read shares this memory and must keep its value.

@@ -19,6 +19,42 @@ Specs infer_assign(const OpCall& call) {
   return {};
 }
 
+// (variables, values): variable i gains factors[i] times values[i], or times what reductions[i] makes of values[i].
+int additions_of(const OpCall& call) { return call.num_inputs() / 2; }
+Specs infer_additions(const OpCall& call) {
+  const int count = additions_of(call);
+  const auto factors = call.attr<std::vector<double>>("factors");
+  const auto reductions = call.attr<std::vector<std::string>>("reductions");
+  call.check(call.num_inputs() == 2 * count && factors.size() == static_cast<std::size_t>(count) &&
+                 reductions.size() == static_cast<std::size_t>(count),
+             "there must be a value, a factor and a reduction for each variable",
+             {{"inputs", call.num_inputs()}, {"factors", factors.size()}, {"reductions", reductions.size()}});
+  for (int i = 0; i < count; ++i) {
+    call.check(call.dtype(i) == DType::Resource, "variables must come before values", {{"input", call.spec(i)}});
+    const DType dtype = call.dtype(count + i);
+    const bool real = dtype == DType::Float32 || dtype == DType::Float64;
+    call.check(real || dtype == DType::Int32 || dtype == DType::Int64,
+               "values must be float32, float64, int32 or int64", {{"value", call.spec(count + i)}});
+    const double factor = factors[static_cast<std::size_t>(i)];
+    const std::string& reduction = reductions[static_cast<std::size_t>(i)];
+    call.check(reduction.empty() || reduction == "Sum" || reduction == "Mean", "a reduction is \"\", Sum or Mean",
+               {{"reduction", reduction}});
+    call.check(real || (reduction.empty() && (factor == 1 || factor == -1)),
+               "integers are added or subtracted as they are", {{"factor", factor}, {"reduction", reduction}});
+  }
+  return {};
+}
+VariableClaims claims_of_additions(const OpCall& call) {
+  const int count = additions_of(call);
+  const auto reductions = call.attr<std::vector<std::string>>("reductions");
+  VariableClaims claims;
+  for (int i = 0; i < count; ++i) {
+    const TensorSpec& value = call.spec(count + i);
+    claims.push_back({i, reductions[static_cast<std::size_t>(i)].empty() ? value : TensorSpec{value.dtype, {}}});
+  }
+  return claims;
+}
+
 Specs infer_scatter(const OpCall& call) {
   const TensorSpec variable = variable_of(call);
   const bool integers = call.dtype(1) == DType::Int32 || call.dtype(1) == DType::Int64;
@@ -47,6 +83,13 @@ COHORT_OP("CopyVariable").inputs(1).reads().infer(infer_read).claims(claims_of_v
 COHORT_OP("AssignVariable").inputs(2).writes().infer(infer_assign).claims(claims_of_variable).not_differentiable();
 COHORT_OP("AssignAddVariable").inputs(2).writes().infer(infer_assign).claims(claims_of_variable).not_differentiable();
 COHORT_OP("AssignSubVariable").inputs(2).writes().infer(infer_assign).claims(claims_of_variable).not_differentiable();
+// Several additions to different variables in one, made by a pass.
+COHORT_OP("AssignAddVariables")
+    .inputs(2, -1)
+    .writes()
+    .infer(infer_additions)
+    .claims(claims_of_additions)
+    .not_differentiable();
 // (variable, indices, values): row indices[i] += values[i].
 COHORT_OP("ScatterAddVariable")
     .inputs(3)

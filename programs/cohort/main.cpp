@@ -6,6 +6,7 @@
 
 #include "programs/cohort/bench_command.h"
 #include "programs/cohort/convert_command.h"
+#include "programs/cohort/devices_command.h"
 #include "programs/cohort/launch_command.h"
 #include "programs/cohort/predict_command.h"
 #include "programs/cohort/server_command.h"
@@ -24,6 +25,7 @@ int main(int argc, char** argv) {
   cohort::programs::add_predict_command(app, exit_code);
   cohort::programs::add_convert_command(app, exit_code);
   cohort::programs::add_bench_command(app, exit_code);
+  cohort::programs::add_devices_command(app, exit_code);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -40,7 +40,9 @@ void run(const char* graph_file, const char* state_file, const char* result_file
   for (int b = 0; b < state.numbered_members("batches"); ++b) {
     int next = 0;
     for (std::size_t i = 0; i < kinds.size(); ++i) {
-      if (kinds[i] == "data") inputs[i] = state.read("batches/" + std::to_string(b) + "/" + std::to_string(next++));
+      if (kinds[i] != "data") continue;
+      const ch::Tensor part = state.read("batches/" + std::to_string(b) + "/" + std::to_string(next++));
+      inputs[i] = part.to(ch::default_device());
     }
     step.run(inputs, outputs, {.seed = 7, .epoch = 0, .step = static_cast<std::uint64_t>(b)});
   }

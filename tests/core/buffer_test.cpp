@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "cohort/core/allocator.h"
+#include "cohort/core/device_memory.h"
 
 namespace cohort {
 namespace {
@@ -198,6 +199,26 @@ TEST(Buffer, LivesAsLongAsItsLastOwner) {
 TEST(Buffer, OfNoBytesIsUsable) {
   const Owned<Buffer> a = Buffer::allocate(default_device(), 0), b = Buffer::allocate(default_device(), 0);
   EXPECT_NE(a->data(), b->data());
+}
+
+TEST_F(MemoryPoolTest, CountsWhatIsInUse) {
+  EXPECT_EQ(pool_.bytes_in_use(), 0u);
+  void* small = take(100);
+  void* large = take(MemoryPool::kLarge);
+  EXPECT_EQ(pool_.bytes_in_use(), MemoryPool::class_size(100) + MemoryPool::kLarge);
+  pool_.deallocate(small, 100);
+  EXPECT_EQ(pool_.bytes_in_use(), MemoryPool::kLarge);
+  take(100);
+  pool_.deallocate(large, MemoryPool::kLarge);
+  EXPECT_EQ(pool_.bytes_in_use(), MemoryPool::class_size(100));
+}
+
+TEST(Buffer, OfTheCpuIsCounted) {
+  constexpr std::size_t kBytes = std::size_t{1} << 28;  // more than others take meanwhile
+  const std::size_t before = device_memory(cpu()).current;
+  const Owned<Buffer> buffer = Buffer::allocate(cpu(), kBytes);
+  EXPECT_GE(device_memory(cpu()).current, before + kBytes);
+  EXPECT_EQ(device_memory(cpu()).peak, 0u);
 }
 
 }  // namespace

@@ -117,6 +117,47 @@ TEST(FusedSource, MovesAsManyElementsAtOnceAsTheNarrowestAllows) {
   EXPECT_EQ(alignments, (std::vector<int>{16, 16, 8, 16}));
 }
 
+// A batch norm's arithmetic on elements: relu(x * scale + shift) of a half type, by float32 rows.
+FusedSource activated_norm(const Shape& shape, const Shape& rows) {
+  Node node({{bfloat16, shape}, {float32, rows}, {float32, rows}});
+  const auto wide = node.add("Cast", {0}, float32);
+  const auto scaled = node.add("Add", {node.add("Multiply", {wide, 1}, float32), 2}, float32);
+  return node.source({node.add("Relu", {node.add("Cast", {scaled}, bfloat16)}, bfloat16)});
+}
+
+std::size_t count_of(const std::string& text, const std::string& part) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
+TEST(FusedSource, ReadsRowsOnceWhereAThreadMeetsTheSameAgain) {
+  // A block of 256 threads takes 2048 elements at once.
+  for (const auto& [channels, multiple] : std::vector<std::pair<std::int64_t, std::int64_t>>{
+           {64, 1}, {2048, 1}, {768, 3}, {4096, 2}, {24, 3}, {50304, 393}}) {
+    const FusedSource source = activated_norm({4, 7, 7, channels}, {channels});
+    EXPECT_EQ(source.blocks_multiple(), multiple) << channels;
+    EXPECT_EQ(source.per_access(), 8);
+    EXPECT_EQ(source.blocks_multiple() * FusedSource::kThreads * source.per_access() % channels, 0) << channels;
+    EXPECT_EQ(count_of(source.text(), "rows_of<kAtOnce>(arguments, i * kAtOnce);"), 1u) << channels;
+    EXPECT_EQ(count_of(source.text(), "compute<2, kAtOnce>"), 1u) << channels;
+  }
+  EXPECT_GT(compiled_bytes(activated_norm({4, 7, 7, 64}, {64})), 0u);
+  EXPECT_EQ(activated_norm({4, 7, 7, 64}, {64}).text(), activated_norm({9, 768}, {768}).text());
+}
+
+TEST(FusedSource, ReadsOtherRowsForEveryPack) {
+  const std::int64_t long_row = 8 * 1000003;
+  for (const FusedSource& source :
+       {activated_norm({4, 64, 8, 8}, {64, 1, 1}), activated_norm({3, long_row}, {long_row}),
+        activated_norm({4, 3, 5, 64}, {3, 1, 64}), activated_norm({8, 64}, {8, 1})}) {
+    EXPECT_EQ(source.blocks_multiple(), 1);
+    EXPECT_EQ(source.per_access(), 8);
+    EXPECT_EQ(count_of(source.text(), "compute<2, kAtOnce>"), 0u);
+    EXPECT_GT(compiled_bytes(source), 0u);
+  }
+}
+
 // The offsets that the program computes, by its own means.
 std::vector<std::int64_t> offsets(const FusedAxes& axes, std::size_t input, std::int64_t at) {
   std::vector<std::int64_t> along(axes.sizes.size());

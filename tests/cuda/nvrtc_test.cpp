@@ -69,6 +69,15 @@ TEST(SharedLibrary, SaysWhatIsMissingAndWhoNeedsIt) {
   const std::string error = test::error_of([] { SharedLibrary("libnosuchthing.so.7", "some kernels"); });
   EXPECT_TRUE(error.starts_with("NotFound")) << error;
   EXPECT_NE(error.find("libnosuchthing.so.7 is expected, which some kernels need"), std::string::npos) << error;
+  for (const char* folder : {"those of the loader", "/usr/local/cuda/lib64", "LD_LIBRARY_PATH"}) {
+    EXPECT_NE(error.find(folder), std::string::npos) << error;
+  }
+}
+
+TEST(SharedLibrary, SaysHowToInstallWhatIsMissing) {
+  const std::string error = test::error_of([] { SharedLibrary("libcudnn.so.999", "convolutions"); });
+  EXPECT_NE(error.find("libcudnn.so.999 is expected, which convolutions need"), std::string::npos) << error;
+  EXPECT_NE(error.find("nvidia-cudnn-cu13"), std::string::npos) << error;
 }
 
 }  // namespace

@@ -151,11 +151,11 @@ int run(const std::vector<std::string>& folders, const Settings& settings) {
 int main(int argc, char** argv) {
   CLI::App app("Compares Cohort with what the real Keras computed");
   std::vector<std::string> folders;
-  std::string device;
+  std::string device = "CPU:0";
   cohort::golden::Settings settings;
   app.add_option("folders", folders, "folders with fixture files")->required();
   app.add_option("--only", settings.only, "groups to run: layers,losses,...")->delimiter(',');
-  app.add_option("--device", device, "device to compute on");
+  app.add_option("--device", device, "device to compute on")->capture_default_str();
   app.add_option("--threads", settings.threads,
                  "numbers of threads: each case has the same bits with all of them, beside another caller")
       ->delimiter(',');
@@ -163,7 +163,7 @@ int main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   try {
     cohort::enable_tensor_float_32_execution(false);  // Keras computed in full float32
-    if (!device.empty()) cohort::set_default_device(device);
+    cohort::set_default_device(device);
     if (settings.verbose) std::printf("kernels of the level %s\n", std::string(cohort::cpu_level()).c_str());
     return cohort::golden::run(folders, settings);
   } catch (const std::exception& error) {

@@ -78,7 +78,7 @@ TEST(HostKernel, ResultsWhoseShapesItDecidesComeBack) {
 }
 
 TEST(HostKernel, VariablesAreWrittenWhereTheyLie) {
-  const auto scope = device("BARE:0");
+  const auto scope = device("/device:BARE:0");
   Variable v(on_bare({1, 2, 3}, {3}));
   v.assign_add(on_bare({10, 20, 30}, {3}));
   EXPECT_EQ(v.value().device().name(), "BARE:0");
@@ -87,8 +87,9 @@ TEST(HostKernel, VariablesAreWrittenWhereTheyLie) {
 
 TEST(HostKernel, RandomNumbersAreTheHosts) {
   const auto draw = [](Device& device) {
-    const TracedGraph traced =
-        trace({{DType::Float32, {8}}}, [](const Tensors& in) { return Tensors{in[0] + ops::random_normal({8})}; });
+    const TracedGraph traced = trace({{DType::Float32, {8}}}, [](const Tensors& in) {
+      return Tensors{in[0] + ops::random_normal({8}, 0.0, 1.0, DType::Float32, 3)};
+    });
     Tensors outputs(1);
     const Tensor zeros = Tensor::of(std::vector<float>(8), {8}).to(device);
     compile(*traced.graph, {zeros.spec()}, device)->run({&zeros, 1}, outputs, {.seed = 5});

@@ -4,7 +4,10 @@
 
 #include "cohort/autodiff/control_flow.h"
 #include "cohort/core/device_spec.h"
+#include "cohort/core/kernel.h"
+#include "cohort/core/timeline.h"
 #include "cohort/graph/trace.h"
+#include "cohort/ops/cumulative.h"
 #include "cohort/ops/math.h"
 #include "cohort/ops/random_ops.h"
 #include "cohort/ops/reduce.h"
@@ -19,7 +22,7 @@ Device& there() { return device_named("TEST:4"); }
 // Adds each batch, and a random number below 1e-3, to a variable.
 class Sums {
  public:
-  explicit Sums(std::int64_t steps) {
+  explicit Sums(std::int64_t steps, std::span<const Tensor> example = {}) {
     auto scope = device("/device:TEST:4");
     sum_ = Variable(Tensor::scalar(0), {.name = "sum"});
     traced_ = trace({{DType::Float32, {2}}}, [&](const Tensors& batch) -> Tensors {
@@ -31,7 +34,7 @@ class Sums {
     Specs specs;
     for (const Tensor& input : inputs) specs.push_back(input.spec());
     recorded_ = RecordedSteps::make(compile(*traced_.graph, specs, there()), there(), {specs.data(), 1},
-                                    traced_.captures, steps);
+                                    traced_.captures, steps, example);
   }
   void add(float value, std::uint64_t step, Device& from = cpu()) {
     recorded_->add(std::vector<Tensor>{Tensor::of({value, value}, {2}, from)}, {.seed = 1, .step = step});
@@ -71,6 +74,39 @@ TEST(RecordedSteps, DrawOtherNumbersInEachStep) {
   for (std::size_t i = 1; i < seen.size(); ++i) EXPECT_GT(seen[i], seen[i - 1]);
 }
 
+TEST(RecordedSteps, RunKernelByKernelWhileTimesAreTaken) {
+  Sums sums(2);
+  Timeline timeline;
+  {
+    const TimelineScope scope(timeline);
+    for (int i = 0; i < 3; ++i) sums.add(1, static_cast<std::uint64_t>(i));
+    EXPECT_NEAR(sums.sum(), 6, 0.01);  // none waits for others
+  }
+  EXPECT_EQ(sums.recorded().recordings(), 0);
+  std::vector<std::string> updates;
+  for (const TimelineTrack& lane : timeline.lanes()) {
+    for (const Timeline::Span& span : lane.timeline.spans()) {
+      if (span.work && span.work->op == "AssignAddVariable") updates.push_back(lane.thread);
+    }
+  }
+  EXPECT_EQ(updates, std::vector<std::string>(3, "TEST:4 compute"));
+  for (int i = 3; i < 7; ++i) sums.add(1, static_cast<std::uint64_t>(i));
+  EXPECT_NEAR(sums.sum(), 14, 0.01);
+  EXPECT_EQ(sums.recorded().recordings(), 2);
+}
+
+TEST(RecordedSteps, ReadATensorOfTheDeviceWhereItLies) {
+  const Tensors batch{Tensor::of({1.0f, 1.0f}, {2}, there())}, other{batch[0].clone()};
+  Sums sums(3, batch);
+  EXPECT_TRUE(sums.recorded().takes(batch));
+  EXPECT_FALSE(sums.recorded().takes(other));
+  for (int i = 0; i < 7; ++i) sums.recorded().add(batch, {.seed = 1, .step = static_cast<std::uint64_t>(i)});
+  const Tensor twos = Tensor::of({2.0f, 2.0f}, {2}, there());
+  there().copy(batch[0].raw(), twos.raw(), twos.bytes());  // seen by all steps that begin later
+  for (int i = 7; i < 9; ++i) sums.recorded().add(batch, {.seed = 1, .step = static_cast<std::uint64_t>(i)});
+  EXPECT_NEAR(sums.sum(), 24, 0.01);
+}
+
 TEST(RecordedSteps, TakesBatchesThatLieOnTheDevice) {
   Sums sums(4);
   for (int i = 0; i < 9; ++i) sums.add(1, 0, i % 2 == 0 ? there() : cpu());
@@ -105,7 +141,6 @@ TEST(RecordedSteps, NeedADeviceThatRecordsAndNoOutputs) {
 class RecordingDevice : public Device {
  public:
   RecordingDevice() : Device("RECORDING", 0) {}
-  std::string_view kernel_type() const override { return "GPU"; }
   bool host_readable() const override { return true; }
   bool can_record() const override { return true; }
   void* allocate(std::size_t bytes) override { return cpu().allocate(bytes); }
@@ -119,8 +154,15 @@ class RecordingDevice : public Device {
   std::unique_ptr<DeviceEvent> make_event() override { return cpu().make_event(); }
 };
 
+KernelFn make_idle(const KernelSpec&) {
+  return [](const KernelIO&) {};
+}
+
 TEST(RecordedSteps, DoNotWaitForValues) {
   RecordingDevice gpu;
+  for (const OpDef* op : all_ops()) {
+    if (op->name() != "Cumsum") register_kernel(op->name(), gpu.type(), make_idle);
+  }
   Variable sum(Tensor::of({0.0f, 0.0f}, {2}, cpu()), {.name = "sum"});
   const Specs specs{{DType::Float32, {2}}};
   auto steps_of = [&](const std::function<Tensor(const Tensor&)>& change) {
@@ -142,6 +184,7 @@ TEST(RecordedSteps, DoNotWaitForValues) {
         .carries[0];
   };
   EXPECT_NE(steps_of([](const Tensor& x) { return ops::tanh(x); }), nullptr);
+  EXPECT_EQ(steps_of([](const Tensor& x) { return ops::cumsum(x, 0); }), nullptr);  // it runs on the host
   EXPECT_EQ(steps_of(halved), nullptr);
   EXPECT_EQ(steps_of([&](const Tensor& x) { return scanned(x, halved); }), nullptr);
   const auto turns =

@@ -63,6 +63,7 @@ PRIVATE_EDGES = [
     ("kernels|datasets", r"framework/core/scratch\.h"),
     ("kernels", r"framework/core/normal_numbers\.h"),
     ("graph|kernels|ops", r"framework/core/mixed_types\.h"),
+    ("graph|cuda", r"framework/core/kernel_work\.h"),
     ("distribute", r"framework/core/thread_share\.h"),
     ("graph|kernels|optimizers", r"framework/core/update_(layout|op)\.h"),
     ("layers|model", r"framework/ops/channels\.h"),

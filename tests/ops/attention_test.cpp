@@ -3,9 +3,11 @@
 #include <cmath>
 
 #include "cohort/core/dispatch.h"
+#include "cohort/core/op_determinism.h"
 #include "cohort/core/thread_pool.h"
 #include "cohort/ops/array.h"
 #include "cohort/ops/einsum.h"
+#include "cohort/ops/joining.h"
 #include "cohort/ops/math.h"
 #include "cohort/ops/nn.h"
 #include "cohort/ops/random_ops.h"
@@ -142,7 +144,7 @@ COHORT_OP_REFERENCE(DotProductAttentionGrad, of_the_values, kFloats) {
   const DType rows = dtype == float64 ? float64 : float32;
   const Tensors gradients = run_op_all(
       "DotProductAttentionGrad",
-      {q, q, v, tensor_of({0.5}, {1, 1, 1, 1}, dtype), tensor_of({5, 1}, {1, 1, 1, 2}, rows)}, {{"scale", 1.0}});
+      {q, q, v, v, tensor_of({0.5}, {1, 1, 1, 1}, dtype), tensor_of({5, 1}, {1, 1, 1, 2}, rows)}, {{"scale", 1.0}});
   expect_tensor(gradients[0], dtype, {1, 1, 1, 2}, {0, 0});
   expect_tensor(gradients[1], dtype, {1, 1, 1, 2}, {0, 0});
   expect_tensor(gradients[2], dtype, {1, 1, 1, 1}, {0.5});
@@ -152,6 +154,72 @@ COHORT_OP_GRADIENT(DotProductAttentionGrad, second_order) {
   const AttentionSizes sizes{.batch = 1, .steps = 2, .keys = 2};
   check_gradient([&](const Tensors& x) { return dot_product_attention(x[0], x[1], x[2], {.mask = some_mask(sizes)}); },
                  operands(sizes), {.second_order = true});
+}
+
+// Output, rows and what flows to query, key and value.
+Tensors there_and_back(const Tensors& x, const Tensor& upstream, const Attributes& attributes) {
+  Tensors results = run_op_all("DotProductAttention", x, attributes);
+  const Tensors gradients =
+      run_op_all("DotProductAttentionGrad", {x[0], x[1], x[2], results[0], upstream, results[1]}, attributes);
+  results.insert(results.end(), gradients.begin(), gradients.end());
+  return results;
+}
+Tensor upstream_for(const AttentionSizes& s, DType dtype) {
+  return spread_tensor({s.batch, s.steps, s.heads, s.value_size}, -1, 1, dtype, 4);
+}
+
+// Long enough for the kernels that GPUs have for half types, with lengths that fill their tiles and that do not.
+TEST(DotProductAttention, half_types_of_many_steps) {
+  const std::vector<AttentionSizes> all_sizes = {
+      {.batch = 2, .steps = 64, .heads = 4, .keys = 64, .key_heads = 2, .size = 64, .value_size = 64},
+      {.batch = 2, .steps = 70, .heads = 4, .keys = 70, .key_heads = 2, .size = 40, .value_size = 40},
+      {.batch = 1, .steps = 128, .heads = 2, .keys = 256, .key_heads = 2, .size = 64, .value_size = 128},
+      {.batch = 1, .steps = 150, .heads = 2, .keys = 70, .key_heads = 1, .size = 64, .value_size = 8},
+      {.batch = 2, .steps = 1, .heads = 4, .keys = 70, .key_heads = 2, .size = 64, .value_size = 64}};
+  for (const AttentionSizes& sizes : all_sizes) {
+    for (const DType dtype : {float16, bfloat16}) {
+      for (const bool is_causal : {false, true}) {
+        SCOPED_TRACE(std::string(to_string(dtype)) + (is_causal ? " causal" : "") + " steps " +
+                     std::to_string(sizes.steps) + " keys " + std::to_string(sizes.keys));
+        const Attributes attributes{{"scale", 0.3}, {"is_causal", is_causal}};
+        const Tensors x = operands(sizes, dtype);
+        const Tensor upstream = upstream_for(sizes, dtype);
+        Tensors wide;
+        for (const Tensor& each : x) wide.push_back(cast(each, float64));
+        const Tensors want = there_and_back(wide, cast(upstream, float64), attributes);
+        const Tensors got = there_and_back(x, upstream, attributes);
+        const double close = dtype == float16 ? 5e-3 : 4e-2;
+        for (const std::size_t i : {0, 2, 3, 4}) {
+          SCOPED_TRACE("result " + std::to_string(i));
+          expect_values(got[i], want[i].to_vector<double>(), close);
+        }
+        // Whatever the pairs are, they stand for the same sum of exponentials.
+        std::vector<double> sums;
+        const std::vector<double> rows = want[1].to_vector<double>();
+        for (std::size_t i = 0; i < rows.size(); i += 2) sums.push_back(rows[i] - std::log(rows[i + 1]));
+        const Tensors parts = split(cast(got[1], float64), 2, -1);
+        expect_values(parts[0] - log(parts[1]), sums, 1e-3);
+      }
+    }
+  }
+}
+
+TEST(DotProductAttentionGrad, gives_the_same_bits_when_it_must) {
+  const AttentionSizes sizes{
+      .batch = 2, .steps = 320, .heads = 4, .keys = 320, .key_heads = 4, .size = 64, .value_size = 64};
+  const Tensors x = operands(sizes, bfloat16);
+  const Tensor upstream = upstream_for(sizes, bfloat16);
+  enable_op_determinism();
+  const auto compute = [&] {
+    std::vector<std::vector<double>> bits;
+    for (const Tensor& each : there_and_back(x, upstream, {{"scale", 0.125}, {"is_causal", true}})) {
+      bits.push_back(cast(each, float64).to_vector<double>());
+    }
+    return bits;
+  };
+  const auto once = compute();
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(compute(), once);
+  enable_op_determinism(false);
 }
 
 TEST(DotProductAttention, the_same_bits_on_any_number_of_threads) {

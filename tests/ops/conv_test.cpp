@@ -1,7 +1,11 @@
 #include "cohort/ops/conv.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "cohort/autodiff/tape.h"
 #include "cohort/core/dispatch.h"
+#include "cohort/core/text.h"
 #include "cohort/core/thread_pool.h"
 #include "cohort/ops/cast.h"
 #include "cohort/ops/conv_window.h"
@@ -314,6 +318,71 @@ TEST(FusedConv, refuses_a_bias_of_another_size) {
         run_op("FusedConv", {spread({1, 3, 3, 2}), spread({2, 2, 2, 4}), spread({3})}, kPlane);
       },
       {"FusedConv:", "bias"});
+}
+
+// Output and both gradients of a convolution, or of a transposed one, in one type.
+struct Flowed {
+  Values y, dx, dkernel;
+};
+template <class Convolve>
+Flowed flow_through(const Tensor& x, const Tensor& kernel, DType dtype, const Convolve& convolve) {
+  GradientTape tape;
+  const Tensor in = cast(x, dtype), weights = cast(kernel, dtype);
+  tape.watch(in);
+  tape.watch(weights);
+  const Tensor y = convolve(in, weights);
+  const Tensor flow = cast(spread_tensor(y.shape(), -1, 1, float32, 5), dtype);
+  const Gradients g = tape.gradient(y, std::vector<Tensor>{in, weights}, flow);
+  const auto values = [](const Tensor& t) { return cast(t, float64).to_vector<double>(); };
+  return {values(y), values(g[0]), values(g[1])};
+}
+
+// By the share of the largest number: sums of many products cancel out.
+void expect_near_largest(const Values& seen, const Values& wanted, double tolerance) {
+  double largest = 0, worst = 0;
+  ASSERT_EQ(seen.size(), wanted.size());
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    largest = std::max(largest, std::abs(wanted[i]));
+    worst = std::max(worst, std::abs(seen[i] - wanted[i]));
+  }
+  EXPECT_LE(worst, tolerance * largest);
+}
+
+// Libraries compute other types than float64 by other ways, which depend on channels and paddings.
+COHORT_OP_REFERENCE(Conv, windows_of_many_kinds, kFloats) {
+  const double tolerance = dtype == bfloat16 ? 3e-2 : dtype == float16 ? 4e-3 : 2e-5;
+  const auto compare = [&](const Tensor& x, const Tensor& kernel, const auto& convolve) {
+    // What the narrow type cannot hold is not there in the first place.
+    const Tensor narrow_x = cast(cast(x, dtype), float64), narrow_kernel = cast(cast(kernel, dtype), float64);
+    const Flowed wanted = flow_through(narrow_x, narrow_kernel, float64, convolve);
+    const Flowed seen = flow_through(narrow_x, narrow_kernel, dtype, convolve);
+    expect_near_largest(seen.y, wanted.y, tolerance);
+    expect_near_largest(seen.dx, wanted.dx, tolerance);
+    expect_near_largest(seen.dkernel, wanted.dkernel, tolerance);
+  };
+  for (std::int64_t channels : {2, 3, 8, 16}) {
+    for (std::int64_t taps : {1, 2, 3, 4}) {
+      for (std::int64_t stride : {1, 2}) {
+        for (const char* padding : {"valid", "same"}) {
+          SCOPED_TRACE(join(std::vector<std::string>{std::to_string(channels), std::to_string(taps),
+                                                     std::to_string(stride), padding}));
+          const Tensor x = spread_tensor({2, 9, 10, channels}, -1, 1, float32, 1);
+          compare(
+              x, spread_tensor({taps, taps, channels, 8}, -1, 1, float32, 2),
+              [&](const Tensor& a, const Tensor& b) { return conv(a, b, {.strides = {stride}, .padding = padding}); });
+          if (channels == 3) continue;
+          const Tensor small = spread_tensor({2, 5, 4, channels}, -1, 1, float32, 3);
+          for (bool longer : {false, true}) {
+            if (longer && stride == 1) continue;
+            ConvTransposeOptions options{.strides = {stride}, .padding = padding};
+            if (longer) options.output_padding = Sizes{1};
+            compare(small, spread_tensor({taps, taps, 8, channels}, -1, 1, float32, 4),
+                    [&](const Tensor& a, const Tensor& b) { return conv_transpose(a, b, options); });
+          }
+        }
+      }
+    }
+  }
 }
 
 TEST(Conv, has_the_same_bits_on_any_number_of_threads) {

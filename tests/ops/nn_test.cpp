@@ -4,7 +4,9 @@
 #include <limits>
 
 #include "cohort/core/dispatch.h"
+#include "cohort/core/mixed_types.h"
 #include "cohort/ops/array.h"
+#include "cohort/ops/cast.h"
 #include "cohort/ops/math.h"
 #include "cohort/ops/reduce.h"
 #include "tests/support/op_check.h"
@@ -135,6 +137,129 @@ COHORT_OP_GRADIENT(SparseSoftmaxCrossEntropyGrad, of_floats) {
         return run_op("SparseSoftmaxCrossEntropyGrad", {x[0], x[1], labels});
       },
       {wide_spread({2}), wide_spread({2, 3}, 2)});
+}
+
+DType wide_as_float32(DType dtype) { return dtype == float64 ? float64 : float32; }
+Tensors rows_loss(const Tensor& logits, const Tensor& labels, const Attributes& attributes = {}) {
+  return run_op_all("SparseSoftmaxCrossEntropyRows", {logits, labels}, attributes);
+}
+
+COHORT_OP_REFERENCE(SparseSoftmaxCrossEntropyRows, loss_and_logsumexp, kFloats) {
+  const std::vector<double> row = {0.5, -1, 2}, p = plain_softmax(row);
+  for (DType label : kIntegers) {
+    const Tensors got = rows_loss(tensor_of(row, {1, 3}, dtype), tensor_of({1}, {1}, label));
+    expect_tensor(got.at(0), dtype, {1}, {-std::log(p[1])});
+    expect_tensor(got.at(1), wide_as_float32(dtype), {1}, {0.5 - std::log(p[0])});
+  }
+}
+COHORT_OP_GRADIENT(SparseSoftmaxCrossEntropyRows, of_both_outputs) {
+  const Tensor labels = tensor_of({2, 0}, {2}, int32);
+  for (std::size_t output : {0u, 1u}) {
+    check_gradient([=](const Tensors& x) { return rows_loss(x[0], labels).at(output); }, {wide_spread({2, 3})});
+  }
+  check_gradient(
+      [=](const Tensors& x) {
+        const Tensors both = rows_loss(x[0], labels);
+        return both[0] * both[1];
+      },
+      {wide_spread({2, 3})});
+}
+COHORT_OP_REFERENCE(SparseSoftmaxCrossEntropyRowsGrad, probabilities_less_one, kFloats) {
+  const std::vector<double> row = {0.5, -1, 2}, p = plain_softmax(row);
+  const Tensor logsumexp = tensor_of({0.5 - std::log(p[0])}, {1}, wide_as_float32(dtype));
+  for (DType label : kIntegers) {
+    expect_tensor(
+        run_op("SparseSoftmaxCrossEntropyRowsGrad",
+               {tensor_of({2}, {1}, dtype), tensor_of(row, {1, 3}, dtype), tensor_of({2}, {1}, label), logsumexp}),
+        dtype, {1, 3}, {2 * p[0], 2 * p[1], 2 * (p[2] - 1)});
+  }
+}
+COHORT_OP_GRADIENT(SparseSoftmaxCrossEntropyRowsGrad, of_floats) {
+  const Tensor labels = tensor_of({2, 0}, {2}, int32);
+  check_gradient(
+      [=](const Tensors& x) {
+        return run_op("SparseSoftmaxCrossEntropyRowsGrad", {x[0], x[1], labels, x[2]});
+      },
+      {wide_spread({2}), wide_spread({2, 3}, 2), spread_tensor({2}, 1, 3)});
+}
+// From rows that a few threads share to rows that a block walks over several times, of even and odd widths.
+TEST(SparseSoftmaxCrossEntropyRows, rows_of_every_width) {
+  for (std::int64_t width : {1, 2, 8, 13, 56, 257, 264, 1000, 4104, 9001, 20480}) {
+    for (DType stored : {float32, bfloat16, float16}) {
+      SCOPED_TRACE(std::string(to_string(stored)) + " " + std::to_string(width));
+      const Attributes types = {{kComputeType, float32}, {kResultType, stored}};
+      const std::int64_t count = 5;
+      const Tensor logits = spread_tensor({count, width}, -6, 6, stored, 3);
+      const std::vector<double> values = cast(logits, float64).to_vector<double>();
+      std::vector<double> labels, losses, logsumexps, dlosses, flows;
+      for (std::int64_t r = 0; r < count; ++r) {
+        const std::vector<double> row(values.begin() + r * width, values.begin() + (r + 1) * width);
+        const std::int64_t label = width * r / count;
+        double sum = 0;
+        for (double x : row) sum += std::exp(x);
+        labels.push_back(static_cast<double>(label));
+        logsumexps.push_back(std::log(sum));
+        losses.push_back(std::log(sum) - row[static_cast<std::size_t>(label)]);
+        dlosses.push_back(0.25 * static_cast<double>(r + 1));
+        for (std::int64_t j = 0; j < width; ++j) {
+          flows.push_back(dlosses.back() * (std::exp(row[static_cast<std::size_t>(j)]) / sum - (j == label ? 1 : 0)));
+        }
+      }
+      const Tensor wanted = tensor_of(labels, {count}, int32);
+      const Tensors got = rows_loss(logits, wanted, {{kComputeType, float32}});
+      expect_tensor(got.at(0), float32, {count}, losses);
+      expect_tensor(got.at(1), float32, {count}, logsumexps);
+      expect_tensor(run_op("SparseSoftmaxCrossEntropyRowsGrad",
+                           {tensor_of(dlosses, {count}, float32), logits, wanted, got.at(1)}, types),
+                    stored, {count, width}, flows);
+    }
+  }
+}
+TEST(SparseSoftmaxCrossEntropyRows, classes_that_cannot_be) {
+  const double inf = std::numeric_limits<double>::infinity();
+  for (std::int64_t width : {2, 40000}) {
+    std::vector<double> row(static_cast<std::size_t>(width), -inf);
+    row.back() = 3;
+    const Tensor logits = tensor_of(row, {1, width}, float32), last = tensor_of({width - 1.0}, {1}, int32);
+    const Tensors got = rows_loss(logits, last);
+    expect_values(got.at(0), {0}, 0);
+    expect_values(got.at(1), {3}, 0);
+    expect_values(run_op("SparseSoftmaxCrossEntropyRowsGrad", {tensor_of({1}, {1}, float32), logits, last, got.at(1)}),
+                  std::vector<double>(row.size(), 0), 0);
+    expect_values(rows_loss(logits, tensor_of({0}, {1}, int32)).at(0), {inf}, 0);
+  }
+  const Tensor far = tensor_of({1000, 1000}, {1, 2}, float32);
+  expect_values(rows_loss(far, tensor_of({1}, {1}, int32)).at(0), {std::log(2.0)}, 1e-6);
+}
+TEST(SparseSoftmaxCrossEntropyRows, numbers_that_are_none_stay_so) {
+  const double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+  const Tensor logits = tensor_of({0, nan, 1, inf, -inf, -inf, 0, 1}, {4, 2}, float32);
+  const std::vector<float> losses = rows_loss(logits, tensor_of({0, 0, 0, 0}, {4}, int32)).at(0).to_vector<float>();
+  for (int r : {0, 1, 2}) EXPECT_TRUE(std::isnan(losses.at(static_cast<std::size_t>(r)))) << r;
+  EXPECT_FALSE(std::isnan(losses.at(3)));
+}
+TEST(SparseSoftmaxCrossEntropyRows, names_the_label_that_is_outside) {
+  const Tensor logits = wide_spread({2, 10}), numbers = wide_spread({2});
+  for (double label : {-1.0, 10.0}) {
+    const Tensor labels = tensor_of({0, label}, {2}, int32);
+    const std::vector<std::string> parts = {"SparseSoftmaxCrossEntropy: labels must lie in [0, 10)",
+                                            "labels[1]=" + std::to_string(static_cast<int>(label))};
+    expect_error([&] { rows_loss(logits, labels); }, parts);
+    expect_error([&] { run_op("SparseSoftmaxCrossEntropyRowsGrad", {numbers, logits, labels, numbers}); }, parts);
+  }
+}
+TEST(SparseSoftmaxCrossEntropyRowsGrad, refuses_other_types_and_shapes) {
+  const Tensor logits = wide_spread({2, 10}), rows = wide_spread({2}), labels = tensor_of({0, 1}, {2}, int32);
+  const auto refused = [&](const Tensors& inputs, const std::vector<std::string>& parts, const Attributes& types = {}) {
+    expect_error([&] { run_op("SparseSoftmaxCrossEntropyRowsGrad", inputs, types); }, parts);
+  };
+  refused({cast(rows, float32), logits, labels, rows}, {"dloss must have", "float32"});
+  refused({wide_spread({3}), logits, labels, rows}, {"dloss must have", "(3,)"});
+  refused({rows, logits, labels, cast(rows, float32)}, {"logsumexp must have", "float32"});
+  refused({rows, logits, labels, wide_spread({3})}, {"logsumexp must have", "(3,)"});
+  refused({rows, logits, rows, rows}, {"labels must be integers"});
+  refused({rows, logits, labels, rows}, {"logits must be floating"}, {{kComputeType, float32}});
+  refused({rows, logits, labels, rows}, {"the result must have a floating type"}, {{kResultType, bfloat16}});
 }
 
 TEST(SigmoidCrossEntropy, as_the_logarithms_say) {

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "cohort/core/dispatch.h"
+#include "cohort/core/mixed_types.h"
 #include "cohort/core/thread_pool.h"
 #include "cohort/ops/array.h"
 #include "cohort/ops/math.h"
@@ -15,6 +16,8 @@ namespace {
 using namespace ops;
 
 constexpr double kEpsilon = 0.01;
+
+using AxisSizes = std::vector<std::int64_t>;
 
 // The same from plain ops, in double.
 Tensor plain_norm(const Tensor& x, const Axes& axes, const Tensor& gamma, const Tensor& beta) {
@@ -132,6 +135,89 @@ COHORT_OP_GRADIENT(BatchNormGrad, of_what_flows_back_input_and_gamma) {
         },
         {spread({2, 2, 3}), spread({2, 2, 3}, 2), spread({2}, 3)}, {.tolerance = 1e-5, .second_order = false});
   }
+}
+COHORT_OP_REFERENCE(BatchNormFactors, y_follows_from_them, kFloats) {
+  const DType computed = dtype == float64 ? float64 : float32;
+  const Tensor gamma = spread_tensor({3}, 0.5, 2, computed, 2), beta = spread_tensor({3}, -1, 1, computed, 3);
+  for (int axis : {2, 1}) {
+    const Tensor x = spread_tensor(axis == 2 ? Shape{40, 5, 3} : Shape{40, 3, 5}, -1, 3, dtype);
+    const AxisSizes along = axis == 2 ? AxisSizes{3} : AxisSizes{3, 1};
+    const Tensors parts = run_op_all("BatchNormFactors", {x, gamma, beta},
+                                     {{"axis", axis}, {"epsilon", kEpsilon}, {kComputeType, computed}});
+    ASSERT_EQ(parts.size(), 4u);
+    for (const Tensor& part : parts) EXPECT_EQ(part.spec(), (TensorSpec{computed, {3}}));
+    const Tensor wide = cast(x, float64);
+    const Axes others = {0, 3 - axis};
+    expect_values(parts[0], mean(wide, others).to_vector<double>(), 4 * tolerance(computed));
+    expect_values(parts[1], variance(wide, others).to_vector<double>(), 4 * tolerance(computed));
+    const Tensor y = wide * reshape(cast(parts[2], float64), along) + reshape(cast(parts[3], float64), along);
+    expect_values(y, plain_norm(x, others, reshape(gamma, along), reshape(beta, along)).to_vector<double>(),
+                  8 * tolerance(computed));
+  }
+}
+TEST(BatchNormFactors, refuse_other_types_and_shapes) {
+  const Tensor x = spread({4, 3}), gamma = spread({3});
+  const Attributes wide = {{kComputeType, float64}};
+  expect_error(
+      [&] {
+        run_op_all("BatchNormFactors", {cast(x, float16), cast(gamma, float16), cast(gamma, float16)});
+      },
+      {"BatchNormFactors:", "type"});
+  expect_error(
+      [&] {
+        run_op_all("BatchNormFactors", {cast(x, float16), gamma, gamma}, wide);
+      },
+      {"BatchNormFactors:", "type"});
+  expect_error(
+      [&] {
+        run_op_all("BatchNormFactors", {x, gamma, spread({4})}, wide);
+      },
+      {"BatchNormFactors:", "channel"});
+  expect_error([&] { run_op_all("BatchNormFactors", {gamma, gamma, gamma}, wide); }, {"BatchNormFactors:", "2 axes"});
+}
+COHORT_OP_REFERENCE(BatchNormGradFactors, dx_follows_from_them, kFloats) {
+  const DType computed = dtype == float64 ? float64 : float32;
+  const Tensor gamma = spread_tensor({3}, 0.5, 2, computed, 2), beta = spread_tensor({3}, -0.5, 0.5, computed, 3);
+  for (int axis : {2, 1}) {
+    for (bool masked : {false, true}) {
+      const Shape shape = axis == 2 ? Shape{40, 5, 3} : Shape{40, 3, 5};
+      const AxisSizes along = axis == 2 ? AxisSizes{3} : AxisSizes{3, 1};
+      const Tensor x = spread_tensor(shape, -1, 3, dtype), dy = spread_tensor(shape, -1, 1, dtype, 4);
+      const Attributes attributes = {{"axis", axis}, {"epsilon", kEpsilon}, {kComputeType, computed}};
+      const Tensors forward = run_op_all("BatchNormFactors", {x, gamma, beta}, attributes);
+      Tensors inputs{dy, x, gamma, forward[0], forward[1]};
+      Tensor flow = cast(dy, computed);
+      if (masked) {
+        inputs.insert(inputs.end(), {forward[2], forward[3]});
+        const Tensor y = cast(x, computed) * reshape(forward[2], along) + reshape(forward[3], along);
+        flow = relu_grad(flow, cast(cast(y, dtype), computed));
+      }
+      const Tensors parts = run_op_all("BatchNormGradFactors", inputs, attributes);
+      ASSERT_EQ(parts.size(), 5u);
+      const Tensors want = run_op_all("BatchNormGrad", {flow, cast(x, computed), gamma, forward[0], forward[1]},
+                                      {{"axis", axis}, {"epsilon", kEpsilon}});
+      const Tensor dx =
+          flow * reshape(parts[0], along) + cast(x, computed) * reshape(parts[1], along) + reshape(parts[2], along);
+      const double allowed = 20 * tolerance(computed);
+      expect_values(dx, want[0].to_vector<double>(), allowed);
+      expect_values(parts[3], want[1].to_vector<double>(), allowed);
+      expect_values(parts[4], want[2].to_vector<double>(), allowed);
+    }
+  }
+}
+TEST(BatchNormGradFactors, refuse_half_a_mask) {
+  const Tensor x = spread({4, 3}), v = spread({3});
+  expect_error([&] { run_op_all("BatchNormGradFactors", {x, x, v, v, v, v}); }, {"BatchNormGradFactors:", "shift"});
+  expect_error(
+      [&] {
+        run_op_all("BatchNormGradFactors", {spread({5, 3}), x, v, v, v});
+      },
+      {"BatchNormGradFactors:", "shape"});
+  expect_error(
+      [&] {
+        run_op_all("BatchNormGradFactors", {cast(x, float32), x, v, v, v});
+      },
+      {"BatchNormGradFactors:", "type"});
 }
 TEST(BatchNorm, bits_do_not_depend_on_threads) {
   ThreadPool& pool = ThreadPool::instance();

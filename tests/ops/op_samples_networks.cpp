@@ -1,4 +1,5 @@
 #include "cohort/core/dispatch.h"
+#include "cohort/core/mixed_types.h"
 #include "cohort/ops/attention.h"
 #include "cohort/ops/cast.h"
 #include "cohort/ops/conv.h"
@@ -139,6 +140,9 @@ void add_network_samples(OpSamples& samples) {
     samples.add(in_words("SparseSoftmaxCrossEntropy", x.shape(), dtype), {x, labels},
                 [](const Tensors& t) { return sparse_softmax_cross_entropy(t[0], t[1]); });
     samples.add_second_order();
+    samples.add(in_words("SparseSoftmaxCrossEntropyRows", x.shape(), dtype), {x, labels},
+                [](const Tensors& t) { return run_op_all("SparseSoftmaxCrossEntropyRows", t); });
+    samples.add_second_order();
     samples.add(in_words("SoftmaxCrossEntropy", x.shape(), dtype), {x, softmax(x * 0.5)},
                 [](const Tensors& t) { return softmax_cross_entropy(t[0], t[1]); });
     const Tensor gain = sample_numbers({307}, 0.5, 1.5, dtype, 2), shift = sample_numbers({307}, -1, 1, dtype, 3);
@@ -152,6 +156,15 @@ void add_network_samples(OpSamples& samples) {
                 {sample_numbers({7, 5, 40, 41}, -1, 1, dtype), sample_numbers({5}, 0.5, 1.5, dtype, 2),
                  sample_numbers({5}, -1, 1, dtype, 3)},
                 [](const Tensors& t) { return batch_norm(t[0], t[1], t[2], 1).output; });
+    const Tensor channel = sample_numbers({307}, 0.5, 1.5, float32, 2);
+    const Attributes factors = {{kComputeType, float32}};
+    samples.add_plain(in_words("BatchNormFactors", x.shape(), dtype), {x, channel, channel},
+                      [=](const Tensors& t) { return run_op_all("BatchNormFactors", t, factors); });
+    samples.add_plain(in_words("BatchNormGradFactors", x.shape(), dtype), {x, x, channel, channel, channel},
+                      [=](const Tensors& t) { return run_op_all("BatchNormGradFactors", t, factors); });
+    samples.add_plain(in_words("masked BatchNormGradFactors", x.shape(), dtype),
+                      {x, x, channel, channel, channel, channel, channel},
+                      [=](const Tensors& t) { return run_op_all("BatchNormGradFactors", t, factors); });
     add_conv_samples(samples, dtype);
     add_attention_samples(samples, dtype);
     const Tensor image = sample_numbers({5, 26, 27, 19}, -1, 1, dtype);

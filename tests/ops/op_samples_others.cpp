@@ -124,6 +124,16 @@ void add_variable_samples(OpSamples& samples) {
   add_variable_sample(samples, "AssignVariable", {x, y}, [](Variable& v, const Tensors& t) { v.assign(t[1]); });
   add_variable_sample(samples, "AssignAddVariable", {x, y}, [](Variable& v, const Tensors& t) { v.assign_add(t[1]); });
   add_variable_sample(samples, "AssignSubVariable", {x, y}, [](Variable& v, const Tensors& t) { v.assign_sub(t[1]); });
+  samples.add_plain("AssignAddVariables", {x, sample_numbers({40, 71}, 4)}, [](const Tensors& t) {
+    const Variable whole(t[0]), total(Tensor::scalar(0.5)), mean(Tensor::scalar(2));
+    const Variable count(Tensor::scalar(3, int64), {.dtype = int64});
+    run_op_all(
+        "AssignAddVariables",
+        {whole.handle(), total.handle(), mean.handle(), count.handle(), t[0], t[1], t[1], Tensor::scalar(1, int64)},
+        {{"factors", std::vector<double>{0.3, -1, 64, -1}},
+         {"reductions", std::vector<std::string>{"", "Sum", "Mean", ""}}});
+    return Tensors{read_now(whole), read_now(total), read_now(mean), read_now(count)};
+  });
   add_variable_sample(samples, "ScatterAddVariable", {x, sample_indices({900}, 700), sample_numbers({900, 201}, 3)},
                       [](Variable& v, const Tensors& t) { v.scatter_add(t[1], t[2]); });
   samples.add_plain("CopyVariable", {x}, [](const Tensors& t) {

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -107,6 +108,83 @@ TEST(Bench, MeasuresAProductAndItsShareOfTheLoopsRate) {
                   line.at("gflops").get<double>() / line.at("loop_gflops").get<double>(), 0.05);
     }
   }
+}
+
+TEST(Bench, TrainsTheJobsOfAGpuToTheSameLossOnAnyDevice) {
+  for (const std::string precision : {"float32", "bf16"}) {
+    std::vector<nlohmann::json> lines;
+    for (const std::string device : {"CPU:0", "TEST:0"}) {
+      const BenchOutcome outcome = bench({"--gpu-jobs", "--job", "small_cnn", "--batch", "2", "--steps", "23",
+                                          "--precision", precision, "--device", device});
+      ASSERT_EQ(outcome.code, 0) << outcome.errors;
+      lines.push_back(outcome.lines().at(0));
+      EXPECT_EQ(lines.back().at("device"), device);
+      EXPECT_EQ(lines.back().at("precision"), precision);
+      EXPECT_NEAR(lines.back().at("samples_per_s").get<double>(), 2e3 / lines.back().at("ms_per_step").get<double>(),
+                  0.01 * lines.back().at("samples_per_s").get<double>() + 1.0);
+    }
+    EXPECT_EQ(lines[0].at("loss"), lines[1].at("loss"));
+  }
+}
+
+TEST(Bench, TheJobsOfAGpuHaveTheWeightsOfThePeers) {
+  struct Expected {
+    std::string job;
+    std::int64_t weights;
+    double flops;  // of a sample
+  };
+  for (const Expected& expected : {Expected{"dense10", 110, 0.0}, Expected{"mlp", 71'222'248, 6.0 * 71'204'864},
+                                   Expected{"resnet50", 25'557'032, 6.0 * 4.09e9}}) {
+    const BenchOutcome outcome = bench({"--gpu-jobs", "--job", expected.job, "--batch", "1", "--steps", "1"});
+    ASSERT_EQ(outcome.code, 0) << outcome.errors;
+    const nlohmann::json line = outcome.lines().at(0);
+    EXPECT_EQ(line.at("weights"), expected.weights) << expected.job;
+    EXPECT_EQ(line.contains("tflops"), expected.flops > 0.0) << expected.job;
+    const double flops = line.value("tflops", 0.0) * 1e9 * line.at("ms_per_step").get<double>();
+    EXPECT_NEAR(flops, expected.flops, 0.01 * expected.flops) << expected.job;
+  }
+}
+
+TEST(Bench, MeasuresProductsAndAttentionAsADeviceDoesThem) {
+  const BenchOutcome outcome = bench({"--gpu-jobs", "--product", "640,320,160", "--attention", "--batch", "1",
+                                      "--precision", "bf16", "--device", "TEST:0"});
+  ASSERT_EQ(outcome.code, 0) << outcome.errors;
+  const std::vector<nlohmann::json> lines = outcome.lines();
+  ASSERT_THAT(lines, SizeIs(2));
+  EXPECT_EQ(lines[0].at("product"), "640x320x160");
+  EXPECT_EQ(lines[1].at("attention"), "1x1024x12x64");
+  const double operations[] = {2.0 * 640 * 320 * 160, 3.5 * 0.5 * 4 * 12 * 1024.0 * 1024 * 64};
+  for (const std::size_t i : {0, 1}) {
+    EXPECT_EQ(lines[i].at("device"), "TEST:0");
+    EXPECT_EQ(lines[i].at("precision"), "bf16");
+    EXPECT_NEAR(lines[i].at("tflops").get<double>() * 1e9 * lines[i].at("ms").get<double>(), operations[i],
+                0.05 * operations[i]);
+  }
+  EXPECT_THAT(lines[1].at("ms").get<double>(), Gt(lines[1].at("forward_ms").get<double>()));
+}
+
+TEST(Bench, RefusesAJobOfAGpuOnTheCpuAndItsOptionsForOtherJobs) {
+  const BenchOutcome job = bench({"--job", "resnet50", "--device", "cpu:0"});
+  EXPECT_EQ(job.code, 1);
+  EXPECT_THAT(job.errors, HasSubstr("--job: is one of a GPU's. Received: job=resnet50."));
+  for (const std::string option : {"--batch", "--steps"}) {
+    const BenchOutcome outcome = bench({"--job", "dense10", option, "4", "--device", "cpu:0"});
+    EXPECT_EQ(outcome.code, 1);
+    EXPECT_THAT(outcome.errors, HasSubstr("--batch and --steps are for the jobs of a GPU"));
+  }
+}
+
+TEST(Bench, TellsWhereTheTimeOfAJobGoes) {
+  for (const std::string device : {"cpu:0", "test:0"}) {
+    const BenchOutcome outcome = bench({"--job", "mlp", "--profile", "3", "--profile-rows", "100", "--device", device});
+    ASSERT_EQ(outcome.code, 0) << outcome.errors;
+    EXPECT_THAT(outcome.output,
+                AllOf(HasSubstr("FLOP/s           FusedMatMul  float32(128, 784), float32(784, 512), float32(512,)"),
+                      HasSubstr("GB/s           AdamUpdate"), HasSubstr("\n 100.0 % ")));
+  }
+  const BenchOutcome short_one = bench({"--job", "mlp", "--profile", "3", "--profile-rows", "2", "--device", "cpu:0"});
+  // The job's line, a head, two kernels, the others, the sum.
+  EXPECT_EQ(std::count(short_one.output.begin(), short_one.output.end(), '\n'), 6) << short_one.output;
 }
 
 TEST(Bench, RefusesWhatIsNoProductAndToDoNothing) {

@@ -25,7 +25,7 @@ Outcome run(const std::vector<std::string>& arguments) {
 TEST(CommandUsage, HelpNamesEveryCommand) {
   const Outcome help = run({"--help"});
   EXPECT_EQ(help.code, 0);
-  for (const char* command : {"launch", "server", "status", "summary", "predict", "convert", "bench"}) {
+  for (const char* command : {"launch", "server", "status", "summary", "predict", "convert", "bench", "devices"}) {
     EXPECT_THAT(help.output, HasSubstr(std::string("\n  ") + command + " "));
   }
 }

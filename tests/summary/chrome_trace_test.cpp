@@ -90,6 +90,45 @@ TEST(ChromeTrace, ShowsOtherThreadsAndProcessesAndWhatFlowsBetweenThem) {
   EXPECT_EQ(trace.at("otherData").at("spans_left_out"), 3);
 }
 
+TEST(ChromeTrace, ShowsWhatDevicesDidAndTheirMemory) {
+  const auto at = [](int microseconds) {
+    return Timeline::Clock::time_point() + std::chrono::microseconds(1000 + microseconds);
+  };
+  Timeline timeline;
+  timeline.add(Timeline::Span{.category = "step", .name = "step", .begin = at(1), .end = at(9)});
+  const auto lane = timeline.lane("GPU:0 compute", [] {});
+  lane->add(Timeline::Count{"GPU:0 memory", at(0), 4096});
+  const KernelWork work{.op = "MatMul", .shapes = "a -> b", .operations = 64, .bytes = 32};
+  lane->add(Timeline::Span{.category = "kernel",
+                           .name = "dense/mat_mul",
+                           .begin = at(3),
+                           .end = at(5),
+                           .work = std::make_shared<const KernelWork>(work)});
+  lane->drop(2);
+  const std::vector<TimelineTrack> others{{.thread = "to worker:0"}};
+  const test::TemporaryFolder folder;
+  write_chrome_trace(folder.file("trace.json"), timeline, others);
+  std::ifstream file(folder.file("trace.json"));
+  const nlohmann::json trace = nlohmann::json::parse(file);
+  std::map<std::string, nlohmann::json> events;
+  std::map<std::string, int> threads;
+  for (const auto& event : trace.at("traceEvents")) {
+    if (event.at("name") == "thread_name") threads[event.at("args").at("name")] = event.at("tid");
+    events[event.at("name")] = event;
+  }
+  EXPECT_EQ(events.at("dense/mat_mul").at("tid"), threads.at("GPU:0 compute"));
+  EXPECT_NE(threads.at("GPU:0 compute"), threads.at("fit"));
+  EXPECT_NE(threads.at("GPU:0 compute"), threads.at("to worker:0"));
+  EXPECT_EQ(events.at("dense/mat_mul").at("pid"), events.at("step").at("pid"));
+  EXPECT_EQ(events.at("dense/mat_mul").at("ts"), 3.0);
+  EXPECT_EQ(events.at("dense/mat_mul").at("args"),
+            nlohmann::json({{"op", "MatMul"}, {"shapes", "a -> b"}, {"operations", 64.0}, {"bytes", 32.0}}));
+  EXPECT_EQ(events.at("GPU:0 memory").at("ph"), "C");
+  EXPECT_EQ(events.at("GPU:0 memory").at("ts"), 0.0);
+  EXPECT_EQ(events.at("GPU:0 memory").at("args").at("value"), 4096);
+  EXPECT_EQ(trace.at("otherData").at("spans_left_out"), 2);
+}
+
 TEST(ChromeTrace, LeavesNothingBehindWhereItCannotBeWritten) {
   const test::TemporaryFolder folder;
   std::ofstream(folder.file("file")) << "not a folder";

@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <map>
+#include <utility>
 
+#include "cohort/core/mixed_types.h"
 #include "cohort/graph/passes/pass.h"
 #include "cohort/graph/passes/rewrite.h"
 #include "cohort/kernels/fusion.h"
@@ -11,98 +13,144 @@ namespace {
 constexpr std::size_t kLargestGroup = 24;
 constexpr std::size_t kMostInputs = 16;
 
+using Users = std::vector<std::vector<std::pair<int, int>>>;
+
+bool fusible_node(const Graph& graph, const Node& node) {
+  Specs specs;
+  for (const Value& input : node.inputs) specs.push_back(graph.spec(input));
+  return node.outputs.size() == 1 && !node.inputs.empty() && kernels::fusible(*node.op, specs);
+}
+
+// Casts of half types to float32 that only members of groups read, for each node: they cost nothing but to be written
+// and read, so every group that needs one has its own.
+std::vector<bool> find_carried_casts(const Graph& graph, const Users& users) {
+  std::vector<bool> carried(graph.nodes.size());
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const Node& node = graph.nodes[i];
+    if (node.op->name() != "Cast" || node.outputs[0].dtype != DType::Float32) continue;
+    // A variable must be read before it is written.
+    if (!is_half(graph.spec(node.inputs[0]).dtype) || resource_behind(graph, node.inputs[0]) >= 0) continue;
+    carried[i] = !users[i].empty() && std::all_of(users[i].begin(), users[i].end(), [&](const auto& use) {
+      const Node& user = graph.nodes[static_cast<std::size_t>(use.first)];
+      return fusible_node(graph, user) && user.outputs[0].shape == node.outputs[0].shape;
+    });
+  }
+  for (const Value& output : graph.outputs) carried[static_cast<std::size_t>(output.node)] = false;
+  return carried;
+}
+
 class Grouping {
  public:
-  explicit Grouping(const Graph& graph)
-      : graph_(graph), dependencies_(dependencies(graph)), group_(graph.nodes.size(), -1) {
+  Grouping(const Graph& graph, const Users& users)
+      : graph_(graph),
+        dependencies_(dependencies(graph)),
+        carried_(find_carried_casts(graph, users)),
+        group_(graph.nodes.size(), -1) {
     for (std::size_t i = 0; i < graph.nodes.size(); ++i) place(static_cast<int>(i));
   }
 
+  // Each in the order of the graph.
   const std::vector<std::vector<int>>& groups() const { return groups_; }
   const std::vector<std::vector<int>>& node_dependencies() const { return dependencies_; }
-  int group_of(int node) const { return group_[static_cast<std::size_t>(node)]; }
+  // Whether a node is a member of every group that reads it, and of nothing else.
+  bool is_carried(int node) const { return carried_[static_cast<std::size_t>(node)]; }
 
  private:
-  bool fusible_node(const Node& node) const {
-    Specs specs;
-    for (const Value& input : node.inputs) specs.push_back(graph_.spec(input));
-    return node.outputs.size() == 1 && !node.inputs.empty() && kernels::fusible(*node.op, specs);
-  }
+  const Node& node(int i) const { return graph_.nodes[static_cast<std::size_t>(i)]; }
+  std::vector<int>& members(int group) { return groups_[static_cast<std::size_t>(group)]; }
+  const std::vector<int>& members(int group) const { return groups_[static_cast<std::size_t>(group)]; }
+  int group_of(int i) const { return group_[static_cast<std::size_t>(i)]; }
 
-  // Joins the group of a producer of the same shape where that makes no cycle, else starts a group of its own.
-  void place(int node) {
-    const Node& n = graph_.nodes[static_cast<std::size_t>(node)];
-    if (!fusible_node(n)) return;
-    int best = -1;
-    for (const Value& input : n.inputs) {
-      const int candidate = group_[static_cast<std::size_t>(input.node)];
-      if (candidate >= 0 && candidate != best && may_join(node, candidate) &&
-          (best < 0 ||
-           groups_[static_cast<std::size_t>(candidate)].size() > groups_[static_cast<std::size_t>(best)].size())) {
-        best = candidate;
+  // Joins the groups of producers of the same shape where that makes no cycle, else starts a group of its own.
+  void place(int i) {
+    if (is_carried(i) || !fusible_node(graph_, node(i))) return;
+    std::vector<int> added{i}, candidates;
+    for (const Value& input : node(i).inputs) {
+      if (is_carried(input.node)) added.push_back(input.node);
+      const int maker = is_carried(input.node) ? node(input.node).inputs[0].node : input.node;
+      if (group_of(maker) >= 0) candidates.push_back(group_of(maker));
+    }
+    std::stable_sort(candidates.begin(), candidates.end(),
+                     [&](int a, int b) { return members(a).size() > members(b).size(); });
+    int home = -1;
+    for (int candidate : candidates) {
+      if (candidate == home || members(candidate).empty()) continue;
+      if (home < 0 && may_join(added, candidate)) {
+        home = candidate;
+        put(added, home);
+      } else if (home >= 0 && may_join(members(candidate), home)) {
+        put(std::exchange(members(candidate), {}), home);
       }
     }
-    if (best < 0) {
-      best = static_cast<int>(groups_.size());
-      groups_.emplace_back();
-    }
-    groups_[static_cast<std::size_t>(best)].push_back(node);
-    group_[static_cast<std::size_t>(node)] = best;
+    if (home >= 0) return;
+    groups_.emplace_back();
+    put(added, static_cast<int>(groups_.size()) - 1);
   }
 
-  bool may_join(int node, int group) const {
-    const std::vector<int>& members = groups_[static_cast<std::size_t>(group)];
-    const Node& n = graph_.nodes[static_cast<std::size_t>(node)];
-    const Shape& shape = graph_.nodes[static_cast<std::size_t>(members[0])].outputs[0].shape;
-    if (n.outputs[0].shape != shape || members.size() >= kLargestGroup || external_inputs(members, n) > kMostInputs)
-      return false;
-    // No way from the group through something outside of it back to this node: through its own dependencies, or
+  // Makes nodes members of a group.
+  void put(const std::vector<int>& nodes, int group) {
+    members(group) = joined(members(group), nodes);
+    for (int each : nodes) {
+      if (!is_carried(each)) group_[static_cast<std::size_t>(each)] = group;
+    }
+  }
+  static std::vector<int> joined(std::vector<int> all, const std::vector<int>& more) {
+    all.insert(all.end(), more.begin(), more.end());
+    std::sort(all.begin(), all.end());
+    all.erase(std::unique(all.begin(), all.end()), all.end());
+    return all;
+  }
+
+  // Whether nodes that are in no group yet, or all those of another, may become members of this one.
+  bool may_join(const std::vector<int>& nodes, int group) const {
+    if (node(nodes[0]).outputs[0].shape != node(members(group)[0]).outputs[0].shape) return false;
+    const std::vector<int> all = joined(members(group), nodes);
+    if (all.size() > kLargestGroup || external_inputs(all) > kMostInputs) return false;
+    // No way from a member through something outside of the group back to another: through its own dependencies, or
     // through other groups, whose members all run at once.
-    for (int before : dependencies_[static_cast<std::size_t>(node)]) {
-      if (group_[static_cast<std::size_t>(before)] == group) continue;
-      if (reaches(group, before)) return false;
+    std::vector<int> outside;
+    for (int each : all) {
+      for (int before : dependencies_[static_cast<std::size_t>(each)]) {
+        if (!std::binary_search(all.begin(), all.end(), before)) outside.push_back(before);
+      }
     }
-    return true;
+    return !reach(std::move(outside), all);
   }
 
-  // Whether a member of `group` must run before `node`, directly or by way of other groups' members.
-  bool reaches(int group, int node) const {
-    std::vector<int> stack{node};
+  // Whether one of `members` must run before one of `nodes`, directly or by way of other groups' members.
+  bool reach(std::vector<int> nodes, const std::vector<int>& members_sought) const {
     std::vector<bool> seen(graph_.nodes.size());
-    while (!stack.empty()) {
-      const int at = stack.back();
-      stack.pop_back();
+    while (!nodes.empty()) {
+      const int at = nodes.back();
+      nodes.pop_back();
       if (seen[static_cast<std::size_t>(at)]) continue;
       seen[static_cast<std::size_t>(at)] = true;
-      const int of = group_[static_cast<std::size_t>(at)];
-      if (of == group) return true;
-      if (of >= 0) {
-        for (int member : groups_[static_cast<std::size_t>(of)]) {
-          if (!seen[static_cast<std::size_t>(member)]) stack.push_back(member);
-        }
+      // A cast that others have, too, is not this group's.
+      if (!is_carried(at) && std::binary_search(members_sought.begin(), members_sought.end(), at)) return true;
+      if (group_of(at) >= 0) {
+        const std::vector<int>& along = members(group_of(at));
+        nodes.insert(nodes.end(), along.begin(), along.end());
       }
-      for (int before : dependencies_[static_cast<std::size_t>(at)]) {
-        if (!seen[static_cast<std::size_t>(before)]) stack.push_back(before);
-      }
+      const std::vector<int>& before = dependencies_[static_cast<std::size_t>(at)];
+      nodes.insert(nodes.end(), before.begin(), before.end());
     }
     return false;
   }
 
-  std::size_t external_inputs(const std::vector<int>& members, const Node& extra) const {
-    std::vector<Value> inputs(extra.inputs);
-    for (int member : members) {
-      const Node& node = graph_.nodes[static_cast<std::size_t>(member)];
-      inputs.insert(inputs.end(), node.inputs.begin(), node.inputs.end());
+  std::size_t external_inputs(const std::vector<int>& all) const {
+    std::vector<Value> inputs;
+    for (int member : all) {
+      for (const Value& input : node(member).inputs) {
+        if (!std::binary_search(all.begin(), all.end(), input.node)) inputs.push_back(input);
+      }
     }
     std::sort(inputs.begin(), inputs.end());
-    inputs.erase(std::unique(inputs.begin(), inputs.end()), inputs.end());
-    return static_cast<std::size_t>(std::count_if(inputs.begin(), inputs.end(), [&](const Value& input) {
-      return std::find(members.begin(), members.end(), input.node) == members.end();
-    }));
+    return static_cast<std::size_t>(std::unique(inputs.begin(), inputs.end()) - inputs.begin());
   }
 
   const Graph& graph_;
   std::vector<std::vector<int>> dependencies_;
+  std::vector<bool> carried_;
   std::vector<int> group_;
   std::vector<std::vector<int>> groups_;
 };
@@ -110,8 +158,7 @@ class Grouping {
 // The program of one group, written into a node.
 class FusedNode {
  public:
-  FusedNode(const Graph& graph, const std::vector<int>& members,
-            const std::vector<std::vector<std::pair<int, int>>>& users)
+  FusedNode(const Graph& graph, const std::vector<int>& members, const Grouping& grouping, const Users& users)
       : members_(members) {
     for (int member : members) {
       for (const Value& input : graph.nodes[static_cast<std::size_t>(member)].inputs) {
@@ -127,7 +174,7 @@ class FusedNode {
       arity.push_back(static_cast<std::int64_t>(node.inputs.size()));
       dtypes.push_back(static_cast<std::int64_t>(node.outputs[0].dtype));
       for (const Value& input : node.inputs) args.push_back(operand(input));
-      if (used_outside(graph, users, member)) {
+      if (!grouping.is_carried(member) && used_outside(graph, grouping, users, member)) {
         results_.push_back(static_cast<std::int64_t>(position(member)));
         outputs_.push_back(node.outputs[0]);
       }
@@ -156,12 +203,15 @@ class FusedNode {
       return static_cast<std::int64_t>(inputs_.size()) + member;
     return std::find(inputs_.begin(), inputs_.end(), input) - inputs_.begin();
   }
-  bool used_outside(const Graph& graph, const std::vector<std::vector<std::pair<int, int>>>& users, int member) const {
-    for (const Value& output : graph.outputs) {
-      if (output.node == member) return true;
-    }
+  // A cast that groups carry is a use by whoever reads it.
+  bool used_outside(const Graph& graph, const Grouping& grouping, const Users& users, int member) const {
+    const bool leaves = std::any_of(graph.outputs.begin(), graph.outputs.end(),
+                                    [&](const Value& output) { return output.node == member; });
     const auto& list = users[static_cast<std::size_t>(member)];
-    return std::any_of(list.begin(), list.end(), [&](const auto& use) { return position(use.first) < 0; });
+    return leaves || std::any_of(list.begin(), list.end(), [&](const auto& use) {
+             return grouping.is_carried(use.first) ? used_outside(graph, grouping, users, use.first)
+                                                   : position(use.first) < 0;
+           });
   }
 
   const std::vector<int>& members_;
@@ -174,8 +224,8 @@ class FusedNode {
 }  // namespace
 
 void fuse_elementwise(Graph& graph) {
-  const Grouping grouping(graph);
-  const auto users = graph.users();
+  const Users users = graph.users();
+  const Grouping grouping(graph, users);
   std::vector<std::vector<int>> before = grouping.node_dependencies();
   std::vector<bool> keep(graph.nodes.size(), true);
   std::vector<std::pair<Value, Value>> redirected;
@@ -183,10 +233,10 @@ void fuse_elementwise(Graph& graph) {
   std::map<int, int> moved;  // member -> the node that now stands for it
   for (const std::vector<int>& members : grouping.groups()) {
     if (members.size() < 2) continue;
-    const FusedNode fused(graph, members, users);
+    const FusedNode fused(graph, members, grouping, users);
     const int place = members.back();
     for (int member : members) {
-      moved[member] = place;
+      if (!grouping.is_carried(member)) moved[member] = place;
       if (member != place) {
         keep[static_cast<std::size_t>(member)] = false;
         auto& own = before[static_cast<std::size_t>(place)];

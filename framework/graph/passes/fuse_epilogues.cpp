@@ -7,21 +7,6 @@
 namespace cohort::passes {
 namespace {
 
-bool is_output(const Graph& graph, int node) {
-  return std::any_of(graph.outputs.begin(), graph.outputs.end(),
-                     [&](const Value& output) { return output.node == node; });
-}
-
-// The only user of a node's first output, -1 when there are several or it leaves the graph.
-int only_user(const Graph& graph, const std::vector<std::vector<std::pair<int, int>>>& users, int node) {
-  const auto& list = users[static_cast<std::size_t>(node)];
-  if (is_output(graph, node) || list.empty()) return -1;
-  for (const auto& [user, position] : list) {
-    if (user != list.front().first) return -1;
-  }
-  return list.size() == 1 ? list.front().first : -1;
-}
-
 bool is_activation(const Node& node) {
   const std::string& op = node.op->name();
   return op == "Relu" || op == "Sigmoid" || op == "Tanh";

@@ -113,11 +113,13 @@ class Planner {
     blocks_.push_back({bytes, value.node, last, 0});
   }
 
-  // The block of an input that dies in this elementwise node and has the output's very shape.
+  // The block of an input that dies in this node, which may write over it, and has the output's very shape.
   int block_to_overwrite(const Node& node, Value value) {
-    if (!node.op->is_elementwise() || node.outputs.size() != 1) return -1;
+    if (node.outputs.size() != 1) return -1;
     const TensorSpec& spec = graph_.spec(value);
-    for (const Value& input : node.inputs) {
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      if (!node.op->overwrites(static_cast<int>(i))) continue;
+      const Value& input = node.inputs[i];
       const Value r = root(input);
       if (graph_.spec(input).shape != spec.shape || size_of(graph_.spec(input).dtype) != size_of(spec.dtype)) continue;
       if (block(r) < 0 || last_use_[static_cast<std::size_t>(r.node)][static_cast<std::size_t>(r.output)] != value.node)

@@ -21,7 +21,7 @@ struct MemoryPlan {
 };
 
 // Gives every value of a graph with known shapes a place. With `share`, values whose lives do not overlap share memory
-// and elementwise ops write over an input that dies there.
+// and an op that may writes over an input that dies there.
 MemoryPlan plan_memory(const Graph& graph, bool share);
 
 }  // namespace cohort::passes

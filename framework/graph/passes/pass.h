@@ -20,16 +20,26 @@ void layout(Graph& graph);
 void mask_before_unpool(Graph& graph);
 // Puts bias and activation into the matmul or convolution before them.
 void fuse_epilogues(Graph& graph);
+// Writes the half of a batch norm and of its gradient that is arithmetic on single elements as ops of their own, so
+// that they are fused with casts, activations and sums around them. For GPUs, where a pass over memory is what counts.
+void split_batch_norms(Graph& graph);
 // Lets kernels of this type of device that can read and write other types than they compute in do so where casts stand
 // before and after them.
 void take_in_casts(Graph& graph, std::string_view kernel_type);
-// Groups elementwise ops of one shape into single nodes: one walk over memory instead of one per op.
+// Lets the gradient of a sparse cross-entropy compute the softmax again, from the logits and a number for each row, in
+// place of reading what else is kept for it. For GPUs, where a pass over memory is what counts.
+void keep_row_statistics(Graph& graph);
+// Groups elementwise ops of one shape into single nodes: one walk over memory instead of one per op. Casts that only
+// widen what others read are done by each group that needs them.
 void fuse_elementwise(Graph& graph);
+// Merges additions to small variables (the counters of a step) into one node, and takes the factors, sums and means
+// before them into it.
+void join_additions(Graph& graph);
 // Merges the updates of single variables into one node per kind of update.
 void schedule(Graph& graph);
 
 // A variable read whose value is still needed after a write to it becomes a copy. Comes after the passes that move the
-// use of a read (fold, layout, fuse_epilogues, take_in_casts) and before those that reorder.
+// use of a read (fold, layout, fuse_epilogues, take_in_casts, keep_row_statistics) and before those that reorder.
 void copy_reads_that_outlive_writes(Graph& graph);
 // Drops nodes that reach no output and have no effect.
 void remove_dead_nodes(Graph& graph);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <queue>
+#include <set>
 
 namespace cohort::passes {
 namespace {
@@ -32,6 +33,27 @@ bool has_effects_beyond_resources(const Node& node) {
   });
 }
 
+bool is_output(const Graph& graph, int node) {
+  return std::any_of(graph.outputs.begin(), graph.outputs.end(),
+                     [&](const Value& output) { return output.node == node; });
+}
+
+std::set<int> resources_of(const Graph& graph, const Node& node) {
+  std::set<int> result;
+  for (const Value& input : node.inputs) {
+    if (const int resource = resource_behind(graph, input); resource >= 0) result.insert(resource);
+  }
+  return result;
+}
+
+std::set<int> written_by(const Graph& graph, const Node& node) {
+  std::set<int> result;
+  for (const Value& input : node.inputs) {
+    if (node.op->writes_resources() && graph.spec(input).dtype == DType::Resource) result.insert(input.node);
+  }
+  return result;
+}
+
 }  // namespace
 
 bool is_input(const Node& node) { return node.op->name() == "Input"; }
@@ -57,6 +79,28 @@ int resource_behind(const Graph& graph, Value value) {
     if (!node.op->is_alias()) return -1;
     value = node.inputs[0];
   }
+}
+
+int only_user(const Graph& graph, const std::vector<std::vector<std::pair<int, int>>>& users, int node) {
+  const auto& list = users[static_cast<std::size_t>(node)];
+  if (is_output(graph, node) || list.empty()) return -1;
+  for (const auto& [user, position] : list) {
+    if (user != list.front().first) return -1;
+  }
+  return list.size() == 1 ? list.front().first : -1;
+}
+
+bool may_move_write(const Graph& graph, int from, int to) {
+  const Node& update = graph.nodes[static_cast<std::size_t>(from)];
+  const std::set<int> written = written_by(graph, update), used = resources_of(graph, update);
+  const auto meet = [](const std::set<int>& a, const std::set<int>& b) {
+    return std::any_of(a.begin(), a.end(), [&](int resource) { return b.contains(resource); });
+  };
+  for (int i = from + 1; i <= to; ++i) {
+    const Node& node = graph.nodes[static_cast<std::size_t>(i)];
+    if (meet(written, resources_of(graph, node)) || meet(used, written_by(graph, node))) return false;
+  }
+  return true;
 }
 
 std::vector<std::vector<int>> dependencies(const Graph& graph) {

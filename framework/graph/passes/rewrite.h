@@ -17,6 +17,13 @@ void replace_uses(Graph& graph, Value from, Value to);
 // variable is its memory, and so is a reshape of that read.
 int resource_behind(const Graph& graph, Value value);
 
+// The only user of a node's first output, -1 when there are several or it leaves the graph.
+int only_user(const Graph& graph, const std::vector<std::vector<std::pair<int, int>>>& users, int node);
+
+// Whether the write to variables at `from` may take place at `to` instead: nothing in between looks at what it writes
+// or writes what it looks at.
+bool may_move_write(const Graph& graph, int from, int to);
+
 // For each node the nodes that must run before it: its inputs, and where it meets other nodes in a resource or in
 // effects, those that came earlier.
 std::vector<std::vector<int>> dependencies(const Graph& graph);

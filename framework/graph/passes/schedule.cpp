@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <set>
 #include <vector>
 
 #include "cohort/core/update_layout.h"
@@ -43,37 +42,6 @@ void merge(const Node& from, Node& into) {
   UpdateLayout::set_count(into.attributes, first.count() + second.count());
 }
 
-std::set<int> resources_of(const Graph& graph, const Node& node) {
-  std::set<int> result;
-  for (const Value& input : node.inputs) {
-    if (const int resource = resource_behind(graph, input); resource >= 0) result.insert(resource);
-  }
-  return result;
-}
-
-std::set<int> written_by(const Graph& graph, const Node& node) {
-  std::set<int> result;
-  for (const Value& input : node.inputs) {
-    if (node.op->writes_resources() && graph.spec(input).dtype == DType::Resource) result.insert(input.node);
-  }
-  return result;
-}
-
-// Whether the update at `from` may take place at `to` instead: nothing in between looks at what it writes or writes
-// what it looks at.
-bool may_move(const Graph& graph, int from, int to) {
-  const Node& update = graph.nodes[static_cast<std::size_t>(from)];
-  const std::set<int> written = written_by(graph, update), used = resources_of(graph, update);
-  const auto meet = [](const std::set<int>& a, const std::set<int>& b) {
-    return std::any_of(a.begin(), a.end(), [&](int resource) { return b.contains(resource); });
-  };
-  for (int i = from + 1; i <= to; ++i) {
-    const Node& node = graph.nodes[static_cast<std::size_t>(i)];
-    if (meet(written, resources_of(graph, node)) || meet(used, written_by(graph, node))) return false;
-  }
-  return true;
-}
-
 }  // namespace
 
 void schedule(Graph& graph) {
@@ -84,7 +52,7 @@ void schedule(Graph& graph) {
     if (!UpdateLayout::describes(*node.op)) continue;
     const auto found = std::find_if(standing.begin(), standing.end(), [&](int other) {
       return mergeable(graph, graph.nodes[static_cast<std::size_t>(other)], node) &&
-             may_move(graph, other, static_cast<int>(i));
+             may_move_write(graph, other, static_cast<int>(i));
     });
     if (found == standing.end()) {
       standing.push_back(static_cast<int>(i));

@@ -150,11 +150,11 @@ template <class T>
 class AttentionGradient {
  public:
   explicit AttentionGradient(const KernelSpec& spec)
-      : rows_(spec, 5),
+      : rows_(spec, 6),
         query_shape_(spec.input(0).shape),
         key_shape_(spec.input(1).shape),
         value_shape_(spec.input(2).shape),
-        output_shape_(spec.input(3).shape) {}
+        output_shape_(spec.input(4).shape) {}
 
   void operator()(const KernelIO& io) const {
     parallel_for(rows_.batch * rows_.key_heads, 1, [&](std::int64_t begin, std::int64_t end) {
@@ -210,9 +210,9 @@ class AttentionGradient {
   void run_query_head(const Task& task, std::int64_t head, bool first_of_task, C*& memory) const {
     const KernelIO& io = task.io;
     const QueryHead own{head, head_of<T, C>(io.in<T>(0), query_shape_, task.sample, head, memory),
-                        head_of<T, C>(io.in<T>(3), output_shape_, task.sample, head, memory),
+                        head_of<T, C>(io.in<T>(4), output_shape_, task.sample, head, memory),
                         result_of<T, C>(io.out<T>(0), query_shape_, task.sample, head, memory),
-                        io.in<C>(4) + (task.sample * rows_.heads + head) * rows_.steps * 2};
+                        io.in<C>(5) + (task.sample * rows_.heads + head) * rows_.steps * 2};
     if (rows_.keys == 0) fill_zeros(own.to_query);
     for (std::int64_t first = 0; first < rows_.steps && rows_.keys > 0; first += kBlockSteps) {
       run_block(task, own, first, !first_of_task || first > 0);
@@ -223,7 +223,7 @@ class AttentionGradient {
   // The steps from `first` on; `add` to what flows to key and value, or begin it.
   void run_block(const Task& task, const QueryHead& own, std::int64_t first, bool add) const {
     const std::int64_t count = std::min(kBlockSteps, rows_.steps - first), keys = rows_.keys_for(first + count - 1);
-    const bool* mask = rows_.has_mask ? task.io.template in<bool>(5) : nullptr;
+    const bool* mask = rows_.has_mask ? task.io.template in<bool>(6) : nullptr;
     C *weights = task.weights, *flow = task.flow, *left = task.left;
     compute_scores(rows_, own.query, task.key, first, count, keys, mask, task.sample, own.number, weights);
     strided_gemm<C>({count, keys, rows_.value_size, false, true}, own.upstream.row(first), own.upstream.stride,

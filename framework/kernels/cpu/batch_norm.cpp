@@ -109,6 +109,25 @@ void moments_of_runs(const ChannelPlan& plan, const T* x, C* mean, C* variance) 
   });
 }
 
+template <class T, class C>
+void moments_of_channels(const ChannelPlan& plan, const T* x, C* mean, C* variance) {
+  if (plan.channels_last()) {
+    moments_of_columns(plan, x, mean, variance);
+  } else {
+    moments_of_runs(plan, x, mean, variance);
+  }
+}
+
+// y = x * scale + shift for each channel.
+template <class G, class C>
+void find_factors(const ChannelPlan& plan, const G* gamma, const G* beta, const C* mean, const C* variance, C epsilon,
+                  C* scale, C* shift) {
+  for (std::int64_t i = 0; i < plan.channels; ++i) {
+    scale[i] = C(gamma[i]) / std::sqrt(variance[i] + epsilon);
+    shift[i] = C(beta[i]) - mean[i] * scale[i];
+  }
+}
+
 // Calls row(first element) for rows of channels, or run(first element, channel) for runs, all in parallel.
 template <class Row, class Run>
 void for_elements(const ChannelPlan& plan, const Row& row, const Run& run) {
@@ -136,17 +155,10 @@ KernelFn make_batch_norm(const KernelSpec& spec) {
       const T *x = io.in<T>(0), *gamma = io.in<T>(1), *beta = io.in<T>(2);
       T* y = io.out<T>(0);
       C *mean = io.out<C>(1), *variance = io.out<C>(2);
-      if (plan.channels_last()) {
-        moments_of_columns(plan, x, mean, variance);
-      } else {
-        moments_of_runs(plan, x, mean, variance);
-      }
+      moments_of_channels(plan, x, mean, variance);
       const std::int64_t width = plan.channels;
       C* factors = channel_factors.get<C>(2 * width);
-      for (std::int64_t i = 0; i < width; ++i) {
-        factors[i] = C(gamma[i]) / std::sqrt(variance[i] + epsilon);
-        factors[width + i] = C(beta[i]) - mean[i] * factors[i];
-      }
+      find_factors(plan, gamma, beta, mean, variance, epsilon, factors, factors + width);
       for_elements(
           plan,
           [&](std::int64_t at) {
@@ -163,9 +175,23 @@ KernelFn make_batch_norm(const KernelSpec& spec) {
   });
 }
 
-// Sums of dy and of dy * (x - mean), a value for each channel.
-template <class T, class C>
-void flow_sums(const ChannelPlan& plan, const T* dy, const T* x, const C* mean, C* flows, C* products) {
+// (x, gamma, beta) -> (mean, variance, scale, shift)
+KernelFn make_batch_norm_factors(const KernelSpec& spec) {
+  const Shape& shape = spec.input(0).shape;
+  const ChannelPlan plan(shape, channel_axis(spec, shape.rank()));
+  return visit_floating(spec.input(0).dtype, [&]<class T>(T) -> KernelFn {
+    using C = Compute<T>;
+    return [plan, epsilon = static_cast<C>(spec.attr<double>("epsilon"))](const KernelIO& io) {
+      C *mean = io.out<C>(0), *variance = io.out<C>(1);
+      moments_of_channels(plan, io.in<T>(0), mean, variance);
+      find_factors(plan, io.in<C>(1), io.in<C>(2), mean, variance, epsilon, io.out<C>(2), io.out<C>(3));
+    };
+  });
+}
+
+// Sums of dy and of dy * (x - mean), a value for each channel; dy(element, channel) is what flows back to an element.
+template <class C, class Flow, class T>
+void flow_sums(const ChannelPlan& plan, const Flow& dy, const T* x, const C* mean, C* flows, C* products) {
   const std::int64_t width = plan.channels;
   if (!plan.channels_last()) {
     parallel_for(width, 1, [&](std::int64_t begin, std::int64_t end) {
@@ -174,9 +200,9 @@ void flow_sums(const ChannelPlan& plan, const T* dy, const T* x, const C* mean, 
         for (std::int64_t block = 0; block < plan.outer; ++block) {
           const std::int64_t at = (block * width + channel) * plan.inner;
           const C center = mean[channel];
-          flow += sum_in_lanes<C>(plan.inner, [=](std::int64_t i) { return C(dy[at + i]); });
-          product +=
-              sum_in_lanes<C>(plan.inner, [=](std::int64_t i) { return C(dy[at + i]) * (C(x[at + i]) - center); });
+          flow += sum_in_lanes<C>(plan.inner, [=](std::int64_t i) { return dy(at + i, channel); });
+          product += sum_in_lanes<C>(plan.inner,
+                                     [=](std::int64_t i) { return dy(at + i, channel) * (C(x[at + i]) - center); });
         }
         flows[channel] = flow;
         products[channel] = product;
@@ -191,7 +217,7 @@ void flow_sums(const ChannelPlan& plan, const T* dy, const T* x, const C* mean, 
       C* mine = sums + block * 2 * width;
       std::fill_n(mine, 2 * width, C(0));
       add_columns(plan.rows_of(block), width, mine, mine + width, [=](std::int64_t i, std::int64_t channel) {
-        const C flow = C(dy[at + i]);
+        const C flow = dy(at + i, channel);
         return std::pair(flow, flow * (C(x[at + i]) - mean[channel]));
       });
     }
@@ -218,7 +244,8 @@ KernelFn make_batch_norm_grad(const KernelSpec& spec) {
       const std::int64_t width = plan.channels;
       C* a = channel_factors.get<C>(5 * width);
       C *b = a + width, *c = b + width, *flows = c + width, *products = flows + width;
-      flow_sums(plan, dy, x, mean, flows, products);
+      flow_sums(
+          plan, [=](std::int64_t i, std::int64_t) { return C(dy[i]); }, x, mean, flows, products);
       const C count = static_cast<C>(plan.count());
       for (std::int64_t i = 0; i < width; ++i) {
         const C r = C(1) / std::sqrt(variance[i] + epsilon);
@@ -247,8 +274,44 @@ KernelFn make_batch_norm_grad(const KernelSpec& spec) {
   });
 }
 
+// (dy, x, gamma, mean, variance[, scale, shift]) -> (a, b, c, dgamma, dbeta)
+KernelFn make_batch_norm_grad_factors(const KernelSpec& spec) {
+  const Shape& shape = spec.input(1).shape;
+  const ChannelPlan plan(shape, channel_axis(spec, shape.rank()));
+  return visit_floating(spec.input(1).dtype, [&]<class T>(T) -> KernelFn {
+    using C = Compute<T>;
+    const bool masked = spec.num_inputs() > 5;
+    return [plan, masked, epsilon = static_cast<C>(spec.attr<double>("epsilon"))](const KernelIO& io) {
+      const T *dy = io.in<T>(0), *x = io.in<T>(1);
+      const C *gamma = io.in<C>(2), *mean = io.in<C>(3), *variance = io.in<C>(4);
+      C *a = io.out<C>(0), *b = io.out<C>(1), *c = io.out<C>(2), *dgamma = io.out<C>(3), *dbeta = io.out<C>(4);
+      C* products = channel_factors.get<C>(plan.channels);
+      if (masked) {
+        const C *scale = io.in<C>(5), *shift = io.in<C>(6);
+        const auto flow = [=](std::int64_t i, std::int64_t k) {
+          return C(T(C(x[i]) * scale[k] + shift[k])) > C(0) ? C(dy[i]) : C(0);
+        };
+        flow_sums(plan, flow, x, mean, dbeta, products);
+      } else {
+        flow_sums(
+            plan, [=](std::int64_t i, std::int64_t) { return C(dy[i]); }, x, mean, dbeta, products);
+      }
+      const C count = static_cast<C>(plan.count());
+      for (std::int64_t i = 0; i < plan.channels; ++i) {
+        const C r = C(1) / std::sqrt(variance[i] + epsilon);
+        dgamma[i] = products[i] * r;
+        a[i] = gamma[i] * r;
+        b[i] = -a[i] * r * r * products[i] / count;
+        c[i] = -a[i] * dbeta[i] / count - b[i] * mean[i];
+      }
+    };
+  });
+}
+
 COHORT_KERNEL("BatchNorm", kCPU, make_batch_norm);
+COHORT_KERNEL("BatchNormFactors", kCPU, make_batch_norm_factors);
 COHORT_KERNEL("BatchNormGrad", kCPU, make_batch_norm_grad);
+COHORT_KERNEL("BatchNormGradFactors", kCPU, make_batch_norm_grad_factors);
 
 }  // namespace
 }  // namespace cohort::kernels

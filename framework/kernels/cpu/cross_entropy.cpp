@@ -123,6 +123,42 @@ KernelFn sparse_gradient(const KernelSpec& spec) {
   };
 }
 
+template <class C, class Label>
+KernelFn rows_loss(const KernelSpec& spec) {
+  const LogitRows<C> logits(spec.input(0));
+  const TypedRows<C> losses(spec.output(0), 1);
+  return [=](const KernelIO& io) {
+    const Label* labels = io.in<Label>(1);
+    C* logsumexps = io.out<C>(1);
+    logits.for_each(io.inputs[0], [&, classes = logits.classes](std::int64_t r, const C* x, C* e) {
+      const std::int64_t label = checked_label(labels, r, classes, "SparseSoftmaxCrossEntropy");
+      const auto [max, sum] = exp_row(x, e, classes);
+      const C log_sum = fn::log(sum);
+      losses.write_one(log_sum - (x[label] - max), io.outputs[0], r);
+      logsumexps[r] = max + log_sum;
+    });
+  };
+}
+
+// What flows to the logits may be written over them: an element is read before its place is written to.
+template <class C, class Label>
+KernelFn rows_gradient(const KernelSpec& spec) {
+  const LogitRows<C> logits(spec.input(1));
+  const TypedRows<C> dlosses(spec.input(0), 1), results(spec.output(0), logits.classes);
+  return [=](const KernelIO& io) {
+    const Label* labels = io.in<Label>(2);
+    const C* logsumexps = io.in<C>(3);
+    logits.for_each(io.inputs[1], [&, classes = logits.classes](std::int64_t r, const C* x, C* memory) {
+      const std::int64_t label = checked_label(labels, r, classes, "SparseSoftmaxCrossEntropy");
+      const C dy = dlosses.read_one(io.inputs[0], r), logsumexp = logsumexps[r], wanted = fn::exp(x[label] - logsumexp);
+      C* dx = results.place(io.outputs[0], r, memory);
+      for (std::int64_t j = 0; j < classes; ++j) dx[j] = dy * fn::exp(x[j] - logsumexp);
+      dx[label] = dy * (wanted - C(1));
+      results.store(dx, io.outputs[0], r);
+    });
+  };
+}
+
 KernelFn make_loss(const KernelSpec& spec) {
   return visit_computed(spec.input(0).dtype, [&]<class C>(C) { return dense_loss<C>(spec); });
 }
@@ -139,11 +175,23 @@ KernelFn make_sparse_gradient(const KernelSpec& spec) {
     return visit_index(spec.input(2).dtype, [&]<class Label>(Label) { return sparse_gradient<C, Label>(spec); });
   });
 }
+KernelFn make_rows_loss(const KernelSpec& spec) {
+  return visit_computed(spec.input(0).dtype, [&]<class C>(C) {
+    return visit_index(spec.input(1).dtype, [&]<class Label>(Label) { return rows_loss<C, Label>(spec); });
+  });
+}
+KernelFn make_rows_gradient(const KernelSpec& spec) {
+  return visit_computed(spec.input(1).dtype, [&]<class C>(C) {
+    return visit_index(spec.input(2).dtype, [&]<class Label>(Label) { return rows_gradient<C, Label>(spec); });
+  });
+}
 
 COHORT_KERNEL("SoftmaxCrossEntropy", kCPU, make_loss);
 COHORT_KERNEL("SoftmaxCrossEntropyGrad", kCPU, make_gradient);
 COHORT_KERNEL("SparseSoftmaxCrossEntropy", kCPU, make_sparse_loss);
 COHORT_KERNEL("SparseSoftmaxCrossEntropyGrad", kCPU, make_sparse_gradient);
+COHORT_KERNEL("SparseSoftmaxCrossEntropyRows", kCPU, make_rows_loss);
+COHORT_KERNEL("SparseSoftmaxCrossEntropyRowsGrad", kCPU, make_rows_gradient);
 
 }  // namespace
 }  // namespace cohort

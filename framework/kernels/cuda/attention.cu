@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "cohort/core/mixed_types.h"
+#include "cohort/kernels/cuda/attention_cudnn.h"
 #include "cohort/kernels/cuda/attention_half.h"
 #include "cohort/kernels/cuda/attention_tiles.h"
 #include "cohort/kernels/cuda/elementwise.h"
@@ -126,7 +127,10 @@ KernelFn make_attention(const KernelSpec& spec) {
   const AttentionSizes sizes(spec, 3);
   KernelFn general = make_general(spec, sizes);
   if (!is_half(spec.input(0).dtype) || !suits_tensor_cores(sizes)) return general;
-  return [general = std::move(general), half = half_attention(spec, sizes)](const KernelIO& io) {
+  KernelFn half;
+  if (library_attention().forward) half = library_attention().forward(spec, sizes);
+  if (!half) half = half_attention(spec, sizes);
+  return [general = std::move(general), half = std::move(half)](const KernelIO& io) {
     bool aligned = true;
     for (int i = 0; i < 3; ++i) aligned = aligned && is_aligned(io.inputs[i]);
     for (int i = 0; i < 1; ++i) aligned = aligned && is_aligned(io.outputs[i]);
@@ -137,4 +141,10 @@ KernelFn make_attention(const KernelSpec& spec) {
 COHORT_KERNEL("DotProductAttention", kGPU, make_attention);
 
 }  // namespace
+
+LibraryAttention& library_attention() {
+  static LibraryAttention makers;
+  return makers;
+}
+
 }  // namespace cohort::kernels::cuda

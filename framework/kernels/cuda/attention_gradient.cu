@@ -1,6 +1,7 @@
 #include <utility>
 
 #include "cohort/core/mixed_types.h"
+#include "cohort/kernels/cuda/attention_cudnn.h"
 #include "cohort/kernels/cuda/attention_half.h"
 #include "cohort/kernels/cuda/attention_tiles.h"
 #include "cohort/kernels/cuda/elementwise.h"
@@ -220,7 +221,7 @@ KernelFn make_general_gradient(const KernelSpec& spec, const AttentionSizes& siz
     device->reserve_workspace(static_cast<std::size_t>(sizes.batch * sizes.heads * sizes.steps) * sizeof(C));
     return [=](const KernelIO& io) {
       const GradientInputs<T> in{io.in<T>(0), io.in<T>(1), io.in<T>(2),
-                                 io.in<T>(3), io.in<C>(4), sizes.has_mask ? io.in<bool>(5) : nullptr,
+                                 io.in<T>(4), io.in<C>(5), sizes.has_mask ? io.in<bool>(6) : nullptr,
                                  io.random};
       auto* deltas = static_cast<C*>(device->workspace());
       if (query_grid.x > 0) {
@@ -238,12 +239,15 @@ KernelFn make_general_gradient(const KernelSpec& spec, const AttentionSizes& siz
 }
 
 KernelFn make_attention_gradient(const KernelSpec& spec) {
-  const AttentionSizes sizes(spec, 5);
+  const AttentionSizes sizes(spec, 6);
   KernelFn general = make_general_gradient(spec, sizes);
   if (!is_half(spec.input(0).dtype) || !suits_tensor_cores(sizes)) return general;
-  return [general = std::move(general), half = half_attention_gradient(spec, sizes)](const KernelIO& io) {
+  KernelFn half;
+  if (library_attention().gradient) half = library_attention().gradient(spec, sizes);
+  if (!half) half = half_attention_gradient(spec, sizes);
+  return [general = std::move(general), half = std::move(half)](const KernelIO& io) {
     bool aligned = true;
-    for (int i = 0; i < 4; ++i) aligned = aligned && is_aligned(io.inputs[i]);
+    for (int i = 0; i < 5; ++i) aligned = aligned && is_aligned(io.inputs[i]);
     for (int i = 0; i < 3; ++i) aligned = aligned && is_aligned(io.outputs[i]);
     aligned ? half(io) : general(io);
   };

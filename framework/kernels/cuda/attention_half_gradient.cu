@@ -265,7 +265,7 @@ KernelFn half_attention_gradient(const KernelSpec& spec, const AttentionSizes& s
     return [=](const KernelIO& io) {
       if (query_blocks == 0) return;
       const HalfInputs<T> in{io.in<T>(0), io.in<T>(1),     io.in<T>(2),
-                             io.in<T>(3), io.in<float>(4), sizes.has_mask ? io.in<bool>(5) : nullptr,
+                             io.in<T>(4), io.in<float>(5), sizes.has_mask ? io.in<bool>(6) : nullptr,
                              io.random};
       auto* deltas = static_cast<float*>(device->workspace());
       half_query_gradient<T, kHead>

@@ -3,15 +3,17 @@
 namespace cohort::kernels::cuda {
 namespace {
 
-// Mean and variance of each channel: a few elements at a time, merged with those before them, so that nothing cancels
-// out whatever the mean is.
+// Mean and variance of each channel, and what follows from them: y = x * scale + shift. A few elements at a time are
+// merged with those before them, so that nothing cancels out whatever the mean is.
 template <class C, class T>
 struct Moments {
   struct Value {
     C count, mean, squares;  // of distances from the mean
   };
   TypedElements<C, T> x;
-  C *mean, *variance;
+  TypedElements<C> gamma, beta;
+  C *mean, *variance, *scale, *shift;
+  C epsilon;
 
   __device__ Value nothing() const { return {C(0), C(0), C(0)}; }
   __device__ Value merge(const Value& a, const Value& b) const {
@@ -48,25 +50,23 @@ struct Moments {
     }
   }
   __device__ void finish(std::int64_t channel, const Value& value) const {
+    const C spread = value.squares / value.count, factor = gamma[channel] / fn::sqrt(spread + epsilon);
     mean[channel] = value.mean;
-    variance[channel] = value.squares / value.count;
+    variance[channel] = spread;
+    scale[channel] = factor;
+    shift[channel] = beta[channel] - value.mean * factor;
   }
 };
 
-// y = (x - mean) / sqrt(variance + epsilon) * gamma + beta
 template <class C, class T>
 struct Normalize {
   struct Factors {
     C scale, shift;
   };
-  TypedElements<C, T> x, gamma, beta, y;
-  const C *mean, *variance;
-  C epsilon;
+  TypedElements<C, T> x, y;
+  const C *scale, *shift;
 
-  __device__ Factors factors_of(std::int64_t channel) const {
-    const C scale = gamma[channel] / fn::sqrt(variance[channel] + epsilon);
-    return {scale, beta[channel] - mean[channel] * scale};
-  }
+  __device__ Factors factors_of(std::int64_t channel) const { return {scale[channel], shift[channel]}; }
   template <int kPacks, int kCount, class FactorsOf, class At, class Exists>
   __device__ void run(const FactorsOf& factors_at, const At& at, const Exists& exists) const {
     C values[kPacks][kCount];
@@ -80,9 +80,9 @@ struct Normalize {
   }
 };
 
+// (x, gamma, beta) -> (y, mean, variance)
 KernelFn make_batch_norm(const KernelSpec& spec) {
-  const Shape& shape = spec.input(0).shape;
-  const AxisSplit split(shape, normalize_axis(spec.attr<int>("axis"), shape.rank(), spec.name()));
+  const AxisSplit split = channel_split(spec, 0);
   const DType dtype = spec.input(0).dtype;
   auto* device = &cohort::cuda::device_of(spec);
   if (split.size == 0) return [](const KernelIO&) {};
@@ -90,24 +90,50 @@ KernelFn make_batch_norm(const KernelSpec& spec) {
     using T = typename decltype(type)::type;
     using C = Compute<T>;
     const ChannelPlans<C> plans(split);
-    device->reserve_workspace(static_cast<std::size_t>(split.size * plans.most_parts()) *
-                              sizeof(typename Moments<C, T>::Value));
+    const std::int64_t channels = split.size;
+    const std::size_t factor_bytes = static_cast<std::size_t>(2 * channels) * sizeof(C);
+    device->reserve_workspace(factor_bytes + plans.template gather_bytes<Moments<C, T>>());
     return [=, epsilon = static_cast<C>(spec.attr<double>("epsilon"))](const KernelIO& io) {
-      const TypedElements<C, T> x{io.inputs[0], dtype}, gamma{io.inputs[1], dtype}, beta{io.inputs[2], dtype},
-          y{io.outputs[0], dtype};
-      C *mean = io.out<C>(1), *variance = io.out<C>(2);
+      const TypedElements<C, T> x{io.inputs[0], dtype}, y{io.outputs[0], dtype};
+      const TypedElements<C> gamma{io.inputs[1], dtype}, beta{io.inputs[2], dtype};
+      auto* workspace = static_cast<unsigned char*>(device->workspace());
+      C *scale = reinterpret_cast<C*>(workspace), *shift = scale + channels;
       const ChannelPlan& plan = plans.choose(x, y);
-      const Moments<C, T> moments{x, mean, variance};
-      const Normalize<C, T> normalize{x, gamma, beta, y, mean, variance, epsilon};
+      const Moments<C, T> moments{x, gamma, beta, io.out<C>(1), io.out<C>(2), scale, shift, epsilon};
+      const Normalize<C, T> normalize{x, y, scale, shift};
       visit_width<C>(plan, [&]<int kCount>() {
-        launch_gather<Moments<C, T>, kCount>(moments, plan, device->workspace(), stream_of(io));
+        launch_gather<Moments<C, T>, kCount>(moments, plan, workspace + factor_bytes, stream_of(io));
         if (!plan.is_empty()) launch_map<Normalize<C, T>, kCount>(normalize, plan, stream_of(io));
       });
     };
   });
 }
 
+// (x, gamma, beta) -> (mean, variance, scale, shift)
+KernelFn make_batch_norm_factors(const KernelSpec& spec) {
+  const AxisSplit split = channel_split(spec, 0);
+  const DType dtype = spec.input(0).dtype, computed = spec.input(1).dtype;
+  auto* device = &cohort::cuda::device_of(spec);
+  if (split.size == 0) return [](const KernelIO&) {};
+  return visit_floating(dtype, [&](auto type) -> KernelFn {
+    using T = typename decltype(type)::type;
+    using C = Compute<T>;
+    const ChannelPlans<C> plans(split);
+    device->reserve_workspace(plans.template gather_bytes<Moments<C, T>>());
+    return [=, epsilon = static_cast<C>(spec.attr<double>("epsilon"))](const KernelIO& io) {
+      const TypedElements<C, T> x{io.inputs[0], dtype};
+      const TypedElements<C> gamma{io.inputs[1], computed}, beta{io.inputs[2], computed};
+      const Moments<C, T> moments{x, gamma, beta, io.out<C>(0), io.out<C>(1), io.out<C>(2), io.out<C>(3), epsilon};
+      const ChannelPlan& plan = plans.choose(x);
+      visit_width<C>(plan, [&]<int kCount>() {
+        launch_gather<Moments<C, T>, kCount>(moments, plan, device->workspace(), stream_of(io));
+      });
+    };
+  });
+}
+
 COHORT_KERNEL("BatchNorm", kGPU, make_batch_norm);
+COHORT_KERNEL("BatchNormFactors", kGPU, make_batch_norm_factors);
 
 }  // namespace
 }  // namespace cohort::kernels::cuda

@@ -54,9 +54,20 @@ struct ChannelPlans {
     const std::int64_t run = packed.is_last() ? packed.channels : packed.inner;
     return run % kWidth<C> == 0 && (tensors.is_packed() && ...) ? packed : single;
   }
-  std::int64_t most_parts() const { return std::max(packed.parts, single.parts); }
+  // Of the memory that launch_gather needs.
+  template <class Statistic>
+  std::size_t gather_bytes() const {
+    return static_cast<std::size_t>(packed.channels * std::max(packed.parts, single.parts)) *
+           sizeof(typename Statistic::Value);
+  }
   ChannelPlan packed, single;
 };
+
+// The channels of an input of an op that says by its attribute "axis" where they are.
+inline AxisSplit channel_split(const KernelSpec& spec, int input) {
+  const Shape& shape = spec.input(input).shape;
+  return AxisSplit(shape, normalize_axis(spec.attr<int>("axis"), shape.rank(), spec.name()));
+}
 
 // Calls `visit` with the number of elements of a plan's packs as template argument.
 template <class C, class Visit>

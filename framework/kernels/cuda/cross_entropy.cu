@@ -1,26 +1,10 @@
-#include "cohort/cuda/cuda_device.h"
+#include "cohort/kernels/cuda/checked_labels.h"
 #include "cohort/kernels/cuda/softmax_rows.h"
-#include "cohort/kernels/refusals.h"
 
 namespace cohort::kernels::cuda {
 namespace {
 
 #define COHORT_ROW_KERNEL __global__ void __launch_bounds__(RowPlan::kMostThreads, RowPlan::kBlocks)
-
-// Labels that lie in [0, classes); others are reported and become -1.
-struct CheckedLabels {
-  TypedElements<std::int64_t> labels;
-  std::int64_t classes;
-  cohort::cuda::ErrorRecord* errors;
-  unsigned int site;
-
-  __device__ std::int64_t operator[](std::int64_t row) const {
-    const std::int64_t label = labels[row];
-    if (label >= 0 && label < classes) return label;
-    cohort::cuda::report(errors, site, row, label);
-    return -1;
-  }
-};
 
 template <class C, class Form>
 COHORT_ROW_KERNEL dense_loss(TypedElements<C> x, TypedElements<C> labels, TypedElements<C> losses, RowPlan plan) {
@@ -164,13 +148,6 @@ KernelFn make_gradient(const KernelSpec& spec) {
       });
       cohort::cuda::check(cudaGetLastError());
     };
-  });
-}
-
-// The check of labels that a kernel adds when it is made.
-unsigned int add_label_check(const KernelSpec& spec, std::int64_t classes) {
-  return cohort::cuda::add_check(spec, [classes](std::int64_t row, std::int64_t label) {
-    refuse_label("SparseSoftmaxCrossEntropy", row, label, classes);
   });
 }
 

@@ -1,6 +1,7 @@
 #include "cohort/kernels/cuda/fused_source.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "cohort/core/error.h"
 #include "cohort/kernels/cuda/fused_axes.h"
@@ -10,6 +11,11 @@ namespace {
 
 // Bytes of the largest access to memory, and the most elements a thread takes at once.
 constexpr int kAccessBytes = 16, kMostAtOnce = 8;
+// Packs for which a thread asks before it computes the first, where it keeps rows in registers: fewer threads then have
+// to keep memory busy.
+constexpr int kPacksAtOnce = 2;
+// Blocks that every large GPU takes at once.
+constexpr std::int64_t kMostMultiple = 512;
 
 const char* type_of(DType dtype) {
   switch (dtype) {
@@ -55,8 +61,10 @@ class FusedSource::Writer {
 
   void write() {
     choose_access();
+    find_lasting_rows();
     list_sizes();
     write_arguments();
+    write_rows();
     write_compute();
     write_kernel();
     source_.text_ = std::move(text_);
@@ -102,6 +110,20 @@ class FusedSource::Writer {
     for (std::size_t i = 0; i < outputs_; ++i) access(inputs_ + i, output_type(i));
   }
 
+  // Rows along the last of two axes are all that is broadcast: with the right number of blocks a thread steps from one
+  // row to the same place in another.
+  void find_lasting_rows() {
+    if (axes_.sizes.size() != 2 || source_.per_access_ == 1) return;
+    for (std::size_t i = 0; i < axes_.strides[0].size(); ++i) {
+      if (axes_.strides[0][i] != 0 || !is_row(i)) return;
+    }
+    const std::int64_t row = axes_.sizes.back();
+    const std::int64_t multiple = row / std::gcd(row, kThreads * source_.per_access_);
+    if (multiple > kMostMultiple) return;
+    rows_last_ = true;
+    source_.blocks_multiple_ = multiple;
+  }
+
   void list_sizes() {
     if (axes_.sizes.size() == 1) return;
     for (std::int64_t size : axes_.sizes) {
@@ -131,7 +153,7 @@ class FusedSource::Writer {
     line("struct Arguments {");
     line("  const void* inputs[" + std::to_string(inputs_) + "];");
     line("  void* outputs[" + std::to_string(outputs_) + "];");
-    line("  long long packs, items;");
+    line("  long long packs, elements;");
     if (axes_.sizes.size() > 1) {
       const std::string rank = std::to_string(axes_.sizes.size());
       line("  Axis axes[" + rank + "];");
@@ -168,23 +190,37 @@ class FusedSource::Writer {
     }
   }
 
-  void write_loads() {
+  // What is broadcast, as far as a pack needs it.
+  void write_rows() {
+    line("template <int kCount>");
+    line("struct Rows {");
     for (std::size_t i = 0, broadcast = 0; i < inputs_; ++i) {
-      if (axes_.walks[i] == Walk::Single) continue;
-      const bool dense = axes_.walks[i] == Walk::Dense;
-      const std::string count = dense || is_row(broadcast) ? "kCount" : "1";
-      line("  const auto " + numbered("in", i) + " = load<" + type_of(input_type(i)) + ", " + count +
-           ">(arguments.inputs[" + std::to_string(i) + "], " + (dense ? "at" : numbered("offset", broadcast)) + ");");
-      broadcast += !dense;
+      if (axes_.walks[i] != Walk::Broadcast) continue;
+      line(std::string("  Pack<") + type_of(input_type(i)) + ", " + row_count(broadcast++) + "> " + numbered("in", i) +
+           ";");
     }
+    line("};");
+    line("template <int kCount>");
+    line("__device__ __forceinline__ Rows<kCount> rows_of(const Arguments& arguments, Index at) {");
+    line("  Rows<kCount> rows;");
+    write_offsets();
+    for (std::size_t i = 0, broadcast = 0; i < inputs_; ++i) {
+      if (axes_.walks[i] != Walk::Broadcast) continue;
+      line("  rows." + numbered("in", i) + " = load<" + type_of(input_type(i)) + ", " + row_count(broadcast) +
+           ">(arguments.inputs[" + std::to_string(i) + "], " + numbered("offset", broadcast) + ");");
+      ++broadcast;
+    }
+    line("  return rows;");
+    line("}");
   }
+  const char* row_count(std::size_t broadcast) const { return is_row(broadcast) ? "kCount" : "1"; }
 
   void write_values() {
     for (std::size_t i = 0, broadcast = 0; i < inputs_; ++i) {
       std::string element = numbered("single", i);
-      if (axes_.walks[i] == Walk::Dense) element = numbered("in", i) + ".values[k]";
+      if (axes_.walks[i] == Walk::Dense) element = numbered("in", i) + "[p].values[k]";
       if (axes_.walks[i] == Walk::Broadcast) {
-        element = numbered("in", i) + (is_row(broadcast++) ? ".values[k]" : ".values[0]");
+        element = "rows." + numbered("in", i) + (is_row(broadcast++) ? ".values[k]" : ".values[0]");
       }
       line("    [[maybe_unused]] const auto " + numbered("v", i) + " = widened(" + element + ");");
     }
@@ -203,26 +239,39 @@ class FusedSource::Writer {
       line("    const auto " + numbered("v", inputs_ + i) + " = rounded<" + type + ">(" + result + ");");
     }
     for (std::size_t i = 0; i < outputs_; ++i) {
-      line("    " + numbered("out", i) + ".values[k] = narrowed<" + type_of(output_type(i)) + ">(" +
+      line("    " + numbered("out", i) + "[p].values[k] = narrowed<" + type_of(output_type(i)) + ">(" +
            numbered("v", inputs_ + static_cast<std::size_t>(results_[i])) + ");");
     }
   }
 
-  // All is loaded before anything is stored: an output may lie where an input does.
+  // Packs `step` elements apart. All is loaded before anything is stored: an output may lie where an input does.
   void write_compute() {
-    line("template <int kCount>");
-    line("__device__ __forceinline__ void compute(const Arguments& arguments, Index at" + singles(true) + ") {");
-    write_offsets();
-    write_loads();
-    for (std::size_t i = 0; i < outputs_; ++i) {
-      line(std::string("  Pack<") + type_of(output_type(i)) + ", kCount> " + numbered("out", i) + ";");
+    line("template <int kPacks, int kCount>");
+    line(
+        "__device__ __forceinline__ void compute(const Arguments& arguments, Index at, Index step, "
+        "const Rows<kCount>& rows" +
+        singles(true) + ") {");
+    for (std::size_t i = 0; i < inputs_; ++i) {
+      if (axes_.walks[i] != Walk::Dense) continue;
+      const std::string type = type_of(input_type(i)), in = numbered("in", i);
+      line("  Pack<" + type + ", kCount> " + in + "[kPacks];");
+      line("#pragma unroll");
+      line("  for (int p = 0; p < kPacks; ++p) " + in + "[p] = load<" + type + ", kCount>(arguments.inputs[" +
+           std::to_string(i) + "], at + p * step);");
     }
+    for (std::size_t i = 0; i < outputs_; ++i) {
+      line(std::string("  Pack<") + type_of(output_type(i)) + ", kCount> " + numbered("out", i) + "[kPacks];");
+    }
+    line("#pragma unroll");
+    line("  for (int p = 0; p < kPacks; ++p)");
     line("#pragma unroll");
     line("  for (int k = 0; k < kCount; ++k) {");
     write_values();
     line("  }");
     for (std::size_t i = 0; i < outputs_; ++i) {
-      line("  store(arguments.outputs[" + std::to_string(i) + "], at, " + numbered("out", i) + ");");
+      line("#pragma unroll");
+      line("  for (int p = 0; p < kPacks; ++p) store(arguments.outputs[" + std::to_string(i) + "], at + p * step, " +
+           numbered("out", i) + "[p]);");
     }
     line("}");
   }
@@ -238,24 +287,40 @@ class FusedSource::Writer {
   }
 
   void write_kernel() {
-    line("extern \"C\" __global__ void __launch_bounds__(256) fused(const __grid_constant__ Arguments arguments) {");
+    line("extern \"C\" __global__ void __launch_bounds__(" + std::to_string(kThreads) +
+         ") fused(const __grid_constant__ Arguments arguments) {");
     for (std::size_t i = 0; i < inputs_; ++i) {
       if (axes_.walks[i] != Walk::Single) continue;
       line(std::string("  const auto ") + numbered("single", i) + " = *static_cast<const " + type_of(input_type(i)) +
            "*>(arguments.inputs[" + std::to_string(i) + "]);");
     }
-    line("  const Index packs = static_cast<Index>(arguments.packs), items = static_cast<Index>(arguments.items);");
+    line("  const Index packs = static_cast<Index>(arguments.packs);");
+    line("  const Index elements = static_cast<Index>(arguments.elements);");
     line("  const Index stride = static_cast<Index>(gridDim.x) * blockDim.x;");
-    line("  for (Index i = static_cast<Index>(blockIdx.x) * blockDim.x + threadIdx.x; i < items; i += stride) {");
-    if (source_.per_access_ > 1) {
-      line("    if (i < packs) {");
-      line("      compute<kAtOnce>(arguments, i * kAtOnce" + singles(false) + ");");
-      line("      continue;");
-      line("    }");
-    }
-    line("    compute<1>(arguments, i + packs * (kAtOnce - 1)" + singles(false) + ");");
-    line("  }");
+    line("  const Index first = static_cast<Index>(blockIdx.x) * blockDim.x + threadIdx.x;");
+    if (source_.per_access_ > 1) write_packs();
+    line("  for (Index at = packs * kAtOnce + first; at < elements; at += stride)");
+    line("    compute<1, 1>(arguments, at, 0, rows_of<1>(arguments, at)" + singles(false) + ");");
     line("}");
+  }
+
+  void write_packs() {
+    line("  Index i = first;");
+    if (rows_last_) {
+      const std::string more = std::to_string(kPacksAtOnce);
+      line("  if (i < packs) {");
+      line("    const Rows<kAtOnce> rows = rows_of<kAtOnce>(arguments, i * kAtOnce);");
+      line("    for (; i + " + std::to_string(kPacksAtOnce - 1) + " * stride < packs; i += " + more + " * stride)");
+      line("      compute<" + more + ", kAtOnce>(arguments, i * kAtOnce, stride * kAtOnce, rows" + singles(false) +
+           ");");
+      line("    for (; i < packs; i += stride)");
+      line("      compute<1, kAtOnce>(arguments, i * kAtOnce, 0, rows" + singles(false) + ");");
+      line("  }");
+    } else {
+      line("  for (; i < packs; i += stride)");
+      line("    compute<1, kAtOnce>(arguments, i * kAtOnce, 0, rows_of<kAtOnce>(arguments, i * kAtOnce)" +
+           singles(false) + ");");
+    }
   }
 
   const KernelSpec& spec_;
@@ -265,6 +330,7 @@ class FusedSource::Writer {
   const std::vector<std::string> ops_;
   const std::vector<std::int64_t> arity_, args_, dtypes_, results_;
   const bool wide_;
+  bool rows_last_ = false;
   std::string text_;
 };
 

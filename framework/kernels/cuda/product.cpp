@@ -5,6 +5,7 @@
 #include "cohort/core/mixed_types.h"
 #include "cohort/core/tensor_float_32.h"
 #include "cohort/cuda/cublas_lt.h"
+#include "cohort/kernels/cuda/small_product.h"
 #include "cohort/kernels/cuda/tiled_product.h"
 
 namespace cohort::kernels::cuda {
@@ -78,8 +79,12 @@ const void* moved(const void* memory, std::int64_t elements, DType dtype) {
 }  // namespace
 
 Product::Product(const ProductShape& shape, cohort::cuda::CudaDevice& device, const ProductFinish& finish)
-    : shape_(shape), device_(&device), finish_(shape.operands, finish.activation, finish.has_bias, finish.wide_bias) {
-  if (!is_floating(shape.operands) || shape.m == 0 || shape.n == 0 || shape.k == 0 || shape.products() == 0) return;
+    : shape_(shape),
+      device_(&device),
+      finish_(shape.operands, finish.activation, finish.has_bias, finish.wide_bias),
+      small_(is_small_product(shape)) {
+  if (small_ || !is_floating(shape.operands) || shape.m == 0 || shape.n == 0 || shape.k == 0 || shape.products() == 0)
+    return;
   for (int i = 0; i < shape.batch_rank; ++i) {
     if (strided_axis_ < 0 || shape.batch[i].size > shape.batch[strided_axis_].size) strided_axis_ = i;
   }
@@ -180,6 +185,7 @@ void Product::multiply(const Plan& plan, const void* a, const void* b, void* c, 
 }
 
 void Product::run(const void* a, const void* b, void* c, const void* bias, cudaStream_t stream) const {
+  if (small_) return enqueue_small_product(shape_, finish_, a, b, c, bias, *device_, stream);
   const bool by_library = plan_ && is_aligned(a) && is_aligned(b) && is_aligned(c);
   if (by_library) {
     multiply(*plan_, a, b, c, plan_->finishes ? bias : nullptr, stream);

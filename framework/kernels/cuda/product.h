@@ -18,7 +18,8 @@ struct ProductFinish {
   bool wide_bias = false;  // float32 for operands of a half type
 };
 
-// A batch of products made ready: by cuBLASLt where it has an algorithm, else by own kernels.
+// A batch of products made ready: by own kernels where it is small, by cuBLASLt where it has an algorithm, else by
+// own kernels again.
 class Product {
  public:
   Product(const ProductShape& shape, cohort::cuda::CudaDevice& device, const ProductFinish& finish = {});
@@ -44,6 +45,7 @@ class Product {
   ProductShape shape_;
   cohort::cuda::CudaDevice* device_;
   RowFinish finish_;
+  bool small_;
   int strided_axis_ = -1;  // of the batch: the products along it are one call
   std::optional<Plan> plan_;
 };

@@ -4,36 +4,17 @@
 #include "cohort/kernels/cuda/element.h"
 #include "cohort/kernels/cuda/elementwise.h"
 #include "cohort/kernels/cuda/launch.h"
+#include "cohort/kernels/cuda/row_finish_elements.h"
 
 namespace cohort::kernels::cuda {
 namespace {
 
 using Activation = RowFinish::Activation;
 
-template <class C>
-__device__ C activated(C x, Activation activation) {
-  if (activation == Activation::Relu) return fn::Relu{}(x);
-  if (activation == Activation::Relu6) return fn::Relu6{}(x);
-  if constexpr (std::is_floating_point_v<C>) {
-    if (activation == Activation::Sigmoid) return fn::Sigmoid{}(x);
-    if (activation == Activation::Tanh) return fn::Tanh{}(x);
-    if (activation == Activation::Softplus) return fn::Softplus{}(x);
-  }
-  return x;
-}
-
 template <class T>
 __device__ T finished(T x, T bias, bool has_bias, Activation activation) {
   if (has_bias) x = narrowed<T>(fn::Add{}(widened(x), widened(bias)));
   return activation == Activation::None ? x : narrowed<T>(activated(widened(x), activation));
-}
-
-template <class T>
-__device__ T bias_at(const void* bias, bool wide, std::int64_t column) {
-  if constexpr (std::is_same_v<Compute<T>, float>) {
-    if (wide) return narrowed<T>(static_cast<const float*>(bias)[column]);
-  }
-  return static_cast<const T*>(bias)[column];
 }
 
 template <class T, int kCount>

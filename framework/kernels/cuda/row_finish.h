@@ -23,6 +23,9 @@ class RowFinish {
            const cohort::cuda::CudaDevice& device, cudaStream_t stream) const;
 
   enum class Activation { None, Relu, Relu6, Sigmoid, Tanh, Softplus };
+  Activation activation() const { return activation_; }
+  bool has_bias() const { return has_bias_; }
+  bool wide_bias() const { return wide_bias_; }
 
  private:
   DType dtype_;

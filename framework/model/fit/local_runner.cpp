@@ -118,7 +118,7 @@ void LocalRunner::record_from_now(std::int64_t steps) {
   for (const Tensor& leaf : batch_) specs.push_back(leaf.spec());
   for (std::size_t i = 0; i < batch_.size(); ++i) inputs_[i].renew_from(batch_[i], *device_);
   recorded_ = RecordedSteps::make(step_->executables->specialize(inputs_, *device_), *device_, specs,
-                                  step_->traced.captures, steps);
+                                  step_->traced.captures, steps, batch_);
 }
 
 void LocalRunner::run_batch(Execution& execution) {

@@ -1,0 +1,29 @@
+#include "cohort/kernels/cuda/attention_logarithms.h"
+
+#include "cohort/kernels/cuda/launch.h"
+
+namespace cohort::kernels::cuda {
+
+void enqueue_rows_of_logarithms(const float* logarithms, float* rows, std::int64_t n,
+                                const cohort::cuda::CudaDevice& device, cudaStream_t stream) {
+  launch_each(n, device, stream, [=] __device__(std::int64_t i) {
+    rows[i * 2] = logarithms[i];
+    rows[i * 2 + 1] = 1.0f;
+  });
+}
+
+void enqueue_logarithms_of_rows(const float* rows, float* logarithms, std::int64_t n,
+                                const cohort::cuda::CudaDevice& device, cudaStream_t stream) {
+  launch_each(n, device, stream,
+              [=] __device__(std::int64_t i) { logarithms[i] = rows[i * 2] - logf(rows[i * 2 + 1]); });
+}
+
+void enqueue_lengths(std::int32_t* steps_of, std::int32_t* keys_of, std::int64_t batch, std::int64_t steps,
+                     std::int64_t keys, const cohort::cuda::CudaDevice& device, cudaStream_t stream) {
+  launch_each(batch, device, stream, [=] __device__(std::int64_t i) {
+    steps_of[i] = static_cast<std::int32_t>(steps);
+    keys_of[i] = static_cast<std::int32_t>(keys);
+  });
+}
+
+}  // namespace cohort::kernels::cuda

@@ -1,0 +1,247 @@
+#include "cohort/kernels/cuda/small_product.h"
+
+#include <type_traits>
+
+#include "cohort/kernels/cuda/element.h"
+#include "cohort/kernels/cuda/groups.h"
+#include "cohort/kernels/cuda/launch.h"
+#include "cohort/kernels/cuda/row_finish_elements.h"
+
+namespace cohort::kernels::cuda {
+namespace {
+
+// A block takes a square of c. A thread has a patch of kPatch x kPatch of it for one in so many elements of the depth;
+// as many neighbouring threads as the patch has elements share it, so that each ends up with the sum of one.
+constexpr int kPatch = 4, kShares = kPatch * kPatch;
+constexpr int kWarps = kBlock / kWarp;
+
+template <int kSide>
+struct SmallTile {
+  static constexpr int kAcross = kSide / kPatch;  // patches
+  static constexpr int kPatches = kAcross * kAcross;
+  static constexpr int kTeams = kBlock / kShares / kPatches;  // of threads that take turns along the depth
+  static constexpr int kTurn = kTeams * kShares;              // elements of the depth
+  static constexpr int kDepth = 2048 / kSide;                 // of both operands that a block holds at once
+  // In shared memory, of the lines at one depth. An odd number of vectors: eight threads that read one each at
+  // successive depths meet no bank twice.
+  static constexpr int kStride = kAcross % 2 == 0 ? kSide + kPatch : kSide;
+  static constexpr int kFetched = kDepth * kSide / kBlock;  // elements of an operand for each thread
+  static_assert(kTeams >= 1 && kDepth % kTurn == 0);
+};
+
+// The rows of a or the columns of b that a block has.
+template <class T>
+struct SmallLines {
+  const T* data;
+  int count, line_stride, depth_stride;
+};
+
+// Where element i of a thread's part stands: a warp's 32 elements are 8 neighbours along the depth of 4 lines each, or
+// whole lines at depths so far apart that no two elements share a bank.
+template <int kSide>
+__device__ inline void find_element(int i, bool along_depth, int& line, int& depth) {
+  const int thread = static_cast<int>(threadIdx.x), lane = thread % kWarp, access = i * kWarps + thread / kWarp;
+  constexpr int kParts = kSide / kPatch;
+  const int part = access % kParts, first = access / kParts * 8;
+  if (along_depth) {
+    line = part * 4 + lane / 8;
+    depth = first + lane % 8;
+  } else {
+    line = lane % kSide;
+    depth = first + lane / kSide * kParts + part;
+  }
+}
+
+template <int kSide, class T>
+__device__ inline void fetch(const SmallLines<T>& from, int first, int depth, T (&to)[SmallTile<kSide>::kFetched]) {
+#pragma unroll
+  for (int i = 0; i < SmallTile<kSide>::kFetched; ++i) {
+    int line, at;
+    find_element<kSide>(i, from.depth_stride == 1, line, at);
+    at += first;
+    to[i] = T(0.0f);
+    if (line < from.count && at < depth) to[i] = from.data[line * from.line_stride + at * from.depth_stride];
+  }
+}
+
+template <int kSide, class T>
+__device__ inline void put(const T (&from)[SmallTile<kSide>::kFetched], bool along_depth, int needed,
+                           float (&to)[SmallTile<kSide>::kDepth][SmallTile<kSide>::kStride]) {
+#pragma unroll
+  for (int i = 0; i < SmallTile<kSide>::kFetched; ++i) {
+    int line, at;
+    find_element<kSide>(i, along_depth, line, at);
+    if (at < needed) to[at][line] = widened(from[i]);
+  }
+}
+
+// Of the sums that 2 * kHalf neighbouring threads have of as many elements each, every thread gets the whole of its
+// own: half of what is left goes to the other thread in each step.
+template <int kHalf>
+__device__ inline void share_sums(float (&sums)[kShares]) {
+  const bool upper = (threadIdx.x & kHalf) != 0;
+#pragma unroll
+  for (int i = 0; i < kHalf; ++i) {
+    const float kept = upper ? sums[i + kHalf] : sums[i], given = upper ? sums[i] : sums[i + kHalf];
+    sums[i] = kept + __shfl_xor_sync(0xffffffffu, given, kHalf);
+  }
+  if constexpr (kHalf > 1) share_sums<kHalf / 2>(sums);
+}
+
+// What follows a product, as its kernel reads it.
+struct SmallFinish {
+  const void* bias;  // null for none
+  bool wide_bias;
+  RowFinish::Activation activation;
+};
+
+template <class T, class To, int kSide>
+__global__ void __launch_bounds__(kBlock)
+    multiply_small(const __grid_constant__ ProductShape shape, const T* __restrict__ a, const T* __restrict__ b,
+                   To* __restrict__ c, SmallFinish finish, int row_tiles, int column_tiles) {
+  using Tile = SmallTile<kSide>;
+  __shared__ alignas(16) float a_part[Tile::kDepth][Tile::kStride], b_part[Tile::kDepth][Tile::kStride];
+  __shared__ float team_sums[kBlock];
+  const int m = static_cast<int>(shape.m), n = static_cast<int>(shape.n), k = static_cast<int>(shape.k);
+  int rest = static_cast<int>(blockIdx.x);
+  const int first_column = rest % column_tiles * kSide;
+  rest /= column_tiles;
+  const int first_row = rest % row_tiles * kSide;
+  rest /= row_tiles;
+  for (int i = shape.batch_rank - 1; i >= 0; --i) {
+    const ProductShape::BatchAxis& axis = shape.batch[i];
+    const int size = static_cast<int>(axis.size), at = rest % size;
+    rest /= size;
+    a += at * axis.a_stride;
+    b += at * axis.b_stride;
+    c += at * axis.c_stride;
+  }
+  const int a_line = shape.transpose_a ? 1 : k, b_line = shape.transpose_b ? k : 1;
+  const SmallLines<T> rows{a + first_row * a_line, m - first_row, a_line, shape.transpose_a ? m : 1};
+  const SmallLines<T> columns{b + first_column * b_line, n - first_column, b_line, shape.transpose_b ? 1 : n};
+
+  T a_next[Tile::kFetched], b_next[Tile::kFetched];
+  fetch<kSide>(rows, 0, k, a_next);
+  fetch<kSide>(columns, 0, k, b_next);
+
+  const int thread = static_cast<int>(threadIdx.x), share = thread % kShares;
+  const int patch = thread / kShares % Tile::kPatches, team = thread / kShares / Tile::kPatches;
+  const int patch_row = patch / Tile::kAcross * kPatch, patch_column = patch % Tile::kAcross * kPatch;
+  const int row = first_row + patch_row + share / kPatch, column = first_column + patch_column + share % kPatch;
+  const bool exists = row < m && column < n && team == 0;
+  float added = 0;
+  if (exists && finish.bias) added = widened(bias_at<T>(finish.bias, finish.wide_bias, column));
+
+  float sums[kShares] = {};
+  for (int first = 0; first < k; first += Tile::kDepth) {
+    // What is left of the depth, made up to whole turns by zeros.
+    const int left = k - first < Tile::kDepth ? k - first : Tile::kDepth;
+    const int needed = (left + Tile::kTurn - 1) / Tile::kTurn * Tile::kTurn;
+    if (first > 0) __syncthreads();
+    put<kSide>(a_next, rows.depth_stride == 1, needed, a_part);
+    put<kSide>(b_next, columns.depth_stride == 1, needed, b_part);
+    __syncthreads();
+    if (first + Tile::kDepth < k) {
+      fetch<kSide>(rows, first + Tile::kDepth, k, a_next);
+      fetch<kSide>(columns, first + Tile::kDepth, k, b_next);
+    }
+#pragma unroll 4
+    for (int at = team * kShares + share; at < needed; at += Tile::kTurn) {
+      const float4 left_four = *reinterpret_cast<const float4*>(&a_part[at][patch_row]);
+      const float4 right_four = *reinterpret_cast<const float4*>(&b_part[at][patch_column]);
+      const float left_values[kPatch] = {left_four.x, left_four.y, left_four.z, left_four.w};
+      const float right_values[kPatch] = {right_four.x, right_four.y, right_four.z, right_four.w};
+#pragma unroll
+      for (int i = 0; i < kPatch; ++i) {
+#pragma unroll
+        for (int j = 0; j < kPatch; ++j) {
+          sums[i * kPatch + j] = fmaf(left_values[i], right_values[j], sums[i * kPatch + j]);
+        }
+      }
+    }
+  }
+
+  share_sums<kShares / 2>(sums);
+  float sum = sums[0];
+  if constexpr (Tile::kTeams > 1) {
+    team_sums[thread] = sum;
+    __syncthreads();
+#pragma unroll
+    for (int other = 1; other < Tile::kTeams; ++other) {
+      const int at = thread + other * Tile::kPatches * kShares;
+      if (team == 0) sum += team_sums[at];
+    }
+  }
+  if (!exists) return;
+  if (finish.bias) sum += added;
+  c[row * n + column] = narrowed<To>(activated(sum, finish.activation));
+}
+
+std::int64_t tiles_of(const ProductShape& shape, int side) {
+  return (shape.m + side - 1) / side * ((shape.n + side - 1) / side) * shape.products();
+}
+
+// Deep products of few elements are cut finer: more blocks, and more threads of each along the depth.
+int side_for(const ProductShape& shape, const cohort::cuda::CudaDevice& device) {
+  constexpr int kMostTurns = 8;  // of a thread along the depth that are not worth more threads
+  const std::int64_t enough = 2 * static_cast<std::int64_t>(device.multiprocessors());
+  if (shape.k <= kMostTurns * SmallTile<16>::kTurn || tiles_of(shape, 8) > enough) return 16;
+  return shape.k <= kMostTurns * SmallTile<8>::kTurn || tiles_of(shape, 4) > enough ? 8 : 4;
+}
+
+template <class T, class To, int kSide>
+void launch_small(const ProductShape& shape, const SmallFinish& finish, const void* a, const void* b, void* c,
+                  cudaStream_t stream) {
+  const auto tiles = [](std::int64_t size) { return static_cast<int>((size + kSide - 1) / kSide); };
+  multiply_small<T, To, kSide><<<static_cast<unsigned int>(tiles_of(shape, kSide)), kBlock, 0, stream>>>(
+      shape, static_cast<const T*>(a), static_cast<const T*>(b), static_cast<To*>(c), finish, tiles(shape.m),
+      tiles(shape.n));
+  cohort::cuda::check(cudaGetLastError());
+}
+
+template <class T, class To>
+void launch_small(const ProductShape& shape, const SmallFinish& finish, const void* a, const void* b, void* c,
+                  const cohort::cuda::CudaDevice& device, cudaStream_t stream) {
+  switch (side_for(shape, device)) {
+    case 16:
+      return launch_small<T, To, 16>(shape, finish, a, b, c, stream);
+    case 8:
+      return launch_small<T, To, 8>(shape, finish, a, b, c, stream);
+    default:
+      return launch_small<T, To, 4>(shape, finish, a, b, c, stream);
+  }
+}
+
+}  // namespace
+
+bool is_small_product(const ProductShape& shape) {
+  // Multiplications that all blocks together have done within about a microsecond, and blocks that find room at once.
+  constexpr std::int64_t kMostWork = std::int64_t{1} << 21, kMostDepth = 4096, kMostTiles = 2048;
+  if (!is_floating(shape.operands) || shape.operands == DType::Float64 || shape.k > kMostDepth) return false;
+  // Divided, not multiplied: a product of sizes need not fit.
+  std::int64_t left = kMostWork;
+  for (const std::int64_t size : {shape.m, shape.n, shape.k, shape.products()}) {
+    if (size == 0) return false;
+    left /= size;
+  }
+  return left > 0 && tiles_of(shape, 16) <= kMostTiles;
+}
+
+void enqueue_small_product(const ProductShape& shape, const RowFinish& finish, const void* a, const void* b, void* c,
+                           const void* bias, const cohort::cuda::CudaDevice& device, cudaStream_t stream) {
+  const SmallFinish small{finish.has_bias() ? bias : nullptr, finish.wide_bias(), finish.activation()};
+  switch (shape.operands) {
+    case DType::Float16:
+      if (shape.result == DType::Float32) return launch_small<__half, float>(shape, small, a, b, c, device, stream);
+      return launch_small<__half, __half>(shape, small, a, b, c, device, stream);
+    case DType::BFloat16:
+      if (shape.result == DType::Float32) {
+        return launch_small<__nv_bfloat16, float>(shape, small, a, b, c, device, stream);
+      }
+      return launch_small<__nv_bfloat16, __nv_bfloat16>(shape, small, a, b, c, device, stream);
+    default:
+      return launch_small<float, float>(shape, small, a, b, c, device, stream);
+  }
+}
+
+}  // namespace cohort::kernels::cuda
