@@ -8,8 +8,8 @@ namespace {
 
 constexpr std::int64_t kTensorAlignment = 16;  // bytes
 
-// Whether an engine computes as precisely as asked, with the same bits each time.
-bool fits(const CudnnDescriptor& config, bool full_precision) {
+// Whether an engine computes as precisely as asked and, where that is asked for, with the same bits each time.
+bool fits(const CudnnDescriptor& config, const CudnnLimits& limits) {
   const Cudnn& library = cudnn();
   const CudnnDescriptor engine(CUDNN_BACKEND_ENGINE_DESCRIPTOR);
   cudnnBackendDescriptor_t place = engine.get();
@@ -22,8 +22,9 @@ bool fits(const CudnnDescriptor& config, bool full_precision) {
     return false;
   }
   return std::all_of(notes, notes + count, [&](cudnnBackendNumericalNote_t note) {
-    if (note == CUDNN_NUMERICAL_NOTE_TENSOR_CORE) return !full_precision;
-    // The others are rounded operands or sums, sums in any order, detours through other domains.
+    if (note == CUDNN_NUMERICAL_NOTE_TENSOR_CORE) return !limits.full_precision;
+    if (note == CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC) return !limits.same_bits;
+    // The others are rounded operands or sums, detours through other domains.
     return note == CUDNN_NUMERICAL_NOTE_STRICT_NAN_PROP;
   });
 }
@@ -94,7 +95,7 @@ std::optional<CudnnPlan> CudnnPlan::make(const CudaDevice& device, std::vector<C
   if (!graph.try_finalize()) return std::nullopt;
   for (cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
     for (CudnnDescriptor& config : find_configs(graph, mode)) {
-      if (!fits(config, limits.full_precision)) continue;
+      if (!fits(config, limits)) continue;
       CudnnDescriptor plan(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
       plan.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, 1, &handle);
       plan.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, config);

@@ -42,10 +42,11 @@ CudnnDescriptor cudnn_tensor(std::int64_t id, cudnnDataType_t type, std::span<co
 struct CudnnLimits {
   std::int64_t workspace = 0;   // bytes
   bool full_precision = false;  // no rounding of float32 operands for tensor cores
+  bool same_bits = false;       // each time
 };
 
-// A graph of one operation with the engine that the heuristics like best among those that give the same bits each time
-// and add up in the type asked for.
+// A graph of one operation with the engine that the heuristics like best among those that keep to the limits and add up
+// in the type asked for.
 class CudnnPlan {
  public:
   // Nothing where no engine fits.

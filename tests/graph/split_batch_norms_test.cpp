@@ -149,18 +149,18 @@ TEST_P(SplitBatchNorms, PassOverMemoryAsSeldomAsCanBe) {
 }
 
 constexpr DType kWide = DType::Float32;
-INSTANTIATE_TEST_SUITE_P(Norms, SplitBatchNorms,
-                         ::testing::Values(NormCase{"float32", kWide, kWide, {6, 5, 7, 8}, -1, false},
-                                         NormCase{"float32_planes", kWide, kWide, {6, 8, 5, 7}, 1, false},
-                                         NormCase{"float32_shortcut", kWide, kWide, {6, 5, 7, 8}, 3, true},
-                                         NormCase{"float64", DType::Float64, DType::Float64, {30, 5}, -1, false},
-                                         NormCase{"bfloat16", DType::BFloat16, kWide, {6, 5, 7, 8}, -1, false},
-                                         NormCase{"bfloat16_planes", DType::BFloat16, kWide, {6, 8, 5, 7}, 1, false},
-                                         NormCase{"bfloat16_shortcut", DType::BFloat16, kWide, {6, 5, 7, 8}, 3, true},
-                                         NormCase{"float16", DType::Float16, kWide, {50, 24}, 1, false},
-                                         NormCase{
-                                             "float16_planes_shortcut", DType::Float16, kWide, {6, 8, 5, 7}, 1, true}),
-                         [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    Norms, SplitBatchNorms,
+    ::testing::Values(NormCase{"float32", kWide, kWide, {6, 5, 7, 8}, -1, false},
+                      NormCase{"float32_planes", kWide, kWide, {6, 8, 5, 7}, 1, false},
+                      NormCase{"float32_shortcut", kWide, kWide, {6, 5, 7, 8}, 3, true},
+                      NormCase{"float64", DType::Float64, DType::Float64, {30, 5}, -1, false},
+                      NormCase{"bfloat16", DType::BFloat16, kWide, {6, 5, 7, 8}, -1, false},
+                      NormCase{"bfloat16_planes", DType::BFloat16, kWide, {6, 8, 5, 7}, 1, false},
+                      NormCase{"bfloat16_shortcut", DType::BFloat16, kWide, {6, 5, 7, 8}, 3, true},
+                      NormCase{"float16", DType::Float16, kWide, {50, 24}, 1, false},
+                      NormCase{"float16_planes_shortcut", DType::Float16, kWide, {6, 8, 5, 7}, 1, true}),
+    [](const auto& info) { return info.param.name; });
 
 TEST(SplitBatchNorm, MakeOneNodeOfASumOfTwo) {
   const Shape shape{4, 6, 6, 16};

@@ -209,6 +209,7 @@ TEST(DotProductAttentionGrad, gives_the_same_bits_when_it_must) {
       .batch = 2, .steps = 320, .heads = 4, .keys = 320, .key_heads = 4, .size = 64, .value_size = 64};
   const Tensors x = operands(sizes, bfloat16);
   const Tensor upstream = upstream_for(sizes, bfloat16);
+  const bool before = op_determinism_enabled();
   enable_op_determinism();
   const auto compute = [&] {
     std::vector<std::vector<double>> bits;
@@ -219,7 +220,7 @@ TEST(DotProductAttentionGrad, gives_the_same_bits_when_it_must) {
   };
   const auto once = compute();
   for (int i = 0; i < 5; ++i) EXPECT_EQ(compute(), once);
-  enable_op_determinism(false);
+  enable_op_determinism(before);
 }
 
 TEST(DotProductAttention, the_same_bits_on_any_number_of_threads) {

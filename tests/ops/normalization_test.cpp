@@ -244,5 +244,23 @@ TEST(BatchNorm, says_what_is_wrong) {
   expect_error([] { layer_norm(cast(spread({2, 3}), float32), spread({3}), spread({3})); }, {"one floating type"});
 }
 
+// Rows that a warp of a GPU holds in registers.
+COHORT_OP_REFERENCE(LayerNorm, rows_of_hundreds, kFloats) {
+  for (const std::int64_t width : {136, 512, 768, 1000, 1024}) {
+    const Tensor x = spread_tensor({37, width}, -1, 3, dtype), dy = spread_tensor({37, width}, -1, 1, dtype, 2);
+    const Tensor gamma = spread_tensor({width}, 0.5, 2, dtype, 3), beta = spread_tensor({width}, -1, 1, dtype, 4);
+    const Tensor wide = cast(x, float64), flow = cast(dy, float64) * cast(gamma, float64);
+    const Tensor center = mean(wide, -1, keep_dims), r = rsqrt(variance(wide, -1, keep_dims) + 0.01);
+    const Tensor h = (wide - center) * r;
+    const Tensors parts = run_op_all("LayerNorm", {x, gamma, beta}, {{"epsilon", 0.01}});
+    expect_values(parts[0], (h * cast(gamma, float64) + cast(beta, float64)).to_vector<double>(), 4 * tolerance(dtype));
+    const Tensors grads = run_op_all("LayerNormGrad", {dy, x, gamma, parts[1], parts[2]}, {{"epsilon", 0.01}});
+    const Tensor dx = r * (flow - mean(flow, -1, keep_dims) - h * mean(flow * h, -1, keep_dims));
+    expect_values(grads[0], dx.to_vector<double>(), 4 * tolerance(dtype));
+    expect_values(grads[1], sum(cast(dy, float64) * h, 0).to_vector<double>(), 40 * tolerance(dtype));
+    expect_values(grads[2], sum(cast(dy, float64), 0).to_vector<double>(), 40 * tolerance(dtype));
+  }
+}
+
 }  // namespace
 }  // namespace cohort::test

@@ -9,10 +9,12 @@
 #include <string_view>
 
 #include "cohort/core/device.h"
+#include "cohort/core/op_determinism.h"
 #include "cohort/core/tensor_float_32.h"
 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
+  cohort::enable_op_determinism();
   cohort::enable_tensor_float_32_execution(false);  // what is compared here is compared to the last bits of float32
   constexpr std::string_view kDevice = "--device=";
   std::string device = "CPU:0";

@@ -1,5 +1,6 @@
 #include <utility>
 
+#include "cohort/kernels/cuda/row_packs.h"
 #include "cohort/kernels/cuda/rows.h"
 
 namespace cohort::kernels::cuda {
@@ -42,25 +43,18 @@ struct Tensors {
   }
 };
 
+// As many multiprocessors as a large GPU has: a number that results may depend on.
+inline constexpr std::int64_t kLargeGpu = 132;
+
 // Rows whose elements fit into registers are walked over by a few blocks, each of which holds the sums of its columns:
 // as many `parts` of dgamma and dbeta as there are blocks. The columns of others are added up by themselves.
 struct WalkPlan : RowPlan {
-  static constexpr int kWidePacks = 8, kWideThreads = 4 * kWarp;
-
   WalkPlan(std::int64_t rows, std::int64_t count, int width, bool one_type)
       : RowPlan(rows, count, width), one_type(one_type) {
-    const std::int64_t packs = (count + width - 1) / width;
-    if (width > 1 && packs > kWarp * kPacks && packs <= kWarp * kWidePacks) {
-      group = kWarp;
-      packs_of_thread = kWidePacks;
-      threads = kWideThreads;
-      is_kept = true;
-    }
-    // As many blocks as run at the same time on a large GPU: a number that results may depend on.
-    constexpr std::int64_t kLargeGpu = 132, kThreads = 512, kWideBlocks = 2;
+    // As many blocks as run at the same time.
+    constexpr std::int64_t kThreads = 512;
     constexpr std::int64_t kRowsOfPart = 64, kMostParts = 64;
-    const std::int64_t at_once = packs_of_thread == kWidePacks ? kWideBlocks : kThreads / threads;
-    walkers = std::min<std::int64_t>(blocks(), kLargeGpu * at_once);
+    walkers = std::min<std::int64_t>(blocks(), kLargeGpu * (kThreads / threads));
     parts = walks() ? walkers : std::clamp<std::int64_t>(rows / kRowsOfPart, 1, kMostParts);
   }
   // Only rows of one type can be held by several packs.
@@ -74,12 +68,8 @@ struct WalkPlan : RowPlan {
   std::int64_t walkers, parts;
 };
 
-template <class Form>
-inline constexpr int kWalkThreads =
-    Form::kPacks == WalkPlan::kWidePacks ? WalkPlan::kWideThreads : RowPlan::kMostThreads;
-
 template <class C, class T, class Form>
-__global__ void __launch_bounds__(kWalkThreads<Form>) walk_rows(Tensors<C, T> tensors, WalkPlan plan) {
+__global__ void __launch_bounds__(RowPlan::kMostThreads) walk_rows(Tensors<C, T> tensors, WalkPlan plan) {
   __shared__ C shared[kMostWarps];
   extern __shared__ __align__(16) unsigned char memory[];
   using Chunk = typename Row<C, Form>::Chunk;
@@ -140,6 +130,132 @@ __global__ void __launch_bounds__(kWalkThreads<Form>) walk_rows(Tensors<C, T> te
   for (std::int64_t i = threadIdx.x; i < 2 * plan.count; i += blockDim.x) {
     C sum = 0;
     for (int k = 0; k < rows_of_block; ++k) sum += sums[k * 2 * plan.count + i];
+    tensors.write_sum(blockIdx.x, i, sum);
+  }
+}
+
+// Blocks that a multiprocessor shall hold at a time, and whether warps ask for a row before they are done with the
+// last: as registers allow, most of which have the sums.
+template <class Held>
+inline constexpr int kWalkedBlocks = sizeof(typename Held::Stored) > 2 && Held::kElements > 24 ? 1 : 2;
+template <class Held>
+inline constexpr bool kAsksAhead = sizeof(typename Held::Stored) == 2 && Held::kElements <= 24;
+
+// What a warp reads of a row.
+template <class Held>
+struct HeldRow {
+  using T = typename Held::Stored;
+
+  __device__ void load(const Tensors<float, T>& tensors, std::int64_t row, int width) {
+    const std::int64_t start = row * width;
+    dy.load(static_cast<const T*>(tensors.dy.memory) + start, width);
+    x.load(static_cast<const T*>(tensors.x.memory) + start, width);
+    mean = tensors.means[row];
+    r = tensors.scales[row];
+  }
+
+  Held dy, x;
+  float mean, r;
+};
+
+// Two sums of all lanes of a warp.
+struct FlowSums {
+  float flow, product;
+};
+__device__ FlowSums sum_of_warp(const FlowSums& sums) {
+  return merge_group(sums, kWarp, static_cast<FlowSums*>(nullptr), [](const FlowSums& a, const FlowSums& b) {
+    return FlowSums{a.flow + b.flow, a.product + b.product};
+  });
+}
+
+// A warp's sums for gamma and beta, by lanes as its rows.
+template <class Held>
+struct HeldSums {
+  using Place = float[2][Held::kElements][kWarp];
+
+  __device__ void write(Place& place) const {
+#pragma unroll
+    for (int e = 0; e < Held::kElements; ++e) {
+      place[0][e][Held::lane()] = dgamma[e];
+      place[1][e][Held::lane()] = dbeta[e];
+    }
+  }
+  __device__ void add(const Place& place) {
+#pragma unroll
+    for (int e = 0; e < Held::kElements; ++e) {
+      dgamma[e] += place[0][e][Held::lane()];
+      dbeta[e] += place[1][e][Held::lane()];
+    }
+  }
+
+  float dgamma[Held::kElements] = {}, dbeta[Held::kElements] = {};
+};
+
+// What walk_rows does, of rows that warps hold.
+template <class Held, class T = typename Held::Stored>
+__global__ void __launch_bounds__(WarpRows::kThreads, kWalkedBlocks<Held>)
+    walk_held_rows(const Tensors<float, T> tensors, WarpRows rows) {
+  constexpr int kCount = Held::kCount;
+  __shared__ SharedRow<Held> gammas;
+  __shared__ typename HeldSums<Held>::Place places[WarpRows::kWarps / 2];
+  const int width = static_cast<int>(rows.width), warp = static_cast<int>(threadIdx.x) / kWarp;
+  const float count = static_cast<float>(width);
+  const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * WarpRows::kWarps;
+  std::int64_t index = static_cast<std::int64_t>(blockIdx.x) * WarpRows::kWarps + warp;
+  HeldRow<Held> row, next;
+  HeldSums<Held> sums;
+  if (kAsksAhead<Held> && index < rows.rows) next.load(tensors, index, width);
+  gammas.fill(tensors.gamma, width);
+  __syncthreads();
+  for (; index < rows.rows; index += stride) {
+    if constexpr (kAsksAhead<Held>) {
+      row = next;
+      if (index + stride < rows.rows) next.load(tensors, index + stride, width);
+    } else {
+      row.load(tensors, index, width);
+    }
+    FlowSums totals{0, 0};
+#pragma unroll
+    for (int k = 0; k < Held::kPacks; ++k) {
+      float gamma[kCount];
+      gammas.read(k, gamma);
+#pragma unroll
+      for (int j = 0; j < kCount; ++j) {
+        const int e = k * kCount + j;
+        const float dy = row.dy[e], h = (row.x[e] - row.mean) * row.r, g = dy * gamma[j];
+        sums.dgamma[e] += dy * h;
+        sums.dbeta[e] += dy;
+        totals.flow += g;
+        totals.product += g * h;
+      }
+    }
+    totals = sum_of_warp(totals);
+    const float flow = totals.flow / count, product = totals.product / count;
+    row.dy.stay_packed();
+    row.x.stay_packed();
+    Held::store(static_cast<T*>(tensors.dx.memory) + index * width, width, [&](int k, float(&dx)[kCount]) {
+      float gamma[kCount];
+      gammas.read(k, gamma);
+#pragma unroll
+      for (int j = 0; j < kCount; ++j) {
+        const int e = k * kCount + j;
+        dx[j] = row.r * (row.dy[e] * gamma[j] - flow - (row.x[e] - row.mean) * row.r * product);
+      }
+    });
+  }
+
+  for (int half = WarpRows::kWarps / 2; half > 0; half /= 2) {
+    if (warp >= half && warp < 2 * half) sums.write(places[warp - half]);
+    __syncthreads();
+    if (warp < half) sums.add(places[warp]);
+    __syncthreads();
+  }
+  if (warp == 0) sums.write(places[0]);
+  __syncthreads();
+#pragma unroll 1
+  for (int i = static_cast<int>(threadIdx.x); i < 2 * width; i += WarpRows::kThreads) {
+    const int of_beta = i >= width, column = i - of_beta * width, pack = column / kCount;
+    const float sum = places[0][of_beta][pack / kWarp * kCount + column % kCount][pack % kWarp];
     tensors.write_sum(blockIdx.x, i, sum);
   }
 }
@@ -245,25 +361,17 @@ void launch_form(const WalkPlan& plan, const Tensors<C, T>& tensors, cudaStream_
 }
 
 // Threads that hold much have no registers left for what a type that is looked at while they run takes.
-template <class C, class T>
-void launch_typed_walk(const WalkPlan& plan, const Tensors<C, T>& tensors, cudaStream_t stream) {
-  if (plan.packs_of_thread == WalkPlan::kWidePacks) {
-    launch_form<RowForm<WalkPlan::kWidePacks, kWidth<C>, true>>(plan, tensors, stream);
-  } else {
-    launch_form<RowForm<RowPlan::kPacks, kWidth<C>, true>>(plan, tensors, stream);
-  }
-}
-
 template <class C>
 void launch_walk(const WalkPlan& plan, const Tensors<C>& tensors, cudaStream_t stream) {
   if constexpr (kWidth < C >> 1) {
+    using Several = RowForm<RowPlan::kPacks, kWidth<C>, true>;
     if (plan.packs_of_thread > 1) {
       if (tensors.x.dtype == DType::Float32) {
-        launch_typed_walk(plan, tensors.template as<float>(), stream);
+        launch_form<Several>(plan, tensors.template as<float>(), stream);
       } else if (tensors.x.dtype == DType::BFloat16) {
-        launch_typed_walk(plan, tensors.template as<__nv_bfloat16>(), stream);
+        launch_form<Several>(plan, tensors.template as<__nv_bfloat16>(), stream);
       } else {
-        launch_typed_walk(plan, tensors.template as<__half>(), stream);
+        launch_form<Several>(plan, tensors.template as<__half>(), stream);
       }
     } else if (plan.width > 1) {
       launch_form<RowForm<1, kWidth<C>, true>>(plan, tensors, stream);
@@ -273,6 +381,27 @@ void launch_walk(const WalkPlan& plan, const Tensors<C>& tensors, cudaStream_t s
   } else {
     launch_form<RowForm<1, 1, true>>(plan, tensors, stream);
   }
+  cohort::cuda::check(cudaGetLastError());
+}
+
+// As many blocks as run at the same time walk over the rows.
+template <class Held>
+unsigned int held_blocks(const WarpRows& rows) {
+  return rows.blocks(kLargeGpu * kWalkedBlocks<Held>);
+}
+// Parts of dgamma and dbeta that there will be.
+inline std::int64_t held_parts(DType dtype, const WarpRows& rows) {
+  std::int64_t parts = 0;
+  if (rows.fit(dtype)) {
+    visit_warp_rows(dtype, rows.width, [&]<class Held>(Type<Held>) { parts = held_blocks<Held>(rows); });
+  }
+  return parts;
+}
+inline void launch_held_walk(const WarpRows& rows, const Tensors<float>& tensors, cudaStream_t stream) {
+  visit_warp_rows(tensors.x.dtype, rows.width, [&]<class Held>(Type<Held>) {
+    walk_held_rows<Held><<<held_blocks<Held>(rows), WarpRows::kThreads, 0, stream>>>(
+        tensors.template as<typename Held::Stored>(), rows);
+  });
   cohort::cuda::check(cudaGetLastError());
 }
 
@@ -299,7 +428,10 @@ KernelFn make_layer_norm_grad(const KernelSpec& spec) {
     using C = typename decltype(type)::type;
     const bool one_type = dy_type == x_type && x_type == dx_type;
     const WalkPlan packed(rows, width, kWidth<C>, one_type), single(rows, width, 1, one_type);
-    device->reserve_workspace(static_cast<std::size_t>(std::max(packed.parts, single.parts) * 2 * width) * sizeof(C));
+    const WarpRows warp_rows{rows, width};
+    const std::int64_t warp_parts = one_type && std::is_same_v<C, float> ? held_parts(x_type, warp_rows) : 0;
+    const std::int64_t most_parts = std::max({packed.parts, single.parts, warp_parts});
+    device->reserve_workspace(static_cast<std::size_t>(most_parts * 2 * width) * sizeof(C));
     return [=](const KernelIO& io) {
       Tensors<C> tensors{{io.inputs[0], dy_type},
                          {io.inputs[1], x_type},
@@ -311,6 +443,15 @@ KernelFn make_layer_norm_grad(const KernelSpec& spec) {
                          {io.outputs[2], parameter_type},
                          nullptr,
                          width};
+      if constexpr (std::is_same_v<C, float>) {
+        if (warp_parts > 0 && is_aligned(tensors.dy.memory) && is_aligned(tensors.x.memory) &&
+            is_aligned(tensors.dx.memory) && tensors.gamma.is_packed()) {
+          if (warp_parts > 1) tensors.parts = static_cast<C*>(device->workspace());
+          launch_held_walk(warp_rows, tensors, stream_of(io));
+          if (warp_parts > 1) launch_add_parts(tensors, static_cast<int>(warp_parts), stream_of(io));
+          return;
+        }
+      }
       const bool can_pack = width % kWidth<C> == 0 && tensors.dy.is_packed() && tensors.x.is_packed() &&
                             tensors.gamma.is_packed() && tensors.dx.is_packed();
       const WalkPlan& plan = can_pack ? packed : single;

@@ -13,6 +13,8 @@ namespace cohort::kernels::cuda {
 inline constexpr int kReduceThreads = 256;
 // Blocks that fill any GPU; a number of its own, since results must not depend on the machine.
 inline constexpr std::int64_t kReduceBlocks = 512;
+// Where threads ask for more memory at a time: as many as a large GPU runs at the same time.
+inline constexpr std::int64_t kFewReduceBlocks = 3 * 132;
 
 // An AxisWalk as the GPU reads it.
 struct DeviceWalk {
@@ -85,7 +87,7 @@ struct RowReduction : RowPlaces {
 // Rows that are combined column by column. A block is `lanes` packs of columns wide, `rows_at_once` rows high and
 // `deep` kept indices deep; the rows of each place are cut into `parts` of `part_rows`.
 struct ColumnReduction : RowPlaces {
-  ColumnReduction(const ReducePlan& plan, int width)
+  ColumnReduction(const ReducePlan& plan, int width, std::int64_t most_blocks = kReduceBlocks)
       : RowPlaces(plan), depth(plan.kept.count()), outputs(depth * columns), packs((columns + width - 1) / width) {
     const auto power = [](std::int64_t n, std::int64_t most) {
       return static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(std::clamp<std::int64_t>(n, 1, most))));
@@ -97,8 +99,8 @@ struct ColumnReduction : RowPlaces {
     tiles = (packs + lanes - 1) / lanes;
     const std::int64_t blocks = std::max<std::int64_t>(1, tiles * ((depth + deep - 1) / deep));
     constexpr std::int64_t kWorthParts = 32, kLeastPart = 16;
-    if (blocks < kReduceBlocks / 2 && rows >= kWorthParts * rows_at_once) {
-      parts = std::min(kReduceBlocks / blocks, rows / (kLeastPart * rows_at_once));
+    if (blocks < most_blocks / 2 && rows >= kWorthParts * rows_at_once) {
+      parts = std::min(most_blocks / blocks, rows / (kLeastPart * rows_at_once));
     }
     part_rows = (rows + parts - 1) / parts;
   }
