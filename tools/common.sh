@@ -71,11 +71,11 @@ END
   rm -rf "$folder/venv"
 }
 
-# install_packages: tools/setup, unless a sysroot stands in for it.
+# install_packages [OPTION]...: tools/setup, unless a sysroot stands in for it.
 install_packages() {
   if [[ -f $root/sysroot/toolchain.cmake ]]; then
     say "sysroot/ is there: its libraries are used and nothing is installed."
   else
-    "$root/tools/setup"
+    "$root/tools/setup" "$@"
   fi
 }
