@@ -3,6 +3,7 @@
 #include "cohort/core/kernel.h"
 #include "cohort/core/thread_pool.h"
 #include "cohort/kernels/cpu/reduce_loops.h"
+#include "cohort/kernels/functors.h"
 #include "cohort/kernels/index_check.h"
 
 namespace cohort {
@@ -33,7 +34,14 @@ KernelFn make_accumulate(const KernelSpec& spec) {
       T* variable = static_cast<T*>(io.inputs[0]);
       const T* delta = io.in<T>(1);
       parallel_for(count, kGrain, [&](std::int64_t begin, std::int64_t end) {
-        for (std::int64_t i = begin; i < end; ++i) variable[i] = static_cast<T>(variable[i] + kSign * delta[i]);
+        for (std::int64_t i = begin; i < end; ++i) {
+          if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+            using Step = std::conditional_t < kSign<0, fn::Subtract, fn::Add>;
+            variable[i] = Step()(variable[i], delta[i]);  // wraps around
+          } else {
+            variable[i] = static_cast<T>(variable[i] + kSign * delta[i]);
+          }
+        }
       });
     };
   });
