@@ -2,35 +2,24 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstdint>
 
-#include "cohort/core/kernel.h"
 #include "cohort/core/random.h"
+#include "cohort/kernels/attention_sizes.h"
 #include "cohort/kernels/cpu/softmax_rows.h"
 
 namespace cohort {
 
-// Sizes and options of an attention, and what it does to one row of scores: which keys a step sees, the softmax over
-// them, the weights that are dropped.
-struct AttentionRows {
-  std::int64_t batch, steps, heads, size, keys, key_heads, value_size;
-  double scale;
-  bool causal, zero_without_keys;
-  std::int64_t window;
-  std::uint64_t seed, threshold;  // random words below the threshold drop their weight
-  double kept;                    // what the others are multiplied with
-  std::array<std::int64_t, 4> mask_strides;
-  bool has_mask;
-
-  // Query, key and value are the inputs 0 to 2, the mask input `mask` if there is one.
-  AttentionRows(const KernelSpec& spec, int mask);
+// What an attention does to one row of scores: which keys a step sees, the softmax over them, the weights that are
+// dropped.
+struct AttentionRows : kernels::AttentionSizes {
+  using AttentionSizes::AttentionSizes;
 
   // Keys from `keys_for` on are seen by none of the steps up to `last`, and nothing else depends on them.
   std::int64_t keys_for(std::int64_t last) const { return causal && !has_mask ? std::min(keys, last + 1) : keys; }
 
   template <class C>
-  static constexpr C hidden = static_cast<C>(-2.372671e38);
+  static constexpr C hidden = kernels::kHiddenScore<C>;
 
   // Scales the scores of a step and hides those of keys it does not see.
   template <class C>
@@ -76,33 +65,6 @@ struct AttentionRows {
       to[j] = words[at % 4] < threshold ? C(0) : from[j] * static_cast<C>(kept);
     }
   }
-  bool drops() const { return threshold > 0; }
 };
-
-inline AttentionRows::AttentionRows(const KernelSpec& spec, int mask)
-    : batch(spec.input(0).shape[0]),
-      steps(spec.input(0).shape[1]),
-      heads(spec.input(0).shape[2]),
-      size(spec.input(0).shape[3]),
-      keys(spec.input(1).shape[1]),
-      key_heads(spec.input(1).shape[2]),
-      value_size(spec.input(2).shape[3]),
-      scale(spec.attr<double>("scale")),
-      causal(spec.attr<bool>("is_causal")),
-      zero_without_keys(spec.attr<bool>("zero_without_keys")),
-      window(spec.attr<std::int64_t>("sliding_window")),
-      seed(static_cast<std::uint64_t>(spec.attr<std::int64_t>("seed"))),
-      threshold(static_cast<std::uint64_t>(std::llround(spec.attr<double>("dropout") * 4294967296.0))),
-      kept(1.0 / (1.0 - spec.attr<double>("dropout"))),
-      mask_strides{},
-      has_mask(spec.num_inputs() > mask) {
-  if (!has_mask) return;
-  const Shape& shape = spec.input(mask).shape;
-  std::int64_t stride = 1;
-  for (int i = 3; i >= 0; --i) {
-    mask_strides[static_cast<std::size_t>(i)] = shape[i] == 1 ? 0 : stride;
-    stride *= shape[i];
-  }
-}
 
 }  // namespace cohort
