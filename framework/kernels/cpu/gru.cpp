@@ -1,6 +1,7 @@
 #include "cohort/core/scratch.h"
 #include "cohort/kernels/cpu/packed_matrix.h"
 #include "cohort/kernels/cpu/recurrence.h"
+#include "cohort/kernels/recurrent_inputs.h"
 #include "cohort/kernels/scalar_math.h"
 
 namespace cohort {
@@ -86,9 +87,8 @@ template <class T>
 KernelFn make_backward(const KernelSpec& spec) {
   const Shape& h_shape = spec.input(2).shape;
   const Recurrence r{h_shape[0], h_shape[1], h_shape[2], spec.attr<bool>("reverse")};
-  const int mask = spec.attr<bool>("masked") ? 5 : -1;
-  const int sequence = spec.attr<bool>("sequence") ? (mask > 0 ? 6 : 5) : -1;
-  return [r, mask, sequence](const KernelIO& io) {
+  const kernels::RecurrentInputs inputs(spec, 5);
+  return [r, inputs](const KernelIO& io) {
     const std::int64_t units = r.units, width = 3 * units;
     const PackedMatrix<T> weights(io.in<T>(0), width, true, width, units,
                                   packed_weights.get<T>(PackedMatrix<T>::size(width, units)));
@@ -102,11 +102,11 @@ KernelFn make_backward(const KernelSpec& spec) {
         for (std::int64_t k = 0; k < rows; ++k) {
           T *own_dh = dh + k * units, *dx = row_at(io.out<T>(0), r, width, first + k, time);
           T* ds = row_at(io.out<T>(1), r, width, first + k, time);
-          if (sequence > 0) {
-            const T* given = row_at(io.in<T>(sequence), r, units, first + k, time);
+          if (inputs.sequence > 0) {
+            const T* given = row_at(io.in<T>(inputs.sequence), r, units, first + k, time);
             for (std::int64_t j = 0; j < units; ++j) own_dh[j] += given[j];
           }
-          if (mask > 0 && !io.in<bool>(mask)[(first + k) * r.steps + time]) {
+          if (inputs.mask > 0 && !io.in<bool>(inputs.mask)[(first + k) * r.steps + time]) {
             std::fill_n(dx, width, T(0));
             std::fill_n(ds, width, T(0));
             continue;

@@ -1,6 +1,7 @@
 #include "cohort/core/scratch.h"
 #include "cohort/kernels/cpu/packed_matrix.h"
 #include "cohort/kernels/cpu/recurrence.h"
+#include "cohort/kernels/recurrent_inputs.h"
 #include "cohort/kernels/scalar_math.h"
 
 namespace cohort {
@@ -92,9 +93,8 @@ template <class T>
 KernelFn make_backward(const KernelSpec& spec) {
   const Shape& c_shape = spec.input(2).shape;
   const Recurrence r{c_shape[0], c_shape[1], c_shape[2], spec.attr<bool>("reverse")};
-  const int mask = spec.attr<bool>("masked") ? 6 : -1;
-  const int sequence = spec.attr<bool>("sequence") ? (mask > 0 ? 7 : 6) : -1;
-  return [r, mask, sequence](const KernelIO& io) {
+  const kernels::RecurrentInputs inputs(spec, 6);
+  return [r, inputs](const KernelIO& io) {
     const std::int64_t units = r.units, width = 4 * units;
     const PackedMatrix<T> weights(io.in<T>(0), width, true, width, units,
                                   packed_weights.get<T>(PackedMatrix<T>::size(width, units)));
@@ -107,11 +107,13 @@ KernelFn make_backward(const KernelSpec& spec) {
       std::copy_n(io.in<T>(5) + first * units, size, dc);
       for (std::int64_t step = r.steps - 1; step >= 0; --step) {
         const std::int64_t time = r.time(step);
-        const auto counts = [&](std::int64_t k) { return mask < 0 || io.in<bool>(mask)[(first + k) * r.steps + time]; };
+        const auto counts = [&](std::int64_t k) {
+          return inputs.mask < 0 || io.in<bool>(inputs.mask)[(first + k) * r.steps + time];
+        };
         for (std::int64_t k = 0; k < rows; ++k) {
           T *own_dh = dh + k * units, *dz = row_at(io.out<T>(0), r, width, first + k, time);
-          if (sequence > 0) {
-            const T* given = row_at(io.in<T>(sequence), r, units, first + k, time);
+          if (inputs.sequence > 0) {
+            const T* given = row_at(io.in<T>(inputs.sequence), r, units, first + k, time);
             for (std::int64_t j = 0; j < units; ++j) own_dh[j] += given[j];
           }
           if (!counts(k)) {

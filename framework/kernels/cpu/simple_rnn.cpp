@@ -1,6 +1,7 @@
 #include "cohort/core/scratch.h"
 #include "cohort/kernels/cpu/packed_matrix.h"
 #include "cohort/kernels/cpu/recurrence.h"
+#include "cohort/kernels/recurrent_inputs.h"
 #include "cohort/kernels/scalar_math.h"
 
 namespace cohort {
@@ -51,9 +52,8 @@ template <class T>
 KernelFn make_backward(const KernelSpec& spec) {
   const Shape& h_shape = spec.input(1).shape;
   const Recurrence r{h_shape[0], h_shape[1], h_shape[2], spec.attr<bool>("reverse")};
-  const int mask = spec.attr<bool>("masked") ? 3 : -1;
-  const int sequence = spec.attr<bool>("sequence") ? (mask > 0 ? 4 : 3) : -1;
-  return [r, mask, sequence](const KernelIO& io) {
+  const kernels::RecurrentInputs inputs(spec, 3);
+  return [r, inputs](const KernelIO& io) {
     const std::int64_t units = r.units;
     const PackedMatrix<T> weights(io.in<T>(0), units, true, units, units,
                                   packed_weights.get<T>(PackedMatrix<T>::size(units, units)));
@@ -63,11 +63,13 @@ KernelFn make_backward(const KernelSpec& spec) {
       std::copy_n(io.in<T>(2) + first * units, rows * units, dh);
       for (std::int64_t step = r.steps - 1; step >= 0; --step) {
         const std::int64_t time = r.time(step);
-        const auto counts = [&](std::int64_t k) { return mask < 0 || io.in<bool>(mask)[(first + k) * r.steps + time]; };
+        const auto counts = [&](std::int64_t k) {
+          return inputs.mask < 0 || io.in<bool>(inputs.mask)[(first + k) * r.steps + time];
+        };
         for (std::int64_t k = 0; k < rows; ++k) {
           T *own_dh = dh + k * units, *dx = row_at(io.out<T>(0), r, units, first + k, time);
-          if (sequence > 0) {
-            const T* given = row_at(io.in<T>(sequence), r, units, first + k, time);
+          if (inputs.sequence > 0) {
+            const T* given = row_at(io.in<T>(inputs.sequence), r, units, first + k, time);
             for (std::int64_t j = 0; j < units; ++j) own_dh[j] += given[j];
           }
           if (!counts(k)) {

@@ -1,4 +1,5 @@
 #include "cohort/kernels/cuda/recurrence.h"
+#include "cohort/kernels/recurrent_inputs.h"
 
 namespace cohort::kernels::cuda {
 namespace {
@@ -110,9 +111,8 @@ template <class T>
 KernelFn make_backward(const KernelSpec& spec) {
   const Shape& h_shape = spec.input(2).shape;
   const Recurrence r{h_shape[0], h_shape[1], h_shape[2], spec.attr<bool>("reverse")};
-  const int mask = spec.attr<bool>("masked") ? 5 : -1;
-  const int sequence = spec.attr<bool>("sequence") ? (mask > 0 ? 6 : 5) : -1;
-  return [r, mask, sequence](const KernelIO& io) {
+  const RecurrentInputs inputs(spec, 5);
+  return [r, inputs](const KernelIO& io) {
     if (r.empty()) return;
     const cudaStream_t stream = stream_of(io);
     if (r.steps == 0) return copy_states(io.out<T>(2), io.in<T>(4), r, stream);
@@ -124,8 +124,8 @@ KernelFn make_backward(const KernelSpec& spec) {
                                 io.in<T>(4),
                                 StatesBefore<T>(io.in<T>(1), io.in<T>(2), r, step),
                                 io.in<T>(3),
-                                mask > 0 ? io.in<bool>(mask) : nullptr,
-                                sequence > 0 ? io.in<T>(sequence) : nullptr,
+                                inputs.mask > 0 ? io.in<bool>(inputs.mask) : nullptr,
+                                inputs.sequence > 0 ? io.in<T>(inputs.sequence) : nullptr,
                                 io.out<T>(0),
                                 io.out<T>(1),
                                 io.out<T>(2)};

@@ -1,4 +1,5 @@
 #include "cohort/kernels/cuda/recurrence.h"
+#include "cohort/kernels/recurrent_inputs.h"
 
 namespace cohort::kernels::cuda {
 namespace {
@@ -119,9 +120,8 @@ template <class T>
 KernelFn make_backward(const KernelSpec& spec) {
   const Shape& c_shape = spec.input(2).shape;
   const Recurrence r{c_shape[0], c_shape[1], c_shape[2], spec.attr<bool>("reverse")};
-  const int mask = spec.attr<bool>("masked") ? 6 : -1;
-  const int sequence = spec.attr<bool>("sequence") ? (mask > 0 ? 7 : 6) : -1;
-  return [r, mask, sequence](const KernelIO& io) {
+  const RecurrentInputs inputs(spec, 6);
+  return [r, inputs](const KernelIO& io) {
     if (r.empty()) return;
     const cudaStream_t stream = stream_of(io);
     if (r.steps == 0) {
@@ -141,8 +141,8 @@ KernelFn make_backward(const KernelSpec& spec) {
                                  StatesBefore<T>(io.in<T>(1), io.in<T>(2), r, step),
                                  io.in<T>(2),
                                  io.in<T>(3),
-                                 mask > 0 ? io.in<bool>(mask) : nullptr,
-                                 sequence > 0 ? io.in<T>(sequence) : nullptr,
+                                 inputs.mask > 0 ? io.in<bool>(inputs.mask) : nullptr,
+                                 inputs.sequence > 0 ? io.in<T>(inputs.sequence) : nullptr,
                                  io.out<T>(0),
                                  io.out<T>(1),
                                  io.out<T>(2)};
