@@ -18,10 +18,10 @@ COMPILED_ALONE = re.compile(r"framework/kernels/|examples/|benchmarks/|tests/(co
 
 OPENS = re.compile(r"^namespace \{")
 CLOSES = re.compile(r"^\}  // namespace$")
-TYPE = re.compile(r"^(?:template <.*> *)?(?:class|struct|enum class|enum|union) (\w+)")
+TYPE = re.compile(r"^(?:template <.*> *)?(?:class|struct|enum class|enum|union) (\w+)\b(?! *[,>])")
 ALIAS = re.compile(r"^using (\w+) =")
 FUNCTION = re.compile(r"^(?!return\b|using\b|namespace\b|typedef\b|TEST|COHORT_|INSTANTIATE)[\w:<>,&*\[\] ]*?[\w>&*\]] [*&]?(\w+)\(")
-VARIABLE = re.compile(r"^(?:inline |static |constexpr |const |thread_local )+[\w:<>,*& ]+? [*&]?(\w+)(?:\[\w*\])? ?[={;]")
+VARIABLE = re.compile(r"^(?:inline |static |constexpr |const |thread_local )+[\w:<>,*& ]+? [*&]?(\w+)(?:\[\w*\])* ?[={;]")
 NEXT_VARIABLE = re.compile(r", [*&]?(\w+) = ")  # a further one of the same declaration
 STATIC = re.compile(r"^static ")
 DEFINE = re.compile(r"^\s*#\s*define (\w+)")
@@ -30,6 +30,8 @@ UNDEF = re.compile(r"^\s*#\s*undef (\w+)")
 
 def room_of(path):
     """The folder whose sources may be compiled together; None for those that never are."""
+    if path.endswith(".cu"):
+        return "framework/kernels/cuda" if path.startswith("framework/kernels/cuda/") else None
     if COMPILED_ALONE.match(path):
         return None
     parts = path.split("/")
@@ -71,7 +73,7 @@ def check(root):
     problems, places = [], defaultdict(list)
     for path in cpp_files(root):
         room = room_of(path)
-        if room is None or not path.endswith(".cpp"):
+        if room is None or not path.endswith((".cpp", ".cu")):
             continue
         with open(os.path.join(root, path), encoding="utf-8") as source:
             lines = source.read().split("\n")

@@ -31,6 +31,13 @@ class CheckUnity(unittest.TestCase):
             self.assertIn("layers/core/a.cpp:4", problems[0])
             self.assertIn("layers/merging/b.cpp:4", problems[0])
 
+    def test_kernels_of_a_gpu_are_compiled_together(self):
+        same = self.local("int count(int x) { return x; }")
+        self.assertEqual(len(self.problems_in({"framework/kernels/cuda/a.cu": same, "framework/kernels/cuda/b.cu": same})), 1)
+        body = self.local("template <template <class, int> class Body, class T>\nvoid run() {}")
+        other = body.replace("run", "walk")
+        self.assertEqual(self.problems_in({"framework/kernels/cuda/a.cu": body, "framework/kernels/cuda/b.cu": other}), [])
+
     def test_a_static_function_is_local_too(self):
         problems = self.problems_in({"callbacks/a.cpp": "static int one() { return 1; }\n",
                                      "callbacks/b.cpp": "static int one() { return 2; }\n"})

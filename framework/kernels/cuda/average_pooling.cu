@@ -52,8 +52,8 @@ struct FlowToAll {
 };
 
 template <template <class, int> class Body, class T>
-void launch_pool(const PoolGeometry& pool, const PoolSide& side, const cohort::cuda::CudaDevice& device,
-                 const KernelIO& io) {
+void launch_average_pool(const PoolGeometry& pool, const PoolSide& side, const cohort::cuda::CudaDevice& device,
+                         const KernelIO& io) {
   constexpr int kCount = kPerAccess<T>;
   const auto* from = io.in<T>(0);
   auto* to = io.out<T>(0);
@@ -71,7 +71,7 @@ KernelFn make_average_pool(const KernelSpec& spec) {
   const auto* device = &cohort::cuda::device_of(spec);
   return visit_floating(spec.input(0).dtype, [&](auto type) -> KernelFn {
     using T = typename decltype(type)::type;
-    return [=](const KernelIO& io) { launch_pool<FindMean, T>(pool, pool.output, *device, io); };
+    return [=](const KernelIO& io) { launch_average_pool<FindMean, T>(pool, pool.output, *device, io); };
   });
 }
 
@@ -81,7 +81,7 @@ KernelFn make_average_pool_grad(const KernelSpec& spec) {
   const auto* device = &cohort::cuda::device_of(spec);
   return visit_floating(spec.input(0).dtype, [&](auto type) -> KernelFn {
     using T = typename decltype(type)::type;
-    return [=](const KernelIO& io) { launch_pool<FlowToAll, T>(pool, pool.input, *device, io); };
+    return [=](const KernelIO& io) { launch_average_pool<FlowToAll, T>(pool, pool.input, *device, io); };
   });
 }
 

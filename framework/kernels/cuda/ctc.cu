@@ -9,7 +9,7 @@
 namespace cohort::kernels::cuda {
 namespace {
 
-constexpr int kThreads = 128;
+constexpr int kCtcThreads = 128;
 // Samples that are worked on at the same time; each needs working memory.
 constexpr std::int64_t kBlocks = 264;
 
@@ -20,7 +20,7 @@ __device__ inline double log_add(double a, double b) {
 }
 __device__ inline double larger_of(double a, double b) { return a < b ? b : a; }
 
-struct Sizes {
+struct CtcSizes {
   std::int64_t batch, steps, classes, length, blank;
   // States are label 0 (the start, never observed) to label `length`, then blank 0 to blank `length`.
   __host__ __device__ std::int64_t labels() const { return length + 1; }
@@ -35,7 +35,7 @@ struct Checks {
 };
 
 template <class C>
-struct Tensors {
+struct CtcTensors {
   const std::int32_t* targets;
   TypedElements<C> logits;
   const std::int32_t *target_lengths, *output_lengths;
@@ -46,7 +46,7 @@ struct Tensors {
 // they differ, or blank k.
 template <class C>
 struct Sample {
-  const Sizes& sizes;
+  const CtcSizes& sizes;
   const std::int32_t* target;
   TypedElements<C> logits, gradients;
   std::int64_t first;  // element of logits and gradients
@@ -54,7 +54,8 @@ struct Sample {
   double *reached, *norms, *start, *later, *spare, *weights;
   double* shared;
 
-  __device__ Sample(const Sizes& sizes, const Tensors<C>& tensors, std::int64_t index, double* memory, double* shared)
+  __device__ Sample(const CtcSizes& sizes, const CtcTensors<C>& tensors, std::int64_t index, double* memory,
+                    double* shared)
       : sizes(sizes),
         target(tensors.targets + index * sizes.length),
         logits(tensors.logits),
@@ -73,7 +74,7 @@ struct Sample {
   // Whether labels and lengths can be worked with; reports what cannot.
   __device__ bool is_valid(const Checks& checks, std::int64_t index) const {
     bool is_bad = false;
-    for (std::int64_t k = threadIdx.x; k < sizes.length; k += kThreads) {
+    for (std::int64_t k = threadIdx.x; k < sizes.length; k += kCtcThreads) {
       if (target[k] >= 0 && target[k] < sizes.classes) continue;
       is_bad = true;
       cohort::cuda::report(checks.errors, checks.label_site, index * sizes.length + k, target[k]);
@@ -99,7 +100,7 @@ struct Sample {
   // A warp for each step.
   __device__ void find_norms() const {
     const int lane = static_cast<int>(threadIdx.x) % kWarp;
-    for (std::int64_t step = threadIdx.x / kWarp; step < output_length; step += kThreads / kWarp) {
+    for (std::int64_t step = threadIdx.x / kWarp; step < output_length; step += kCtcThreads / kWarp) {
       const std::int64_t row = first + step * sizes.classes;
       double largest = never(), sum = 0;
       for (std::int64_t c = lane; c < sizes.classes; c += kWarp) {
@@ -116,13 +117,13 @@ struct Sample {
 
   // All that leads to each state.
   __device__ void walk_forward(double forbidden) const {
-    for (std::int64_t s = threadIdx.x; s < sizes.states(); s += kThreads) start[s] = s == 0 ? 0 : forbidden;
+    for (std::int64_t s = threadIdx.x; s < sizes.states(); s += kCtcThreads) start[s] = s == 0 ? 0 : forbidden;
     __syncthreads();
     const std::int64_t labels = sizes.labels();
     const double* now = start;
     for (std::int64_t step = 0; step < output_length; ++step) {
       double* next = reached + step * sizes.states();
-      for (std::int64_t k = threadIdx.x; k < labels; k += kThreads) {
+      for (std::int64_t k = threadIdx.x; k < labels; k += kCtcThreads) {
         double label = now[k];
         if (k >= 1) label = log_add(label, now[labels + k - 1]);
         if (k == 1) label = log_add(label, now[0]);
@@ -139,18 +140,18 @@ struct Sample {
   __device__ void write_gradient(std::int64_t step) const {
     const double* now = reached + step * sizes.states();
     double largest = never(), sum = 0;
-    for (std::int64_t s = threadIdx.x; s < sizes.states(); s += kThreads) {
+    for (std::int64_t s = threadIdx.x; s < sizes.states(); s += kCtcThreads) {
       largest = larger_of(largest, now[s] + later[s]);
     }
-    largest = merge_group(largest, kThreads, shared, [](double a, double b) { return larger_of(a, b); });
-    for (std::int64_t s = threadIdx.x; s < sizes.states(); s += kThreads) sum += exp(now[s] + later[s] - largest);
-    const double total = largest + log(sum_group(sum, kThreads, shared));
-    for (std::int64_t s = threadIdx.x; s < sizes.states(); s += kThreads) {
+    largest = merge_group(largest, kCtcThreads, shared, [](double a, double b) { return larger_of(a, b); });
+    for (std::int64_t s = threadIdx.x; s < sizes.states(); s += kCtcThreads) sum += exp(now[s] + later[s] - largest);
+    const double total = largest + log(sum_group(sum, kCtcThreads, shared));
+    for (std::int64_t s = threadIdx.x; s < sizes.states(); s += kCtcThreads) {
       weights[s] = exp(now[s] + later[s] - total);
       spare[s] = later[s] + observed(step, s);
     }
     __syncthreads();
-    for (std::int64_t c = threadIdx.x; c < sizes.classes; c += kThreads) {
+    for (std::int64_t c = threadIdx.x; c < sizes.classes; c += kCtcThreads) {
       double share = 0;
       if (c == sizes.blank) {
         for (std::int64_t s = sizes.labels(); s < sizes.states(); ++s) share += weights[s];
@@ -165,13 +166,13 @@ struct Sample {
   // All that follows on each state; returns what follows on the start.
   __device__ double walk_backward(double forbidden) const {
     const std::int64_t labels = sizes.labels();
-    for (std::int64_t s = threadIdx.x; s < sizes.states(); s += kThreads) {
+    for (std::int64_t s = threadIdx.x; s < sizes.states(); s += kCtcThreads) {
       later[s] = s % labels == target_length ? 0 : forbidden;
     }
     __syncthreads();
     for (std::int64_t step = output_length - 1; step >= 0; --step) {
       write_gradient(step);
-      for (std::int64_t k = threadIdx.x; k < labels; k += kThreads) {
+      for (std::int64_t k = threadIdx.x; k < labels; k += kCtcThreads) {
         double label = log_add(spare[k], spare[labels + k]), pause = spare[labels + k];
         if (k + 1 < labels) {
           pause = log_add(pause, spare[k + 1]);
@@ -187,15 +188,15 @@ struct Sample {
 };
 
 template <class C>
-__global__ void __launch_bounds__(kThreads)
-    ctc_samples(Tensors<C> tensors, Sizes sizes, double forbidden, double* memory, Checks checks) {
+__global__ void __launch_bounds__(kCtcThreads)
+    ctc_samples(CtcTensors<C> tensors, CtcSizes sizes, double forbidden, double* memory, Checks checks) {
   __shared__ double shared[kMostWarps];
   for (std::int64_t index = blockIdx.x; index < sizes.batch; index += gridDim.x) {
     const Sample<C> sample(sizes, tensors, index, memory + blockIdx.x * sizes.memory(), shared);
     if (!sample.is_valid(checks, index)) continue;
     sample.find_norms();
     for (std::int64_t i = sample.output_length * sizes.classes + threadIdx.x; i < sizes.steps * sizes.classes;
-         i += kThreads) {
+         i += kCtcThreads) {
       tensors.gradients.set(sample.first + i, C(0));
     }
     sample.walk_forward(forbidden);
@@ -207,7 +208,7 @@ __global__ void __launch_bounds__(kThreads)
 
 KernelFn make_ctc_loss(const KernelSpec& spec) {
   const Shape target = spec.input(0).shape, output = spec.input(1).shape;
-  const Sizes sizes{output[0], output[1], output[2], target[1], spec.attr<std::int64_t>("mask_index")};
+  const CtcSizes sizes{output[0], output[1], output[2], target[1], spec.attr<std::int64_t>("mask_index")};
   // What it costs to begin or end elsewhere than allowed: finite, so that a label too long for its steps has a loss.
   const double forbidden = std::log(1e-307);
   const DType dtype = spec.input(1).dtype;
@@ -226,9 +227,9 @@ KernelFn make_ctc_loss(const KernelSpec& spec) {
   return visit_computed_floating(dtype, [&](auto type) -> KernelFn {
     using C = typename decltype(type)::type;
     return [=](const KernelIO& io) {
-      const Tensors<C> tensors{io.in<std::int32_t>(0), {io.inputs[1], dtype},  io.in<std::int32_t>(2),
-                               io.in<std::int32_t>(3), {io.outputs[0], dtype}, {io.outputs[1], dtype}};
-      ctc_samples<C><<<static_cast<unsigned int>(blocks), kThreads, 0, stream_of(io)>>>(
+      const CtcTensors<C> tensors{io.in<std::int32_t>(0), {io.inputs[1], dtype},  io.in<std::int32_t>(2),
+                                  io.in<std::int32_t>(3), {io.outputs[0], dtype}, {io.outputs[1], dtype}};
+      ctc_samples<C><<<static_cast<unsigned int>(blocks), kCtcThreads, 0, stream_of(io)>>>(
           tensors, sizes, forbidden, static_cast<double*>(device->workspace()), checks);
       cohort::cuda::check(cudaGetLastError());
     };

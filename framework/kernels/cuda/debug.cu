@@ -9,7 +9,7 @@
 namespace cohort::kernels::cuda {
 namespace {
 
-constexpr int kThreads = 512;
+constexpr int kCheckThreads = 512;
 constexpr std::int64_t kMostBlocks = 528;
 
 // What is wrong with elements; for an assertion only the first counts.
@@ -34,14 +34,14 @@ __device__ Faults faults_of(T x) {
 }
 
 __device__ Faults sum_block(Faults faults, Faults* shared) {
-  return merge_group(faults, kThreads, shared, [](const Faults& a, const Faults& b) {
+  return merge_group(faults, kCheckThreads, shared, [](const Faults& a, const Faults& b) {
     return Faults{a.first + b.first, a.second + b.second};
   });
 }
 
 // Copies the elements and counts what is wrong with them.
 template <class T>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kCheckThreads)
     copy_and_count(const T* x, T* y, std::int64_t n, Faults* parts, FaultReport report) {
   __shared__ Faults shared[kMostWarps];
   Faults faults{0, 0};
@@ -60,10 +60,10 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-__global__ void __launch_bounds__(kThreads) report_parts(const Faults* parts, int count, FaultReport report) {
+__global__ void __launch_bounds__(kCheckThreads) report_parts(const Faults* parts, int count, FaultReport report) {
   __shared__ Faults shared[kMostWarps];
   Faults faults{0, 0};
-  for (int i = static_cast<int>(threadIdx.x); i < count; i += kThreads) {
+  for (int i = static_cast<int>(threadIdx.x); i < count; i += kCheckThreads) {
     faults = {faults.first + parts[i].first, faults.second + parts[i].second};
   }
   faults = sum_block(faults, shared);
@@ -72,7 +72,7 @@ __global__ void __launch_bounds__(kThreads) report_parts(const Faults* parts, in
 
 template <class T>
 KernelFn make_checked_copy(const KernelSpec& spec, unsigned int site) {
-  constexpr std::int64_t kElementsOfBlock = kThreads * 16;
+  constexpr std::int64_t kElementsOfBlock = kCheckThreads * 16;
   auto* device = &cohort::cuda::device_of(spec);
   const std::int64_t n = spec.input_size(0);
   const auto blocks =
@@ -81,10 +81,10 @@ KernelFn make_checked_copy(const KernelSpec& spec, unsigned int site) {
   return [=, report = FaultReport{device->error_record(), site}](const KernelIO& io) {
     if (n == 0) return;
     auto* parts = blocks > 1 ? static_cast<Faults*>(device->workspace()) : nullptr;
-    copy_and_count<T><<<blocks, kThreads, 0, stream_of(io)>>>(io.in<T>(0), io.out<T>(0), n, parts, report);
+    copy_and_count<T><<<blocks, kCheckThreads, 0, stream_of(io)>>>(io.in<T>(0), io.out<T>(0), n, parts, report);
     cohort::cuda::check(cudaGetLastError());
     if (!parts) return;
-    report_parts<<<1, kThreads, 0, stream_of(io)>>>(parts, blocks, report);
+    report_parts<<<1, kCheckThreads, 0, stream_of(io)>>>(parts, blocks, report);
     cohort::cuda::check(cudaGetLastError());
   };
 }

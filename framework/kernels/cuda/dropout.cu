@@ -6,8 +6,6 @@
 namespace cohort::kernels::cuda {
 namespace {
 
-constexpr int kInGroup = 4;
-
 // Elements whose word lies below the first kept one become zero, the others grow by `scale`.
 template <class T>
 struct DropElements {

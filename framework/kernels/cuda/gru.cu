@@ -39,7 +39,7 @@ struct GruStep {
 // Inputs: x (batch, steps, 3 units), h before (batch, units), recurrent_kernel (units, 3 units), recurrent_bias (3
 // units), mask (batch, steps) or none. Outputs: h (batch, steps, units), kept (batch, steps, 4 units), the last h.
 template <class T>
-KernelFn make_forward(const KernelSpec& spec) {
+KernelFn make_gru_forward(const KernelSpec& spec) {
   const Shape& x = spec.input(0).shape;
   const Recurrence r{x[0], x[1], spec.input(1).shape[1], spec.attr<bool>("reverse")};
   const bool masked = spec.num_inputs() > 4;
@@ -108,7 +108,7 @@ struct GruStepBack {
 // Inputs: recurrent_kernel, h before, h, kept, the gradient of the last h; then the mask and the gradient of h, each if
 // it is there. Outputs: gradients of x and of the states' sums (batch, steps, 3 units) and of the h before.
 template <class T>
-KernelFn make_backward(const KernelSpec& spec) {
+KernelFn make_gru_backward(const KernelSpec& spec) {
   const Shape& h_shape = spec.input(2).shape;
   const Recurrence r{h_shape[0], h_shape[1], h_shape[2], spec.attr<bool>("reverse")};
   const RecurrentInputs inputs(spec, 5);
@@ -135,10 +135,10 @@ KernelFn make_backward(const KernelSpec& spec) {
 }
 
 COHORT_KERNEL("GruSequence", kGPU, [](const KernelSpec& spec) {
-  return spec.input(0).dtype == DType::Float64 ? make_forward<double>(spec) : make_forward<float>(spec);
+  return spec.input(0).dtype == DType::Float64 ? make_gru_forward<double>(spec) : make_gru_forward<float>(spec);
 });
 COHORT_KERNEL("GruSequenceGrad", kGPU, [](const KernelSpec& spec) {
-  return spec.input(0).dtype == DType::Float64 ? make_backward<double>(spec) : make_backward<float>(spec);
+  return spec.input(0).dtype == DType::Float64 ? make_gru_backward<double>(spec) : make_gru_backward<float>(spec);
 });
 
 }  // namespace

@@ -43,7 +43,7 @@ struct LstmStep {
 // Inputs: z (batch, steps, 4 units), h and c before (batch, units), recurrent_kernel (units, 4 units), mask (batch,
 // steps) or none. Outputs: h and c (batch, steps, units), gates (batch, steps, 4 units), the last h and c.
 template <class T>
-KernelFn make_forward(const KernelSpec& spec) {
+KernelFn make_lstm_forward(const KernelSpec& spec) {
   const Shape& z = spec.input(0).shape;
   const Recurrence r{z[0], z[1], spec.input(1).shape[1], spec.attr<bool>("reverse")};
   const bool masked = spec.num_inputs() > 4;
@@ -117,7 +117,7 @@ struct LstmStepBack {
 // Inputs: recurrent_kernel, c before, c, gates, gradients of the last h and c; then the mask and the gradient of h,
 // each if it is there. Outputs: gradients of z (batch, steps, 4 units) and of the h and c before.
 template <class T>
-KernelFn make_backward(const KernelSpec& spec) {
+KernelFn make_lstm_backward(const KernelSpec& spec) {
   const Shape& c_shape = spec.input(2).shape;
   const Recurrence r{c_shape[0], c_shape[1], c_shape[2], spec.attr<bool>("reverse")};
   const RecurrentInputs inputs(spec, 6);
@@ -152,10 +152,10 @@ KernelFn make_backward(const KernelSpec& spec) {
 }
 
 COHORT_KERNEL("LstmSequence", kGPU, [](const KernelSpec& spec) {
-  return spec.input(0).dtype == DType::Float64 ? make_forward<double>(spec) : make_forward<float>(spec);
+  return spec.input(0).dtype == DType::Float64 ? make_lstm_forward<double>(spec) : make_lstm_forward<float>(spec);
 });
 COHORT_KERNEL("LstmSequenceGrad", kGPU, [](const KernelSpec& spec) {
-  return spec.input(0).dtype == DType::Float64 ? make_backward<double>(spec) : make_backward<float>(spec);
+  return spec.input(0).dtype == DType::Float64 ? make_lstm_backward<double>(spec) : make_lstm_backward<float>(spec);
 });
 
 }  // namespace

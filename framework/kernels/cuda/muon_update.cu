@@ -14,8 +14,8 @@
 namespace cohort::kernels::cuda {
 namespace {
 
-enum Array { kValue, kMomentum, kGradient, kWork, kArrays };
-using MuonTable = UpdateTable<kArrays>;
+enum MuonArray { kMuonValue, kMuonMomentum, kMuonGradient, kMuonWork, kMuonArrays };
+using MuonTable = UpdateTable<kMuonArrays>;
 constexpr int kMostMatrices = ProductTable<double>::kMost;
 static_assert(kMostMatrices <= MuonTable::kMost);
 
@@ -36,9 +36,9 @@ __global__ void __launch_bounds__(kBlock) gather_momentum(const __grid_constant_
                                                           const MuonOptions<Compute<T>> options, double* block_sums) {
   using Real = Compute<T>;
   const auto place = table.find(static_cast<int>(blockIdx.x));
-  const T* gradient = table.at<T>(kGradient, place.variable);
-  T* momentum = table.at<T>(kMomentum, place.variable);
-  Real* work = table.at<Real>(kWork, place.variable);
+  const T* gradient = table.at<T>(kMuonGradient, place.variable);
+  T* momentum = table.at<T>(kMuonMomentum, place.variable);
+  Real* work = table.at<Real>(kMuonWork, place.variable);
   double sums[1] = {};
   for (std::int64_t i = place.begin + threadIdx.x; i < place.end; i += kBlock) {
     const Real g = widened(gradient[i]);
@@ -71,7 +71,7 @@ __global__ void __launch_bounds__(kBlock)
     normalize_matrices(const __grid_constant__ MuonTable table, const double* norms) {
   const auto place = table.find(static_cast<int>(blockIdx.x));
   const Real norm = static_cast<Real>(norms[place.variable]) + static_cast<Real>(1e-7);
-  Real* work = table.at<Real>(kWork, place.variable);
+  Real* work = table.at<Real>(kMuonWork, place.variable);
   for (std::int64_t i = place.begin + threadIdx.x; i < place.end; i += kBlock) work[i] /= norm;
 }
 
@@ -83,8 +83,8 @@ __global__ void __launch_bounds__(kBlock)
   const auto place = table.find(static_cast<int>(blockIdx.x));
   const Real rate = static_cast<Real>(*scalars.rate), scale = scales.values[place.variable];
   const WeightDecay<Real> decay{options.decay, rate};
-  const Real* direction = table.at<Real>(kWork, place.variable);
-  T* value = table.at<T>(kValue, place.variable);
+  const Real* direction = table.at<Real>(kMuonWork, place.variable);
+  T* value = table.at<T>(kMuonValue, place.variable);
   for (std::int64_t i = place.begin + threadIdx.x; i < place.end; i += kBlock) {
     Real w = widened(value[i]);
     decay(w);
@@ -167,10 +167,10 @@ struct MuonPlan {
     MuonTable table = group.table;
     for (int i = 0; i < table.count; ++i) {
       const auto& matrix = group.matrices[static_cast<std::size_t>(i)];
-      table.memory[kValue][i] = io.inputs[at.variable(matrix.variable)];
-      table.memory[kMomentum][i] = io.inputs[at.slot(matrix.variable, 0)];
-      table.memory[kGradient][i] = io.inputs[at.gradient(matrix.variable)];
-      table.memory[kWork][i] = memory + matrix.work;
+      table.memory[kMuonValue][i] = io.inputs[at.variable(matrix.variable)];
+      table.memory[kMuonMomentum][i] = io.inputs[at.slot(matrix.variable, 0)];
+      table.memory[kMuonGradient][i] = io.inputs[at.gradient(matrix.variable)];
+      table.memory[kMuonWork][i] = memory + matrix.work;
     }
     gather_momentum<T><<<table.blocks(), kBlock, 0, stream>>>(table, options, sums);
     cohort::cuda::check(cudaGetLastError());
@@ -181,7 +181,7 @@ struct MuonPlan {
     for (std::int64_t step = 0; step < steps; ++step) make_more_orthogonal(group, memory, step % 2 == 1, stream);
     if (steps % 2 == 1) {
       for (int i = 0; i < table.count; ++i) {
-        table.memory[kWork][i] = memory + group.matrices[static_cast<std::size_t>(i)].spare;
+        table.memory[kMuonWork][i] = memory + group.matrices[static_cast<std::size_t>(i)].spare;
       }
     }
     move_matrices<T><<<table.blocks(), kBlock, 0, stream>>>(table, UpdateScalarInputs(io, at), options, group.scales);

@@ -10,9 +10,6 @@
 namespace cohort::kernels::cuda {
 namespace {
 
-// Words of a thread, all read before the first is written.
-constexpr int kEach = 4;
-
 // An axis of the tensor written: `count` positions from `first` on, `step` apart, come from elsewhere, where they lie
 // `from` elements apart.
 struct PaddedAxis {
@@ -46,10 +43,10 @@ struct PaddedIndex {
 template <class Word, class Index>
 __global__ void __launch_bounds__(kBlock) copy_padded(const Word* __restrict__ from, Word* __restrict__ to, Word value,
                                                       Index total, PaddedIndex<Index> index) {
-  const Index first = static_cast<Index>(blockIdx.x) * (kBlock * kEach) + static_cast<Index>(threadIdx.x);
-  Word words[kEach];
+  const Index first = static_cast<Index>(blockIdx.x) * (kBlock * kWordsOfThread) + static_cast<Index>(threadIdx.x);
+  Word words[kWordsOfThread];
 #pragma unroll
-  for (int k = 0; k < kEach; ++k) {
+  for (int k = 0; k < kWordsOfThread; ++k) {
     const Index position = first + k * kBlock;
     if (position >= total) break;
     Index at;
@@ -57,7 +54,7 @@ __global__ void __launch_bounds__(kBlock) copy_padded(const Word* __restrict__ f
     if (index.find(position, at)) words[k] = from[at];
   }
 #pragma unroll
-  for (int k = 0; k < kEach; ++k) {
+  for (int k = 0; k < kWordsOfThread; ++k) {
     const Index position = first + k * kBlock;
     if (position >= total) break;
     to[position] = words[k];
@@ -119,7 +116,7 @@ PaddedPlan in_words(PaddedPlan plan, std::int64_t elements) {
 }
 
 template <class Index>
-PaddedIndex<Index> index_of(const PaddedPlan& plan) {
+PaddedIndex<Index> padded_index_of(const PaddedPlan& plan) {
   PaddedIndex<Index> index{};
   for (auto axis = plan.axes.rbegin(); axis != plan.axes.rend(); ++axis) {
     index.sizes[index.rank] = Divider<Index>(axis->size);
@@ -150,9 +147,10 @@ CopyLaunch make_launch(const PaddedPlan& plan, std::uint64_t value, std::size_t 
     return visit_word(word_bytes, [&](auto word_type) -> CopyLaunch {
       using Word = typename decltype(word_type)::type;
       const auto total = static_cast<Index>(plan.total);
-      const auto blocks = static_cast<unsigned int>((plan.total + kBlock * kEach - 1) / (kBlock * kEach));
+      const auto blocks =
+          static_cast<unsigned int>((plan.total + kBlock * kWordsOfThread - 1) / (kBlock * kWordsOfThread));
       return [=, from_offset = plan.from_offset, word = repeated<Word>(value, element_bytes),
-              index = index_of<Index>(plan)](const void* from, void* to, cudaStream_t stream) {
+              index = padded_index_of<Index>(plan)](const void* from, void* to, cudaStream_t stream) {
         copy_padded<<<blocks, kBlock, 0, stream>>>(static_cast<const Word*>(from) + from_offset, static_cast<Word*>(to),
                                                    word, total, index);
         cohort::cuda::check(cudaGetLastError());

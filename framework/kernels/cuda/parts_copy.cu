@@ -11,9 +11,7 @@ namespace cohort::kernels::cuda {
 namespace {
 
 // Parts of one launch: what a kernel's parameters hold.
-constexpr int kMostParts = 64;
-// Words of a thread, all read before the first is written.
-constexpr int kEach = 4;
+constexpr int kMostPartsOfLaunch = 64;
 
 template <class Word, class Index>
 struct Part {
@@ -28,16 +26,16 @@ struct Parts {
   int count;
   Index total;
   Divider<Index> row;  // words of one row of all parts
-  Part<Word, Index> parts[kMostParts];
+  Part<Word, Index> parts[kMostPartsOfLaunch];
 };
 
 template <class Word, class Index>
 __global__ void __launch_bounds__(kBlock) copy_parts(const __grid_constant__ Parts<Word, Index> all) {
-  const Index first = static_cast<Index>(blockIdx.x) * (kBlock * kEach) + static_cast<Index>(threadIdx.x);
-  Word* target[kEach];
-  Word words[kEach];
+  const Index first = static_cast<Index>(blockIdx.x) * (kBlock * kWordsOfThread) + static_cast<Index>(threadIdx.x);
+  Word* target[kWordsOfThread];
+  Word words[kWordsOfThread];
 #pragma unroll
-  for (int k = 0; k < kEach; ++k) {
+  for (int k = 0; k < kWordsOfThread; ++k) {
     const Index position = first + k * kBlock;
     if (position >= all.total) break;
     const Index row = all.row.divide(position), column = position - row * all.row.divisor;
@@ -56,7 +54,7 @@ __global__ void __launch_bounds__(kBlock) copy_parts(const __grid_constant__ Par
     target[k] = part.to + (row * part.to_step + place);
   }
 #pragma unroll
-  for (int k = 0; k < kEach; ++k) {
+  for (int k = 0; k < kWordsOfThread; ++k) {
     if (first + k * kBlock >= all.total) break;
     *target[k] = words[k];
   }
@@ -101,7 +99,8 @@ void launch_group(const Group& group, PartPointers from, PartPointers to, cudaSt
                     static_cast<Word*>(to[member.part]) + member.to_offset, static_cast<Index>(member.first),
                     static_cast<Index>(member.from_step), static_cast<Index>(member.to_step)};
   }
-  const auto blocks = static_cast<unsigned int>((group.rows * group.row + kBlock * kEach - 1) / (kBlock * kEach));
+  const auto blocks =
+      static_cast<unsigned int>((group.rows * group.row + kBlock * kWordsOfThread - 1) / (kBlock * kWordsOfThread));
   copy_parts<<<blocks, kBlock, 0, stream>>>(all);
   cohort::cuda::check(cudaGetLastError());
 }
@@ -125,9 +124,9 @@ PartsCopy::PartsCopy(const std::vector<PartCopy>& parts, std::size_t element_byt
 std::vector<PartsCopy::Launch> PartsCopy::make_launches(const std::vector<PartCopy>& parts, std::size_t element_bytes,
                                                         std::int64_t elements_of_word) const {
   std::vector<Launch> launches;
-  for (std::size_t begin = 0; begin < used_.size(); begin += kMostParts) {
+  for (std::size_t begin = 0; begin < used_.size(); begin += kMostPartsOfLaunch) {
     Group group;
-    for (std::size_t i = begin; i < std::min(begin + kMostParts, used_.size()); ++i) {
+    for (std::size_t i = begin; i < std::min(begin + kMostPartsOfLaunch, used_.size()); ++i) {
       group.add(used_[i], parts[used_[i]], elements_of_word);
     }
     launches.push_back(visit_index_width(group.is_narrow(), [&](auto index_type) {

@@ -9,7 +9,9 @@
 
 namespace cohort::kernels::cuda {
 
-using RandomWords = std::array<std::uint32_t, 4>;
+// Words of one block of the stream.
+constexpr int kInGroup = 4;
+using RandomWords = std::array<std::uint32_t, kInGroup>;
 
 // The random words of one call of an op: those of PhiloxStream, its key worked out once for each thread.
 class RandomSource {

@@ -4,8 +4,6 @@
 namespace cohort::kernels::cuda {
 namespace {
 
-constexpr int kInGroup = 4;
-
 // Integers truncate a number, bool asks whether it is not zero.
 template <class T>
 __device__ T number_as(float value) {

@@ -13,7 +13,7 @@ using SelectIndex = StridedIndex<Index, 3, Shape::kMaxRank>;
 
 // The places of elements in the operands, or of packs of `count` elements of a row.
 template <class Index>
-SelectIndex<Index> index_of(const BroadcastPlan& plan, std::int64_t count) {
+SelectIndex<Index> select_index_of(const BroadcastPlan& plan, std::int64_t count) {
   SelectIndex<Index> index{};
   index.rank = plan.rank;
   for (int i = 0; i < plan.rank; ++i) {
@@ -53,7 +53,7 @@ __device__ Pack<T, kCount> load_pack(const T* memory, bool moves) {
 template <class Word, class Index>
 KernelFn make_select_of(const BroadcastPlan& plan, const cohort::cuda::CudaDevice* device) {
   constexpr int kCount = kAccessBytes / static_cast<int>(sizeof(Word));
-  const SelectIndex<Index> elements = index_of<Index>(plan, 1), packs = index_of<Index>(plan, kCount);
+  const SelectIndex<Index> elements = select_index_of<Index>(plan, 1), packs = select_index_of<Index>(plan, kCount);
   const std::int64_t total = plan.total, all_packs = fits_packs(plan, kCount) ? total / kCount : 0;
   const bool condition_moves = plan.moves(kCondition), a_moves = plan.moves(kIfTrue), b_moves = plan.moves(kIfFalse);
   return [=](const KernelIO& io) {

@@ -25,7 +25,7 @@ struct SimpleRnnStep {
 // Inputs: x (batch, steps, units), h before (batch, units), recurrent_kernel (units, units), mask (batch, steps) or
 // none. Outputs: h (batch, steps, units), the last h.
 template <class T>
-KernelFn make_forward(const KernelSpec& spec) {
+KernelFn make_simple_rnn_forward(const KernelSpec& spec) {
   const Shape& x = spec.input(0).shape;
   const Recurrence r{x[0], x[1], x[2], spec.attr<bool>("reverse")};
   const bool masked = spec.num_inputs() > 3;
@@ -77,7 +77,7 @@ struct SimpleRnnStepBack {
 // Inputs: recurrent_kernel, h, the gradient of the last h; then the mask and the gradient of h, each if it is there.
 // Outputs: gradients of x (batch, steps, units) and of the h before.
 template <class T>
-KernelFn make_backward(const KernelSpec& spec) {
+KernelFn make_simple_rnn_backward(const KernelSpec& spec) {
   const Shape& h_shape = spec.input(1).shape;
   const Recurrence r{h_shape[0], h_shape[1], h_shape[2], spec.attr<bool>("reverse")};
   const RecurrentInputs inputs(spec, 3);
@@ -104,10 +104,12 @@ KernelFn make_backward(const KernelSpec& spec) {
 }
 
 COHORT_KERNEL("SimpleRnnSequence", kGPU, [](const KernelSpec& spec) {
-  return spec.input(0).dtype == DType::Float64 ? make_forward<double>(spec) : make_forward<float>(spec);
+  return spec.input(0).dtype == DType::Float64 ? make_simple_rnn_forward<double>(spec)
+                                               : make_simple_rnn_forward<float>(spec);
 });
 COHORT_KERNEL("SimpleRnnSequenceGrad", kGPU, [](const KernelSpec& spec) {
-  return spec.input(0).dtype == DType::Float64 ? make_backward<double>(spec) : make_backward<float>(spec);
+  return spec.input(0).dtype == DType::Float64 ? make_simple_rnn_backward<double>(spec)
+                                               : make_simple_rnn_backward<float>(spec);
 });
 
 }  // namespace

@@ -19,9 +19,9 @@ constexpr int kBlocksTogether = 4;
 
 // Words that a thread reads before the block waits: more of the small ones, for as many bytes under way.
 template <class Word>
-constexpr int kEach = sizeof(Word) <= 2   ? 16
-                      : sizeof(Word) == 4 ? 8
-                                          : 4;
+constexpr int kTileWordsOfThread = sizeof(Word) <= 2   ? 16
+                                   : sizeof(Word) == 4 ? 8
+                                                       : 4;
 
 // A copy whose sides run along different axes: `read` is innermost in `from`, `write` in `to`. Tiles of both axes,
 // their sides powers of two, are read along the one and written along the other.
@@ -57,14 +57,14 @@ __global__ void __launch_bounds__(kBlock, kBlocksTogether)
       const int read = thread & (read_side - 1), first = thread >> plan.read_bits, step = kBlock >> plan.read_bits;
       const int end = read >= reads ? 0 : writes < write_side ? static_cast<int>(writes) : write_side;
       const Word* source = from + (at[0] + read_first + read + write_first * plan.write_from);
-      Word words[kEach<Word>];
+      Word words[kTileWordsOfThread<Word>];
 #pragma unroll
-      for (int k = 0; k < kEach<Word>; ++k) {
+      for (int k = 0; k < kTileWordsOfThread<Word>; ++k) {
         const int write = first + k * step;
         if (write < end) words[k] = source[write * plan.write_from];
       }
 #pragma unroll
-      for (int k = 0; k < kEach<Word>; ++k) {
+      for (int k = 0; k < kTileWordsOfThread<Word>; ++k) {
         const int write = first + k * step;
         if (write < end) tile[read * plan.pitch + write] = words[k];
       }
@@ -75,7 +75,7 @@ __global__ void __launch_bounds__(kBlock, kBlocksTogether)
       const int end = write >= writes ? 0 : reads < read_side ? static_cast<int>(reads) : read_side;
       Word* target = to + (at[1] + write_first + write + read_first * plan.read_to);
 #pragma unroll
-      for (int k = 0; k < kEach<Word>; ++k) {
+      for (int k = 0; k < kTileWordsOfThread<Word>; ++k) {
         const int read = first + k * step;
         if (read < end) target[read * plan.read_to] = tile[read * plan.pitch + write];
       }
@@ -102,7 +102,7 @@ int axis_to_read(const CopyPlan& plan) {
 }
 
 template <class Index>
-TiledCopy<Index> tiles_of(const CopyPlan& plan, int read_axis, std::size_t word_bytes, int elements) {
+TiledCopy<Index> copy_tiles_of(const CopyPlan& plan, int read_axis, std::size_t word_bytes, int elements) {
   const CopyAxis& read = plan.axes[static_cast<std::size_t>(read_axis)];
   const CopyAxis& write = plan.innermost();
   TiledCopy<Index> tiled{};
@@ -146,7 +146,7 @@ CopyLaunch make_tiled_copy(const CopyPlan& plan, std::size_t word_bytes) {
     using Index = typename decltype(index_type)::type;
     return visit_word(word_bytes, [&](auto word_type) -> CopyLaunch {
       using Word = typename decltype(word_type)::type;
-      const auto tiled = tiles_of<Index>(plan, read_axis, word_bytes, kEach<Word> * kBlock);
+      const auto tiled = copy_tiles_of<Index>(plan, read_axis, word_bytes, kTileWordsOfThread<Word> * kBlock);
       const auto blocks = static_cast<unsigned int>(std::min<std::int64_t>(tiled.tiles, kLargestNarrow));
       const std::size_t shared = (sizeof(Word) << tiled.read_bits) * static_cast<std::size_t>(tiled.pitch);
       return [=, from_offset = plan.from_offset, to_offset = plan.to_offset](const void* from, void* to,

@@ -115,7 +115,7 @@ __global__ void __launch_bounds__(kBlock)
 }
 
 template <class T, class To>
-void launch(const ProductShape& shape, const void* a, const void* b, void* c, cudaStream_t stream) {
+void launch_tiles(const ProductShape& shape, const void* a, const void* b, void* c, cudaStream_t stream) {
   const std::int64_t row_tiles = (shape.m + kTile - 1) / kTile, column_tiles = (shape.n + kTile - 1) / kTile;
   const std::int64_t blocks = row_tiles * column_tiles * shape.products();
   if (blocks == 0) return;
@@ -157,9 +157,9 @@ void enqueue_tiled_product(const ProductShape& shape, const void* a, const void*
   visit_number(shape.operands, [&](auto type) {
     using T = typename decltype(type)::type;
     if constexpr (!std::is_same_v<T, Compute<T>>) {
-      if (shape.result != shape.operands) return launch<T, float>(shape, a, b, c, stream);
+      if (shape.result != shape.operands) return launch_tiles<T, float>(shape, a, b, c, stream);
     }
-    launch<T, T>(shape, a, b, c, stream);
+    launch_tiles<T, T>(shape, a, b, c, stream);
   });
 }
 

@@ -8,8 +8,6 @@ namespace cohort::kernels::cuda {
 namespace {
 
 constexpr int kMaxAxes = CopyPlan::kMaxAxes;
-// Words of a thread, all read before the first is written.
-constexpr int kEach = 4;
 // Elements of fewer bytes are written several at a time.
 constexpr std::size_t kSmallWord = 4;
 constexpr int kPackBytes = 8;
@@ -18,11 +16,11 @@ constexpr int kPackBytes = 8;
 template <class Word, class Index>
 __global__ void __launch_bounds__(kBlock) copy_words(const Word* __restrict__ from, Word* __restrict__ to, Index total,
                                                      StridedIndex<Index, 2, kMaxAxes> index) {
-  const Index first = static_cast<Index>(blockIdx.x) * (kBlock * kEach) + static_cast<Index>(threadIdx.x);
-  Index target[kEach];
-  Word words[kEach];
+  const Index first = static_cast<Index>(blockIdx.x) * (kBlock * kWordsOfThread) + static_cast<Index>(threadIdx.x);
+  Index target[kWordsOfThread];
+  Word words[kWordsOfThread];
 #pragma unroll
-  for (int k = 0; k < kEach; ++k) {
+  for (int k = 0; k < kWordsOfThread; ++k) {
     const Index position = first + k * kBlock;
     if (position >= total) break;
     Index at[2];
@@ -31,7 +29,7 @@ __global__ void __launch_bounds__(kBlock) copy_words(const Word* __restrict__ fr
     target[k] = at[1];
   }
 #pragma unroll
-  for (int k = 0; k < kEach; ++k) {
+  for (int k = 0; k < kWordsOfThread; ++k) {
     if (first + k * kBlock >= total) break;
     to[target[k]] = words[k];
   }
@@ -81,7 +79,7 @@ bool is_dense_target(const CopyPlan& plan) {
 }
 
 template <class Index, int kOperands>
-StridedIndex<Index, kOperands, kMaxAxes> index_of(const CopyPlan& plan) {
+StridedIndex<Index, kOperands, kMaxAxes> copy_index_of(const CopyPlan& plan) {
   StridedIndex<Index, kOperands, kMaxAxes> index{};
   index.rank = plan.rank;
   for (int i = 0; i < plan.rank; ++i) {
@@ -106,15 +104,15 @@ CopyLaunch make_word_copy(const CopyPlan& plan, std::size_t word_bytes) {
       using Word = typename decltype(word_type)::type;
       const auto total = static_cast<Index>(plan.total);
       const auto by_word = [=, from_offset = plan.from_offset, to_offset = plan.to_offset,
-                            index = index_of<Index, 2>(plan)](const void* from, void* to, cudaStream_t stream) {
-        copy_words<<<blocks_of(total, kBlock * kEach), kBlock, 0, stream>>>(
+                            index = copy_index_of<Index, 2>(plan)](const void* from, void* to, cudaStream_t stream) {
+        copy_words<<<blocks_of(total, kBlock * kWordsOfThread), kBlock, 0, stream>>>(
             static_cast<const Word*>(from) + from_offset, static_cast<Word*>(to) + to_offset, total, index);
         cohort::cuda::check(cudaGetLastError());
       };
       if constexpr (sizeof(Word) < kSmallWord) {
         if (is_dense_target(plan) && plan.to_offset == 0) {
-          return [=, from_offset = plan.from_offset, index = index_of<Index, 1>(plan)](const void* from, void* to,
-                                                                                       cudaStream_t stream) {
+          return [=, from_offset = plan.from_offset, index = copy_index_of<Index, 1>(plan)](const void* from, void* to,
+                                                                                            cudaStream_t stream) {
             if (!is_aligned_to(to, kPackBytes)) return by_word(from, to, stream);
             copy_packs<<<blocks_of(total, kBlock * kPackBytes / sizeof(Word)), kBlock, 0, stream>>>(
                 static_cast<const Word*>(from) + from_offset, static_cast<Word*>(to), total, index);

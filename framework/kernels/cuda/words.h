@@ -7,6 +7,9 @@
 
 namespace cohort::kernels::cuda {
 
+// Words that a thread of a copy reads before it writes the first.
+constexpr int kWordsOfThread = 4;
+
 // Calls `visit(Type<Word>{})` with a type of 1, 2, 4, 8 or 16 bytes that is moved by one access.
 template <class Visit>
 decltype(auto) visit_word(std::size_t bytes, Visit&& visit) {
