@@ -5,6 +5,7 @@
 
 #include "cohort/autodiff/tape.h"
 #include "cohort/core/dispatch.h"
+#include "cohort/core/tensor_float_32.h"
 #include "cohort/core/text.h"
 #include "cohort/core/thread_pool.h"
 #include "cohort/ops/cast.h"
@@ -90,6 +91,10 @@ std::vector<Case> cases() {
       {{3, 9, 8, 16}, {3, 3, 16, 24}},
       {{2, 5, 5, 60}, {3, 3, 60, 8}, {.padding = "same"}},
       {{20, 3, 3, 8}, {2, 2, 8, 17}},
+      {{2, 12, 11, 1}, {3, 3, 1, 32}},
+      {{1, 7, 40, 2}, {3, 2, 2, 6}, {.padding = "same", .dilation_rate = {3}}},
+      {{1, 9, 33, 4}, {3, 3, 4, 20}, {.strides = {2}, .padding = "same"}},
+      {{2, 1, 1, 1}, {3, 3, 1, 5}, {.padding = "same"}},
   };
 }
 // 16-bit floats round each operand; a long sum of them has nothing more to show.
@@ -348,17 +353,24 @@ void expect_near_largest(const char* what, const Values& seen, const Values& wan
   EXPECT_LE(worst, tolerance * largest) << what;
 }
 
+// Output and gradients in a type beside those in float64, by the share of the largest number.
+template <class Convolve>
+void expect_as_in_float64(const Tensor& x, const Tensor& kernel, DType dtype, double tolerance,
+                          const Convolve& convolve) {
+  // What the narrow type cannot hold is not there in the first place.
+  const Tensor narrow_x = cast(cast(x, dtype), float64), narrow_kernel = cast(cast(kernel, dtype), float64);
+  const Flowed wanted = flow_through(narrow_x, narrow_kernel, float64, convolve);
+  const Flowed seen = flow_through(narrow_x, narrow_kernel, dtype, convolve);
+  expect_near_largest("output", seen.y, wanted.y, tolerance);
+  expect_near_largest("gradient of the image", seen.dx, wanted.dx, tolerance);
+  expect_near_largest("gradient of the kernel", seen.dkernel, wanted.dkernel, tolerance);
+}
+double share_of_largest(DType dtype) { return dtype == bfloat16 ? 3e-2 : dtype == float16 ? 4e-3 : 2e-5; }
+
 // Libraries compute other types than float64 by other ways, which depend on channels and paddings.
 COHORT_OP_REFERENCE(Conv, windows_of_many_kinds, kFloats) {
-  const double tolerance = dtype == bfloat16 ? 3e-2 : dtype == float16 ? 4e-3 : 2e-5;
   const auto compare = [&](const Tensor& x, const Tensor& kernel, const auto& convolve) {
-    // What the narrow type cannot hold is not there in the first place.
-    const Tensor narrow_x = cast(cast(x, dtype), float64), narrow_kernel = cast(cast(kernel, dtype), float64);
-    const Flowed wanted = flow_through(narrow_x, narrow_kernel, float64, convolve);
-    const Flowed seen = flow_through(narrow_x, narrow_kernel, dtype, convolve);
-    expect_near_largest("output", seen.y, wanted.y, tolerance);
-    expect_near_largest("gradient of the image", seen.dx, wanted.dx, tolerance);
-    expect_near_largest("gradient of the kernel", seen.dkernel, wanted.dkernel, tolerance);
+    expect_as_in_float64(x, kernel, dtype, share_of_largest(dtype), convolve);
   };
   for (std::int64_t channels : {2, 3, 8, 16}) {
     for (std::int64_t taps : {1, 2, 3, 4}) {
@@ -385,6 +397,69 @@ COHORT_OP_REFERENCE(Conv, windows_of_many_kinds, kFloats) {
       }
     }
   }
+}
+
+// Kernels for few channels cut images into tiles and filters into vectors: sizes that fill them, that end in the middle
+// of one, and windows that reach far beyond a tiny image.
+COHORT_OP_REFERENCE(Conv, few_channels_of_many_sizes, kFloats) {
+  const auto compare = [&](const Shape& x, const Shape& kernel, const ConvOptions& options) {
+    SCOPED_TRACE(x.to_string() + kernel.to_string() + options.padding);
+    expect_as_in_float64(spread_tensor(x, -1, 1, float32, 1), spread_tensor(kernel, -1, 1, float32, 2), dtype,
+                         share_of_largest(dtype),
+                         [&](const Tensor& a, const Tensor& b) { return conv(a, b, options); });
+  };
+  for (std::int64_t channels : {1, 2, 3, 4, 5}) {
+    for (std::int64_t filters : {1, 3, 8, 20, 33}) {
+      for (const char* padding : {"valid", "same"}) {
+        compare({2, 9, 10, channels}, {3, 2, channels, filters}, {.padding = padding});
+        compare({1, 9, 10, channels}, {2, 3, channels, filters}, {.strides = {2, 3}, .padding = padding});
+        compare({1, 9, 10, channels}, {3, 3, channels, filters}, {.padding = padding, .dilation_rate = {2, 3}});
+      }
+    }
+    compare({3, 70, channels}, {4, channels, 12}, {.padding = "causal", .dilation_rate = {2}});
+    compare({2, 1, 2, channels}, {5, 5, channels, 7}, {.padding = "same"});
+  }
+  compare({3, 40, 70, 1}, {3, 3, 1, 32}, {});
+  compare({1, 7, 130, 3}, {5, 5, 3, 72}, {.strides = {2, 3}, .padding = "same"});
+  compare({40, 26, 26, 2}, {3, 3, 2, 8}, {.padding = "same"});
+}
+
+// So large that libraries compute it, which get images with more channels than they have.
+COHORT_OP_REFERENCE(Conv, first_layer_of_a_large_network, (std::vector<DType>{float16, bfloat16})) {
+  expect_as_in_float64(
+      spread_tensor({16, 64, 64, 3}, -1, 1, float32, 1), spread_tensor({7, 7, 3, 64}, -1, 1, float32, 2), dtype,
+      share_of_largest(dtype),
+      [](const Tensor& a, const Tensor& b) { return conv(a, b, {.strides = {2}, .padding = "same"}); });
+}
+
+// Operands keep 10 bits where a device may round them; where it does not, the results are only better.
+TEST(Conv, of_tensor_float_32_is_near_that_of_float64) {
+  class Allowed {
+   public:
+    Allowed() { enable_tensor_float_32_execution(true); }
+    ~Allowed() { enable_tensor_float_32_execution(before_); }
+
+   private:
+    bool before_ = tensor_float_32_execution_enabled();
+  } allowed;
+  // Batches that no other test has: kernels that were made for these sizes are kept.
+  const auto compare = [&](const Shape& x, const Shape& kernel, const ConvOptions& options) {
+    SCOPED_TRACE(x.to_string() + kernel.to_string() + options.padding);
+    expect_as_in_float64(spread_tensor(x, -1, 1, float32, 1), spread_tensor(kernel, -1, 1, float32, 2), float32, 2e-3,
+                         [&](const Tensor& a, const Tensor& b) { return conv(a, b, options); });
+  };
+  for (std::int64_t channels : {4, 12, 32, 36}) {
+    for (std::int64_t filters : {4, 8, 32, 40, 68}) {
+      for (const char* padding : {"valid", "same"}) {
+        compare({7, 9, 10, channels}, {3, 2, channels, filters}, {.padding = padding});
+        compare({7, 9, 10, channels}, {3, 3, channels, filters}, {.strides = {2, 1}, .padding = padding});
+        compare({7, 9, 10, channels}, {2, 3, channels, filters}, {.padding = padding, .dilation_rate = {1, 2}});
+      }
+    }
+  }
+  compare({7, 70, 8}, {4, 8, 12}, {.padding = "causal", .dilation_rate = {2}});
+  compare({23, 13, 13, 32}, {3, 3, 32, 64}, {});
+  compare({23, 3, 2, 8}, {5, 5, 8, 16}, {.padding = "same"});
 }
 
 TEST(Conv, has_the_same_bits_on_any_number_of_threads) {

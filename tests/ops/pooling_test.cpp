@@ -1,6 +1,7 @@
 #include "cohort/ops/pooling.h"
 
 #include <algorithm>
+#include <string>
 
 #include "cohort/core/dispatch.h"
 #include "cohort/core/thread_pool.h"
@@ -113,6 +114,29 @@ TEST(MaxPool, gradients_of_many_channels_are_those_of_single_ones) {
     };
     expect_values(tensor_of(gradient(float32, float32), {2, 6, 7, 37}), gradient(float32, float64), 1e-6);
     expect_values(tensor_of(gradient(bfloat16, bfloat16), {2, 6, 7, 37}), gradient(bfloat16, float64), 1e-2);
+  }
+}
+// As many channels as one access moves, and windows two apart, which have kernels of their own.
+TEST(MaxPool, gradient_of_windows_two_apart) {
+  for (const char* padding : {"valid", "same"}) {
+    for (std::int64_t height : {1, 2, 5, 8}) {
+      for (std::int64_t width : {3, 4, 9}) {
+        for (std::int64_t size = 1; size <= 5; ++size) {
+          const Sizes sizes = {std::min(size, height), std::min<std::int64_t>(3, 6 - size)};
+          const Shape seen = {height, width, sizes[0], sizes[1]};
+          SCOPED_TRACE(padding + seen.to_string());
+          const Attributes window = {{"pool_size", sizes}, {"strides", Sizes{2, 2}}, {"padding", padding}};
+          const auto gradient = [&](DType given, DType dtype) {
+            const Tensor x = cast(spread_tensor({3, height, width, 16}, -1, 1, given), dtype);
+            const Tensors y = run_op_all("MaxPool", {x}, window);
+            const Tensor dy = cast(spread_tensor(y[0].shape(), -1, 1, given, 2), dtype);
+            return run_op("MaxPoolGrad", {dy, y[1], x}, window);
+          };
+          expect_values(gradient(float32, float32), gradient(float32, float64).to_vector<double>(), 1e-6);
+          expect_values(gradient(bfloat16, bfloat16), gradient(bfloat16, float64).to_vector<double>(), 2e-2);
+        }
+      }
+    }
   }
 }
 COHORT_OP_GRADIENT(AveragePool, overlapping_and_apart) {

@@ -1,4 +1,5 @@
 #include "cohort/kernels/cuda/channels.h"
+#include "cohort/kernels/cuda/multiply_add.h"
 
 namespace cohort::kernels::cuda {
 namespace {
@@ -27,27 +28,36 @@ struct Moments {
   __device__ void add(Value (&totals)[kCount], std::int64_t, const At& at, const Exists& exists) const {
     C values[kRows][kCount];
     x.load(at, exists, values, C(0));
-    C count = 0;
+    const bool whole = exists(kRows - 1);
+    C count = kRows;
+    if (!whole) {
+      count = 0;
 #pragma unroll
-    for (int u = 0; u < kRows; ++u) count += exists(u) ? C(1) : C(0);
+      for (int u = 0; u < kRows; ++u) count += exists(u) ? C(1) : C(0);
+    }
     // All of the pack's channels have seen the same number of elements.
     const C before = totals[0].count, inverse = C(1) / count, share = count / (before + count), weight = before * share;
 #pragma unroll
     for (int j = 0; j < kCount; ++j) {
+      // Distances from the mean so far, at first from an element: what these are about to add is as large as they are.
+      const C center = before == C(0) ? values[0][j] : totals[j].mean;
       C sum = 0, squares = 0;
+      if (whole) {
 #pragma unroll
-      for (int u = 0; u < kRows; ++u) sum += values[u][j];
-      const C center = sum * inverse;
+        for (int u = 0; u < kRows; ++u) add_distance(values[u][j] - center, sum, squares);
+      } else {
 #pragma unroll
-      for (int u = 0; u < kRows; ++u) {
-        const C distance = exists(u) ? values[u][j] - center : C(0);
-        squares += distance * distance;
+        for (int u = 0; u < kRows; ++u) add_distance(exists(u) ? values[u][j] - center : C(0), sum, squares);
       }
-      const C difference = center - totals[j].mean;
+      const C difference = sum * inverse, inner = squares - sum * difference;
       totals[j].count = before + count;
-      totals[j].mean += difference * share;
-      totals[j].squares += squares + difference * difference * weight;
+      totals[j].mean = center + difference * share;
+      totals[j].squares += (inner < C(0) ? C(0) : inner) + difference * difference * weight;
     }
+  }
+  __device__ static void add_distance(C distance, C& sum, C& squares) {
+    sum += distance;
+    squares = multiply_add(distance, distance, squares);
   }
   __device__ void finish(std::int64_t channel, const Value& value) const {
     const C spread = value.squares / value.count, factor = gamma[channel] / fn::sqrt(spread + epsilon);

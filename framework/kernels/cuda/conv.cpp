@@ -6,7 +6,9 @@
 #include "cohort/core/kernel.h"
 #include "cohort/kernels/cuda/conv_cudnn.h"
 #include "cohort/kernels/cuda/conv_direct.h"
+#include "cohort/kernels/cuda/conv_few_channels.h"
 #include "cohort/kernels/cuda/conv_sizes.h"
+#include "cohort/kernels/cuda/conv_tensor_float.h"
 #include "cohort/kernels/cuda/product.h"
 #include "cohort/kernels/cuda/row_finish.h"
 
@@ -21,16 +23,20 @@ KernelFn as_product(const KernelSpec& spec, const ProductShape& shape) {
   };
 }
 
-// By the library where it has an engine and the memory is aligned as it wants it, else by own kernels.
-KernelFn by_library(const KernelSpec& spec, const ConvSizes& sizes, ConvResult result, KernelFn own) {
-  KernelFn library = cudnn_conv(spec, sizes, result);
-  if (!library) return own;
-  return [library = std::move(library), own = std::move(own)](const KernelIO& io) {
+// `fast` where the memory is aligned as libraries want it, else `any`.
+KernelFn where_aligned(KernelFn fast, KernelFn any) {
+  return [fast = std::move(fast), any = std::move(any)](const KernelIO& io) {
     constexpr std::uintptr_t kAlignment = 16;
     const auto unaligned = [](const void* memory) { return reinterpret_cast<std::uintptr_t>(memory) % kAlignment; };
     const bool fits = !unaligned(io.inputs[0]) && !unaligned(io.inputs[1]) && !unaligned(io.outputs[0]);
-    fits ? library(io) : own(io);
+    fits ? fast(io) : any(io);
   };
+}
+
+// By the library where it has an engine, else by own kernels.
+KernelFn by_library(const KernelSpec& spec, const ConvSizes& sizes, ConvResult result, KernelFn own) {
+  KernelFn library = cudnn_conv(spec, sizes, result);
+  return library ? where_aligned(std::move(library), std::move(own)) : own;
 }
 
 KernelFn make_conv(const KernelSpec& spec) {
@@ -39,10 +45,15 @@ KernelFn make_conv(const KernelSpec& spec) {
   if (sizes.pointwise()) {
     return as_product(spec, {dtype, sizes.outputs(), sizes.filters, sizes.channels, false, false});
   }
+  if (KernelFn few = few_channels_conv(spec, sizes, false)) return few;
   return by_library(spec, sizes, ConvResult::Output, direct_conv(spec, sizes));
 }
 
 KernelFn make_fused_conv(const KernelSpec& spec) {
+  const ConvSizes sizes(spec, spec.input(0).shape, spec.input(1).shape);
+  if (!sizes.pointwise()) {
+    if (KernelFn few = few_channels_conv(spec, sizes, true)) return few;
+  }
   const Shape& y = spec.output(0).shape;
   const RowFinish finish(spec.output(0).dtype, spec.attr<std::string>("activation"), true, false);
   return [=, conv = make_conv(spec), columns = y.back(), rows = y.slice(0, y.rank() - 1).num_elements(),
@@ -69,7 +80,10 @@ KernelFn make_conv_grad_kernel(const KernelSpec& spec) {
   if (sizes.pointwise()) {
     return as_product(spec, {dtype, sizes.channels, sizes.filters, sizes.outputs(), true, false});
   }
-  return by_library(spec, sizes, ConvResult::KernelGradient, direct_kernel_gradient(spec, sizes));
+  if (KernelFn few = few_channels_kernel_gradient(spec, sizes)) return few;
+  KernelFn direct = direct_kernel_gradient(spec, sizes);
+  if (KernelFn own = tensor_float_kernel_gradient(spec, sizes)) return where_aligned(std::move(own), std::move(direct));
+  return by_library(spec, sizes, ConvResult::KernelGradient, std::move(direct));
 }
 
 COHORT_KERNEL("Conv", kGPU, make_conv);

@@ -10,6 +10,7 @@
 #include "cohort/core/op_determinism.h"
 #include "cohort/core/tensor_float_32.h"
 #include "cohort/cuda/cudnn_plan.h"
+#include "cohort/kernels/cuda/conv_channels.h"
 #include "cohort/kernels/cuda/matrix_transpose.h"
 
 namespace cohort::kernels::cuda {
@@ -18,7 +19,6 @@ namespace {
 using cohort::cuda::CudnnDescriptor;
 using cohort::cuda::CudnnPlan;
 
-// An image of few channels is copied with more of them, which takes the most.
 constexpr std::int64_t kMostWorkspace = std::int64_t{512} << 20;
 constexpr std::int64_t kImage = 1, kKernel = 2, kOutput = 3;  // ids of the tensors
 constexpr std::size_t kPlaces = 256;                          // that memory is aligned to
@@ -127,21 +127,63 @@ bool suits(const ConvSizes& sizes, DType dtype) {
          sizes.outputs() * sizes.filters > 0 && sizes.kernel_size() > 0;
 }
 
+// The channels with which an image is copied for the library, whose fast kernels for 16-bit numbers want 4 or a
+// multiple of 8 of them. Gradients of images are left as they are: first layers need none.
+std::int64_t wide_channels(const ConvSizes& sizes, DType dtype, ConvResult result) {
+  const bool asks = size_of(dtype) == 2 && sizes.groups == 1 && sizes.channels < 8 && sizes.channels % 4 != 0 &&
+                    sizes.filters % 8 == 0 && result != ConvResult::InputGradient;
+  if (!asks) return sizes.channels;
+  return sizes.channels < 4 ? 4 : 8;
+}
+
+std::size_t whole_places(std::int64_t elements, DType dtype) {
+  return (static_cast<std::size_t>(elements) * size_of(dtype) + kPlaces - 1) / kPlaces * kPlaces;
+}
+
+// What lies in the workspace: the kernel with its filters in front, then the image if it is copied, then what the plan
+// needs.
+struct LibraryMemory {
+  std::int64_t taps, channels, wide, filters, pixels;  // channels of a group, and those that the library sees
+  std::size_t element, image_at, plan_at;
+  bool copies;
+
+  LibraryMemory(const ConvSizes& sizes, const ConvSizes& seen, DType dtype)
+      : taps(sizes.taps()),
+        channels(sizes.group_channels),
+        wide(seen.group_channels),
+        filters(sizes.filters),
+        pixels(sizes.inputs()),
+        element(size_of(dtype)),
+        image_at(whole_places(seen.kernel_size(), dtype)),
+        plan_at(image_at),
+        copies(wide != channels) {
+    if (copies) plan_at += whole_places(pixels * wide, dtype);
+  }
+
+  void put_kernel(const void* kernel, void* to, const cohort::cuda::CudaDevice& device, cudaStream_t stream) const {
+    if (copies) return enqueue_wide_filters(kernel, to, taps, channels, wide, filters, device, stream);
+    enqueue_transpose(kernel, to, taps * channels, filters, element, stream);
+  }
+  void take_kernel(const void* from, void* kernel, const cohort::cuda::CudaDevice& device, cudaStream_t stream) const {
+    if (copies) return enqueue_narrow_filters(from, kernel, taps, channels, wide, filters, device, stream);
+    enqueue_transpose(from, kernel, filters, taps * channels, element, stream);
+  }
+};
+
 }  // namespace
 
 KernelFn cudnn_conv(const KernelSpec& spec, const ConvSizes& sizes, ConvResult result) {
   const DType dtype = spec.output(0).dtype;
   if (!suits(sizes, dtype)) return {};
   auto& device = cohort::cuda::device_of(spec);
-  auto made = make_plan(device, sizes, dtype, result);
+  ConvSizes seen = sizes;
+  seen.channels = wide_channels(sizes, dtype, result);
+  seen.group_channels = seen.channels / seen.groups;
+  auto made = make_plan(device, seen, dtype, result);
   if (!made) return {};
   auto plan = std::make_shared<const CudnnPlan>(std::move(*made));
-  // The kernel with its filters in front lies at the beginning of the workspace.
-  const std::size_t element = size_of(dtype);
-  const std::size_t kernel_bytes =
-      (static_cast<std::size_t>(sizes.kernel_size()) * element + kPlaces - 1) / kPlaces * kPlaces;
-  device.reserve_workspace(kernel_bytes + static_cast<std::size_t>(plan->workspace_bytes()));
-  const std::int64_t rows = sizes.taps() * sizes.group_channels, filters = sizes.filters;
+  const LibraryMemory layout(sizes, seen, dtype);
+  device.reserve_workspace(layout.plan_at + static_cast<std::size_t>(plan->workspace_bytes()));
   return [=, device = &device](const KernelIO& io) {
     const auto stream = static_cast<cudaStream_t>(io.stream);
     char* workspace = static_cast<char*>(device->workspace());
@@ -149,13 +191,13 @@ KernelFn cudnn_conv(const KernelSpec& spec, const ConvSizes& sizes, ConvResult r
     std::array<void*, 3> memory = {io.inputs[0], workspace, io.outputs[0]};
     if (result == ConvResult::InputGradient) memory = {io.outputs[0], workspace, io.inputs[0]};
     if (result == ConvResult::KernelGradient) memory = {io.inputs[0], workspace, io.inputs[1]};
-    if (result != ConvResult::KernelGradient) {
-      enqueue_transpose(io.inputs[1], workspace, rows, filters, element, stream);
+    if (layout.copies) {
+      memory[0] = workspace + layout.image_at;
+      enqueue_wide_pixels(io.inputs[0], memory[0], layout.pixels, layout.channels, layout.wide, *device, stream);
     }
-    plan->run(kIds, memory, workspace + kernel_bytes);
-    if (result == ConvResult::KernelGradient) {
-      enqueue_transpose(workspace, io.outputs[0], filters, rows, element, stream);
-    }
+    if (result != ConvResult::KernelGradient) layout.put_kernel(io.inputs[1], workspace, *device, stream);
+    plan->run(kIds, memory, workspace + layout.plan_at);
+    if (result == ConvResult::KernelGradient) layout.take_kernel(workspace, io.outputs[0], *device, stream);
   };
 }
 

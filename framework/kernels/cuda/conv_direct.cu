@@ -1,5 +1,6 @@
 #include "cohort/kernels/cuda/conv_direct.h"
 
+#include "cohort/kernels/cuda/conv_parts.h"
 #include "cohort/kernels/cuda/element.h"
 #include "cohort/kernels/cuda/launch.h"
 #include "cohort/kernels/cuda/multiply_add.h"
@@ -12,7 +13,6 @@ constexpr std::int64_t kGradientThreads = std::int64_t{1} << 18;
 constexpr std::int64_t kMostParts = 1024;
 constexpr std::int64_t kFewestPixels = 32;  // of a part
 constexpr std::int64_t kPartsBytes = std::int64_t{32} << 20;
-constexpr int kWarp = 32;
 
 struct Split {
   std::int64_t quotient, remainder;
@@ -145,20 +145,6 @@ __global__ void __launch_bounds__(kBlock)
   }
 }
 
-// One warp for each element adds up its parts: lane by lane, then the lanes in pairs.
-template <class T>
-__global__ void __launch_bounds__(kBlock)
-    add_parts(const Compute<T>* __restrict__ from, T* __restrict__ to, std::int64_t elements, std::int64_t parts) {
-  const int lane = static_cast<int>(threadIdx.x) % kWarp;
-  COHORT_EACH(i, elements * kWarp) {  // whole warps: blocks and the total are multiples of a warp
-    const std::int64_t element = i / kWarp;
-    Compute<T> sum = 0;
-    for (std::int64_t part = lane; part < parts; part += kWarp) sum += from[part * elements + element];
-    for (int distance = kWarp / 2; distance > 0; distance /= 2) sum += __shfl_down_sync(~0u, sum, distance);
-    if (lane == 0) to[element] = narrowed<T>(sum);
-  }
-}
-
 template <class Kernel, class... Arguments>
 void launch(Kernel kernel, std::int64_t n, const cohort::cuda::CudaDevice& device, cudaStream_t stream,
             Arguments... arguments) {
@@ -210,8 +196,7 @@ KernelFn direct_kernel_gradient(const KernelSpec& spec, const ConvSizes& sizes) 
       auto* sums = static_cast<C*>(device->workspace());
       launch(kernel_gradient<T, C>, elements * parts, *device, stream_of(io), sizes, io.in<T>(0), io.in<T>(1), sums,
              elements, parts, part_pixels, pixels);
-      launch(add_parts<T>, elements * kWarp, *device, stream_of(io), static_cast<const C*>(sums), io.out<T>(0),
-             elements, parts);
+      enqueue_sum_of_parts(static_cast<const C*>(sums), io.out<T>(0), elements, parts, stream_of(io));
     };
   });
 }

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "cohort/kernels/cuda/pooling.h"
 
 namespace cohort::kernels::cuda {
@@ -66,6 +68,106 @@ struct FlowToLargest {
   }
 };
 
+// The same over two axes whose windows begin two inputs apart and reach over at most kReach of the cells between their
+// beginnings: a thread has the 2 x 2 inputs of a cell, which share all that they read.
+template <class T, int kCount, int kReach>
+struct FlowToCells {
+  static constexpr int kSide = 2;
+  PoolGeometry pool;
+  BoundedDivider by_groups, by_across, by_down;
+  const T* dy;
+  const std::uint8_t* index;
+  T* dx;
+
+  FlowToCells(const PoolGeometry& pool, const T* dy, const std::uint8_t* index, T* dx)
+      : pool(pool), dy(dy), index(index), dx(dx) {
+    const std::int64_t n = count();
+    by_groups = BoundedDivider(pool.input.channels / kCount, n);
+    by_across = BoundedDivider(cells(1), n);
+    by_down = BoundedDivider(cells(0), n);
+  }
+  // Those of an axis, from the one in which the first window begins.
+  std::int64_t cells(int axis) const { return (pool.axes[axis].inputs + pool.axes[axis].before + kSide - 1) / kSide; }
+  // Groups of channels in all cells.
+  std::int64_t count() const {
+    const std::int64_t pixels = static_cast<std::int64_t>(pool.axes[0].inputs) * pool.axes[1].inputs;
+    return pixels == 0 ? 0 : pool.input.elements / pixels / kCount * cells(0) * cells(1);
+  }
+
+  __device__ void operator()(std::int64_t i) const {
+    const PoolAxis &down = pool.axes[0], &across = pool.axes[1];
+    PoolPlace place;
+    std::int64_t rest = i;
+    i = by_groups.split(rest);
+    place.channel = rest * kCount;
+    std::int64_t cell_x = i, cell_y = by_across.split(cell_x);
+    place.image = by_down.split(cell_y);
+    const int first_y = static_cast<int>(cell_y) - kReach + 1, first_x = static_cast<int>(cell_x) - kReach + 1;
+
+    Pack<T, kCount> flows[kReach][kReach] = {};
+    Pack<std::uint8_t, kCount> chosen[kReach][kReach] = {};
+#pragma unroll
+    for (int a = 0; a < kReach; ++a) {
+#pragma unroll
+      for (int b = 0; b < kReach; ++b) {
+        if (!exists(first_y + a, first_x + b)) continue;
+        const std::int64_t offset = pool.output.offset(place, first_y + a, first_x + b, 0);
+        flows[a][b] = *reinterpret_cast<const Pack<T, kCount>*>(dy + offset);
+        chosen[a][b] = *reinterpret_cast<const Pack<std::uint8_t, kCount>*>(index + offset);
+      }
+    }
+    const int y = static_cast<int>(cell_y) * kSide - down.before, x = static_cast<int>(cell_x) * kSide - across.before;
+    float sums[kSide * kSide][kCount] = {};
+#pragma unroll
+    for (int a = 0; a < kReach; ++a) {
+#pragma unroll
+      for (int b = 0; b < kReach; ++b) {
+#pragma unroll
+        for (int p = 0; p < kSide * kSide; ++p) {
+          const int tap = tap_of(first_y + a, first_x + b, y + p / kSide, x + p % kSide);
+#pragma unroll
+          for (int k = 0; k < kCount; ++k) {
+            sums[p][k] += chosen[a][b].values[k] == tap ? widened(flows[a][b].values[k]) : 0.0f;
+          }
+        }
+      }
+    }
+#pragma unroll
+    for (int p = 0; p < kSide * kSide; ++p) {
+      const int at_y = y + p / kSide, at_x = x + p % kSide;
+      if (at_y < 0 || at_y >= down.inputs || at_x < 0 || at_x >= across.inputs) continue;
+      Pack<T, kCount> result;
+#pragma unroll
+      for (int k = 0; k < kCount; ++k) result.values[k] = narrowed<T>(sums[p][k]);
+      *reinterpret_cast<Pack<T, kCount>*>(dx + pool.input.offset(place, at_y, at_x, 0)) = result;
+    }
+  }
+
+ private:
+  __device__ bool exists(int window_y, int window_x) const {
+    return window_y >= 0 && window_y < pool.axes[0].outputs && window_x >= 0 && window_x < pool.axes[1].outputs;
+  }
+  // Number of an input in a window, or -1.
+  __device__ int tap_of(int window_y, int window_x, int y, int x) const {
+    const int begin_y = pool.axes[0].begin(window_y), begin_x = pool.axes[1].begin(window_x);
+    const int end_x = pool.axes[1].end(window_x);
+    const bool inside =
+        exists(window_y, window_x) && y >= begin_y && y < pool.axes[0].end(window_y) && x >= begin_x && x < end_x;
+    return inside ? (y - begin_y) * (end_x - begin_x) + x - begin_x : -1;
+  }
+};
+
+// How many cells the windows reach over; 0 where there are no such cells.
+int reach_over_cells(const PoolGeometry& pool) {
+  constexpr int kSide = 2, kLargest = 4;
+  for (int axis = 0; axis < 2; ++axis) {
+    const PoolAxis& a = pool.axes[axis];
+    if (a.adaptive || a.stride != kSide || a.size > kLargest) return 0;
+  }
+  if (pool.axes[2].inputs != 1 || pool.axes[2].outputs != 1) return 0;
+  return (std::max(pool.axes[0].size, pool.axes[1].size) + kSide - 1) / kSide;
+}
+
 // The element of each window that the index names.
 template <class Word, class I>
 struct TakeNamed {
@@ -102,6 +204,13 @@ void launch_pool(const PoolGeometry& pool, const PoolSide& side, int count, cons
   launch_each(n, device, stream, Body{pool, BoundedDivider(groups, n), memory...});
 }
 
+template <class T, int kCount, int kReach>
+void launch_cells(const PoolGeometry& pool, const cohort::cuda::CudaDevice& device, cudaStream_t stream, const T* dy,
+                  const std::uint8_t* index, T* dx) {
+  const FlowToCells<T, kCount, kReach> body(pool, dy, index, dx);
+  launch_each(body.count(), device, stream, body);
+}
+
 KernelFn make_max_pool(const KernelSpec& spec) {
   const PoolGeometry pool(spec, spec.input(0).shape);
   const auto* device = &cohort::cuda::device_of(spec);
@@ -125,6 +234,7 @@ KernelFn make_max_pool(const KernelSpec& spec) {
 KernelFn make_max_pool_grad(const KernelSpec& spec) {
   const PoolGeometry pool(spec, spec.output(0).shape);
   const auto* device = &cohort::cuda::device_of(spec);
+  const int reach = reach_over_cells(pool);
   return visit_floating(spec.input(0).dtype, [&](auto type) -> KernelFn {
     using T = typename decltype(type)::type;
     return visit_pool_index(spec.input(1).dtype, [&](auto index_type) -> KernelFn {
@@ -133,6 +243,12 @@ KernelFn make_max_pool_grad(const KernelSpec& spec) {
         constexpr int kCount = kChannelsAtATime<T, I>;
         const bool packed = pool.input.channels % kCount == 0 && is_aligned(io.outputs[0]) &&
                             both_aligned(kAccessBytes, io.inputs[0], io.inputs[1]);
+        if constexpr (kCount > 2) {
+          if (packed && reach > 0) {
+            const auto launch = reach == 1 ? launch_cells<T, kCount, 1> : launch_cells<T, kCount, 2>;
+            return launch(pool, *device, stream_of(io), io.in<T>(0), io.in<I>(1), io.out<T>(0));
+          }
+        }
         const auto launch = packed ? launch_pool<FlowToLargest<T, I, kCount>, const T*, const I*, T*>
                                    : launch_pool<FlowToLargest<T, I, 1>, const T*, const I*, T*>;
         launch(pool, pool.input, packed ? kCount : 1, *device, stream_of(io), io.in<T>(0), io.in<I>(1), io.out<T>(0));

@@ -72,6 +72,24 @@ __device__ inline void multiply_squares(SumFragment& sums, const LeftFragment& l
   }
 }
 
+// A float32 number as tensor cores read it: rounded to TensorFloat-32, halves away from zero.
+__device__ inline std::uint32_t tensor_float(float x) {
+  std::uint32_t rounded;
+  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(rounded) : "f"(x));
+  return rounded;
+}
+// sums += left * right of 16 x 8 and 8 x 8 such numbers. A lane holds column lane % 4 of rows lane / 4 and 8 below of
+// the left operand, then the same 4 columns further; of the right one row lane % 4 of column lane / 4, then 4 below.
+__device__ inline void multiply_tensor_floats(SumFragment& sums, const LeftFragment& left, std::uint32_t right_top,
+                                              std::uint32_t right_bottom) {
+  const std::uint32_t* a = left.squares;
+  float* c = sums.values;
+  asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+      "{%0, %1, %2, %3};"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(right_top), "r"(right_bottom));
+}
+
 // Two numbers rounded and side by side, the first in the lower half.
 template <class T>
 __device__ inline std::uint32_t pack_two(float low, float high) {
