@@ -34,8 +34,13 @@ void check_sizes(const proto::TraceResultProto& from, const std::string& task) {
   if (static_cast<std::size_t>(from.names_size()) > kMostNames) {
     throw not_a_trace(task, "a trace has at most 10,000 names", {"names", from.names_size()});
   }
-  for (const std::string& name : from.names()) {
-    if (name.size() > kLongestName) throw not_a_trace(task, "a name has at most 200 bytes", {"bytes", name.size()});
+  if (static_cast<std::size_t>(from.threads_size()) > kMostThreads) {
+    throw not_a_trace(task, "a trace has at most 10,000 threads", {"threads", from.threads_size()});
+  }
+  for (const auto* names : {&from.names(), &from.threads()}) {
+    for (const std::string& name : *names) {
+      if (name.size() > kLongestName) throw not_a_trace(task, "a name has at most 200 bytes", {"bytes", name.size()});
+    }
   }
 }
 
@@ -44,6 +49,7 @@ void check_sizes(const proto::TraceResultProto& from, const std::string& task) {
 void TraceLog::begin() {
   std::lock_guard lock(mutex_);
   tracks_.clear();
+  lanes_.clear();
   spans_ = 0;
   recording_ = true;
 }
@@ -57,7 +63,13 @@ std::vector<TimelineTrack> TraceLog::end(const std::string& process) {
     track.process = process;
     tracks.push_back(std::move(track));
   }
+  for (auto& [name, lane] : lanes_) {
+    lane.thread = name;
+    lane.process = process;
+    tracks.push_back(std::move(lane));
+  }
   tracks_.clear();
+  lanes_.clear();
   return tracks;
 }
 
@@ -67,6 +79,11 @@ void TraceLog::add(const Timeline& timeline, const std::string& thread_name) {
   if (!recording_ || tracks_.size() >= kMostThreads) return;
   TimelineTrack& track = tracks_[std::this_thread::get_id()];
   if (track.thread.empty()) track.thread = thread_name;
+  add_spans(timeline, track);
+  for (const TimelineTrack& lane : timeline.lanes()) add_spans(lane.timeline, lanes_[lane.thread]);
+}
+
+void TraceLog::add_spans(const Timeline& timeline, TimelineTrack& track) {
   for (const Timeline::Span& span : timeline.spans()) {
     if (spans_ < kMostSpans) {
       track.timeline.add(span);
@@ -94,6 +111,7 @@ void write_trace(const std::vector<TimelineTrack>& tracks, proto::TraceResultPro
   };
   std::uint64_t dropped = 0;
   for (std::uint32_t thread = 0; thread < tracks.size(); ++thread) {
+    to.add_threads(tracks[thread].thread.substr(0, kLongestName));
     dropped += static_cast<std::uint64_t>(tracks[thread].timeline.dropped());
     for (const Timeline::Span& span : tracks[thread].timeline.spans()) {
       if (numbers.size() + 2 > kMostNames) {
@@ -141,11 +159,13 @@ std::vector<TimelineTrack> read_trace(const proto::TraceResultProto& from, const
          .number = entry.number(),
          .flow = entry.flow()});
   }
-  std::erase_if(tracks, [](const TimelineTrack& track) { return track.timeline.spans().empty(); });
   for (std::size_t i = 0; i < tracks.size(); ++i) {
     tracks[i].process = origin.task;
-    tracks[i].thread = "thread " + std::to_string(i);
+    const bool has_name =
+        i < static_cast<std::size_t>(from.threads_size()) && !from.threads(static_cast<int>(i)).empty();
+    tracks[i].thread = has_name ? from.threads(static_cast<int>(i)) : "thread " + std::to_string(i);
   }
+  std::erase_if(tracks, [](const TimelineTrack& track) { return track.timeline.spans().empty(); });
   if (!tracks.empty()) tracks.front().timeline.drop(dropped);
   return tracks;
 }

@@ -24,16 +24,19 @@ class TraceLog {
   bool recording() const { return recording_.load(std::memory_order_relaxed); }
   // Begins anew.
   void begin();
-  // Ends it, and gives what was noted: a track for each thread, of the given process.
+  // Ends it, and gives what was noted: a track for each thread and each queue of a device, of the given process.
   std::vector<TimelineTrack> end(const std::string& process);
-  // Notes what this thread did, under its name; the first one of a thread holds.
+  // Notes what this thread did, under its name, and devices on its behalf; the first name of a thread holds.
   void add(const Timeline& timeline, const std::string& thread_name);
 
  private:
+  void add_spans(const Timeline& timeline, TimelineTrack& track);
+
   std::atomic<bool> recording_{false};
   std::mutex mutex_;  // guards what follows
   std::map<std::thread::id, TimelineTrack> tracks_;
-  std::size_t spans_ = 0;  // in all of them
+  std::map<std::string, TimelineTrack> lanes_;  // of devices: all threads use the same
+  std::size_t spans_ = 0;                       // in all of them
 };
 
 // While it lives, the spans of this thread go to a log that is recording.

@@ -1,6 +1,7 @@
 #include "cohort/distribute/worker/closure_runner.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "cohort/core/text.h"
 #include "cohort/core/timeline.h"
@@ -181,6 +182,11 @@ void ClosureRunner::run(const Request<Method::RunClosure>& request, Reply<Method
   WorkerFunction& function = find_function(request.head.function);
   stop_if_cancelled(request.head);
   Run run(request);
+  if (run.device->host_readable()) {
+    copies_.reset();
+  } else if (!copies_ || &copies_->device() != run.device) {
+    copies_ = std::make_unique<DeviceCopies>(*run.device);
+  }
   const TimelineSpan span("cluster", "closure", static_cast<std::int64_t>(run.closure.step()), request.head.closure);
   const auto started = std::chrono::steady_clock::now();
   begin_closure(function, request.parts, run);
@@ -198,7 +204,7 @@ void ClosureRunner::run(const Request<Method::RunClosure>& request, Reply<Method
     run.data_ended = !take_elements(function, run);
     if (run.data_ended) break;
     run_step(function, run);
-    for (int source : function.outputs) outputs.push_back(function.at(source).to_host());
+    add_outputs(function, outputs);
   }
   function.drop_elements();
   const std::chrono::nanoseconds time = std::chrono::steady_clock::now() - started;
@@ -208,13 +214,35 @@ void ClosureRunner::run(const Request<Method::RunClosure>& request, Reply<Method
   reply.metadata.set_data_ended(run.data_ended);
   for (const auto& pipeline : run.pipelines) reply.metadata.add_states(pipeline->save());
   reply.parts.clear();
-  for (const WorkerFunction::Input& input : function.inputs) {
-    if (input.kind == WorkerFunction::Input::Kind::Accumulator) reply.parts.push_back(read_now(input.accumulator));
-  }
+  add_accumulators(function, reply.parts);
   reply.metadata.set_accumulated(static_cast<int>(reply.parts.size()));
   reply.parts.insert(reply.parts.end(), outputs.begin(), outputs.end());
   if (finished_.size() == kResultsKept) finished_.pop_front();
   finished_.push_back({request.head.closure, std::make_shared<proto::ClosureResultProto>(reply.metadata), reply.parts});
+}
+
+void ClosureRunner::add_outputs(WorkerFunction& function, Tensors& outputs) {
+  if (!copies_) {
+    for (int source : function.outputs) outputs.push_back(function.at(source).to_host());
+  } else if (!function.outputs.empty()) {
+    Tensors values;
+    for (int source : function.outputs) values.push_back(function.at(source));
+    copies_->copy_to_host(values, outputs);
+  }
+}
+
+// On a device also the place where a closure's last errors come to light.
+void ClosureRunner::add_accumulators(const WorkerFunction& function, Tensors& values) {
+  Tensors there;
+  for (const WorkerFunction::Input& input : function.inputs) {
+    if (input.kind != WorkerFunction::Input::Kind::Accumulator) continue;
+    if (copies_) {
+      there.push_back(input.accumulator.body()->shared_value());
+    } else {
+      values.push_back(read_now(input.accumulator));
+    }
+  }
+  if (copies_) copies_->copy_to_host(there, values);
 }
 
 WorkerFunction& ClosureRunner::find_function(std::uint64_t handle) const {
@@ -240,7 +268,7 @@ void ClosureRunner::begin_closure(WorkerFunction& function, const Tensors& argum
         throw invalid_argument("Server", "a closure must bring its function's arguments",
                                {{"arguments", arguments.size()}});
       }
-      function.bound[i] = arguments[next++].to(*run.device);
+      function.bound[i] = placed(arguments[next++], run);
     } else if (input.kind == Kind::Accumulator) {
       write_now(input.accumulator, Tensor::full(input.spec.shape, 0.0, input.spec.dtype));
     }
@@ -284,10 +312,42 @@ void ClosureRunner::refresh_replicas(WorkerFunction& function, Run& run) {
     write_request<Method::Exchange>(head, {}, pull.request);
   }
   ps_calls_.call_all(function.ps_pulls);
+  install_pulled(function);
+}
+
+void ClosureRunner::install_pulled(WorkerFunction& function) {
+  std::vector<DeviceCopies::Write> writes;
   for (WorkerFunction::Pull& pull : function.ps_pulls) {
     if (!pull.due) continue;
-    pull.install(0);
+    if (copies_) {
+      pull.add_writes(0, writes);
+    } else {
+      pull.install(0);
+    }
     pull.reply.parts.clear();
+  }
+  if (!copies_) return;
+  copies_->write(writes);
+  for (WorkerFunction::Pull& pull : function.ps_pulls) {
+    if (pull.due) pull.take_version();
+  }
+}
+
+void ClosureRunner::install_returned(WorkerFunction& function) {
+  std::vector<DeviceCopies::Write> writes;
+  for (auto& round : function.rounds) {
+    for (WorkerFunction::Exchange& exchange : round) {
+      if (copies_) {
+        exchange.add_writes(exchange.returned.size(), writes);
+      } else {
+        exchange.install(exchange.returned.size());
+      }
+    }
+  }
+  if (!copies_) return;
+  copies_->write(writes);
+  for (auto& round : function.rounds) {
+    for (WorkerFunction::Exchange& exchange : round) exchange.take_version();
   }
 }
 
@@ -318,29 +378,83 @@ bool ClosureRunner::take_elements(WorkerFunction& function, Run& run) {
         throw invalid_argument("Server", "elements must have the tensors the function was traced with",
                                {{"tensors", run.element.size()}, {"expected more than", input.leaf}});
       }
-      function.bound[i] = run.element[static_cast<std::size_t>(input.leaf)].to(*run.device);
+      function.bound[i] = placed(run.element[static_cast<std::size_t>(input.leaf)], run);
     }
   }
   return true;
 }
 
+// On a device it goes there when a stage begins, through pinned memory.
+Tensor ClosureRunner::placed(const Tensor& value, const Run& run) const {
+  return copies_ ? value : value.to(*run.device);
+}
+
 void ClosureRunner::run_step(WorkerFunction& function, Run& run) {
   for (std::size_t number = 0; number < function.stages.size(); ++number) {
-    WorkerFunction::Stage& stage = function.stages[number];
     // A stage without results still has effects, on accumulators.
-    if (!stage.executables->graph()->nodes.empty()) {
-      const TimelineSpan span("compute", "compute", static_cast<std::int64_t>(run.random.step), run.head.closure);
-      for (std::size_t i = 0; i < stage.inputs.size(); ++i) stage.bound[i] = function.at(stage.inputs[i]);
-      stage.executables->run(stage.bound, stage.results, run.random, *run.device);
-      for (std::size_t i = 0; i < stage.outputs.size(); ++i) {
-        function.values[static_cast<std::size_t>(stage.outputs[i])] = std::move(stage.results[i]);
-      }
-    }
+    if (!function.stages[number].executables->graph()->nodes.empty()) run_stage(function, number, run);
     if (number < function.rounds.size()) run_exchanges(function, number, run);
   }
-  for (auto& round : function.rounds) {
-    for (WorkerFunction::Exchange& exchange : round) exchange.install(exchange.returned.size());
+  install_returned(function);
+}
+
+void ClosureRunner::run_stage(WorkerFunction& function, std::size_t number, Run& run) {
+  const TimelineSpan span("compute", "compute", static_cast<std::int64_t>(run.random.step), run.head.closure);
+  WorkerFunction::Stage& stage = function.stages[number];
+  for (std::size_t i = 0; i < stage.inputs.size(); ++i) stage.bound[i] = function.at(stage.inputs[i]);
+  if (copies_) return run_on_device(function, number, run);
+  stage.executables->run(stage.bound, stage.results, run.random, *run.device);
+  for (std::size_t i = 0; i < stage.outputs.size(); ++i) {
+    function.values[static_cast<std::size_t>(stage.outputs[i])] = std::move(stage.results[i]);
   }
+}
+
+void ClosureRunner::run_on_device(WorkerFunction& function, std::size_t number, Run& run) {
+  WorkerFunction::Stage& stage = function.stages[number];
+  Tensors fixed(stage.values);
+  for (std::size_t i = 0; i < stage.values; ++i) {
+    if (stage.inputs[i] < 0) fixed[i] = function.fixed[static_cast<std::size_t>(~stage.inputs[i])];
+  }
+  RecordedSteps* recorded =
+      stage.recorded.find(*stage.executables, *run.device, stage.bound_values(), stage.bound_resources(), fixed);
+  if (!recorded) {
+    for (Tensor& input : stage.bound) input = input.to(*run.device);
+    stage.executables->run(stage.bound, stage.results, run.random, *run.device);
+  }
+  for (std::size_t i = 0; i < stage.outputs.size(); ++i) {
+    const auto slot = static_cast<std::size_t>(stage.outputs[i]);
+    function.values[slot] = recorded ? recorded->outputs()[i] : std::move(stage.results[i]);
+    function.fixed[slot] = recorded ? recorded->outputs()[i] : Tensor();
+  }
+  const auto push = [&](std::span<const std::size_t> outputs) { push_outputs(function, number, outputs); };
+  if (recorded) return recorded->add(stage.bound_values(), run.random, push);
+  std::vector<std::size_t> all(stage.outputs.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  push(all);
+}
+
+// Their copies run beside the rest of the stage.
+void ClosureRunner::push_outputs(WorkerFunction& function, std::size_t number, std::span<const std::size_t> outputs) {
+  WorkerFunction::Stage& stage = function.stages[number];
+  copies_->follow_compute();
+  for (const std::size_t output : outputs) {
+    const Tensor& value = function.values[static_cast<std::size_t>(stage.outputs[output])];
+    for (const WorkerFunction::SentPart& to : stage.sent[output]) {
+      copies_->fetch(value, function.rounds[number][to.exchange].request.parts[to.part]);
+    }
+  }
+}
+
+// The rest of what is sent to the servers, and the end of the copies that have begun.
+void ClosureRunner::read_pushed(WorkerFunction& function, std::vector<WorkerFunction::Exchange>& exchanges) {
+  copies_->follow_compute();
+  for (WorkerFunction::Exchange& exchange : exchanges) {
+    for (std::size_t i = 0; i < exchange.sent.size(); ++i) {
+      if (exchange.follows_stage[i]) continue;
+      copies_->fetch(function.at(exchange.sent[i]), exchange.request.parts[i]);
+    }
+  }
+  copies_->finish_fetches();
 }
 
 void ClosureRunner::run_exchanges(WorkerFunction& function, std::size_t round, Run& run) {
@@ -351,14 +465,16 @@ void ClosureRunner::run_exchanges(WorkerFunction& function, std::size_t round, R
   for (WorkerFunction::Exchange& exchange : exchanges) {
     head.version = exchange.version();
     write_request<Method::Exchange>(head, {}, exchange.request);
+    if (copies_) continue;
     Tensors& parts = exchange.request.parts;
     for (std::size_t i = 0; i < exchange.sent.size(); ++i) parts[i] = function.at(exchange.sent[i]).to_host();
   }
+  if (copies_) read_pushed(function, exchanges);
   ps_calls_.call_all(exchanges);
   for (WorkerFunction::Exchange& exchange : exchanges) {
     count_staleness(exchange);
     for (std::size_t i = 0; i < exchange.returned.size(); ++i) {
-      function.values[static_cast<std::size_t>(exchange.returned[i])] = exchange.reply.parts[i].to(*run.device);
+      function.values[static_cast<std::size_t>(exchange.returned[i])] = placed(exchange.reply.parts[i], run);
     }
   }
 }

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -61,6 +62,16 @@ class ClosureRunner {
   void check_staleness(WorkerFunction& function, const Run& run);
   bool take_elements(WorkerFunction& function, Run& run);
   void run_step(WorkerFunction& function, Run& run);
+  void run_stage(WorkerFunction& function, std::size_t number, Run& run);
+  void run_on_device(WorkerFunction& function, std::size_t number, Run& run);
+  void push_outputs(WorkerFunction& function, std::size_t stage, std::span<const std::size_t> outputs);
+  void read_pushed(WorkerFunction& function, std::vector<WorkerFunction::Exchange>& exchanges);
+  void install_pulled(WorkerFunction& function);
+  void install_returned(WorkerFunction& function);
+  // Where the stages find a value of the host: the CPU's read it where it lies.
+  Tensor placed(const Tensor& value, const Run& run) const;
+  void add_outputs(WorkerFunction& function, Tensors& outputs);
+  void add_accumulators(const WorkerFunction& function, Tensors& values);
   void run_exchanges(WorkerFunction& function, std::size_t round, Run& run);
   void stop_if_cancelled(const Head& head) const;
   bool is_cancelled(const Head& head) const;
@@ -83,6 +94,8 @@ class ClosureRunner {
   std::mutex mutex_;  // guards what follows: one closure at a time
   Head current_;      // of the closure that runs
   PsCalls ps_calls_;
+  // Of the device that runs the stages, where its memory is not the host's.
+  std::unique_ptr<DeviceCopies> copies_;
   std::map<std::string, std::weak_ptr<Replica>> replicas_;  // of the functions
   std::unordered_map<std::uint64_t, std::unique_ptr<WorkerFunction>> functions_;
   // The newest results, for a chief that asks again.

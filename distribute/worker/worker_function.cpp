@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "cohort/distribute/protocol/messages.pb.h"
 #include "cohort/graph/graph_proto.h"
@@ -93,6 +94,36 @@ WorkerFunction::Input read_input(
   return input;
 }
 
+// Puts a graph's resources behind its other inputs, and likewise where these come from. Gives the number of the others.
+std::size_t put_resources_last(Graph& graph, std::vector<int>& sources) {
+  std::vector<int> order(sources.size());
+  std::iota(order.begin(), order.end(), 0);
+  const auto split = std::stable_partition(order.begin(), order.end(), [&](int i) {
+    return graph.spec({graph.inputs[static_cast<std::size_t>(i)], 0}).dtype != DType::Resource;
+  });
+  const std::vector<std::int32_t> nodes(graph.inputs.begin(), graph.inputs.end());
+  const std::vector<int> before = sources;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    graph.inputs[i] = nodes[static_cast<std::size_t>(order[i])];
+    sources[i] = before[static_cast<std::size_t>(order[i])];
+  }
+  return static_cast<std::size_t>(split - order.begin());
+}
+
+// What a stage makes is on its way to the servers before the stage has ended.
+void join_stage_to_exchanges(WorkerFunction::Stage& stage, std::vector<WorkerFunction::Exchange>& exchanges) {
+  for (std::size_t e = 0; e < exchanges.size(); ++e) {
+    WorkerFunction::Exchange& exchange = exchanges[e];
+    exchange.follows_stage.resize(exchange.sent.size());
+    for (std::size_t part = 0; part < exchange.sent.size(); ++part) {
+      const auto output = std::find(stage.outputs.begin(), stage.outputs.end(), ~exchange.sent[part]);
+      if (exchange.sent[part] >= 0 || output == stage.outputs.end()) continue;
+      exchange.follows_stage[part] = true;
+      stage.sent[static_cast<std::size_t>(output - stage.outputs.begin())].push_back({e, part});
+    }
+  }
+}
+
 }  // namespace
 
 std::uint64_t WorkerFunction::PsCall::version() const {
@@ -110,16 +141,34 @@ std::size_t WorkerFunction::PsCall::bytes() const {
   return std::max(sent, received);
 }
 
+const Tensor* WorkerFunction::PsCall::value_at(std::size_t part) const {
+  return part < reply.parts.size() && reply.parts[part].defined() ? &reply.parts[part] : nullptr;
+}
+
 void WorkerFunction::PsCall::install(std::size_t first) {
   answer_bytes = 0;
   for (std::size_t i = 0; i < replicas.size(); ++i) {
-    const std::size_t part = first + i;
-    if (part < reply.parts.size() && reply.parts[part].defined()) {
-      replicas[i]->variable->replace_value(reply.parts[part].to(default_device()));
+    if (const Tensor* value = value_at(first + i)) {
+      replicas[i]->variable->replace_value(value->to(default_device()));
       answer_bytes += replicas[i]->bytes;
     }
     replicas[i]->version = reply.head.version;
   }
+}
+
+void WorkerFunction::PsCall::add_writes(std::size_t first, std::vector<DeviceCopies::Write>& writes) {
+  answer_bytes = 0;
+  for (std::size_t i = 0; i < replicas.size(); ++i) {
+    const Tensor* value = value_at(first + i);
+    if (!value) continue;
+    replicas[i]->variable->check_value(value->spec());
+    writes.push_back({replicas[i]->variable.get(), *value, &replicas[i]->way});
+    answer_bytes += replicas[i]->bytes;
+  }
+}
+
+void WorkerFunction::PsCall::take_version() {
+  for (const auto& replica : replicas) replica->version = reply.head.version;
 }
 
 void WorkerFunction::drop_elements() {
@@ -150,6 +199,7 @@ std::unique_ptr<WorkerFunction> make_worker_function(
     throw invalid_argument("Server", "a function's slots are expected", {{"slots", slots}});
   }
   function->values.resize(static_cast<std::size_t>(slots));
+  function->fixed.resize(static_cast<std::size_t>(slots));
   function->bound.resize(static_cast<std::size_t>(inputs));
   for (std::size_t i = 0; i < function->inputs.size(); ++i) {
     const WorkerFunction::Input& input = function->inputs[i];
@@ -174,7 +224,9 @@ std::unique_ptr<WorkerFunction> make_worker_function(
       throw invalid_argument("Server", "a stage must say where its graph's inputs and outputs are",
                              {{"inputs", made.inputs.size()}, {"outputs", made.outputs.size()}});
     }
+    made.values = put_resources_last(*graph, made.inputs);
     made.bound.resize(made.inputs.size());
+    made.sent.resize(made.outputs.size());
     made.results.resize(made.outputs.size());
     made.executables = std::make_unique<ExecutableCache>(graph);
     function->stages.push_back(std::move(made));
@@ -195,6 +247,9 @@ std::unique_ptr<WorkerFunction> make_worker_function(
   if (function->stages.size() != function->rounds.size() + 1) {
     throw invalid_argument("Server", "a function has one stage more than rounds",
                            {{"stages", function->stages.size()}, {"rounds", function->rounds.size()}});
+  }
+  for (std::size_t i = 0; i < function->rounds.size(); ++i) {
+    join_stage_to_exchanges(function->stages[i], function->rounds[i]);
   }
   function->outputs = read_sources(from.outputs(), inputs, slots);
   function->pulls.assign(from.pulls().begin(), from.pulls().end());

@@ -8,6 +8,8 @@
 
 #include "cohort/distribute/protocol/message.h"
 #include "cohort/distribute/worker/constant_store.h"
+#include "cohort/distribute/worker/device_copies.h"
+#include "cohort/distribute/worker/recorded_stage.h"
 #include "cohort/graph/executable.h"
 #include "cohort/variables/variable.h"
 #include "cohort/variables/variable_body.h"
@@ -25,6 +27,7 @@ struct Replica {
   Tensor handle;
   std::size_t bytes = 0;
   std::uint64_t version = 0;  // of the server when it sent the value, or said that it is the newest; 0: never
+  std::unique_ptr<PinnedMemory> way = nullptr;  // of new values to a device
 };
 
 // The worker's part of a function: stages that run here and exchanges between them.
@@ -36,10 +39,21 @@ struct WorkerFunction {
     Variable accumulator;
     TensorSpec spec;
   };
+  // A part of what an exchange sends.
+  struct SentPart {
+    std::size_t exchange, part;
+  };
   struct Stage {
     std::unique_ptr<ExecutableCache> executables;
-    std::vector<int> inputs, outputs;
+    std::vector<int> inputs, outputs;  // inputs are values, then resources
+    std::size_t values = 0;            // among the inputs
     Tensors bound, results;
+    std::vector<std::vector<SentPart>> sent;  // what each output is in the exchanges that come right after
+    RecordedStage recorded;
+    // The first of the inputs.
+    std::span<const Tensor> bound_values() const { return std::span<const Tensor>(bound).first(values); }
+    // The others.
+    std::span<const Tensor> bound_resources() const { return std::span<const Tensor>(bound).subspan(values); }
   };
   // A question to a server and its answer, which ends with the values of replicas that are newer there.
   struct PsCall {
@@ -54,9 +68,17 @@ struct WorkerFunction {
     std::size_t bytes() const;
     // Takes the answer's values, which begin at `first`, and its version.
     void install(std::size_t first);
+    // The same for replicas on a device, in two steps: says what is to be written, and takes the version.
+    void add_writes(std::size_t first, std::vector<DeviceCopies::Write>& writes);
+    void take_version();
+
+   private:
+    // The answer's value for a replica; nullptr where it brings none.
+    const Tensor* value_at(std::size_t part) const;
   };
   struct Exchange : PsCall {
     std::vector<int> sent, returned;
+    std::vector<bool> follows_stage;  // by what is sent: an output of the stage right before
   };
   // What is read from one server.
   struct Pull : PsCall {
@@ -72,6 +94,7 @@ struct WorkerFunction {
   std::vector<Pull> ps_pulls;
   Tensors bound;   // by input of the whole graph
   Tensors values;  // by slot
+  Tensors fixed;   // by slot: values that lie where they are in every step
   // Lets go of the last step's elements: they may be rows of a whole dataset.
   void drop_elements();
   // What an input of the whole graph (>= 0) or a slot (~slot) holds.

@@ -2,8 +2,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
+#include <utility>
 
+#include "cohort/core/error.h"
 #include "cohort/core/kernel.h"
+#include "cohort/core/pinned_memory.h"
 #include "cohort/core/timeline.h"
 #include "cohort/graph/passes/rewrite.h"
 #include "cohort/graph/planned_executable.h"
@@ -18,6 +22,8 @@ constexpr std::size_t kMostCalls = 2000;
 constexpr std::size_t kMostBytes = std::size_t{64} << 20;
 // Of each part of a batch: what GPUs read fastest.
 constexpr std::size_t kPartAlignment = 256;
+// Outputs that are worth a launch of their own: to copy them takes longer than to begin one.
+constexpr std::size_t kOutputBytes = std::size_t{2} << 20;
 
 std::size_t bytes_of(const TensorSpec& spec) {
   return static_cast<std::size_t>(spec.shape.num_elements()) * size_of(spec.dtype);
@@ -25,13 +31,13 @@ std::size_t bytes_of(const TensorSpec& spec) {
 
 std::size_t rounded_up(std::size_t bytes) { return (bytes + kPartAlignment - 1) / kPartAlignment * kPartAlignment; }
 
-// Whether somebody waits for what its kernels have computed before the next of them is put into a stream. A kernel of
-// the CPU looks for itself, on whichever device it runs.
+// Whether somebody waits for what its kernels have computed before the next of them is put into a stream: branches and
+// loops do not while they are recorded. A kernel of the CPU looks for itself, on whichever device it runs.
 bool waits_for_values(const Graph& graph, std::string_view kernel_type) {
   return std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) {
     if (passes::is_input(node) || passes::is_constant(node) || node.op->is_alias()) return false;
     const std::string& op = node.op->name();
-    if (op == "Cond" || op == "While" || node.op->has_dynamic_outputs()) return true;
+    if (node.op->has_dynamic_outputs()) return true;
     if (!has_kernel(op, kernel_type)) return true;  // it runs on the host
     return std::any_of(node.attributes.begin(), node.attributes.end(), [&](const Attributes::Entry& entry) {
       const auto* nested = std::get_if<std::shared_ptr<const Graph>>(&entry.value);
@@ -70,21 +76,6 @@ std::int64_t steps_worth_a_launch(std::int64_t steps, std::size_t calls, std::si
   return 1;
 }
 
-// Pinned memory of a device.
-class PinnedMemory {
- public:
-  PinnedMemory(Device& device, std::size_t bytes)
-      : device_(device), bytes_(bytes), data_(static_cast<char*>(device.allocate_pinned(bytes))) {}
-  ~PinnedMemory() { device_.deallocate_pinned(data_, bytes_); }
-  PinnedMemory(const PinnedMemory&) = delete;
-  char* data() const { return data_; }
-
- private:
-  Device& device_;
-  const std::size_t bytes_;
-  char* const data_;
-};
-
 }  // namespace
 
 struct RecordedSteps::Block {
@@ -93,7 +84,10 @@ struct RecordedSteps::Block {
         memory(Buffer::allocate(device, bytes)),
         frame(executable.make_frame()),
         copied(device.make_event()),
-        computed(device.make_event()) {}
+        computed(device.make_event()) {
+    // The memory is new in the order of the compute stream alone: what had it before may still be at work there.
+    computed->record(DeviceStream::Compute);
+  }
   char* data() const { return static_cast<char*>(memory->data()); }
 
   PinnedMemory pinned;
@@ -101,8 +95,8 @@ struct RecordedSteps::Block {
   std::unique_ptr<PlannedExecutable::Frame> frame;
   // When the pinned memory, and when the block, may be written again.
   std::unique_ptr<DeviceEvent> copied, computed;
-  std::unique_ptr<Recording> recording;
-  std::vector<void*> captures;  // where they were when it was recorded
+  std::vector<std::unique_ptr<Recording>> recordings;  // of each part
+  std::vector<void*> captures;                         // where they were when it was recorded
   // Places and bytes of what lies in the pinned memory and must be copied.
   std::vector<std::pair<std::size_t, std::size_t>> from_host;
 };
@@ -111,7 +105,7 @@ std::unique_ptr<RecordedSteps> RecordedSteps::make(std::shared_ptr<Executable> e
                                                    std::span<const TensorSpec> batch, std::span<const Tensor> captures,
                                                    std::int64_t steps, std::span<const Tensor> example) {
   auto* planned = dynamic_cast<PlannedExecutable*>(executable.get());
-  if (!planned || !device.can_record() || !planned->graph().outputs.empty()) return nullptr;
+  if (!planned || !device.can_record()) return nullptr;
   if (device.kernel_type() != kCPU && waits_for_values(planned->graph(), device.kernel_type())) return nullptr;
   if (!std::all_of(batch.begin(), batch.end(), [](const TensorSpec& spec) { return is_plain(spec.dtype); })) {
     return nullptr;
@@ -119,12 +113,13 @@ std::unique_ptr<RecordedSteps> RecordedSteps::make(std::shared_ptr<Executable> e
   std::vector<Tensor> resident(batch.size());
   std::size_t bytes = 0;
   for (std::size_t i = 0; i < batch.size(); ++i) {
-    if (!example.empty() && &example[i].device() == &device) {
+    if (!example.empty() && example[i].defined() && &example[i].device() == &device) {
       resident[i] = example[i];
     } else {
       bytes += rounded_up(bytes_of(batch[i]));
     }
   }
+  if (!planned->graph().outputs.empty()) steps = 1;
   steps = steps_worth_a_launch(std::max<std::int64_t>(steps, 1), count_calls(planned->graph()), bytes);
   return std::unique_ptr<RecordedSteps>(
       new RecordedSteps(std::move(executable), *planned, device, batch, captures, steps, std::move(resident)));
@@ -147,12 +142,41 @@ RecordedSteps::RecordedSteps(std::shared_ptr<Executable> executable, PlannedExec
   offsets_.push_back(step_bytes_);
   step_bytes_ += rounded_up(sizeof(RandomState));
   for (const Tensor& capture : captures) inputs_.push_back(capture.to(device_));
+  for (const Value& output : planned_.graph().outputs) {
+    const TensorSpec& spec = planned_.graph().spec(output);
+    outputs_.push_back(Tensor::empty(spec.dtype, spec.shape, device_));
+    output_pointers_.push_back(outputs_.back().raw());
+  }
+  divide();
   for (auto& block : blocks_) {
     block = std::make_unique<Block>(device_, planned_, step_bytes_ * static_cast<std::size_t>(steps_));
   }
 }
 
 RecordedSteps::~RecordedSteps() { device_.drain(); }
+
+// A part ends where enough outputs stand that have not been told of.
+void RecordedSteps::divide() {
+  const std::size_t calls = planned_.whole().last;
+  const std::vector<std::size_t> needed = planned_.calls_for_outputs();
+  std::vector<std::size_t> order(needed.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return needed[a] < needed[b]; });
+  Part part;
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    part.outputs.push_back(order[i]);
+    bytes += outputs_[order[i]].bytes();
+    const std::size_t end = needed[order[i]];
+    const bool others_too = i + 1 < order.size() && needed[order[i + 1]] == end;
+    if (others_too || bytes < kOutputBytes || end == calls) continue;
+    part.last = end;
+    parts_.push_back(std::exchange(part, {.first = end}));
+    bytes = 0;
+  }
+  part.last = calls;
+  parts_.push_back(std::move(part));
+}
 
 bool RecordedSteps::takes(std::span<const Tensor> batch) const {
   if (batch.size() != batch_.size()) return false;
@@ -163,28 +187,50 @@ bool RecordedSteps::takes(std::span<const Tensor> batch) const {
   return true;
 }
 
-void RecordedSteps::add(std::span<const Tensor> batch, const RandomState& random) {
+void RecordedSteps::add(std::span<const Tensor> batch, const RandomState& random, const OutputsReady& ready) {
   Block& block = *blocks_[current_];
   if (added_ == 0) block.copied->wait();
   fill(block, batch, random);
   ++added_;
-  if (Timeline::current()) return flush();  // a recording is one launch, in which no kernel has a time of its own
+  // A recording is one launch, in which no kernel has a time of its own.
+  if (Timeline::current() || refused_) return run_unrecorded(block, ready);
   if (added_ < steps_) return;
+  if (!record(block)) return run_unrecorded(block, ready);
   send(block);
-  if (!still_there(block)) {
-    block.recording = device_.record([&] { enqueue(block, steps_); });
-    ++recordings_;
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    block.recordings[i]->launch();
+    if (ready && !parts_[i].outputs.empty()) ready(parts_[i].outputs);
   }
-  block.recording->launch();
   end_launch(block);
 }
 
+bool RecordedSteps::record(Block& block) {
+  if (still_there(block)) return true;
+  block.recordings.clear();
+  try {
+    for (const Part& part : parts_) {
+      block.recordings.push_back(device_.record([&] { enqueue(block, steps_, part); }));
+    }
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::Unimplemented) throw;
+    refused_ = true;
+    return false;
+  }
+  ++recordings_;
+  return true;
+}
+
 void RecordedSteps::flush() {
-  if (added_ == 0) return;
-  Block& block = *blocks_[current_];
+  if (added_ > 0) run_unrecorded(*blocks_[current_], {});
+}
+
+void RecordedSteps::run_unrecorded(Block& block, const OutputsReady& ready) {
   send(block);
   planned_.bind(inputs_, *block.frame);
-  enqueue(block, added_);
+  for (const Part& part : parts_) {
+    enqueue(block, added_, part);
+    if (ready && !part.outputs.empty()) ready(part.outputs);
+  }
   end_launch(block);
 }
 
@@ -233,22 +279,25 @@ bool RecordedSteps::still_there(Block& block) {
   planned_.bind(inputs_, *block.frame);
   const std::vector<void*>& found = block.frame->input_pointers;
   const auto captures = found.begin() + static_cast<std::ptrdiff_t>(batch_.size());
-  if (block.recording && block.recording->is_valid() &&
-      std::equal(captures, found.end(), block.captures.begin(), block.captures.end())) {
+  const bool recorded = block.recordings.size() == parts_.size() &&
+                        std::all_of(block.recordings.begin(), block.recordings.end(),
+                                    [](const auto& recording) { return recording->is_valid(); });
+  if (recorded && std::equal(captures, found.end(), block.captures.begin(), block.captures.end())) {
     return true;
   }
   block.captures.assign(captures, found.end());
   return false;
 }
 
-void RecordedSteps::enqueue(Block& block, std::int64_t steps) {
+void RecordedSteps::enqueue(Block& block, std::int64_t steps, const Part& part) {
   std::vector<void*>& inputs = block.frame->input_pointers;
   for (std::int64_t step = 0; step < steps; ++step) {
     char* data = block.data() + static_cast<std::size_t>(step) * step_bytes_;
     for (std::size_t i = 0; i < batch_.size(); ++i) {
       inputs[i] = resident_[i].defined() ? resident_[i].raw() : data + offsets_[i];
     }
-    planned_.execute(*block.frame, inputs.data(), nullptr, reinterpret_cast<RandomState*>(data + offsets_.back()));
+    planned_.execute(*block.frame, inputs.data(), output_pointers_.data(),
+                     reinterpret_cast<RandomState*>(data + offsets_.back()), {part.first, part.last});
   }
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -15,13 +16,17 @@ class PlannedExecutable;
 // Steps of one executable on a device that records: several of them are begun by one launch. Batches lie in one of two
 // blocks of the device, each with a recording of its own; while the steps of one block run, the other is filled through
 // pinned memory by the copy stream. Parts of a batch that are the same tensors of the device in every batch are read
-// where they lie. For executables without outputs. Belongs to one thread.
+// where they lie. Belongs to one thread at a time.
 class RecordedSteps {
  public:
+  // Told which outputs stand once the work is done that the compute stream holds by now; the rest of the step is begun
+  // after it returns.
+  using OutputsReady = std::function<void(std::span<const std::size_t> outputs)>;
+
   // Inputs of the executable are those of a batch, then `captures`. nullptr where it cannot be done: the device does
-  // not record, what is to be done depends on values (shapes, branches, ends of loops), or there are outputs. The
-  // caller runs `steps` at a time: of the numbers that divide it, the largest that is worth it go into one launch.
-  // `example`, where it is given, is a batch: the parts of it that lie on the device are expected in all others.
+  // not record, shapes depend on values, or some op runs on the host. The caller runs `steps` at a time: of the numbers
+  // that divide it, the largest that is worth it go into one launch; one, where there are outputs. `example`, where it
+  // is given, is a batch: the parts of it that are there and lie on the device are expected in all others.
   static std::unique_ptr<RecordedSteps> make(std::shared_ptr<Executable> executable, Device& device,
                                              std::span<const TensorSpec> batch, std::span<const Tensor> captures,
                                              std::int64_t steps, std::span<const Tensor> example = {});
@@ -30,10 +35,15 @@ class RecordedSteps {
   // Whether it is one of the batches it was made for.
   bool takes(std::span<const Tensor> batch) const;
   // Another step; begun now or, at the latest, by flush(). The batch may change when it returns. While the thread has a
-  // timeline steps are begun one by one, kernel after kernel, so that each has its time.
-  void add(std::span<const Tensor> batch, const RandomState& random);
+  // timeline, and where work turns out to be of a kind that is not recorded, steps are begun kernel after kernel.
+  // One with large outputs is several launches, so that copies of the first of them run beside the rest.
+  void add(std::span<const Tensor> batch, const RandomState& random, const OutputsReady& ready = {});
   // Begins the steps that were added and do not fill a launch.
   void flush();
+  // The executable's outputs: the same memory, which each step writes anew.
+  std::span<const Tensor> outputs() const { return outputs_; }
+  // Launches of a step.
+  std::size_t launches_per_step() const { return parts_.size(); }
   // Steps of a launch.
   std::int64_t steps_per_launch() const { return steps_; }
   // Recordings made so far; more than two when memory of the captures has moved.
@@ -41,15 +51,24 @@ class RecordedSteps {
 
  private:
   struct Block;
+  // Kernels that are begun at once, and the outputs that stand after them.
+  struct Part {
+    std::size_t first = 0, last = 0;
+    std::vector<std::size_t> outputs = {};
+  };
   RecordedSteps(std::shared_ptr<Executable> executable, PlannedExecutable& planned, Device& device,
                 std::span<const TensorSpec> batch, std::span<const Tensor> captures, std::int64_t steps,
                 std::vector<Tensor> resident);
   void fill(Block& block, std::span<const Tensor> batch, const RandomState& random);
   // Copies what fill() has brought; what the compute stream does next finds it.
   void send(Block& block);
-  void enqueue(Block& block, std::int64_t steps);
+  void divide();
+  void run_unrecorded(Block& block, const OutputsReady& ready);
+  void enqueue(Block& block, std::int64_t steps, const Part& part);
   // Looks where the captures lie now: whether that is where they were when the block was recorded.
   bool still_there(Block& block);
+  // Whether the block has a recording of its work; false where that cannot be recorded.
+  bool record(Block& block);
   void end_launch(Block& block);
 
   const std::shared_ptr<Executable> executable_;
@@ -63,7 +82,11 @@ class RecordedSteps {
   std::array<std::unique_ptr<Block>, 2> blocks_;
   std::size_t current_ = 0;
   std::int64_t added_ = 0, recordings_ = 0;
+  bool refused_ = false;        // when it was recorded
   std::vector<Tensor> inputs_;  // undefined ones for the batch, then the captures
+  std::vector<Tensor> outputs_;
+  std::vector<void*> output_pointers_;
+  std::vector<Part> parts_;
 };
 
 }  // namespace cohort

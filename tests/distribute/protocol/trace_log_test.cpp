@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "cohort/distribute/protocol/messages.pb.h"
+#include "cohort/ops/math.h"
 #include "tests/support/error_of.h"
 
 namespace cohort::distribute::test {
@@ -37,6 +38,32 @@ TEST(TraceLog, HoldsWhatEachThreadDidWhileItWasRecorded) {
   EXPECT_EQ(here.timeline.spans()[0].flow, 7u);
   EXPECT_EQ(here.timeline.spans()[1].name, "three");
   EXPECT_TRUE(log.end("ps:0").empty());
+}
+
+// What a device did for the threads of a task is a track of its own, whose name the chief sees.
+TEST(TraceLog, HoldsWhatADeviceDidForItsThreads) {
+  TraceLog log;
+  log.begin();
+  TraceOrigin origin{.task = "worker:0", .begin = Timeline::Clock::now(), .end = {}};
+  Device& device = device_named("TEST:7");
+  const auto compute = [&] {
+    const TraceRecording recording(log, "serving");
+    const Tensor x = Tensor::full({3}, 2, DType::Float32, device);
+    EXPECT_EQ((x + x).to_vector<float>(), (std::vector<float>{4, 4, 4}));
+  };
+  compute();
+  std::thread(compute).join();
+  proto::TraceResultProto message;
+  write_trace(log.end("worker:0"), message);
+  origin.end = Timeline::Clock::now();
+  const std::vector<TimelineTrack> read = read_trace(message, origin);
+  ASSERT_EQ(read.size(), 1u);  // the threads did nothing else
+  EXPECT_EQ(read[0].process, "worker:0");
+  EXPECT_EQ(read[0].thread, "TEST:7 compute");
+  EXPECT_EQ(read[0].timeline.spans().size(), 2u);
+  EXPECT_EQ(read[0].timeline.spans()[0].category, "kernel");
+  log.begin();
+  EXPECT_TRUE(log.end("").empty());
 }
 
 // What has begun in one recording is no part of the next.
