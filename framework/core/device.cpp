@@ -92,6 +92,12 @@ void Device::derive_turns(RandomState* turns, const RandomState* loop, std::size
 std::unique_ptr<Recording> Device::record(const std::function<void()>&) {
   throw internal_error("Device", "a device that records is expected", {{"device", name()}});
 }
+void Device::record_branch(const bool*, const std::function<void()>&, const std::function<void()>&) {
+  throw internal_error("Device", "a device that records branches is expected", {{"device", name()}});
+}
+void Device::record_loop(const RecordedLoop&) {
+  throw internal_error("Device", "a device that records loops is expected", {{"device", name()}});
+}
 
 void rethrow_named(const KernelCall& call) {
   if (call.node == nullptr || call.node->empty()) throw;

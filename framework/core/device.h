@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
@@ -77,6 +78,29 @@ struct KernelCall {
 // Error's text.
 [[noreturn]] void rethrow_named(const KernelCall& call);
 
+// Where a loop in a recording stands, in the device's memory: its condition writes `go_on`, the device the rest.
+struct LoopState {
+  // Where the turn draws random numbers.
+  RandomState draws;
+  // How many have begun.
+  std::uint64_t turns;
+  // Whether there is another one.
+  bool go_on;
+};
+
+// A loop for Device::record_loop.
+struct RecordedLoop {
+  // Its place, for as long as the recording is there.
+  LoopState* state = nullptr;
+  // Where the loop draws random numbers, whose turns find theirs (turn_of) in state->draws; in the device's memory.
+  const RandomState* random = nullptr;
+  // Most turns; below 0: as many as the condition wants.
+  std::int64_t limit = -1;
+  // Put the work into the compute stream that writes state->go_on, and that of a turn. They are called while the loop
+  // is recorded, perhaps more than once.
+  std::function<void()> condition, turn;
+};
+
 // A place with memory and kernels. Work on it may only be begun when a function here returns; whatever is begun later
 // finds it done. What goes wrong in such work is thrown by the next synchronize() or copy_to_host(). Thread-safe.
 class Device {
@@ -131,6 +155,13 @@ class Device {
   // What `work`, on the calling thread, puts into the compute stream is kept instead of done. It may run kernels, copy
   // within the device and fill, nothing else.
   virtual std::unique_ptr<Recording> record(const std::function<void()>& work);
+  // Whether that is done with what the calling thread puts there now.
+  virtual bool is_recording() const { return false; }
+  // Inside of record(): keeps what `yes` and `no` put there; a launch does the first if the bool at `predicate`, in the
+  // device's memory, is then true, else the second.
+  virtual void record_branch(const bool* predicate, const std::function<void()>& yes, const std::function<void()>& no);
+  // Inside of record(): keeps a loop, whose end a launch finds by itself.
+  virtual void record_loop(const RecordedLoop& loop);
   // Waits until all work begun on it is done, and throws what went wrong in it.
   void synchronize() {
     drain();

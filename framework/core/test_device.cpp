@@ -114,14 +114,18 @@ struct Task {
   std::size_t bytes = 0;
   std::vector<char> held;
   std::uint64_t element = 0;
-  // Of events and recordings.
+  // Of events, recordings, branches and loops.
   std::shared_ptr<EventState> event;
   std::uint64_t time = 0;
-  std::shared_ptr<RecordedTasks> recorded;
+  std::shared_ptr<RecordedTasks> recorded, otherwise;
+  std::int64_t limit = 0;
 };
 
 struct RecordedTasks {
   std::vector<std::unique_ptr<Task>> tasks;
+  void work() const {
+    for (const auto& task : tasks) task->work(*task);
+  }
 };
 
 // A stream: a thread that does what is put into it in order. What goes wrong is kept, and the rest is done all the
@@ -239,6 +243,34 @@ void put_compute(Lanes& lanes, Task* task) {
   }
 }
 
+// What the function puts into the compute stream.
+std::shared_ptr<RecordedTasks> kept_tasks(const std::function<void()>& work) {
+  auto tasks = std::make_shared<RecordedTasks>();
+  struct Scope {
+    RecordedTasks* outer;
+    ~Scope() { recording = outer; }
+  } scope{std::exchange(recording, tasks.get())};
+  work();
+  return tasks;
+}
+
+void expect_recording(const char* what) {
+  if (!recording) throw internal_error("TestDevice", "it is kept inside of a recording only", {{"work", what}});
+}
+
+void work_on_loop(Task& task) {
+  auto& state = *static_cast<LoopState*>(to_native(task.target));
+  const auto* random = static_cast<const RandomState*>(to_native(task.random));
+  const auto limit = static_cast<std::uint64_t>(task.limit);  // none: more than there are
+  for (state.turns = 0; state.turns < limit;) {
+    task.otherwise->work();
+    if (!state.go_on) return;
+    if (random) state.draws = turn_of(*random, state.turns);
+    ++state.turns;
+    task.recorded->work();
+  }
+}
+
 void refuse_while_recording(const char* what) {
   if (recording)
     throw internal_error("TestDevice", "only kernels, fills and copies within the device are recorded",
@@ -274,9 +306,7 @@ class TestRecording : public Recording {
  public:
   TestRecording(Lanes& lanes, std::shared_ptr<RecordedTasks> tasks) : lanes_(lanes), tasks_(std::move(tasks)) {}
   void launch() override {
-    Task* task = lanes_.compute.make_task([](Task& t) {
-      for (const auto& each : t.recorded->tasks) each->work(*each);
-    });
+    Task* task = lanes_.compute.make_task([](Task& t) { t.recorded->work(); });
     task->recorded = tasks_;
     put_compute(lanes_, task);
   }
@@ -374,16 +404,44 @@ class TestDevice : public Device {
     if (allocator) synchronize();
   }
 
+  void derive_turns(RandomState* turns, const RandomState* loop, std::size_t count) override {
+    Task* task = lanes_.compute.make_task([](Task& t) {
+      cpu().derive_turns(static_cast<RandomState*>(to_native(t.target)),
+                         static_cast<const RandomState*>(to_native(t.random)), t.bytes);
+    });
+    task->target = turns;
+    task->random = loop;
+    task->bytes = count;
+    put_compute(lanes_, task);
+  }
+
   std::unique_ptr<DeviceEvent> make_event() override { return std::make_unique<TestEvent>(lanes_); }
   bool can_record() const override { return true; }
   std::unique_ptr<Recording> record(const std::function<void()>& work) override {
-    auto tasks = std::make_shared<RecordedTasks>();
-    struct Scope {
-      RecordedTasks* outer;
-      ~Scope() { recording = outer; }
-    } scope{std::exchange(recording, tasks.get())};
-    work();
-    return std::make_unique<TestRecording>(lanes_, std::move(tasks));
+    return std::make_unique<TestRecording>(lanes_, kept_tasks(work));
+  }
+  bool is_recording() const override { return recording != nullptr; }
+  void record_branch(const bool* predicate, const std::function<void()>& yes,
+                     const std::function<void()>& no) override {
+    expect_recording("branch");
+    auto if_true = kept_tasks(yes), if_false = kept_tasks(no);
+    Task* task = lanes_.compute.make_task(
+        [](Task& t) { (*static_cast<const bool*>(to_native(t.source)) ? t.recorded : t.otherwise)->work(); });
+    task->source = predicate;
+    task->recorded = std::move(if_true);
+    task->otherwise = std::move(if_false);
+    put_compute(lanes_, task);
+  }
+  void record_loop(const RecordedLoop& loop) override {
+    expect_recording("loop");
+    auto condition = kept_tasks(loop.condition), turn = kept_tasks(loop.turn);
+    Task* task = lanes_.compute.make_task(work_on_loop);
+    task->target = loop.state;
+    task->random = loop.random;
+    task->limit = loop.limit;
+    task->recorded = std::move(turn);
+    task->otherwise = std::move(condition);
+    put_compute(lanes_, task);
   }
   void drain() noexcept override {
     lanes_.compute.drain();

@@ -5,6 +5,7 @@
 
 #include "cohort/core/error.h"
 #include "cohort/cuda/check.h"
+#include "cohort/cuda/conditional_nodes.h"
 #include "cohort/cuda/fill.h"
 #include "cohort/cuda/gpu_requirements.h"
 #include "cohort/cuda/loop_turns.h"
@@ -17,6 +18,10 @@ constexpr std::uint64_t kKeptBytes = std::uint64_t{2} << 30;
 constexpr std::size_t kFirstWorkspace = std::size_t{32} << 20;
 // Free memory that is left alone by a device that takes all: modules of kernels and libraries need some.
 constexpr std::size_t kLeftBytes = std::size_t{1} << 30;
+// Checks whose texts are kept. Kernels are made anew as long as a program computes with other shapes.
+constexpr unsigned int kKeptRefusals = 1u << 16;
+// A recording's kernels may have to be loaded first: those of a branch that was never taken.
+constexpr cudaStreamCaptureMode kCaptureMode = cudaStreamCaptureModeRelaxed;
 
 }  // namespace
 
@@ -81,6 +86,7 @@ CudaDevice::CudaDevice(int index) : Device("GPU", index) {
   check_free_memory(name(), free, total);
   cuda::check(cudaStreamCreateWithFlags(&compute_, cudaStreamNonBlocking));
   cuda::check(cudaStreamCreateWithFlags(&copy_, cudaStreamNonBlocking));
+  target_ = compute_;
   make_pool();
   errors_ = static_cast<ErrorRecord*>(allocate(sizeof(ErrorRecord)));
   cuda::check(cudaMemsetAsync(errors_, 0, sizeof(ErrorRecord), compute_));
@@ -127,7 +133,7 @@ void CudaDevice::make_current() const { cuda::check(cudaSetDevice(index())); }
 void* CudaDevice::allocate(std::size_t bytes) {
   std::lock_guard lock(mutex_);
   make_current();
-  if (recording_) throw internal_error("GPU", "memory is asked for before work is recorded", {{"bytes", bytes}});
+  refuse_while_recording("memory is asked for");
   account_.add(bytes);
   void* memory = nullptr;
   const cudaError_t error = take(memory, bytes);
@@ -141,7 +147,7 @@ void* CudaDevice::allocate(std::size_t bytes) {
 void CudaDevice::deallocate(void* memory, std::size_t bytes) {
   std::lock_guard lock(mutex_);
   account_.remove(memory, bytes);
-  if (recording_) {
+  if (captures_ > 0) {
     deferred_.push_back(memory);
     return;
   }
@@ -165,6 +171,7 @@ void CudaDevice::copy_from_host(void* target, const void* source, std::size_t by
   if (bytes == 0) return;
   std::lock_guard lock(mutex_);
   make_current();
+  refuse_while_recording("copy from the host");
   KernelTimes::Stretch stretch(times(), DeviceStream::Compute);
   // From pageable memory it returns when the source has been read.
   cuda::check(cudaMemcpyAsync(target, source, bytes, cudaMemcpyHostToDevice, compute_));
@@ -175,6 +182,7 @@ void CudaDevice::copy_to_host(void* target, const void* source, std::size_t byte
   {
     std::lock_guard lock(mutex_);
     make_current();
+    refuse_while_recording("copy to the host");
     if (bytes > 0) cuda::check(cudaMemcpyAsync(target, source, bytes, cudaMemcpyDeviceToHost, compute_));
   }
   cuda::check(cudaStreamSynchronize(compute_));
@@ -186,7 +194,7 @@ void CudaDevice::copy(void* target, const void* source, std::size_t bytes) {
   std::lock_guard lock(mutex_);
   make_current();
   KernelTimes::Stretch stretch(times(), DeviceStream::Compute);
-  cuda::check(cudaMemcpyAsync(target, source, bytes, cudaMemcpyDeviceToDevice, compute_));
+  cuda::check(cudaMemcpyAsync(target, source, bytes, cudaMemcpyDeviceToDevice, target_));
   stretch.end_copy(bytes);
 }
 
@@ -196,13 +204,14 @@ void CudaDevice::fill(void* target, const void* element, std::size_t element_byt
   make_current();
   std::uint64_t bits = 0;
   std::memcpy(&bits, element, element_bytes);
-  enqueue_fill(target, bits, element_bytes, count, compute_);
+  enqueue_fill(target, bits, element_bytes, count, target_);
 }
 
 void CudaDevice::enqueue_copy(void* target, const void* source, std::size_t bytes, DeviceStream which) {
   if (bytes == 0) return;
   std::lock_guard lock(mutex_);
   make_current();
+  refuse_while_recording("copy between host and device");
   KernelTimes::Stretch stretch(times(), which);
   cuda::check(cudaMemcpyAsync(target, source, bytes, cudaMemcpyDefault, stream(which)));
   stretch.end_copy(bytes);
@@ -215,7 +224,7 @@ void CudaDevice::run(std::span<const KernelCall> calls, const RandomState* rando
   KernelTimes::Stretch stretch(times(), DeviceStream::Compute);
   try {
     for (; call != calls.data() + calls.size(); ++call) {
-      (*call->kernel)({call->arguments, call->arguments + call->inputs, random, allocator, compute_});
+      (*call->kernel)({call->arguments, call->arguments + call->inputs, random, allocator, target_});
       stretch.end_kernel(*call);
     }
   } catch (...) {
@@ -227,39 +236,107 @@ void CudaDevice::derive_turns(RandomState* turns, const RandomState* loop, std::
   if (count == 0) return;
   std::lock_guard lock(mutex_);
   make_current();
-  enqueue_turns(turns, loop, count, compute_);
+  enqueue_turns(turns, loop, count, target_);
 }
 
 std::unique_ptr<DeviceEvent> CudaDevice::make_event() { return std::make_unique<CudaEvent>(*this); }
+
+void CudaDevice::refuse_while_recording(const char* what) const {
+  if (captures_ == 0) return;
+  throw internal_error("GPU", "only kernels, fills and copies within the device are recorded", {{"work", what}});
+}
+
+void CudaDevice::follow_stream(std::function<void(cudaStream_t)> follower) const {
+  std::lock_guard lock(followers_mutex_);
+  follower(target_);
+  followers_.push_back(std::move(follower));
+}
+
+void CudaDevice::set_target(cudaStream_t stream) {
+  std::lock_guard lock(followers_mutex_);
+  target_ = stream;
+  for (const auto& follower : followers_) follower(stream);
+}
+
+cudaGraph_t CudaDevice::capture(cudaGraph_t into, const std::function<void()>& work) {
+  if (captures_ == capture_streams_.size()) {
+    cudaStream_t another = nullptr;
+    cuda::check(cudaStreamCreateWithFlags(&another, cudaStreamNonBlocking));
+    capture_streams_.push_back(another);
+  }
+  const cudaStream_t outer = target_, stream = capture_streams_[captures_];
+  cuda::check(into ? cudaStreamBeginCaptureToGraph(stream, into, nullptr, nullptr, 0, kCaptureMode)
+                   : cudaStreamBeginCapture(stream, kCaptureMode));
+  ++captures_;
+  std::exception_ptr error;
+  try {
+    set_target(stream);
+    work();
+  } catch (...) {
+    error = std::current_exception();
+  }
+  --captures_;
+  cudaGraph_t graph = nullptr;
+  const cudaError_t ended = cudaStreamEndCapture(stream, &graph);
+  set_target(outer);
+  if (error) {
+    if (graph && !into) (void)cudaGraphDestroy(graph);
+    (void)cudaGetLastError();
+    std::rethrow_exception(error);
+  }
+  cuda::check(ended);
+  return graph;
+}
 
 std::unique_ptr<Recording> CudaDevice::record(const std::function<void()>& work) {
   // Nobody else enqueues meanwhile: it would be recorded, too.
   std::lock_guard lock(mutex_);
   make_current();
-  cuda::check(cudaStreamBeginCapture(compute_, cudaStreamCaptureModeThreadLocal));
-  recording_ = true;
-  cudaGraph_t graph = nullptr;
-  std::exception_ptr error;
-  try {
-    work();
-  } catch (...) {
-    error = std::current_exception();
-  }
-  const cudaError_t ended = cudaStreamEndCapture(compute_, &graph);
-  recording_ = false;
-  free_deferred();
-  struct Graph {
-    cudaGraph_t graph;
-    ~Graph() {
-      if (graph) cudaGraphDestroy(graph);
+  refuse_while_recording("another recording");
+  struct Scope {
+    CudaDevice& device;
+    cudaGraph_t graph = nullptr;
+    void end() {
+      device.recorder_ = std::thread::id();
+      device.free_deferred();
     }
-  } owned{graph};
-  if (error) {
-    (void)cudaGetLastError();
-    std::rethrow_exception(error);
-  }
-  cuda::check(ended);
-  return std::make_unique<CudaRecording>(*this, graph);
+    ~Scope() {
+      end();
+      if (graph) (void)cudaGraphDestroy(graph);
+    }
+  } scope{*this};
+  recorder_ = std::this_thread::get_id();
+  scope.graph = capture(nullptr, work);
+  scope.end();
+  return std::make_unique<CudaRecording>(*this, scope.graph);
+}
+
+void CudaDevice::record_branch(const bool* predicate, const std::function<void()>& yes,
+                               const std::function<void()>& no) {
+  const cudaGraphConditionalHandle condition = make_condition(target_);
+  enqueue_choice(condition, predicate, target_);
+  cudaGraph_t* branches = add_conditional(target_, condition, cudaGraphCondTypeIf, no ? 2 : 1);
+  capture(branches[0], yes);
+  if (no) capture(branches[1], no);
+}
+
+void CudaDevice::record_loop(const RecordedLoop& loop) {
+  if (loop.limit == 0) return;
+  cuda::check(cudaMemsetAsync(&loop.state->turns, 0, sizeof loop.state->turns, target_));
+  loop.condition();
+  const cudaGraphConditionalHandle condition = make_condition(target_);
+  enqueue_next_turn(condition, loop.state, loop.random, target_);
+  cudaGraph_t* body = add_conditional(target_, condition, cudaGraphCondTypeWhile, 1);
+  capture(body[0], [&] {
+    loop.turn();
+    if (loop.limit < 0) {
+      loop.condition();
+    } else {  // after the last turn it is not asked
+      enqueue_limit(loop.state, static_cast<std::uint64_t>(loop.limit), target_);
+      record_branch(&loop.state->go_on, loop.condition, nullptr);
+    }
+    enqueue_next_turn(condition, loop.state, loop.random, target_);
+  });
 }
 
 void CudaDevice::drain() noexcept {
@@ -277,7 +354,7 @@ void CudaDevice::drain_all() noexcept {
 void CudaDevice::check() {
   cuda::check(cudaPeekAtLastError());
   ErrorRecord found{};
-  std::pair<std::string, Refusal> refusal;
+  KeptRefusal kept;
   {
     std::lock_guard lock(mutex_);
     if (refusals_.empty()) return;
@@ -286,12 +363,16 @@ void CudaDevice::check() {
     cuda::check(cudaStreamSynchronize(compute_));
     if (found.site == 0) return;
     cuda::check(cudaMemsetAsync(errors_, 0, sizeof(ErrorRecord), compute_));
-    refusal = refusals_.at(found.site - 1);
+    kept = refusals_.at((found.site - 1) % kKeptRefusals);
+  }
+  if (kept.site != found.site) {
+    throw invalid_argument("GPU", "values that the op takes are expected; which op it was is no longer known",
+                           {{"position", found.position}, {"value", found.value}});
   }
   try {
-    refusal.second(found.position, found.value);
+    kept.refusal(found.position, found.value);
   } catch (...) {
-    rethrow_named({.node = &refusal.first});
+    rethrow_named({.node = &kept.node});
   }
 }
 
@@ -308,8 +389,13 @@ void CudaDevice::reserve_workspace(std::size_t bytes) {
 
 unsigned int CudaDevice::add_check(std::string_view node, Refusal refusal) {
   std::lock_guard lock(mutex_);
-  refusals_.emplace_back(node, std::move(refusal));
-  return static_cast<unsigned int>(refusals_.size());
+  KeptRefusal added{++checks_, std::string(node), std::move(refusal)};
+  if (refusals_.size() < kKeptRefusals) {
+    refusals_.push_back(std::move(added));
+  } else {
+    refusals_[(checks_ - 1) % kKeptRefusals] = std::move(added);
+  }
+  return checks_;
 }
 
 namespace {

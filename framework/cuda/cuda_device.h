@@ -8,7 +8,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
-#include <utility>
+#include <thread>
 #include <vector>
 
 #include "cohort/core/device.h"
@@ -41,6 +41,9 @@ class CudaDevice : public Device {
   std::unique_ptr<DeviceEvent> make_event() override;
   bool can_record() const override { return true; }
   std::unique_ptr<Recording> record(const std::function<void()>& work) override;
+  bool is_recording() const override { return recorder_ == std::this_thread::get_id(); }
+  void record_branch(const bool* predicate, const std::function<void()>& yes, const std::function<void()>& no) override;
+  void record_loop(const RecordedLoop& loop) override;
   void drain() noexcept override;
   void drain_all() noexcept override;
   void check() override;
@@ -49,12 +52,19 @@ class CudaDevice : public Device {
   void limit_memory(std::size_t bytes) override { account_.set_limit(bytes); }
   void note_use(void* memory, std::size_t bytes, MemoryUse use) override { account_.note(memory, bytes, use()); }
 
-  cudaStream_t stream(DeviceStream which) const { return which == DeviceStream::Compute ? compute_ : copy_; }
+  // For whoever holds the device; what is put into that of a recording is kept.
+  cudaStream_t stream(DeviceStream which) const { return which == DeviceStream::Compute ? target_ : copy_; }
+  // Calls it with the stream that kernels are put into, now and whenever it becomes another: for libraries that keep
+  // it.
+  void follow_stream(std::function<void(cudaStream_t)> follower) const;
   // The calling thread's launches go to this GPU from now on.
   void make_current() const;
   int multiprocessors() const { return multiprocessors_; }
   // Of its instructions: 90 for Hopper.
   int architecture() const { return architecture_; }
+
+  // Holds the device: nobody else puts work into its streams meanwhile.
+  std::unique_lock<std::recursive_mutex> hold() { return std::unique_lock(mutex_); }
 
   // Working memory of one kernel's launches, from its first to its last; the next kernel gets the same. To be asked for
   // when the kernel is made, so that nothing moves while kernels run.
@@ -73,8 +83,12 @@ class CudaDevice : public Device {
   class CudaEvent;
   class CudaRecording;
   void free_deferred();
+  void set_target(cudaStream_t stream);
+  // What `work` puts into the compute stream, in a graph of its own or added to one that stays its owner's.
+  cudaGraph_t capture(cudaGraph_t into, const std::function<void()>& work);
+  void refuse_while_recording(const char* what) const;
   // Events of a recording have no times.
-  KernelTimes* times() { return recording_ ? nullptr : &times_; }
+  KernelTimes* times() { return captures_ > 0 ? nullptr : &times_; }
   void make_pool();
   void take_all_memory();
   // Memory of the pool, after it has given back what it need not keep where that helps.
@@ -82,6 +96,7 @@ class CudaDevice : public Device {
 
   int multiprocessors_ = 0, architecture_ = 0;
   cudaStream_t compute_ = nullptr, copy_ = nullptr;
+  std::atomic<std::thread::id> recorder_{};  // the thread that records
   cudaMemPool_t pool_ = nullptr;
   ErrorRecord* errors_ = nullptr;
   MemoryAccount account_{*this};
@@ -90,10 +105,24 @@ class CudaDevice : public Device {
   void* workspace_ = nullptr;
   std::size_t workspace_bytes_ = 0;
   std::uint64_t workspace_moves_ = 0;
-  bool recording_ = false;
+  // The stream that kernels are put into: the compute stream, else one of those below. Nobody waits for these, which
+  // would spoil what is captured; the first is a recording's, the next that of a branch or a loop in it, and so on.
+  cudaStream_t target_ = nullptr;
+  std::vector<cudaStream_t> capture_streams_;
+  std::size_t captures_ = 0;  // how many of them are captured
   KernelTimes times_{*this, mutex_};
-  std::vector<void*> deferred_;                            // given back while recording
-  std::vector<std::pair<std::string, Refusal>> refusals_;  // with the nodes whose kernels report them
+  std::vector<void*> deferred_;  // given back while recording
+  // A check by its number, modulo how many are kept, with the node whose kernel reports it.
+  struct KeptRefusal {
+    unsigned int site = 0;
+    std::string node;
+    Refusal refusal;
+  };
+  std::vector<KeptRefusal> refusals_;
+  unsigned int checks_ = 0;  // added so far
+
+  mutable std::mutex followers_mutex_;  // guards what follows and, together with mutex_, target_
+  mutable std::vector<std::function<void(cudaStream_t)>> followers_;
 };
 
 // The device of a kernel that is made.

@@ -54,7 +54,8 @@ cudnnHandle_t cudnn_handle(const CudaDevice& device) {
   if (!handle) {
     device.make_current();
     library.check(library.create(&handle));
-    library.check(library.set_stream(handle, device.stream(DeviceStream::Compute)));
+    device.follow_stream(
+        [handle, &library](cudaStream_t stream) { library.check(library.set_stream(handle, stream)); });
   }
   return handle;
 }

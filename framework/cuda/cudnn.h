@@ -27,7 +27,7 @@ struct Cudnn {
 
 // Throws FailedPrecondition where the library is missing.
 const Cudnn& cudnn();
-// The one handle of a device, whose work goes to the compute stream.
+// The one handle of a device, whose work goes to the stream that the device's kernels are put into.
 cudnnHandle_t cudnn_handle(const CudaDevice& device);
 
 }  // namespace cohort::cuda

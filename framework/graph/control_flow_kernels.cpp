@@ -1,3 +1,5 @@
+#include "cohort/graph/control_flow_kernels.h"
+
 #include <algorithm>
 #include <memory>
 #include <mutex>
@@ -29,9 +31,16 @@ KernelFn make_cond(const KernelSpec& spec) {
   auto yes = std::make_shared<NestedGraph>(*spec.attr<GraphPtr>("then"), specs_from(spec, 1), spec);
   auto no = std::make_shared<NestedGraph>(*spec.attr<GraphPtr>("else"), specs_from(spec, 1), spec);
   return [yes, no](const KernelIO& io) {
+    Device& device = yes->device();
+    auto run = [&io](const NestedGraph& branch) { branch.run(io.inputs + 1, io.outputs, io.random, io.allocator); };
+    if (device.is_recording()) {
+      device.record_branch(
+          io.in<bool>(0), [&] { run(*yes); }, [&] { run(*no); });
+      return;
+    }
     bool predicate = false;
-    yes->device().copy_to_host(&predicate, io.inputs[0], sizeof predicate);
-    (predicate ? yes : no)->run(io.inputs + 1, io.outputs, io.random, io.allocator);
+    device.copy_to_host(&predicate, io.inputs[0], sizeof predicate);
+    run(predicate ? *yes : *no);
   };
 }
 
@@ -48,7 +57,7 @@ void check_sizes_known(const NestedGraph& body, std::span<const TensorSpec> stat
 }
 
 // What one run of a loop works with, in memory of the body's device: two copies of its state, of which a turn reads one
-// and writes the other, where turns draw random numbers, what a condition answers, and the pointers handed to its body.
+// and writes the other, where turns draw random numbers, where the loop stands, and the pointers handed to its body.
 // Frames are kept, so that a warm loop asks for no memory; the first is there before work may be recorded.
 class LoopFrames {
  public:
@@ -63,7 +72,7 @@ class LoopFrames {
 
   struct Frame {
     std::vector<Owned<Buffer>> sides[2];
-    Owned<Buffer> draws, answer;
+    Owned<Buffer> draws, loop;
     std::vector<void*> arguments, results;
   };
   class Run {
@@ -82,10 +91,14 @@ class LoopFrames {
     std::vector<void*>& results() { return frame_->results; }
     void* current(std::size_t i) const { return frame_->sides[turn_][i]->data(); }
     void* next(std::size_t i) const { return frame_->sides[1 - turn_][i]->data(); }
-    // Where the turns draw, and what the condition says.
+    // Where each turn draws.
     RandomState* draws() const { return static_cast<RandomState*>(frame_->draws->data()); }
-    void* answer() const { return frame_->answer->data(); }
+    LoopState* loop() const { return static_cast<LoopState*>(frame_->loop->data()); }
     void flip() { turn_ = 1 - turn_; }
+    // Instead, where a turn must find its state where the one before has found it.
+    void copy_back() const {
+      for (std::size_t i = 0; i < frames_.bytes_.size(); ++i) device().copy(current(i), next(i), frames_.bytes_[i]);
+    }
     void copy_out(void* const* outputs) const {
       for (std::size_t i = 0; i < frames_.bytes_.size(); ++i) {
         device().copy(outputs[i], current(i), frames_.bytes_[i]);
@@ -114,7 +127,7 @@ class LoopFrames {
       for (auto& side : frame->sides) side.push_back(Buffer::allocate(device_, bytes));
     }
     frame->draws = Buffer::allocate(device_, turns_ * sizeof(RandomState));
-    frame->answer = Buffer::allocate(device_, sizeof(bool));
+    frame->loop = Buffer::allocate(device_, sizeof(LoopState));
     frame->arguments.resize(arguments_);
     frame->results.resize(results_);
     return frame;
@@ -132,36 +145,79 @@ class LoopFrames {
 };
 
 // Inputs: loop variables, then captures. Outputs: loop variables.
-KernelFn make_while(const KernelSpec& spec) {
-  const auto count = static_cast<std::size_t>(spec.num_outputs());
-  const Specs inputs = specs_from(spec, 0);
-  auto condition = std::make_shared<NestedGraph>(*spec.attr<GraphPtr>("condition"), inputs, spec);
-  auto body = std::make_shared<NestedGraph>(*spec.attr<GraphPtr>("body"), inputs, spec);
-  check_sizes_known(*body, std::span(inputs).first(count), "while_loop");
-  auto frames = std::make_shared<LoopFrames>(*body, std::span(inputs).first(count), inputs.size(), count, 1);
-  const std::int64_t limit = spec.attr<std::int64_t>("maximum_iterations");
-  return [=](const KernelIO& io) {
-    LoopFrames::Run run(*frames, io.inputs);
-    std::vector<void*>&arguments = run.arguments(), &results = run.results();
+class WhileKernel {
+ public:
+  explicit WhileKernel(const KernelSpec& spec)
+      : inputs_(specs_from(spec, 0)),
+        state_(std::span(inputs_).first(static_cast<std::size_t>(spec.num_outputs()))),
+        condition_(*spec.attr<GraphPtr>("condition"), inputs_, spec),
+        body_(*spec.attr<GraphPtr>("body"), inputs_, spec),
+        limit_(spec.attr<std::int64_t>("maximum_iterations")),
+        frames_(body_, state_, inputs_.size(), state_.size(), 0) {
+    check_sizes_known(body_, state_, "while_loop");
+  }
+
+  void run(const KernelIO& io) {
+    LoopFrames::Run run(frames_, io.inputs);
+    run.device().is_recording() ? record(run, io) : repeat(run, io);
+    run.copy_out(io.outputs);
+  }
+
+ private:
+  // Waits for each answer of the condition.
+  void repeat(LoopFrames::Run& run, const KernelIO& io) {
     RandomState loop;
-    if (body->draws()) run.device().copy_to_host(&loop, io.random, sizeof loop);
-    for (std::int64_t turn = 0; limit < 0 || turn < limit; ++turn) {
-      for (std::size_t i = 0; i < count; ++i) arguments[i] = run.current(i);
+    if (body_.draws()) run.device().copy_to_host(&loop, io.random, sizeof loop);
+    for (std::int64_t turn = 0; limit_ < 0 || turn < limit_; ++turn) {
       bool go_on = false;
-      void* answer = run.answer();
-      condition->run(arguments.data(), &answer, io.random);
-      run.device().copy_to_host(&go_on, answer, sizeof go_on);
+      set_state(run);
+      ask(run, io);
+      run.device().copy_to_host(&go_on, &run.loop()->go_on, sizeof go_on);
       if (!go_on) break;
-      for (std::size_t i = 0; i < count; ++i) results[i] = run.next(i);
-      if (body->draws()) {
-        const RandomState state = turn_of(loop, static_cast<std::uint64_t>(turn));
-        run.device().copy_from_host(run.draws(), &state, sizeof state);
+      if (body_.draws()) {
+        const RandomState draws = turn_of(loop, static_cast<std::uint64_t>(turn));
+        run.device().copy_from_host(&run.loop()->draws, &draws, sizeof draws);
       }
-      body->run(arguments.data(), results.data(), body->draws() ? run.draws() : io.random);
+      turn_once(run, io);
       run.flip();
     }
-    run.copy_out(io.outputs);
-  };
+  }
+  void record(LoopFrames::Run& run, const KernelIO& io) {
+    set_state(run);
+    run.device().record_loop({.state = run.loop(),
+                              .random = body_.draws() ? io.random : nullptr,
+                              .limit = limit_,
+                              .condition = [&] { ask(run, io); },
+                              .turn =
+                                  [&] {
+                                    turn_once(run, io);
+                                    run.copy_back();
+                                  }});
+  }
+
+  void set_state(LoopFrames::Run& run) const {
+    for (std::size_t i = 0; i < state_.size(); ++i) {
+      run.arguments()[i] = run.current(i);
+      run.results()[i] = run.next(i);
+    }
+  }
+  void ask(LoopFrames::Run& run, const KernelIO& io) const {
+    void* answer = &run.loop()->go_on;
+    condition_.run(run.arguments().data(), &answer, io.random);
+  }
+  void turn_once(LoopFrames::Run& run, const KernelIO& io) const {
+    body_.run(run.arguments().data(), run.results().data(), body_.draws() ? &run.loop()->draws : io.random);
+  }
+
+  const Specs inputs_;
+  const std::span<const TensorSpec> state_;
+  const NestedGraph condition_, body_;
+  const std::int64_t limit_;
+  LoopFrames frames_;
+};
+
+KernelFn make_while(const KernelSpec& spec) {
+  return [loop = std::make_shared<WhileKernel>(spec)](const KernelIO& io) { loop->run(io); };
 }
 
 // Inputs: carries, sequences (time is axis 0), captures. Outputs: last carries, then one sequence per further result.
@@ -208,17 +264,24 @@ KernelFn make_scan(const KernelSpec& spec) {
   };
 }
 
-// Their bodies do the work, on whichever device it is.
-#define COHORT_CONTROL_FLOW(op, maker) \
-  COHORT_KERNEL(op, kCPU, maker);      \
-  COHORT_KERNEL(op, kGPU, maker)
-COHORT_CONTROL_FLOW("Call", make_call<kGraph>);
-COHORT_CONTROL_FLOW("Remat", make_call<kGraph>);
-COHORT_CONTROL_FLOW("CustomGradient", make_call<kForward>);
-COHORT_CONTROL_FLOW("Cond", make_cond);
-COHORT_CONTROL_FLOW("While", make_while);
-COHORT_CONTROL_FLOW("Scan", make_scan);
-#undef COHORT_CONTROL_FLOW
+}  // namespace
+
+void register_control_flow(std::string_view device_type) {
+  register_kernel("Call", device_type, make_call<kGraph>);
+  register_kernel("Remat", device_type, make_call<kGraph>);
+  register_kernel("CustomGradient", device_type, make_call<kForward>);
+  register_kernel("Cond", device_type, make_cond);
+  register_kernel("While", device_type, make_while);
+  register_kernel("Scan", device_type, make_scan);
+}
+
+namespace {
+
+[[maybe_unused]] const bool control_flow_registered = [] {
+  register_control_flow(kCPU);
+  register_control_flow(kGPU);
+  return true;
+}();
 
 }  // namespace
 }  // namespace cohort

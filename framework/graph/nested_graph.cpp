@@ -24,7 +24,7 @@ bool may_draw(const Graph& graph) {
 NestedGraph::NestedGraph(const Graph& graph, Specs inputs, const KernelSpec& spec)
     : inputs_(std::move(inputs)),
       device_(spec.device().kernel_type() == kCPU ? cpu() : spec.device()),
-      executable_(compile(graph, inputs_, device_)),
+      executable_(compile(graph, inputs_, device_, {.copies = false})),
       draws_(may_draw(graph)) {
   planned_ = dynamic_cast<PlannedExecutable*>(executable_.get()) != nullptr;
 }
@@ -48,6 +48,10 @@ void NestedGraph::run(void* const* inputs, void* const* outputs, const RandomSta
     }
     executable_->run_raw(inputs, asked.empty() ? outputs : asked.data(), random);
     return;
+  }
+  if (device_.is_recording()) {
+    throw unimplemented("control flow", "work is recorded only where shapes do not depend on values",
+                        {{"device", device_.name()}});
   }
   // Shapes that depend on values: tensors around the caller's memory, or copies of it, results copied out.
   Tensors arguments;

@@ -201,6 +201,76 @@ TEST(AsynchronousDevice, RecordsNothingThatMustNotBeRepeated) {
   EXPECT_EQ(x.item<float>(), 1);  // and goes on as before
 }
 
+TEST(AsynchronousDevice, DecidesAboutBranchesWhenTheyAreLaunched) {
+  const Tensor x = Tensor::scalar(1, DType::Float32, there()), choice = Tensor::scalar(1, DType::Bool, there());
+  const float ten = 10;
+  Launch more(plus_one(), x, x);
+  const auto* predicate = static_cast<const bool*>(choice.raw());
+  auto add = [&] { more.run(); };
+  auto set = [&] { there().fill(x.raw(), &ten, sizeof ten, 1); };
+  auto recording = there().record([&] {
+    EXPECT_TRUE(there().is_recording());
+    there().record_branch(predicate, add, set);
+  });
+  EXPECT_FALSE(there().is_recording());
+  EXPECT_EQ(x.item<float>(), 1);  // nothing was done
+  std::vector<float> seen;
+  for (bool taken : {true, true, false, true}) {
+    there().copy_from_host(choice.raw(), &taken, sizeof taken);
+    recording->launch();
+    seen.push_back(x.item<float>());
+  }
+  EXPECT_THAT(seen, ElementsAre(2, 3, 10, 11));
+  EXPECT_THROW(there().record_branch(predicate, add, set), Error);  // outside of a recording
+  EXPECT_THROW(cpu().record_branch(predicate, add, set), Error);
+}
+
+TEST(AsynchronousDevice, EndsLoopsWhenTheyAreLaunched) {
+  const Tensor x = Tensor::scalar(0, DType::Float32, there()), end = Tensor::scalar(0, DType::Float32, there());
+  const Tensor memory = Tensor::empty(DType::UInt8, {sizeof(LoopState)}, there());
+  auto* state = static_cast<LoopState*>(memory.raw());
+  Launch more(plus_one(), x, x), ask([](const KernelIO&io) { *io.out<bool>(0) = *io.in<float>(0) > 0; }, end, end);
+  Launch less([](const KernelIO& io) { *io.out<float>(0) -= 1; }, end, end);
+  ask.arguments[1] = &state->go_on;
+  RecordedLoop loop{.state = state,
+                    .limit = 3,
+                    .condition = [&] { ask.run(); },
+                    .turn =
+                        [&] {
+                          more.run();
+                          less.run();
+                        }};
+  auto bounded = there().record([&] { there().record_loop(loop); });
+  loop.limit = -1;
+  auto unbounded = there().record([&] { there().record_loop(loop); });
+  auto turns_of = [&](Recording& recording, float wanted) {
+    const float before = x.item<float>();
+    there().copy_from_host(end.raw(), &wanted, sizeof wanted);
+    recording.launch();
+    return x.item<float>() - before;
+  };
+  for (float wanted : {2.0f, 0.0f, 1.0f, 7.0f}) {
+    EXPECT_EQ(turns_of(*unbounded, wanted), wanted);
+    EXPECT_EQ(turns_of(*bounded, wanted), std::min(wanted, 3.0f));
+  }
+  EXPECT_THROW(there().record_loop(loop), Error);  // outside of a recording
+  EXPECT_THROW(cpu().record_loop(loop), Error);
+}
+
+TEST(AsynchronousDevice, DerivesTurnsInItsOwnMemory) {
+  const Tensor states = Tensor::empty(DType::UInt8, {4, sizeof(RandomState)}, there());
+  const RandomState loop{.seed = 3, .step = 8};
+  auto* memory = static_cast<RandomState*>(states.raw());
+  there().copy_from_host(memory, &loop, sizeof loop);
+  there().derive_turns(memory + 1, memory, 3);
+  RandomState found[4];
+  there().copy_to_host(found, memory, sizeof found);
+  for (std::uint64_t turn = 0; turn < 3; ++turn) {
+    EXPECT_EQ(found[turn + 1].seed, turn_of(loop, turn).seed);
+    EXPECT_EQ(found[turn + 1].step, 8);
+  }
+}
+
 TEST(AsynchronousDevice, ReadsTheRandomStateWhenTheKernelRuns) {
   const Tensor x = Tensor::scalar(0, DType::Float32, there());
   const Tensor state = Tensor::empty(DType::UInt8, {sizeof(RandomState)}, there());
