@@ -66,6 +66,21 @@ Device& device_for(const OpDef& op, const Tensors& inputs) {
   return device ? *device : default_device();
 }
 
+// A kernel that uses several variables needs the memory of all.
+void check_one_device(const OpDef& op, const Tensors& inputs, const Device& device) {
+  const auto is_resource = [](const Tensor& input) { return input.dtype() == DType::Resource; };
+  if (std::count_if(inputs.begin(), inputs.end(), is_resource) < 2) return;
+  for (const Tensor& input : inputs) {
+    if (!is_resource(input) || input.resource()->kind() != std::string_view("Variable")) continue;
+    const Device& lies_on = input.resource()->shared_value().device();
+    if (&lies_on == &device) continue;
+    throw invalid_argument(
+        op.name(), "variables of one call must lie on one device",
+        {{"variable", in_quotes(input.resource()->name())}, {"device", lies_on.name()}, {"other", device.name()}},
+        "Read the one that lies elsewhere before.");
+  }
+}
+
 // Whatever an op may do, the ops of such a graph may do.
 bool holds_graph(const Attributes& attributes) {
   return std::any_of(attributes.begin(), attributes.end(), [](const Attributes::Entry& entry) {
@@ -118,6 +133,7 @@ ResourceOwner* owner_of(std::string_view op, std::span<const Tensor> inputs) {
 Tensors run_eagerly(const OpDef& op, const Tensors& given, const Attributes& attributes, const RandomState& random) {
   if (ResourceOwner* owner = owner_of(op.name(), given)) return owner->run(op, given, attributes, random);
   Device& device = device_for(op, given);
+  check_one_device(op, given, device);
   Tensors inputs = given;
   Specs specs;
   for (Tensor& input : inputs) {

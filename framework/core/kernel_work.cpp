@@ -46,6 +46,9 @@ const std::map<std::string_view, Operations>& counted_ops() {
   static const std::map<std::string_view, Operations> kCounted = {
       {"MatMul", product_operations},
       {"FusedMatMul", product_operations},
+      {"MatMulBiasGrad", product_operations},
+      {"MaskedMatMul", product_operations},
+      {"MatMulReluGrad", product_operations},
       {"Conv",
        [](const OpCall& call, auto outputs) { return convolution_operations(outputs[0].shape, call.shape(1)); }},
       {"FusedConv",

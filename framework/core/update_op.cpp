@@ -13,6 +13,11 @@ void check_per_variable(const OpCall& call, const UpdateLayout& at, const Update
     call.check(is_floating(gradient.dtype) && gradient.dtype == call.dtype(at.gradient(0)),
                "gradients must be floating and of one type", {{"gradient", gradient}});
     if (options.check_gradient) options.check_gradient(call, gradient.shape);
+    if (at.has_rounded()) {
+      call.check(call.dtype(at.rounded(i)) == DType::Resource && gradient.dtype == DType::Float32,
+                 "rounded copies are variables, of float32 variables",
+                 {{"copy", call.spec(at.rounded(i))}, {"gradient", gradient}});
+    }
     if (!at.has_squares()) continue;
     const TensorSpec& squares = call.spec(at.squares(i));
     call.check(squares.dtype == gradient.dtype && squares.shape.compatible(gradient.shape),
@@ -45,6 +50,7 @@ VariableClaims claims_of_update(const OpCall& call, const UpdateOptions& options
   for (int i = 0; i < at.count(); ++i) {
     const TensorSpec& gradient = call.spec(at.gradient(i));
     claims.push_back({at.variable(i), gradient});
+    if (at.has_rounded()) claims.push_back({at.rounded(i), {at.rounded_type(), gradient.shape}});
     for (int kind = 0; kind < at.slots(); ++kind) {
       claims.push_back({at.slot(i, kind), options.slot_spec ? options.slot_spec(call, kind, gradient) : gradient});
     }
@@ -57,7 +63,7 @@ VariableClaims claims_of_update(const OpCall& call, const UpdateOptions& options
 OpDef& define_update(std::string name, UpdateOptions options) {
   OpDef& op = register_op(std::move(name));
   op.inputs(options.slots + 2 + static_cast<int>(options.shared.size()), -1);
-  UpdateLayout::add_defaults(op, options.slots);
+  UpdateLayout::add_defaults(op, options.slots, options.rounds);
   op.attr("weight_decay", 0.0);
   for (const Attributes::Entry& option : options.attributes) op.attr(option.name, option.value);
   return op.writes()

@@ -16,6 +16,7 @@ CublasLt load_cublas_lt() {
   const SharedLibrary library(kCublasLtLibrary, "matrix products");
   CublasLt functions{};
   library.find("cublasLtCreate", functions.create);
+  library.find("cublasLtGetVersion", functions.version);
   library.find("cublasLtGetStatusString", functions.status_text);
   library.find("cublasLtMatmulDescInit_internal", functions.init_operation);
   library.find("cublasLtMatmulDescSetAttribute", functions.set_operation);
@@ -24,6 +25,7 @@ CublasLt load_cublas_lt() {
   library.find("cublasLtMatmulPreferenceInit_internal", functions.init_preference);
   library.find("cublasLtMatmulPreferenceSetAttribute", functions.set_preference);
   library.find("cublasLtMatmulAlgoGetHeuristic", functions.find_algorithms);
+  library.find("cublasLtMatmulAlgoCheck", functions.check_algorithm);
   library.find("cublasLtMatmul", functions.multiply);
   return functions;
 }

@@ -11,6 +11,7 @@ namespace cohort::cuda {
 // The functions of cuBLASLt, which is loaded on first use.
 struct CublasLt {
   decltype(&cublasLtCreate) create;
+  decltype(&cublasLtGetVersion) version;
   decltype(&cublasLtGetStatusString) status_text;
   decltype(&cublasLtMatmulDescInit_internal) init_operation;
   decltype(&cublasLtMatmulDescSetAttribute) set_operation;
@@ -19,6 +20,7 @@ struct CublasLt {
   decltype(&cublasLtMatmulPreferenceInit_internal) init_preference;
   decltype(&cublasLtMatmulPreferenceSetAttribute) set_preference;
   decltype(&cublasLtMatmulAlgoGetHeuristic) find_algorithms;
+  decltype(&cublasLtMatmulAlgoCheck) check_algorithm;
   decltype(&cublasLtMatmul) multiply;
 
   // Throws Internal, naming the place, unless all is well.

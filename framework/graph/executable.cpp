@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <list>
 #include <mutex>
+#include <optional>
 
+#include "cohort/core/device_spec.h"
 #include "cohort/core/kernel.h"
 #include "cohort/graph/passes/pass.h"
 #include "cohort/graph/passes/rewrite.h"
@@ -14,12 +16,24 @@
 namespace cohort {
 namespace {
 
-// A graph with shapes that depend on values, with strings, or on resources that live elsewhere: its ops run one by one,
-// each allocating its outputs.
+// The device that a node asks for; nullptr where it asks for none, for one that is not there, or for a task.
+Device* asked_device(const Node& node) {
+  if (node.device.empty()) return nullptr;
+  const DeviceScope scope(DeviceSpec::from_string(node.device));
+  try {
+    return scoped_local_device();
+  } catch (const Error&) {
+    return nullptr;
+  }
+}
+
+// A graph with shapes that depend on values, with strings, on resources that live elsewhere or on several devices: its
+// ops run one by one, each allocating its outputs.
 class DynamicExecutable : public Executable {
  public:
   DynamicExecutable(Graph graph, Device& device) : graph_(std::move(graph)), device_(device) {
     last_use_.resize(graph_.nodes.size());
+    for (const Node& node : graph_.nodes) asked_.push_back(asked_device(node));
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
       for (const Value& input : graph_.nodes[i].inputs) last_use_[static_cast<std::size_t>(input.node)] = i;
     }
@@ -41,6 +55,8 @@ class DynamicExecutable : public Executable {
       for (const Value& input : node.inputs) {
         arguments.push_back(values[static_cast<std::size_t>(input.node)][static_cast<std::size_t>(input.output)]);
       }
+      std::optional<DeviceScope> scope;
+      if (asked_[i]) scope.emplace(DeviceSpec::from_string(asked_[i]->name()));
       values[i] = run_eagerly(*node.op, arguments, node.attributes, random);
       for (const Value& input : node.inputs) {
         if (last_use_[static_cast<std::size_t>(input.node)] == i) values[static_cast<std::size_t>(input.node)].clear();
@@ -63,6 +79,7 @@ class DynamicExecutable : public Executable {
   Graph graph_;
   Device& device_;
   std::vector<std::size_t> last_use_;
+  std::vector<Device*> asked_;  // by node
 };
 
 bool can_be_planned(const Graph& graph, const Device& device) {
@@ -86,13 +103,19 @@ std::shared_ptr<Executable> compile(const Graph& traced, const Specs& inputs, De
   if (options.fuse) passes::mask_before_unpool(graph);
   if (options.fuse) passes::fuse_epilogues(graph);
   if (options.fuse && device.kernel_type() == kGPU) passes::split_batch_norms(graph);
+  std::vector<passes::RoundedInput> copies;
+  if (options.copies && device.can_record()) copies = passes::keep_rounded_copies(graph);
   if (options.casts) passes::take_in_casts(graph, device.kernel_type());
   if (options.fuse && device.kernel_type() == kGPU) passes::keep_row_statistics(graph);
+  if (options.fuse && device.kernel_type() == kGPU) passes::join_loss_gradients(graph);
+  if (options.fuse && device.kernel_type() == kGPU) passes::keep_relu_masks(graph);
+  if (options.fuse && device.kernel_type() == kGPU) passes::fuse_bias_gradients(graph);
   passes::copy_reads_that_outlive_writes(graph);
   if (options.schedule) passes::join_additions(graph);
   if (options.fuse) passes::fuse_elementwise(graph);
   if (options.schedule) passes::schedule(graph);
-  return std::make_shared<PlannedExecutable>(std::move(graph), device, options.memory);
+  if (options.fuse && options.schedule && device.kernel_type() == kGPU) passes::join_small_steps(graph);
+  return std::make_shared<PlannedExecutable>(std::move(graph), device, options.memory, std::move(copies));
 }
 
 std::shared_ptr<Executable> compile_op_by_op(const Graph& traced, const Specs& inputs, Device& device) {
@@ -108,10 +131,20 @@ struct ExecutableCache::State {
     Specs inputs;
     std::shared_ptr<Executable> executable;
   };
+  // Resources that were met last on a device, and what follows from where they are.
+  struct Met {
+    Device* device;
+    std::vector<std::weak_ptr<Resource>> resources;
+    bool op_by_op;
+  };
   std::shared_ptr<const Graph> graph;
   PassOptions passes;
   std::mutex mutex;
   std::list<Entry> entries;  // most recently used first
+  std::list<Met> met;
+
+  // Whether variables or nodes need other devices than `device`, or other tasks. `mutex` is held.
+  bool runs_op_by_op(std::span<const Tensor> inputs, Device& device);
 };
 
 namespace {
@@ -119,11 +152,46 @@ namespace {
 // Shapes met by one program are few (a full and a last batch, training and validation): more is a leak.
 constexpr std::size_t kMostSpecializations = 16;
 
-bool lives_elsewhere(const Tensor& input) {
-  return input.dtype() == DType::Resource && input.resource() && input.resource()->owner();
+bool lives_elsewhere(const Tensor& input, const Device& device) {
+  if (input.dtype() != DType::Resource || !input.resource()) return false;
+  Resource& resource = *input.resource();
+  if (resource.owner()) return true;
+  return resource.kind() == std::string_view("Variable") && &resource.shared_value().device() != &device;
+}
+
+bool asks_for_another(const Node& node, const Device& device) {
+  const Device* asked = asked_device(node);
+  return asked && asked != &device;
+}
+
+bool same_resources(const std::vector<std::weak_ptr<Resource>>& known, std::span<const Tensor> inputs) {
+  std::size_t i = 0;
+  for (const Tensor& input : inputs) {
+    if (input.dtype() != DType::Resource) continue;
+    const std::shared_ptr<Resource>& resource = input.resource();
+    if (i == known.size() || known[i].owner_before(resource) || resource.owner_before(known[i])) return false;
+    ++i;
+  }
+  return i == known.size();
 }
 
 }  // namespace
+
+bool ExecutableCache::State::runs_op_by_op(std::span<const Tensor> inputs, Device& device) {
+  const auto known = std::find_if(met.begin(), met.end(), [&](const Met& each) { return each.device == &device; });
+  if (known != met.end() && same_resources(known->resources, inputs)) return known->op_by_op;
+  Met found{&device, {}, false};
+  for (const Tensor& input : inputs) {
+    if (input.dtype() == DType::Resource) found.resources.push_back(input.resource());
+    if (lives_elsewhere(input, device)) found.op_by_op = true;
+  }
+  for (const Node& node : graph->nodes) {
+    if (asks_for_another(node, device)) found.op_by_op = true;
+  }
+  if (known != met.end()) met.erase(known);
+  met.push_front(std::move(found));
+  return met.front().op_by_op;
+}
 
 ExecutableCache::ExecutableCache(std::shared_ptr<const Graph> graph, PassOptions passes)
     : state_(std::make_unique<State>()) {
@@ -135,7 +203,7 @@ ExecutableCache::~ExecutableCache() = default;
 const std::shared_ptr<const Graph>& ExecutableCache::graph() const { return state_->graph; }
 
 std::shared_ptr<Executable> ExecutableCache::specialize(std::span<const Tensor> inputs, Device& device) {
-  const bool op_by_op = std::any_of(inputs.begin(), inputs.end(), lives_elsewhere);
+  bool op_by_op = false;
   auto matches = [&](const State::Entry& entry) {
     return entry.device == &device && entry.op_by_op == op_by_op && entry.inputs.size() == inputs.size() &&
            std::equal(inputs.begin(), inputs.end(), entry.inputs.begin(),
@@ -143,6 +211,7 @@ std::shared_ptr<Executable> ExecutableCache::specialize(std::span<const Tensor> 
   };
   {
     std::lock_guard lock(state_->mutex);
+    op_by_op = state_->runs_op_by_op(inputs, device);
     for (auto entry = state_->entries.begin(); entry != state_->entries.end(); ++entry) {
       if (!matches(*entry)) continue;
       state_->entries.splice(state_->entries.begin(), state_->entries, entry);

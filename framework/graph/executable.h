@@ -27,6 +27,9 @@ struct PassOptions {
   bool schedule = true;
   // Let values share memory that are never there together.
   bool memory = true;
+  // Where a step reads variables rounded and updates them, keep them rounded beside them, on devices that record. For
+  // runs that bind tensors: bare pointers do not say what else lies beside a variable.
+  bool copies = true;
 };
 
 // A graph made ready for one device and concrete input shapes: optimised, its kernels chosen, its memory planned. Runs

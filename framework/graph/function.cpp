@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <mutex>
 
+#include "cohort/core/device_spec.h"
 #include "cohort/core/random.h"
 #include "cohort/core/text.h"
 #include "cohort/graph/hoist_iterators.h"
@@ -21,6 +22,7 @@ Results::operator Tensor() const {
 struct Function::State {
   struct Trace {
     Specs signature;
+    DeviceSpec device;                   // of the scopes around it
     std::vector<std::string> resources;  // signatures of the arguments that are resources
     TracedGraph traced;
     std::vector<int> pulls;  // arguments that are iterators, once for each element the function takes
@@ -32,10 +34,14 @@ struct Function::State {
     std::vector<std::string> resources;
     for (const Tensor& example : examples)
       resources.push_back(example.resource() ? example.resource()->signature() : "");
+    const DeviceSpec device = current_device_spec();
     for (const Trace& trace : traces) {
-      if (accepts(trace.signature, arguments) && (examples.empty() || trace.resources == resources)) return trace;
+      if (trace.device == device && accepts(trace.signature, arguments) &&
+          (examples.empty() || trace.resources == resources))
+        return trace;
     }
     Trace trace;
+    trace.device = device;
     trace.resources = std::move(resources);
     trace.signature = options.input_signature.empty() ? relaxed(arguments) : options.input_signature;
     if (!accepts(trace.signature, arguments)) {
@@ -128,9 +134,11 @@ Results Function::call(const Tensors& arguments) const {
     const Tensors& element = arguments[static_cast<std::size_t>(iterator)].resource()->next_element();
     inputs.insert(inputs.end(), element.begin(), element.end());
   }
-  // Where its variables lie, else on the default device.
-  Device* device = &default_device();
+  // On the device of the scope around the call, else where its variables lie, else on the default device.
+  Device* scoped = scoped_local_device();
+  Device* device = scoped ? scoped : &default_device();
   for (const Tensor& capture : traced.captures) {
+    if (scoped) break;
     if (capture.resource() && !capture.resource()->owner() &&
         std::string_view(capture.resource()->kind()) == "Variable") {
       device = &capture.resource()->shared_value().device();

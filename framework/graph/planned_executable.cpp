@@ -9,8 +9,27 @@ namespace cohort {
 
 using passes::Location;
 
-PlannedExecutable::PlannedExecutable(Graph graph, Device& device, bool share_memory)
+namespace {
+
+// Calls what(the cast that makes a copy anew).
+template <class What>
+auto with_cast(const TensorSpec& copy, const What& what) {
+  const Attributes attributes{{"dtype", copy.dtype}};
+  const TensorSpec variable{DType::Float32, copy.shape};
+  return what(OpCall(find_op("Cast"), attributes, {&variable, 1}));
+}
+
+}  // namespace
+
+PlannedExecutable::PlannedExecutable(Graph graph, Device& device, bool share_memory,
+                                     std::vector<passes::RoundedInput> copies)
     : graph_(std::move(graph)), device_(device), plan_(passes::plan_memory(graph_, share_memory)) {
+  for (passes::RoundedInput& input : copies) {
+    KeptCopy& copy = copies_.emplace_back(std::move(input));
+    copy.cast = with_cast(copy.input.spec, [&](const OpCall& call) {
+      return make_kernel(KernelSpec(call, {&copy.input.spec, 1}, device_));
+    });
+  }
   constants_.resize(graph_.nodes.size());
   for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
     if (passes::is_constant(graph_.nodes[i]))
@@ -34,6 +53,10 @@ KernelWork PlannedExecutable::Step::work() const {
   return work_of(OpCall(*node->op, node->attributes, specs), node->outputs);
 }
 
+KernelWork PlannedExecutable::KeptCopy::work() const {
+  return with_cast(input.spec, [&](const OpCall& call) { return work_of(call, {&input.spec, 1}); });
+}
+
 void PlannedExecutable::make_steps() {
   std::size_t argument = 0;
   auto add_argument = [&](Step& step, const Location& location) {
@@ -52,7 +75,8 @@ void PlannedExecutable::make_steps() {
       add_argument(step, plan_.locations[static_cast<std::size_t>(input.node)][static_cast<std::size_t>(input.output)]);
       if (node.op->writes_resources() && specs.back().dtype == DType::Resource) {
         const int slot = plan_.locations[static_cast<std::size_t>(input.node)][0].slot;
-        if (std::find(written_inputs_.begin(), written_inputs_.end(), slot) == written_inputs_.end()) {
+        const bool given = static_cast<std::size_t>(slot) < given_inputs();
+        if (given && std::find(written_inputs_.begin(), written_inputs_.end(), slot) == written_inputs_.end()) {
           written_inputs_.push_back(slot);
         }
       }
@@ -88,7 +112,7 @@ void PlannedExecutable::collect_claims() {
     for (const VariableClaim& claim : node.op->claims_of(OpCall(*node.op, node.attributes, specs))) {
       const int resource = node.inputs[static_cast<std::size_t>(claim.input)].node;
       const auto input = std::find(graph_.inputs.begin(), graph_.inputs.end(), resource);
-      if (input == graph_.inputs.end()) continue;
+      if (input >= graph_.inputs.begin() + static_cast<std::ptrdiff_t>(given_inputs())) continue;
       claims_.push_back({static_cast<int>(input - graph_.inputs.begin()), claim.spec});
     }
   }
@@ -101,6 +125,10 @@ void PlannedExecutable::check_claims(std::span<const Tensor> inputs, Frame& fram
     if (resource->owner()) {
       throw internal_error("Graph", "a planned graph needs the memory of its variables, which live here",
                            {{"variable", resource->name()}});
+    }
+    if (Device& lies_on = resource->shared_value().device(); &lies_on != &device_) {
+      throw internal_error("Graph", "variables must lie on the device that runs the graph",
+                           {{"variable", resource->name()}, {"device", lies_on.name()}});
     }
     claims_[i].check("Graph", *resource);
     frame.checked[i] = resource;
@@ -138,6 +166,7 @@ std::unique_ptr<PlannedExecutable::Frame> PlannedExecutable::make_frame() const 
     argument += step.arguments.size();
   }
   frame->checked.resize(claims_.size());
+  frame->kept.resize(copies_.size());
   frame->input_pointers.resize(graph_.inputs.size());
   frame->output_pointers.resize(graph_.outputs.size());
   return frame;
@@ -176,8 +205,43 @@ void PlannedExecutable::give_frame(std::unique_ptr<Frame> frame) {
   free_frames_.push_back(std::move(frame));
 }
 
+void PlannedExecutable::find_copies(std::span<const Tensor> inputs, Frame& frame) const {
+  for (std::size_t i = 0; i < copies_.size(); ++i) {
+    const passes::RoundedInput& copy = copies_[i].input;
+    Frame::Kept& kept = frame.kept[i];
+    Resource* variable = inputs[static_cast<std::size_t>(copy.variable)].resource().get();
+    if (kept.variable != variable) {
+      kept.value = dynamic_cast<RoundedValue*>(variable);
+      if (!kept.value) {
+        throw internal_error("Graph", "a variable that is kept rounded has its value here",
+                             {{"variable", variable->name()}});
+      }
+      kept.variable = variable;
+    }
+    RoundedCopy& rounded = kept.value->rounded(copy.spec.dtype);
+    frame.input_pointers[static_cast<std::size_t>(copy.copy)] = rounded.memory(copy.spec, device_);
+    kept.stands = rounded.follows() == kept.value->writes();
+  }
+}
+
+// What the run writes next it writes into the copies too.
+void PlannedExecutable::renew_copies(Frame& frame) const {
+  for (std::size_t i = 0; i < copies_.size(); ++i) {
+    const KeptCopy& copy = copies_[i];
+    const Frame::Kept& kept = frame.kept[i];
+    if (!kept.stands) {
+      void* arguments[] = {frame.input_pointers[static_cast<std::size_t>(copy.input.variable)],
+                           frame.input_pointers[static_cast<std::size_t>(copy.input.copy)]};
+      const KernelCall call{.kernel = &copy.cast, .arguments = arguments, .inputs = 1, .outputs = 1, .subject = &copy};
+      device_.run({&call, 1}, nullptr, nullptr);
+    }
+    kept.value->rounded(copy.input.spec.dtype).follow(kept.value->writes());
+  }
+}
+
 void PlannedExecutable::bind(std::span<const Tensor> inputs, Frame& frame) const {
   check_claims(inputs, frame);
+  find_copies(inputs, frame);
   for (int slot : written_inputs_) inputs[static_cast<std::size_t>(slot)].resource()->prepare_write();
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (!inputs[i].defined()) continue;
@@ -187,12 +251,25 @@ void PlannedExecutable::bind(std::span<const Tensor> inputs, Frame& frame) const
     }
     frame.input_pointers[i] = inputs[i].raw();
   }
+  renew_copies(frame);
 }
 
-void PlannedExecutable::execute(Frame& frame, void* const* inputs, void* const* outputs, const RandomState* random) {
+// An output's memory may hold other values before its own: the last one to write there makes it.
+std::vector<std::size_t> PlannedExecutable::calls_for_outputs() const {
+  std::vector<std::size_t> calls(graph_.outputs.size());
+  for (std::size_t i = 0; i < steps_.size(); ++i) {
+    for (auto place = steps_[i].arguments.begin() + steps_[i].inputs; place != steps_[i].arguments.end(); ++place) {
+      if (place->kind == Location::Kind::Output) calls[static_cast<std::size_t>(place->slot)] = i + 1;
+    }
+  }
+  return calls;
+}
+
+void PlannedExecutable::execute(Frame& frame, void* const* inputs, void* const* outputs, const RandomState* random,
+                                Part part) {
   for (const Patch& patch : input_patches_) frame.arguments[patch.argument] = inputs[patch.slot];
   for (const Patch& patch : output_patches_) frame.arguments[patch.argument] = outputs[patch.slot];
-  device_.run(frame.calls, random, nullptr);
+  device_.run(std::span<const KernelCall>(frame.calls).subspan(part.first, part.last - part.first), random, nullptr);
 }
 
 void PlannedExecutable::run(std::span<const Tensor> inputs, std::span<Tensor> outputs, const RandomState& random) {

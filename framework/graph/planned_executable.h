@@ -5,8 +5,10 @@
 #include <vector>
 
 #include "cohort/core/kernel_work.h"
+#include "cohort/core/rounded_value.h"
 #include "cohort/graph/executable.h"
 #include "cohort/graph/passes/memory.h"
+#include "cohort/graph/passes/pass.h"
 
 namespace cohort {
 
@@ -14,7 +16,8 @@ namespace cohort {
 // argument pointers of one run; frames are kept and reused, so several threads run at once without waiting.
 class PlannedExecutable : public Executable {
  public:
-  PlannedExecutable(Graph graph, Device& device, bool share_memory);
+  // `copies` are the graph's last inputs, which it keeps by itself: callers give those before them.
+  PlannedExecutable(Graph graph, Device& device, bool share_memory, std::vector<passes::RoundedInput> copies = {});
   ~PlannedExecutable() override;
 
   void run(std::span<const Tensor> inputs, std::span<Tensor> outputs, const RandomState& random) override;
@@ -33,12 +36,30 @@ class PlannedExecutable : public Executable {
     std::vector<void*> input_pointers;
     std::vector<void*> output_pointers;
     std::vector<const Resource*> checked;  // resources already compared with what the graph says of them
+    struct Kept {
+      const Resource* variable = nullptr;
+      RoundedValue* value = nullptr;  // the same
+      bool stands = false;            // the copy is what the variable is
+    };
+    std::vector<Kept> kept;  // variables with rounded copies
   };
   std::unique_ptr<Frame> make_frame() const;
-  // Before a run on these inputs: the pointers of those that are defined come into frame.input_pointers, and variables
-  // that it writes own their memory.
+  // Before a run on these inputs: the pointers of those that are defined come into frame.input_pointers, variables
+  // that it writes own their memory, and their rounded copies are what they are.
   void bind(std::span<const Tensor> inputs, Frame& frame) const;
-  void execute(Frame& frame, void* const* inputs, void* const* outputs, const RandomState* random);
+  // Calls of a run, from `first` to before `last`.
+  struct Part {
+    std::size_t first = 0, last = 0;
+  };
+  // All of them.
+  Part whole() const { return {0, steps_.size()}; }
+  // How many calls each output needs, from the first on.
+  std::vector<std::size_t> calls_for_outputs() const;
+  void execute(Frame& frame, void* const* inputs, void* const* outputs, const RandomState* random) {
+    execute(frame, inputs, outputs, random, whole());
+  }
+  // The parts of a run are begun in order.
+  void execute(Frame& frame, void* const* inputs, void* const* outputs, const RandomState* random, Part part);
 
  private:
   struct Step : KernelSubject {
@@ -56,9 +77,20 @@ class PlannedExecutable : public Executable {
     int slot;
   };
 
+  struct KeptCopy : KernelSubject {
+    explicit KeptCopy(passes::RoundedInput input) : input(std::move(input)) {}
+    KernelWork work() const override;
+    const passes::RoundedInput input;
+    KernelFn cast;  // makes it anew
+  };
+
+  // Of the inputs, those that callers give.
+  std::size_t given_inputs() const { return graph_.inputs.size() - copies_.size(); }
   void make_steps();
   void collect_claims();
   void check_claims(std::span<const Tensor> inputs, Frame& frame) const;
+  void find_copies(std::span<const Tensor> inputs, Frame& frame) const;
+  void renew_copies(Frame& frame) const;
   std::unique_ptr<Frame> take_frame();
   void count_frames(std::size_t frames);
   void give_frame(std::unique_ptr<Frame> frame);
@@ -71,6 +103,7 @@ class PlannedExecutable : public Executable {
   std::vector<Tensor> constants_;  // by node, on the device
   // Of all frames, where runs come one after the other whoever begins them: on devices that record.
   Owned<Buffer> shared_arena_;
+  std::vector<KeptCopy> copies_;
   std::vector<Step> steps_;
   std::vector<Patch> input_patches_, output_patches_;
   VariableClaims claims_;            // of the graph's inputs

@@ -15,9 +15,9 @@ namespace {
 
 using Sizes = std::vector<std::int64_t>;
 
-Shape infer_product(const OpCall& call) {
+Shape infer_product(const OpCall& call, bool transpose_b) {
   const Shape &a = call.shape(0), &b = call.shape(1);
-  const bool transpose_a = call.attr<bool>("transpose_a"), transpose_b = call.attr<bool>("transpose_b");
+  const bool transpose_a = call.attr<bool>("transpose_a");
   call.check(a.rank() >= 2 && b.rank() >= 2, "both inputs must have 2 axes or more", {{"a.shape", a}, {"b.shape", b}});
   const std::int64_t k_of_a = a.dim(transpose_a ? -2 : -1), k_of_b = b.dim(transpose_b ? -1 : -2);
   call.check(k_of_a == k_of_b || k_of_a == kUnknown || k_of_b == kUnknown,
@@ -32,7 +32,7 @@ Shape infer_product(const OpCall& call) {
 Specs infer_matmul(const OpCall& call) {
   call.check(is_number(call.dtype(0)) && call.dtype(0) == call.dtype(1), "both matrices must have one type of number",
              {{"a.dtype", call.dtype(0)}, {"b.dtype", call.dtype(1)}});
-  return {{call.dtype(0), infer_product(call)}};
+  return {{call.dtype(0), infer_product(call, call.attr<bool>("transpose_b"))}};
 }
 
 // A product of half types may be given and taken as float32.
@@ -46,7 +46,7 @@ Specs infer_fused_matmul(const OpCall& call) {
   call.check(result == computed || (stands(result) && !has_bias && call.attr<std::string>("activation").empty()),
              "a product with a bias or an activation must give the type that it computes in",
              {{kResultType, result}, {kComputeType, computed}});
-  const Shape c = infer_product(call);
+  const Shape c = infer_product(call, call.attr<bool>("transpose_b"));
   if (has_bias) {
     call.check(call.rank(2) == 1 && stands(call.dtype(2)) &&
                    (call.shape(2)[0] == c.back() || call.shape(2)[0] == kUnknown || c.back() == kUnknown),
@@ -54,6 +54,58 @@ Specs infer_fused_matmul(const OpCall& call) {
                {{"bias", call.spec(2)}, {"columns", c.back()}});
   }
   return {{result, c}};
+}
+
+// (a, b) -> (the product, the sums of b's columns)
+Specs infer_matmul_bias_grad(const OpCall& call) {
+  const DType computed = call.dtype(0), result = result_type(call, computed), sums = call.attr<DType>("sums_dtype");
+  call.check(is_floating(computed) && call.dtype(1) == computed, "both matrices must have one floating type",
+             {{"a.dtype", computed}, {"b.dtype", call.dtype(1)}});
+  call.check(rounds_to(result, computed) && rounds_to(sums, computed),
+             "product and sums must be of the matrices' type, or float32 in place of a half type",
+             {{"a.dtype", computed}, {kResultType, result}, {"sums_dtype", sums}});
+  call.check(call.rank(0) == 2 && call.rank(1) == 2, "both inputs must be matrices",
+             {{"a.shape", call.shape(0)}, {"b.shape", call.shape(1)}});
+  const Shape c = infer_product(call, false), shape = call.attr<Shape>("sums_shape");
+  call.check(shape.fully_known() && (c.back() == kUnknown || shape.num_elements() == c.back()),
+             "sums_shape must have one element per column", {{"sums_shape", shape}, {"columns", c.back()}});
+  return {{result, c}, {sums, shape}};
+}
+
+// Of the product of matrices of one half type whose rows follow each other, in whole words of bits.
+Shape infer_masked(const OpCall& call) {
+  constexpr std::int64_t kColumns = 128;
+  call.check(is_half(call.dtype(0)) && call.dtype(1) == call.dtype(0), "both matrices must have one half type",
+             {{"a.dtype", call.dtype(0)}, {"b.dtype", call.dtype(1)}});
+  const Shape c = infer_product(call, call.attr<bool>("transpose_b"));
+  call.check(call.rank(1) == 2 && (call.rank(0) == 2 || !call.attr<bool>("transpose_a")),
+             "the product must be a single one", {{"a.shape", call.shape(0)}, {"b.shape", call.shape(1)}});
+  call.check(c.back() != kUnknown && c.back() % kColumns == 0, "columns must be a multiple of 128",
+             {{"columns", c.back()}});
+  return c;
+}
+Shape mask_shape(Shape c) {
+  c[c.rank() - 1] /= 8;
+  return c;
+}
+
+// (a, b[, bias]) -> (relu(a b + bias), a bit for each element)
+Specs infer_masked_matmul(const OpCall& call) {
+  const Shape c = infer_masked(call);
+  if (call.num_inputs() > 2) {
+    call.check(call.dtype(2) == call.dtype(0) && call.shape(2) == Shape{c.back()},
+               "the bias must be a vector of the matrices' type with one element per column",
+               {{"bias", call.spec(2)}, {"columns", c.back()}});
+  }
+  return {{call.dtype(0), c}, {DType::UInt8, mask_shape(c)}};
+}
+
+// (a, b, mask) -> those elements of a b whose bit is set
+Specs infer_matmul_relu_grad(const OpCall& call) {
+  const Shape c = infer_masked(call), mask = mask_shape(c);
+  call.check(call.dtype(2) == DType::UInt8 && (call.shape(2) == mask || !mask.fully_known()),
+             "the mask must have a bit for each element of the product", {{"mask", call.spec(2)}, {"wanted", mask}});
+  return {{call.dtype(0), c}};
 }
 
 Tensor product(const Tensor& a, const Tensor& b, bool transpose_a, bool transpose_b) {
@@ -92,6 +144,25 @@ COHORT_OP("FusedMatMul")
     .attr("transpose_b", false)
     .attr("activation", "")
     .infer(infer_fused_matmul)
+    .not_differentiable();
+
+// A MatMul and beside it the sums of b's columns, in any shape: the gradients of a weight and of the bias that goes
+// with it. Only passes make it.
+COHORT_OP("MatMulBiasGrad").inputs(2).attr("transpose_a", false).infer(infer_matmul_bias_grad).not_differentiable();
+
+// A FusedMatMul with a relu that notes what is positive, the first element of eight in the lowest bit, and a MatMul
+// that keeps what was noted: the gradient of such a relu need not read what came out of it. Only passes make them.
+COHORT_OP("MaskedMatMul")
+    .inputs(2, 3)
+    .attr("transpose_a", false)
+    .attr("transpose_b", false)
+    .infer(infer_masked_matmul)
+    .not_differentiable();
+COHORT_OP("MatMulReluGrad")
+    .inputs(3)
+    .attr("transpose_a", false)
+    .attr("transpose_b", false)
+    .infer(infer_matmul_relu_grad)
     .not_differentiable();
 
 }  // namespace

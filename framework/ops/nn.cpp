@@ -63,6 +63,19 @@ Specs flow_to_logits(const OpCall& call, DType computed, const Shape& logits) {
              {{kResultType, result}, {kComputeType, computed}});
   return {{result, logits}};
 }
+// What flows to the losses of rows, input 0, where logits are input 1.
+void check_flow_to_rows(const OpCall& call, DType computed) {
+  const Shape rows = call.shape(1).slice(0, call.rank(1) - 1);
+  call.check(call.dtype(0) == computed && call.shape(0).compatible(rows),
+             "dloss must have the type that is computed in and a number for each row of logits",
+             {{"dloss", call.spec(0)}, {"logits.shape", call.shape(1)}, {kComputeType, computed}});
+}
+// What flows to the logits, and the losses of their rows.
+Specs flow_and_losses(const OpCall& call) {
+  const DType computed = compute_type(call, 1);
+  check_flow_to_rows(call, computed);
+  return {flow_to_logits(call, computed, call.shape(1))[0], {computed, call.shape(0)}};
+}
 
 Tensor cross_entropy_gradient(const Tensor& dloss, const Tensor& logits, const Tensor& labels, bool distribution) {
   return run_op("SoftmaxCrossEntropyGrad", {dloss, logits, labels}, {{"assume_distribution", distribution}});
@@ -179,9 +192,7 @@ COHORT_OP("SparseSoftmaxCrossEntropyRowsGrad")
       check_logits(call, 1);
       check_sparse_labels(call, 1, 2);
       const DType computed = compute_type(call, 1);
-      call.check(call.dtype(0) == computed && call.shape(0).compatible(call.shape(2)),
-                 "dloss must have the type that is computed in and the shape of the labels",
-                 {{"dloss", call.spec(0)}, {"labels.shape", call.shape(2)}, {kComputeType, computed}});
+      check_flow_to_rows(call, computed);
       call.check(call.dtype(3) == wide_type(computed) && call.shape(3).compatible(call.shape(2)),
                  "logsumexp must have the shape of the labels and a type as wide as float32",
                  {{"logsumexp", call.spec(3)}, {"labels.shape", call.shape(2)}});
@@ -196,6 +207,29 @@ COHORT_OP("SparseSoftmaxCrossEntropyRowsGrad")
               {},
               -sum(flow, -1)};
     });
+
+// (dloss, logits, labels) -> what the gradient of the cross-entropy gives, and the loss: both from one look at the
+// logits. Only passes make them.
+COHORT_OP("SparseSoftmaxCrossEntropyAndGrad")
+    .inputs(3)
+    .checks()
+    .may_overwrite(1)
+    .infer([](const OpCall& call) -> Specs {
+      check_logits(call, 1);
+      check_sparse_labels(call, 1, 2);
+      return flow_and_losses(call);
+    })
+    .not_differentiable();
+COHORT_OP("SoftmaxCrossEntropyAndGrad")
+    .inputs(3)
+    .attr("assume_distribution", false)
+    .may_overwrite(1)
+    .infer([](const OpCall& call) -> Specs {
+      check_logits(call, 1);
+      check_dense_labels(call, 1, 2);
+      return flow_and_losses(call);
+    })
+    .not_differentiable();
 
 }  // namespace
 

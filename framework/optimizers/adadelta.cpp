@@ -7,7 +7,7 @@ namespace {
 
 // (variable, accumulated_grad, accumulated_delta_var, gradient; learning_rate)
 [[maybe_unused]] const OpDef& adadelta_update =
-    define_update("AdadeltaUpdate", {.slots = 2, .attributes = {{"rho", 0.95}, {"epsilon", 1e-7}}});
+    define_update("AdadeltaUpdate", {.slots = 2, .attributes = {{"rho", 0.95}, {"epsilon", 1e-7}}, .rounds = true});
 
 }  // namespace
 

@@ -7,7 +7,7 @@ namespace {
 
 // (variable, accumulator, gradient; learning_rate)
 [[maybe_unused]] const OpDef& adagrad_update =
-    define_update("AdagradUpdate", {.slots = 1, .attributes = {{"epsilon", 1e-7}}});
+    define_update("AdagradUpdate", {.slots = 1, .attributes = {{"epsilon", 1e-7}}, .rounds = true});
 
 }  // namespace
 

@@ -12,6 +12,7 @@ namespace {
      .shared = {kLearningRate, kIterations},
      .attributes =
          {{"beta_1", 0.9}, {"beta_2", 0.999}, {"epsilon", 1e-7}, {"amsgrad", false}, {"learning_rate_ratio", 1.0}},
+     .rounds = true,
      .more_slots = [](const OpCall& call) { return call.attr<bool>("amsgrad") ? 1 : 0; }});
 
 }  // namespace

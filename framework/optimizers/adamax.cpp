@@ -10,7 +10,8 @@ namespace {
 [[maybe_unused]] const OpDef& adamax_update =
     define_update("AdamaxUpdate", {.slots = 2,
                                    .shared = {kLearningRate, kIterations},
-                                   .attributes = {{"beta_1", 0.9}, {"beta_2", 0.999}, {"epsilon", 1e-7}}});
+                                   .attributes = {{"beta_1", 0.9}, {"beta_2", 0.999}, {"epsilon", 1e-7}},
+                                   .rounds = true});
 
 }  // namespace
 

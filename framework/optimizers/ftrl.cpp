@@ -14,7 +14,8 @@ namespace {
                                                 {"l1_regularization_strength", 0.0},
                                                 {"l2_regularization_strength", 0.0},
                                                 {"l2_shrinkage_regularization_strength", 0.0},
-                                                {"beta", 0.0}}});
+                                                {"beta", 0.0}},
+                                 .rounds = true});
 
 }  // namespace
 

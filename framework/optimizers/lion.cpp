@@ -7,7 +7,7 @@ namespace {
 
 // (variable, momentum, gradient; learning_rate)
 [[maybe_unused]] const OpDef& lion_update =
-    define_update("LionUpdate", {.slots = 1, .attributes = {{"beta_1", 0.9}, {"beta_2", 0.99}}});
+    define_update("LionUpdate", {.slots = 1, .attributes = {{"beta_1", 0.9}, {"beta_2", 0.99}}, .rounds = true});
 
 }  // namespace
 

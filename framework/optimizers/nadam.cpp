@@ -10,7 +10,8 @@ namespace {
 [[maybe_unused]] const OpDef& nadam_update =
     define_update("NadamUpdate", {.slots = 2,
                                   .shared = {kLearningRate, kIterations, {"product", DType::Float32}},
-                                  .attributes = {{"beta_1", 0.9}, {"beta_2", 0.999}, {"epsilon", 1e-7}}});
+                                  .attributes = {{"beta_1", 0.9}, {"beta_2", 0.999}, {"epsilon", 1e-7}},
+                                  .rounds = true});
 
 }  // namespace
 

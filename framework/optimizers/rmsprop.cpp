@@ -13,6 +13,7 @@ int rmsprop_slots(const OpCall& call) {
 [[maybe_unused]] const OpDef& rmsprop_update = define_update(
     "RMSpropUpdate", {.slots = 1,
                       .attributes = {{"rho", 0.9}, {"momentum", 0.0}, {"epsilon", 1e-7}, {"centered", false}},
+                      .rounds = true,
                       .more_slots = rmsprop_slots});
 
 }  // namespace

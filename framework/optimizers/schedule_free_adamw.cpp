@@ -10,7 +10,8 @@ namespace {
     define_update("ScheduleFreeAdamWUpdate",
                   {.slots = 2,
                    .shared = {kLearningRate, kIterations},
-                   .attributes = {{"beta_1", 0.9}, {"beta_2", 0.999}, {"epsilon", 1e-8}, {"warmup_steps", 0}}});
+                   .attributes = {{"beta_1", 0.9}, {"beta_2", 0.999}, {"epsilon", 1e-8}, {"warmup_steps", 0}},
+                   .rounds = true});
 
 }  // namespace
 

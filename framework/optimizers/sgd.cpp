@@ -7,10 +7,10 @@ namespace cohort::optimizers {
 namespace {
 
 // (variable, gradient; learning_rate)
-[[maybe_unused]] const OpDef& sgd_update = define_update("SGDUpdate", {});
+[[maybe_unused]] const OpDef& sgd_update = define_update("SGDUpdate", {.rounds = true});
 // (variable, momentum, gradient; learning_rate)
-[[maybe_unused]] const OpDef& momentum_update =
-    define_update("MomentumUpdate", {.slots = 1, .attributes = {{"momentum", 0.0}, {"nesterov", false}}});
+[[maybe_unused]] const OpDef& momentum_update = define_update(
+    "MomentumUpdate", {.slots = 1, .attributes = {{"momentum", 0.0}, {"nesterov", false}}, .rounds = true});
 
 void check_momentum(double momentum) {
   if (momentum < 0.0 || momentum > 1.0) {

@@ -177,6 +177,7 @@ ExportedModel load_exported(const std::string& path) {
     }
     state->variables.emplace_back(converted_for(file.read(place), spec.dtype, who));
   }
+  for (Node& node : graph->nodes) node.device.clear();  // it runs where it is served
   state->executables = std::make_unique<ExecutableCache>(graph);
   return ExportedModel(std::move(state));
 }

@@ -40,7 +40,9 @@ Variable::Variable(const InitialValue& given, VariableOptions options) {
   VariableCreator* creator = current_variable_creator();
   if (creator) body_ = creator->create(initial, options);
   if (!body_) {
-    Tensor value = initial.value().to(default_device());
+    VariableBody* beside = options.colocate_with.get();
+    const bool found = beside && !beside->owner() && beside->parts().empty();
+    Tensor value = initial.value().to(found ? beside->shared_value().device() : default_device());
     // Memory of its own: what the caller holds must not change with the variable.
     if (initial.concrete()) value = value.clone();
     body_ = std::make_shared<LocalVariable>(std::move(value), std::move(options));

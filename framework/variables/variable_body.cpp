@@ -38,16 +38,21 @@ LocalVariable::LocalVariable(Tensor value, VariableOptions options)
 }
 
 void LocalVariable::prepare_write() {
+  count_write();
   // A tensor that was read shares this memory and must keep its value.
   if (!value_.buffer()->unique()) value_ = value_.clone();
 }
 
 void LocalVariable::replace_value(Tensor value) {
-  if (value.spec() != spec()) {
-    throw invalid_argument(titled("Variable", path()), "a new value must have the variable's type and shape",
-                           {{"value", value.spec()}, {"variable", spec()}});
-  }
+  check_value(value.spec());
+  count_write();
   value_ = std::move(value);
+}
+
+void LocalVariable::check_value(const TensorSpec& value) const {
+  if (value == spec()) return;
+  throw invalid_argument(titled("Variable", path()), "a new value must have the variable's type and shape",
+                         {{"value", value}, {"variable", spec()}});
 }
 
 }  // namespace cohort

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "cohort/core/rounded_value.h"
 #include "cohort/core/tensor.h"
 #include "cohort/variables/constraint.h"
 #include "cohort/variables/variable_options.h"
@@ -46,7 +47,7 @@ class VariableBody : public Resource {
 };
 
 // A variable whose value lies in this process.
-class LocalVariable : public VariableBody {
+class LocalVariable : public VariableBody, public RoundedValue {
  public:
   // Keeps `value` without a copy: nobody else may rely on its memory.
   LocalVariable(Tensor value, VariableOptions options);
@@ -57,6 +58,8 @@ class LocalVariable : public VariableBody {
   // Takes another tensor of the same spec as its value, without a copy; not while a graph that uses it runs. It must be
   // a view of its own: memory that others see as well is then left to them with the next write.
   void replace_value(Tensor value);
+  // Throws for what cannot be its value.
+  void check_value(const TensorSpec& value) const;
 
  private:
   Tensor value_;

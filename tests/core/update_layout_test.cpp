@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 #include <type_traits>
 
@@ -65,6 +66,47 @@ TEST(UpdateLayout, TakesWhatACallLeavesOutFromTheOp) {
   EXPECT_FALSE(at.has_squares());
   EXPECT_EQ(at.gradient(0), 3);
   EXPECT_EQ(at.shared(0), 4);
+}
+
+const OpDef& rounding() {
+  static const OpDef& op = define_update("TestRoundingUpdate", {.slots = 1, .rounds = true});
+  return op;
+}
+
+TEST(UpdateLayout, HasAGroupOfRoundedCopies) {
+  EXPECT_TRUE(UpdateLayout::rounds(rounding()));
+  EXPECT_FALSE(UpdateLayout::rounds(two_slots()));
+  Attributes attributes = UpdateLayout::attributes(1, true, 2);
+  EXPECT_FALSE(UpdateLayout(rounding(), attributes, 2 * 4 + 1).has_rounded());
+  UpdateLayout::add_rounded(rounding(), attributes, DType::Float16);
+  const UpdateLayout at(rounding(), attributes, 2 * 5 + 1);
+  EXPECT_TRUE(at.has_rounded());
+  EXPECT_EQ(at.rounded_type(), DType::Float16);
+  EXPECT_EQ(at.slots(), 1);
+  EXPECT_EQ(at.squares(1), 7);
+  EXPECT_EQ(at.rounded(1), 9);
+  EXPECT_EQ(at.shared(0), 10);
+}
+
+TEST(UpdateLayout, ClaimsRoundedCopiesOfFloat32AndHalfTypesAlone) {
+  Attributes attributes = UpdateLayout::attributes(1, false);
+  UpdateLayout::add_rounded(rounding(), attributes, DType::BFloat16);
+  Specs specs{kResource, kResource, {DType::Float32, {3}}, kResource, kRate};
+  EXPECT_NO_THROW(rounding().infer_outputs(specs, attributes));
+  const VariableClaims claims = rounding().claims_of(OpCall(rounding(), attributes, specs));
+  const auto copy =
+      std::find_if(claims.begin(), claims.end(), [](const VariableClaim& claim) { return claim.input == 3; });
+  ASSERT_NE(copy, claims.end());
+  EXPECT_EQ(copy->spec, (TensorSpec{DType::BFloat16, {3}}));
+  specs[2].dtype = DType::Float64;
+  EXPECT_THROW(rounding().infer_outputs(specs, attributes), Error);
+  specs[2].dtype = DType::Float32;
+  specs[3] = {DType::BFloat16, {3}};
+  EXPECT_THROW(rounding().infer_outputs(specs, attributes), Error);
+  Attributes wide = UpdateLayout::attributes(1, false);
+  UpdateLayout::add_rounded(rounding(), wide, DType::Float64);
+  specs[3] = kResource;
+  EXPECT_THROW(rounding().infer_outputs(specs, wide), Error);
 }
 
 TEST(UpdateLayout, RefusesAttributesThatAskForMoreInputsThanThereAre) {

@@ -62,9 +62,11 @@ PRIVATE_EDGES = [
     ("ops|graph|model", r"framework/kernels/(functors|fusion)\.h"),
     ("kernels|datasets", r"framework/core/scratch\.h"),
     ("kernels", r"framework/core/normal_numbers\.h"),
-    ("graph|kernels|ops", r"framework/core/mixed_types\.h"),
+    ("graph|kernels|ops", r"framework/core/(mixed_types|joined_steps)\.h"),
+    ("graph|variables", r"framework/core/rounded_value\.h"),
     ("graph|cuda", r"framework/core/kernel_work\.h"),
     ("distribute", r"framework/core/thread_share\.h"),
+    ("graph|distribute", r"framework/core/pinned_memory\.h"),
     ("graph|kernels|optimizers", r"framework/core/update_(layout|op)\.h"),
     ("layers|model", r"framework/ops/channels\.h"),
     ("layers", r"framework/ops/conv_window\.h"),
@@ -76,7 +78,7 @@ PRIVATE_EDGES = [
     ("kernels", r"framework/cuda/"),
     ("cuda", r"framework/kernels/"),
     # Graphs that are rewritten, cut, sent and recorded.
-    ("model", r"framework/graph/recorded_steps\.h"),
+    ("model|distribute", r"framework/graph/recorded_steps\.h"),
     ("autodiff", r"framework/graph/(specialize|passes/rewrite)\.h"),
     ("distribute", r"framework/graph/(partition|hoist_iterators|write_effects)\.h"),
     # Variables as those see them that update, save or send them.

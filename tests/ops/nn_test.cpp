@@ -262,6 +262,104 @@ TEST(SparseSoftmaxCrossEntropyRowsGrad, refuses_other_types_and_shapes) {
   refused({rows, logits, labels, rows}, {"the result must have a floating type"}, {{kResultType, bfloat16}});
 }
 
+Tensors sparse_both(const Tensor& dloss, const Tensor& logits, const Tensor& labels, const Attributes& types = {}) {
+  return run_op_all("SparseSoftmaxCrossEntropyAndGrad", {dloss, logits, labels}, types);
+}
+Tensors dense_both(const Tensor& dloss, const Tensor& logits, const Tensor& labels, const Attributes& types = {}) {
+  return run_op_all("SoftmaxCrossEntropyAndGrad", {dloss, logits, labels}, types);
+}
+
+COHORT_OP_REFERENCE(SparseSoftmaxCrossEntropyAndGrad, probabilities_less_one_and_loss, kFloats) {
+  const std::vector<double> row = {0.5, -1, 2}, p = plain_softmax(row);
+  for (DType label : kIntegers) {
+    const Tensors got =
+        sparse_both(tensor_of({2}, {1}, dtype), tensor_of(row, {1, 3}, dtype), tensor_of({2}, {1}, label));
+    expect_tensor(got.at(0), dtype, {1, 3}, {2 * p[0], 2 * p[1], 2 * (p[2] - 1)});
+    expect_tensor(got.at(1), dtype, {1}, {-std::log(p[2])});
+  }
+}
+COHORT_OP_REFERENCE(SoftmaxCrossEntropyAndGrad, probabilities_less_labels_and_loss, kFloats) {
+  const std::vector<double> row = {0.5, -1, 2}, p = plain_softmax(row), labels = {0.25, 0, 0.5};
+  const double loss = -0.25 * std::log(p[0]) - 0.5 * std::log(p[2]);
+  for (const bool distribution : {false, true}) {
+    const Tensors got = dense_both(tensor_of({2}, {1}, dtype), tensor_of(row, {1, 3}, dtype),
+                                   tensor_of(labels, {1, 3}, dtype), {{"assume_distribution", distribution}});
+    const double mass = distribution ? 1 : 0.75;
+    expect_tensor(got.at(0), dtype, {1, 3}, {2 * (p[0] * mass - 0.25), 2 * p[1] * mass, 2 * (p[2] * mass - 0.5)});
+    expect_tensor(got.at(1), dtype, {1}, {loss});
+  }
+}
+// The bits of the two ops that it stands for, from rows that a few threads share to rows that a block walks over
+// several times.
+TEST(SparseSoftmaxCrossEntropyAndGrad, rows_of_every_width) {
+  for (std::int64_t width : {1, 2, 8, 13, 56, 257, 264, 1000, 4104, 9001, 20480}) {
+    for (DType stored : {float32, bfloat16, float16}) {
+      SCOPED_TRACE(std::string(to_string(stored)) + " " + std::to_string(width));
+      const Attributes types = {{kComputeType, float32}, {kResultType, stored}};
+      const std::int64_t count = 5;
+      const Tensor logits = spread_tensor({count, width}, -6, 6, stored, 3);
+      const Tensor dlosses = tensor_of({0.25, 0.5, 0.75, 1, 1.25}, {count}, float32);
+      std::vector<double> places;
+      for (std::int64_t r = 0; r < count; ++r) places.push_back(static_cast<double>(width * r / count));
+      const Tensor labels = tensor_of(places, {count}, int32);
+      const Tensors loss = rows_loss(logits, labels, {{kComputeType, float32}});
+      const Tensor flow = run_op("SparseSoftmaxCrossEntropyRowsGrad", {dlosses, logits, labels, loss.at(1)}, types);
+      const Tensors both = sparse_both(dlosses, logits, labels, types);
+      EXPECT_EQ(both.at(0).spec(), flow.spec());
+      EXPECT_EQ(cast(both[0], float32).to_vector<float>(), cast(flow, float32).to_vector<float>());
+      EXPECT_EQ(both.at(1).to_vector<float>(), loss[0].to_vector<float>());
+    }
+  }
+}
+TEST(SoftmaxCrossEntropyAndGrad, rows_of_every_width) {
+  for (std::int64_t width : {1, 4, 13, 264, 1000, 9001, 20480}) {
+    for (DType stored : {float32, bfloat16}) {
+      SCOPED_TRACE(std::string(to_string(stored)) + " " + std::to_string(width));
+      const Attributes types = {{kComputeType, float32}, {kResultType, stored}};
+      const Tensor logits = spread_tensor({3, width}, -6, 6, stored, 3);
+      const Tensor labels = softmax(spread_tensor({3, width}, -2, 2, float32, 4)) * 0.75;
+      const Tensor dlosses = tensor_of({0.25, 0.5, 2}, {3}, float32);
+      const std::vector<float> loss =
+          run_op("SoftmaxCrossEntropy", {logits, labels}, {{kComputeType, float32}}).to_vector<float>();
+      const Tensor flow = run_op("SoftmaxCrossEntropyGrad", {dlosses, logits, labels}, types);
+      const Tensors both = dense_both(dlosses, logits, labels, types);
+      expect_tensor(both.at(0), stored, flow.shape(), cast(flow, float64).to_vector<double>());
+      expect_tensor(both.at(1), float32, {3}, std::vector<double>(loss.begin(), loss.end()));
+    }
+  }
+}
+TEST(SparseSoftmaxCrossEntropyAndGrad, classes_that_cannot_be) {
+  const double inf = std::numeric_limits<double>::infinity();
+  const Tensor one = tensor_of({1}, {1}, float32);
+  for (std::int64_t width : {2, 40000}) {
+    std::vector<double> row(static_cast<std::size_t>(width), -inf);
+    row.back() = 3;
+    const Tensor logits = tensor_of(row, {1, width}, float32);
+    const Tensors likely = sparse_both(one, logits, tensor_of({width - 1.0}, {1}, int32));
+    expect_values(likely.at(0), std::vector<double>(row.size(), 0), 0);
+    expect_values(likely.at(1), {0}, 0);
+    expect_values(sparse_both(one, logits, tensor_of({0}, {1}, int32)).at(1), {inf}, 0);
+    // A label of zero where nothing can be.
+    std::vector<double> last(row.size());
+    last.back() = 1;
+    const Tensors dense = dense_both(one, logits, tensor_of(last, {1, width}, float32));
+    expect_values(dense.at(0), std::vector<double>(row.size(), 0), 0);
+    expect_values(dense.at(1), {0}, 0);
+  }
+}
+TEST(SparseSoftmaxCrossEntropyAndGrad, refuses_what_does_not_fit) {
+  const Tensor logits = wide_spread({2, 10}), rows = wide_spread({2}), labels = tensor_of({0, 1}, {2}, int32);
+  expect_error(
+      [&] {
+        sparse_both(rows, logits, tensor_of({0, 10}, {2}, int32));
+      },
+      {"SparseSoftmaxCrossEntropy: labels must lie in [0, 10)", "labels[1]=10"});
+  expect_error([&] { sparse_both(cast(rows, float32), logits, labels); }, {"dloss must have", "float32"});
+  expect_error([&] { sparse_both(wide_spread({3}), logits, labels); }, {"dloss must have", "(3,)"});
+  expect_error([&] { dense_both(wide_spread({3}), logits, logits); }, {"dloss must have", "(3,)"});
+  expect_error([&] { sparse_both(rows, logits, rows); }, {"labels must be integers"});
+}
+
 TEST(SigmoidCrossEntropy, as_the_logarithms_say) {
   const Tensor logits = wide_spread({2, 3}), labels = spread_tensor({2, 3}, 0, 1);
   const Tensor p = sigmoid(logits);

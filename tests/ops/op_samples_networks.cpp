@@ -122,7 +122,17 @@ void add_product_samples(OpSamples& samples) {
                       [](const Tensors& t) {
                         return run_op("FusedMatMul", t, {{"activation", "Tanh"}});
                       });
+    samples.add_plain(in_words("MatMulBiasGrad", {m, n, k}, float32),
+                      {sample_numbers({k, m}), sample_numbers({k, n}, 2)}, [n = n](const Tensors& t) {
+                        return run_op_all("MatMulBiasGrad", t,
+                                          {{"transpose_a", true}, {"sums_dtype", float32}, {"sums_shape", Shape{n}}});
+                      });
   }
+  const Tensor rows = sample_numbers({300, 90}, -1, 1, bfloat16),
+               weight = sample_numbers({90, 256}, -1, 1, bfloat16, 2);
+  samples.add_plain("MaskedMatMul", {rows, weight}, [](const Tensors& t) { return run_op_all("MaskedMatMul", t); });
+  samples.add_plain("MatMulReluGrad", {rows, weight, cast(sample_indices({300, 32}, 256), uint8)},
+                    [](const Tensors& t) { return run_op("MatMulReluGrad", t); });
   samples.add_plain("MatMul of whole numbers", {sample_indices({190, 70}, 90), sample_indices({70, 110}, 90, 2)},
                     [](const Tensors& t) { return matmul(t[0], t[1]); });
   samples.add("MatMul of small matrices", {sample_numbers({190, 20, 30}), sample_numbers({190, 30, 25}, 2)},
@@ -143,6 +153,11 @@ void add_network_samples(OpSamples& samples) {
     samples.add(in_words("SparseSoftmaxCrossEntropyRows", x.shape(), dtype), {x, labels},
                 [](const Tensors& t) { return run_op_all("SparseSoftmaxCrossEntropyRows", t); });
     samples.add_second_order();
+    const Tensor flows = sample_numbers({301}, 0, 1, dtype, 4);
+    samples.add_plain(in_words("SparseSoftmaxCrossEntropyAndGrad", x.shape(), dtype), {flows, x, labels},
+                      [](const Tensors& t) { return run_op_all("SparseSoftmaxCrossEntropyAndGrad", t); });
+    samples.add_plain(in_words("SoftmaxCrossEntropyAndGrad", x.shape(), dtype), {flows, x, softmax(x * 0.5)},
+                      [](const Tensors& t) { return run_op_all("SoftmaxCrossEntropyAndGrad", t); });
     samples.add(in_words("SoftmaxCrossEntropy", x.shape(), dtype), {x, softmax(x * 0.5)},
                 [](const Tensors& t) { return softmax_cross_entropy(t[0], t[1]); });
     const Tensor gain = sample_numbers({307}, 0.5, 1.5, dtype, 2), shift = sample_numbers({307}, -1, 1, dtype, 3);

@@ -23,6 +23,7 @@ const std::map<std::string, const char*> kWithoutSample = {
     {"Call", "runs a graph of other ops"},
     {"Cond", "runs a graph of other ops"},
     {"CustomGradient", "runs a graph of other ops"},
+    {"JoinedSteps", "runs other ops one after the other"},
     {"Remat", "runs a graph of other ops"},
     {"Scan", "runs a graph of other ops"},
     {"While", "runs a graph of other ops"},

@@ -16,7 +16,7 @@ struct ProductSizes {
 
 // Products whose edges lie on and beside those of the squares that a GPU's blocks take, and as deep as those blocks
 // hold at once and beyond.
-const ProductSizes kSizes[] = {{1, 1, 1, 1},     {1, 64, 10, 10},  {1, 10, 10, 64}, {1, 3, 5, 7},    {1, 16, 16, 16},
+const ProductSizes kSmallSizes[] = {{1, 1, 1, 1},     {1, 64, 10, 10},  {1, 10, 10, 64}, {1, 3, 5, 7},    {1, 16, 16, 16},
                                {1, 17, 33, 9},   {1, 4, 4, 4096},  {1, 5, 3, 1600}, {1, 8, 8, 512},  {1, 128, 10, 1600},
                                {1, 40, 72, 129}, {1, 7, 250, 300}, {6, 5, 9, 1025}, {3, 20, 17, 70}, {2, 1, 300, 257}};
 
@@ -88,7 +88,7 @@ class SmallProducts : public testing::TestWithParam<DType> {
 };
 
 TEST_P(SmallProducts, AreRightAtEveryEdge) {
-  for (const ProductSizes& s : kSizes) {
+  for (const ProductSizes& s : kSmallSizes) {
     for (const bool transpose_a : {false, true}) {
       for (const bool transpose_b : {false, true}) {
         SCOPED_TRACE(testing::Message() << s.batch << " of " << s.m << " x " << s.n << " x " << s.k << ", transposed "
@@ -103,7 +103,7 @@ TEST_P(SmallProducts, AreRightAtEveryEdge) {
 }
 
 TEST_P(SmallProducts, TakeBiasAndActivation) {
-  for (const ProductSizes& s : kSizes) {
+  for (const ProductSizes& s : kSmallSizes) {
     for (const char* activation : {"", "Relu", "Sigmoid", "Tanh"}) {
       SCOPED_TRACE(testing::Message() << s.batch << " of " << s.m << " x " << s.n << " x " << s.k << " " << activation);
       const Tensor a = numbers(batched(s, s.m, s.k), false, 3), b = numbers({s.k, s.n}, false, 4);

@@ -115,7 +115,8 @@ class Planner {
 
   // The block of an input that dies in this node, which may write over it, and has the output's very shape.
   int block_to_overwrite(const Node& node, Value value) {
-    if (node.outputs.size() != 1) return -1;
+    // Another output's elements may still need an element of the input when an elementwise op has written to its place.
+    if (value.output != 0 || (node.op->is_elementwise() && node.outputs.size() != 1)) return -1;
     const TensorSpec& spec = graph_.spec(value);
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       if (!node.op->overwrites(static_cast<int>(i))) continue;

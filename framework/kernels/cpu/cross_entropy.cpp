@@ -53,6 +53,16 @@ std::int64_t checked_label(const Label* labels, std::int64_t row, std::int64_t c
   return label;
 }
 
+// The loss of a row of dense labels, by way of memory for one.
+template <class C>
+C entropy_of_row(const C* x, const C* wanted, std::int64_t classes, C max, C log_sum, C* memory) {
+  // A label of zero takes no part: 0 * -inf must not become NaN.
+  for (std::int64_t j = 0; j < classes; ++j) {
+    memory[j] = wanted[j] == C(0) ? C(0) : wanted[j] * (log_sum - (x[j] - max));
+  }
+  return row_sum(memory, classes);
+}
+
 template <class C>
 KernelFn dense_loss(const KernelSpec& spec) {
   const LogitRows<C> logits(spec.input(0));
@@ -60,13 +70,8 @@ KernelFn dense_loss(const KernelSpec& spec) {
   return [=](const KernelIO& io) {
     logits.for_each(io.inputs[0], [&, classes = logits.classes](std::int64_t r, const C* x, C* e) {
       const auto [max, sum] = exp_row(x, e, classes);
-      const C log_sum = fn::log(sum);
       const C* wanted = labels.read(io.inputs[1], r, e + classes);
-      // A label of zero takes no part: 0 * -inf must not become NaN.
-      for (std::int64_t j = 0; j < classes; ++j) {
-        e[j] = wanted[j] == C(0) ? C(0) : wanted[j] * (log_sum - (x[j] - max));
-      }
-      losses.write_one(row_sum(e, classes), io.outputs[0], r);
+      losses.write_one(entropy_of_row(x, wanted, classes, max, fn::log(sum), e), io.outputs[0], r);
     });
   };
 }
@@ -140,7 +145,14 @@ KernelFn rows_loss(const KernelSpec& spec) {
   };
 }
 
-// What flows to the logits may be written over them: an element is read before its place is written to.
+// What flows to a row of logits may be written over it: an element is read before its place is written to.
+template <class C>
+void write_row_gradient(const C* x, std::int64_t classes, std::int64_t label, C dy, C logsumexp, C* dx) {
+  const C wanted = fn::exp(x[label] - logsumexp);
+  for (std::int64_t j = 0; j < classes; ++j) dx[j] = dy * fn::exp(x[j] - logsumexp);
+  dx[label] = dy * (wanted - C(1));
+}
+
 template <class C, class Label>
 KernelFn rows_gradient(const KernelSpec& spec) {
   const LogitRows<C> logits(spec.input(1));
@@ -150,10 +162,45 @@ KernelFn rows_gradient(const KernelSpec& spec) {
     const C* logsumexps = io.in<C>(3);
     logits.for_each(io.inputs[1], [&, classes = logits.classes](std::int64_t r, const C* x, C* memory) {
       const std::int64_t label = checked_label(labels, r, classes, "SparseSoftmaxCrossEntropy");
-      const C dy = dlosses.read_one(io.inputs[0], r), logsumexp = logsumexps[r], wanted = fn::exp(x[label] - logsumexp);
       C* dx = results.place(io.outputs[0], r, memory);
-      for (std::int64_t j = 0; j < classes; ++j) dx[j] = dy * fn::exp(x[j] - logsumexp);
-      dx[label] = dy * (wanted - C(1));
+      write_row_gradient(x, classes, label, dlosses.read_one(io.inputs[0], r), logsumexps[r], dx);
+      results.store(dx, io.outputs[0], r);
+    });
+  };
+}
+
+template <class C, class Label>
+KernelFn sparse_both(const KernelSpec& spec) {
+  const LogitRows<C> logits(spec.input(1));
+  const TypedRows<C> dlosses(spec.input(0), 1), results(spec.output(0), logits.classes), losses(spec.output(1), 1);
+  return [=](const KernelIO& io) {
+    const Label* labels = io.in<Label>(2);
+    logits.for_each(io.inputs[1], [&, classes = logits.classes](std::int64_t r, const C* x, C* memory) {
+      const std::int64_t label = checked_label(labels, r, classes, "SparseSoftmaxCrossEntropy");
+      const auto [max, sum] = exp_row(x, memory, classes);
+      const C log_sum = fn::log(sum);
+      losses.write_one(log_sum - (x[label] - max), io.outputs[1], r);
+      C* dx = results.place(io.outputs[0], r, memory);
+      write_row_gradient(x, classes, label, dlosses.read_one(io.inputs[0], r), max + log_sum, dx);
+      results.store(dx, io.outputs[0], r);
+    });
+  };
+}
+
+// An element of the logits is read before what flows to it is written to its place.
+template <class C>
+KernelFn dense_both(const KernelSpec& spec) {
+  const LogitRows<C> logits(spec.input(1));
+  const TypedRows<C> dlosses(spec.input(0), 1), labels(spec.input(2), logits.classes),
+      results(spec.output(0), logits.classes), losses(spec.output(1), 1);
+  return [=, distribution = spec.attr<bool>("assume_distribution")](const KernelIO& io) {
+    logits.for_each(io.inputs[1], [&, classes = logits.classes](std::int64_t r, const C* x, C* e) {
+      const auto [max, sum] = exp_row(x, e, classes);
+      const C* wanted = labels.read(io.inputs[2], r, e + classes);
+      losses.write_one(entropy_of_row(x, wanted, classes, max, fn::log(sum), e), io.outputs[1], r);
+      const C weight = (distribution ? C(1) : row_sum(wanted, classes)) / sum, dy = dlosses.read_one(io.inputs[0], r);
+      C* dx = results.place(io.outputs[0], r, e);
+      for (std::int64_t j = 0; j < classes; ++j) dx[j] = dy * (fn::exp(x[j] - max) * weight - wanted[j]);
       results.store(dx, io.outputs[0], r);
     });
   };
@@ -185,6 +232,14 @@ KernelFn make_rows_gradient(const KernelSpec& spec) {
     return visit_index(spec.input(2).dtype, [&]<class Label>(Label) { return rows_gradient<C, Label>(spec); });
   });
 }
+KernelFn make_both(const KernelSpec& spec) {
+  return visit_computed(spec.input(1).dtype, [&]<class C>(C) { return dense_both<C>(spec); });
+}
+KernelFn make_sparse_both(const KernelSpec& spec) {
+  return visit_computed(spec.input(1).dtype, [&]<class C>(C) {
+    return visit_index(spec.input(2).dtype, [&]<class Label>(Label) { return sparse_both<C, Label>(spec); });
+  });
+}
 
 COHORT_KERNEL("SoftmaxCrossEntropy", kCPU, make_loss);
 COHORT_KERNEL("SoftmaxCrossEntropyGrad", kCPU, make_gradient);
@@ -192,6 +247,8 @@ COHORT_KERNEL("SparseSoftmaxCrossEntropy", kCPU, make_sparse_loss);
 COHORT_KERNEL("SparseSoftmaxCrossEntropyGrad", kCPU, make_sparse_gradient);
 COHORT_KERNEL("SparseSoftmaxCrossEntropyRows", kCPU, make_rows_loss);
 COHORT_KERNEL("SparseSoftmaxCrossEntropyRowsGrad", kCPU, make_rows_gradient);
+COHORT_KERNEL("SoftmaxCrossEntropyAndGrad", kCPU, make_both);
+COHORT_KERNEL("SparseSoftmaxCrossEntropyAndGrad", kCPU, make_sparse_both);
 
 }  // namespace
 }  // namespace cohort

@@ -94,6 +94,12 @@ void update_piece(const Rule& given_rule, T* variable, const std::array<T*, kSlo
   }
 }
 
+// The elements of a variable that a piece has changed, rounded into its copy.
+template <class Rounded>
+void round_piece(const float* variable, Rounded* copy, const UpdatePlan::Piece& piece) {
+  for (std::int64_t i = piece.begin; i < piece.end; ++i) copy[i] = static_cast<Rounded>(variable[i]);
+}
+
 // Weight decay comes first, on its own, as Keras assigns it before the update.
 template <class Real>
 struct WeightDecay {
@@ -127,6 +133,15 @@ KernelFn make_update_kernel_of(const KernelSpec& spec, MakeRule make_rule) {
         update_piece<true, T, kSlots>(rule, variable, slots, gradient, io.in<T>(at.squares(v)), piece.begin, piece.end);
       } else {
         update_piece<false, T, kSlots>(rule, variable, slots, gradient, nullptr, piece.begin, piece.end);
+      }
+      if constexpr (std::is_same_v<T, float>) {
+        if (!at.has_rounded()) return;
+        void* copy = io.inputs[at.rounded(v)];
+        if (at.rounded_type() == DType::BFloat16) {
+          round_piece(variable, static_cast<BFloat16*>(copy), piece);
+        } else {
+          round_piece(variable, static_cast<Half*>(copy), piece);
+        }
       }
     });
   };

@@ -242,7 +242,8 @@ bool suits_cudnn(const AttentionSizes& sizes) {
 // weights first, which takes their memory, or own kernels do, whose bits are always the same.
 std::shared_ptr<const AttentionPlan> plan_for(const KernelSpec& spec, const AttentionSizes& sizes, bool is_gradient) {
   if (!suits_cudnn(sizes) || !has_cudnn()) return nullptr;
-  const CudaDevice& device = cohort::cuda::device_of(spec);
+  CudaDevice& device = cohort::cuda::device_of(spec);
+  const auto held = device.hold();  // others run their plans by the same handle
   return find_plan(device, {device.index(), is_gradient, spec.input(0).dtype, sizes.batch, sizes.steps, sizes.heads,
                             sizes.size, sizes.keys, sizes.key_heads, sizes.value_size, static_cast<float>(sizes.scale),
                             sizes.causal, is_gradient && op_determinism_enabled()});

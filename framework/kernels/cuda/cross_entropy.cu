@@ -6,6 +6,12 @@ namespace {
 
 #define COHORT_ROW_KERNEL __global__ void __launch_bounds__(RowPlan::kMostThreads, RowPlan::kBlocks)
 
+// What an element adds to its row's loss. A label of zero takes no part: 0 * -inf must not become NaN.
+template <class C>
+__device__ C entropy_of(C wanted, C x, C max, C log_sum) {
+  return wanted == C(0) ? C(0) : wanted * (log_sum - (x - max));
+}
+
 template <class C, class Form>
 COHORT_ROW_KERNEL dense_loss(TypedElements<C> x, TypedElements<C> labels, TypedElements<C> losses, RowPlan plan) {
   __shared__ C shared[kMostWarps];
@@ -19,10 +25,7 @@ COHORT_ROW_KERNEL dense_loss(TypedElements<C> x, TypedElements<C> labels, TypedE
 #pragma unroll
     for (int k = 0; k < Form::kPacks; ++k) {
 #pragma unroll
-      for (int j = 0; j < Form::kCount; ++j) {
-        // A label of zero takes no part: 0 * -inf must not become NaN.
-        loss += wanted[k][j] == C(0) ? C(0) : wanted[k][j] * (log_sum - (chunk[k][j] - max));
-      }
+      for (int j = 0; j < Form::kCount; ++j) loss += entropy_of(wanted[k][j], chunk[k][j], max, log_sum);
     }
   });
   loss = row.sum(loss);
@@ -61,6 +64,48 @@ __global__ void __launch_bounds__(RowPlan::kMostThreads)
 #pragma unroll
       for (int j = 0; j < Form::kCount; ++j) {
         wanted[k][j] = dy * (exp_again<Form>(chunk[k][j], max) * weight - wanted[k][j]);
+      }
+    }
+    row.store(dx, first, wanted);
+  });
+}
+
+// The loss, and what flows to the logits, which may be written over them: an element is read by the thread that writes
+// to its place.
+template <class C, class Form>
+__global__ void __launch_bounds__(RowPlan::kMostThreads)
+    dense_both(TypedElements<C> dlosses, TypedElements<C> x, TypedElements<C> labels, TypedElements<C> dx,
+               TypedElements<C> losses, RowPlan plan, bool distribution) {
+  __shared__ C shared[kMostWarps];
+  using Chunk = typename Row<C, Form>::Chunk;
+  Row<C, Form> row(plan, shared);
+  row.read(x, lowest<C>());
+  const C max = row_max(row), sum = exp_sum(row, max, false), log_sum = fn::log(sum);
+  C loss = 0, mass = 0;
+  row.for_each([&](std::int64_t first, auto& chunk) {
+    Chunk wanted;
+    row.load(labels, first, wanted, C(0));
+#pragma unroll
+    for (int k = 0; k < Form::kPacks; ++k) {
+#pragma unroll
+      for (int j = 0; j < Form::kCount; ++j) {
+        loss += entropy_of(wanted[k][j], chunk[k][j], max, log_sum);
+        mass += wanted[k][j];
+      }
+    }
+  });
+  loss = row.sum(loss);
+  mass = distribution ? C(1) : row.sum(mass);
+  if (row.is_first()) losses.set(row.index(), loss);
+  const C weight = mass / sum, dy = row.exists() ? dlosses[row.index()] : C(0);
+  row.for_each([&](std::int64_t first, auto& chunk) {
+    Chunk wanted;
+    row.load(labels, first, wanted, C(0));
+#pragma unroll
+    for (int k = 0; k < Form::kPacks; ++k) {
+#pragma unroll
+      for (int j = 0; j < Form::kCount; ++j) {
+        wanted[k][j] = dy * (exp_of_negative(chunk[k][j] - max) * weight - wanted[k][j]);
       }
     }
     row.store(dx, first, wanted);
@@ -151,6 +196,25 @@ KernelFn make_gradient(const KernelSpec& spec) {
   });
 }
 
+KernelFn make_both(const KernelSpec& spec) {
+  const DType x_type = spec.input(1).dtype, label_type = spec.input(2).dtype, result_type = spec.output(0).dtype,
+              loss_type = spec.output(1).dtype;
+  return visit_computed_floating(loss_type, [&](auto type) -> KernelFn {
+    using C = typename decltype(type)::type;
+    const RowPlans<C> plans = logit_rows<C>(spec.input(1));
+    return [=, distribution = spec.attr<bool>("assume_distribution")](const KernelIO& io) {
+      const TypedElements<C> dlosses{io.inputs[0], loss_type}, x{io.inputs[1], x_type},
+          labels{io.inputs[2], label_type}, dx{io.outputs[0], result_type}, losses{io.outputs[1], loss_type};
+      const RowPlan& plan = plans.choose(x, labels, dx);
+      visit_form<C>(plan, [&]<class Form>(Form) {
+        dense_both<C, Form>
+            <<<plan.blocks(), plan.threads, 0, stream_of(io)>>>(dlosses, x, labels, dx, losses, plan, distribution);
+      });
+      cohort::cuda::check(cudaGetLastError());
+    };
+  });
+}
+
 KernelFn make_sparse_loss(const KernelSpec& spec) {
   const DType x_type = spec.input(0).dtype, label_type = spec.input(1).dtype, loss_type = spec.output(0).dtype,
               softmax_type = spec.output(1).dtype;
@@ -194,6 +258,7 @@ KernelFn make_sparse_gradient(const KernelSpec& spec) {
 
 COHORT_KERNEL("SoftmaxCrossEntropy", kGPU, make_loss);
 COHORT_KERNEL("SoftmaxCrossEntropyGrad", kGPU, make_gradient);
+COHORT_KERNEL("SoftmaxCrossEntropyAndGrad", kGPU, make_both);
 COHORT_KERNEL("SparseSoftmaxCrossEntropy", kGPU, make_sparse_loss);
 COHORT_KERNEL("SparseSoftmaxCrossEntropyGrad", kGPU, make_sparse_gradient);
 

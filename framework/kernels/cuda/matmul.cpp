@@ -2,6 +2,7 @@
 
 #include "cohort/core/kernel.h"
 #include "cohort/core/mixed_types.h"
+#include "cohort/kernels/column_sums.h"
 #include "cohort/kernels/cuda/product.h"
 #include "cohort/kernels/cuda/tiled_product.h"
 
@@ -62,8 +63,47 @@ KernelFn make_fused_matmul(const KernelSpec& spec) {
   };
 }
 
+KernelFn make_matmul_bias_grad(const KernelSpec& spec) {
+  const KernelFn rows_added = make_column_sums(spec);
+  ProductFinish finish;
+  finish.sums = spec.output(1).dtype;
+  finish.column_sums = [rows_added](const void* matrix, void* sums, cudaStream_t stream) {
+    void* const input = const_cast<void*>(matrix);
+    rows_added({.inputs = &input, .outputs = &sums, .stream = stream});
+  };
+  const ProductShape shape(spec.input(0).dtype, spec.input(0).shape, spec.input(1).shape, spec.output(0).dtype,
+                           spec.output(0).shape, spec.attr<bool>("transpose_a"), false);
+  auto product = std::make_shared<const Product>(shape, cohort::cuda::device_of(spec), finish);
+  return [product](const KernelIO& io) {
+    product->run({io.inputs[0], io.inputs[1], io.outputs[0], io.outputs[1]}, static_cast<cudaStream_t>(io.stream));
+  };
+}
+
+KernelFn make_masked_matmul(const KernelSpec& spec) {
+  const bool has_bias = spec.num_inputs() > 2;
+  const ProductFinish finish{.activation = "Relu", .has_bias = has_bias, .mask = ProductFinish::Mask::Made};
+  auto product =
+      std::make_shared<const Product>(shape_of(spec, spec.input(0).dtype), cohort::cuda::device_of(spec), finish);
+  return [=](const KernelIO& io) {
+    product->run({io.inputs[0], io.inputs[1], io.outputs[0], has_bias ? io.inputs[2] : nullptr, io.outputs[1]},
+                 static_cast<cudaStream_t>(io.stream));
+  };
+}
+
+KernelFn make_matmul_relu_grad(const KernelSpec& spec) {
+  auto product = std::make_shared<const Product>(shape_of(spec, spec.input(0).dtype), cohort::cuda::device_of(spec),
+                                                 ProductFinish{.mask = ProductFinish::Mask::Applied});
+  return [product](const KernelIO& io) {
+    product->run({io.inputs[0], io.inputs[1], io.outputs[0], nullptr, io.inputs[2]},
+                 static_cast<cudaStream_t>(io.stream));
+  };
+}
+
 COHORT_KERNEL("MatMul", kGPU, make_matmul);
 COHORT_KERNEL("FusedMatMul", kGPU, make_fused_matmul);
+COHORT_KERNEL("MatMulBiasGrad", kGPU, make_matmul_bias_grad);
+COHORT_KERNEL("MaskedMatMul", kGPU, make_masked_matmul);
+COHORT_KERNEL("MatMulReluGrad", kGPU, make_matmul_relu_grad);
 
 }  // namespace
 }  // namespace cohort::kernels::cuda

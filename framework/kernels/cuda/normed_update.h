@@ -17,8 +17,8 @@ namespace cohort::kernels::cuda {
 // Leaves the two sums of each block.
 template <class T, class Step>
 __global__ void __launch_bounds__(kBlock)
-    look_at_variables(const __grid_constant__ UpdateTable<Step::kSlots + 3> table, const UpdateScalarInputs scalars,
-                      const typename Step::Options options, double* block_sums) {
+    look_at_variables(const __grid_constant__ UpdateTable<update_arrays(Step::kSlots)> table,
+                      const UpdateScalarInputs scalars, const typename Step::Options options, double* block_sums) {
   using Elements = UpdateElements<T, Step::kSlots>;
   constexpr int kCount = Elements::kCount;
   __shared__ Step shared_step;
@@ -56,8 +56,9 @@ __global__ void __launch_bounds__(kBlock)
 // One block a variable.
 template <class T, class Step>
 __global__ void __launch_bounds__(kBlock)
-    measure_variables(const __grid_constant__ UpdateTable<Step::kSlots + 3> table, const UpdateScalarInputs scalars,
-                      const typename Step::Options options, const double* block_sums, Compute<T>* factors) {
+    measure_variables(const __grid_constant__ UpdateTable<update_arrays(Step::kSlots)> table,
+                      const UpdateScalarInputs scalars, const typename Step::Options options, const double* block_sums,
+                      Compute<T>* factors) {
   const int variable = static_cast<int>(blockIdx.x);
   double sums[2] = {};
   for (int block = table.first_block[variable] + static_cast<int>(threadIdx.x); block < table.first_block[variable + 1];
@@ -74,8 +75,8 @@ __global__ void __launch_bounds__(kBlock)
 
 template <class T, class Step>
 __global__ void __launch_bounds__(kBlock)
-    move_variables(const __grid_constant__ UpdateTable<Step::kSlots + 3> table, const UpdateScalarInputs scalars,
-                   const typename Step::Options options, const Compute<T>* factors) {
+    move_variables(const __grid_constant__ UpdateTable<update_arrays(Step::kSlots)> table,
+                   const UpdateScalarInputs scalars, const typename Step::Options options, const Compute<T>* factors) {
   using Elements = UpdateElements<T, Step::kSlots>;
   constexpr int kCount = Elements::kCount;
   __shared__ Step shared_step;
@@ -111,7 +112,7 @@ KernelFn make_normed_update(const KernelSpec& spec) {
   return visit_floating(spec.input(at.gradient(0)).dtype, [&](auto type) -> KernelFn {
     using T = typename decltype(type)::type;
     using Step = StepOf<T>;
-    using Launches = UpdateLaunches<Step::kSlots + 3>;
+    using Launches = UpdateLaunches<update_arrays(Step::kSlots)>;
     auto launches = std::make_shared<const Launches>(update_launches<Step::kSlots>(spec, at));
     const std::int64_t sums = 2 * static_cast<std::int64_t>(launches->most_blocks());
     device->reserve_workspace(static_cast<std::size_t>(sums + Launches::Table::kMost) * sizeof(double));

@@ -6,11 +6,11 @@ namespace cohort::kernels::cuda {
 namespace {
 
 // One pass over memory: reads each element of the gradients, the variables and their slots, applies the rule, writes
-// back.
+// back; `half`, unless it is float32, is the type of copies that are written too.
 template <class T, class Rule>
 __global__ void __launch_bounds__(kBlock)
-    update_variables(const __grid_constant__ UpdateTable<Rule::kSlots + 3> table, const UpdateScalarInputs scalars,
-                     const typename Rule::Options options) {
+    update_variables(const __grid_constant__ UpdateTable<update_arrays(Rule::kSlots)> table,
+                     const UpdateScalarInputs scalars, const typename Rule::Options options, const DType half) {
   using Elements = UpdateElements<T, Rule::kSlots>;
   constexpr int kCount = Elements::kCount, kStride = kBlock * kCount;
   __shared__ Rule shared_rule;
@@ -35,6 +35,7 @@ __global__ void __launch_bounds__(kBlock)
       for (int s = 0; s < Rule::kSlots; ++s) elements.slots[s][i] = slot[s];
     }
     elements.store_value(arrays, at, place.end);
+    elements.store_rounded(arrays, half, at, place.end);
     elements.store_slots(arrays, at, place.end);
     at += kStride;
     if (at < place.end) elements.load(arrays, at, place.end);
@@ -47,12 +48,12 @@ KernelFn make_update(const KernelSpec& spec) {
   return visit_floating(spec.input(at.gradient(0)).dtype, [&](auto type) -> KernelFn {
     using T = typename decltype(type)::type;
     using Own = Rule<Compute<T>>;
-    using Launches = UpdateLaunches<Own::kSlots + 3>;
+    using Launches = UpdateLaunches<update_arrays(Own::kSlots)>;
     auto launches = std::make_shared<const Launches>(update_launches<Own::kSlots>(spec, at));
     return [launches, at, options = Own::options(spec)](const KernelIO& io) {
       launches->each(io, [&](const typename Launches::Table& table) {
-        update_variables<T, Own>
-            <<<table.blocks(), kBlock, 0, stream_of(io)>>>(table, UpdateScalarInputs(io, at), options);
+        update_variables<T, Own><<<table.blocks(), kBlock, 0, stream_of(io)>>>(table, UpdateScalarInputs(io, at),
+                                                                               options, at.rounded_type());
         cohort::cuda::check(cudaGetLastError());
       });
     };

@@ -1,21 +1,30 @@
 #pragma once
 
-#include <cublasLt.h>
-
+#include <functional>
 #include <optional>
 #include <string>
 
 #include "cohort/cuda/cuda_device.h"
+#include "cohort/kernels/cuda/library_product.h"
 #include "cohort/kernels/cuda/product_shape.h"
 #include "cohort/kernels/cuda/row_finish.h"
 
 namespace cohort::kernels::cuda {
 
-// What is added to each row of a product, and the activation that follows, by the name of its op.
+// Adds up the rows of a matrix.
+using ColumnSums = std::function<void(const void* matrix, void* sums, cudaStream_t stream)>;
+
+// What is done beside a product: a bias for each row of what comes out and the activation that follows, by the name of
+// its op; or, of a single product, the sums of b's columns; or, of one of a half type with 128 columns or a multiple,
+// as a bit for each element, what a relu lets through is noted or let through.
 struct ProductFinish {
+  enum class Mask { None, Made, Applied };
   std::string activation = {};
   bool has_bias = false;
   bool wide_bias = false;  // float32 for operands of a half type
+  DType sums = DType::Float32;
+  ColumnSums column_sums = {};  // makes the sums where the product's kernel does not; none: they are not wanted
+  Mask mask = Mask::None;
 };
 
 // A batch of products made ready: by own kernels where it is small, by cuBLASLt where it has an algorithm, else by
@@ -26,28 +35,27 @@ class Product {
 
   // The matrices as the shape has them; `bias` where the finish has one, an element for each column.
   void run(const void* a, const void* b, void* c, const void* bias, cudaStream_t stream) const;
+  // The same with all that the finish has: bias or sums are the vector.
+  void run(const ProductMemory& memory, cudaStream_t stream) const;
 
   // Bytes at the beginning of the workspace that it uses.
-  static constexpr std::size_t kWorkspace = std::size_t{32} << 20;
+  static constexpr std::size_t kWorkspace = LibraryProduct::kWorkspace;
 
  private:
-  // The library's plan for the products along one axis of the batch.
-  struct Plan {
-    cublasLtHandle_t handle;
-    cublasLtMatmulDescOpaque_t operation;
-    cublasLtMatrixLayoutOpaque_t left, right, result;  // as the library sees them: column-major, so b is on the left
-    cublasLtMatmulAlgo_t algorithm;
-    bool finishes;
-  };
-  std::optional<Plan> find_plan(cublasLtEpilogue_t epilogue) const;
-  void multiply(const Plan& plan, const void* a, const void* b, void* c, const void* bias, cudaStream_t stream) const;
+  std::optional<LibraryProduct> ask_library(const ProductFinish& finish) const;
+  // What the library did not do of a run.
+  void finish_run(cublasLtEpilogue_t done, const ProductMemory& memory, cudaStream_t stream) const;
+  // The mask, where the finish has one.
+  void run_mask(const ProductMemory& memory, cudaStream_t stream) const;
 
   ProductShape shape_;
   cohort::cuda::CudaDevice* device_;
   RowFinish finish_;
+  DType sums_;
+  ColumnSums column_sums_;
+  ProductFinish::Mask mask_;
   bool small_;
-  int strided_axis_ = -1;  // of the batch: the products along it are one call
-  std::optional<Plan> plan_;
+  std::optional<LibraryProduct> library_;
 };
 
 }  // namespace cohort::kernels::cuda

@@ -13,7 +13,7 @@ namespace {
 // A block takes a square of c. A thread has a patch of kPatch x kPatch of it for one in so many elements of the depth;
 // as many neighbouring threads as the patch has elements share it, so that each ends up with the sum of one.
 constexpr int kPatch = 4, kShares = kPatch * kPatch;
-constexpr int kWarps = kBlock / kWarp;
+constexpr int kSmallWarps = kBlock / kWarp;
 
 template <int kSide>
 struct SmallTile {
@@ -29,18 +29,18 @@ struct SmallTile {
   static_assert(kTeams >= 1 && kDepth % kTurn == 0);
 };
 
-// The rows of a or the columns of b that a block has.
+// The rows of a or the columns of b that a block has. Line `ones` is not in memory: a row of ones makes sums of b.
 template <class T>
 struct SmallLines {
   const T* data;
-  int count, line_stride, depth_stride;
+  int count, line_stride, depth_stride, ones = -1;
 };
 
 // Where element i of a thread's part stands: a warp's 32 elements are 8 neighbours along the depth of 4 lines each, or
 // whole lines at depths so far apart that no two elements share a bank.
 template <int kSide>
 __device__ inline void find_element(int i, bool along_depth, int& line, int& depth) {
-  const int thread = static_cast<int>(threadIdx.x), lane = thread % kWarp, access = i * kWarps + thread / kWarp;
+  const int thread = static_cast<int>(threadIdx.x), lane = thread % kWarp, access = i * kSmallWarps + thread / kWarp;
   constexpr int kParts = kSide / kPatch;
   const int part = access % kParts, first = access / kParts * 8;
   if (along_depth) {
@@ -61,6 +61,7 @@ __device__ inline void fetch(const SmallLines<T>& from, int first, int depth, T 
     at += first;
     to[i] = T(0.0f);
     if (line < from.count && at < depth) to[i] = from.data[line * from.line_stride + at * from.depth_stride];
+    if (line == from.ones) to[i] = T(1.0f);
   }
 }
 
@@ -88,12 +89,25 @@ __device__ inline void share_sums(float (&sums)[kShares]) {
   if constexpr (kHalf > 1) share_sums<kHalf / 2>(sums);
 }
 
-// What follows a product, as its kernel reads it.
+// What is done beside a product, as its kernel reads it.
 struct SmallFinish {
   const void* bias;  // null for none
   bool wide_bias;
   RowFinish::Activation activation;
+  SmallSums sums;
+
+  // Rows that are made: the sums are one more.
+  __host__ __device__ std::int64_t rows_of(const ProductShape& shape) const { return shape.m + (sums.memory ? 1 : 0); }
 };
+
+template <class T>
+__device__ void write_sum(const SmallSums& sums, int column, float sum) {
+  if (sums.wide) {
+    static_cast<float*>(sums.memory)[column] = sum;
+  } else {
+    static_cast<T*>(sums.memory)[column] = narrowed<T>(sum);
+  }
+}
 
 template <class T, class To, int kSide>
 __global__ void __launch_bounds__(kBlock)
@@ -117,7 +131,8 @@ __global__ void __launch_bounds__(kBlock)
     c += at * axis.c_stride;
   }
   const int a_line = shape.transpose_a ? 1 : k, b_line = shape.transpose_b ? k : 1;
-  const SmallLines<T> rows{a + first_row * a_line, m - first_row, a_line, shape.transpose_a ? m : 1};
+  const SmallLines<T> rows{a + first_row * a_line, m - first_row, a_line, shape.transpose_a ? m : 1,
+                           finish.sums.memory ? m - first_row : -1};
   const SmallLines<T> columns{b + first_column * b_line, n - first_column, b_line, shape.transpose_b ? 1 : n};
 
   T a_next[Tile::kFetched], b_next[Tile::kFetched];
@@ -128,7 +143,7 @@ __global__ void __launch_bounds__(kBlock)
   const int patch = thread / kShares % Tile::kPatches, team = thread / kShares / Tile::kPatches;
   const int patch_row = patch / Tile::kAcross * kPatch, patch_column = patch % Tile::kAcross * kPatch;
   const int row = first_row + patch_row + share / kPatch, column = first_column + patch_column + share % kPatch;
-  const bool exists = row < m && column < n && team == 0;
+  const bool exists = row < finish.rows_of(shape) && column < n && team == 0;
   float added = 0;
   if (exists && finish.bias) added = widened(bias_at<T>(finish.bias, finish.wide_bias, column));
 
@@ -173,6 +188,7 @@ __global__ void __launch_bounds__(kBlock)
     }
   }
   if (!exists) return;
+  if (row == m) return write_sum<T>(finish.sums, column, sum);
   if (finish.bias) sum += added;
   c[row * n + column] = narrowed<To>(activated(sum, finish.activation));
 }
@@ -193,9 +209,10 @@ template <class T, class To, int kSide>
 void launch_small(const ProductShape& shape, const SmallFinish& finish, const void* a, const void* b, void* c,
                   cudaStream_t stream) {
   const auto tiles = [](std::int64_t size) { return static_cast<int>((size + kSide - 1) / kSide); };
-  multiply_small<T, To, kSide><<<static_cast<unsigned int>(tiles_of(shape, kSide)), kBlock, 0, stream>>>(
-      shape, static_cast<const T*>(a), static_cast<const T*>(b), static_cast<To*>(c), finish, tiles(shape.m),
-      tiles(shape.n));
+  const int row_tiles = tiles(finish.rows_of(shape)), column_tiles = tiles(shape.n);
+  const auto blocks = static_cast<unsigned int>(shape.products() * row_tiles * column_tiles);
+  multiply_small<T, To, kSide><<<blocks, kBlock, 0, stream>>>(shape, static_cast<const T*>(a), static_cast<const T*>(b),
+                                                              static_cast<To*>(c), finish, row_tiles, column_tiles);
   cohort::cuda::check(cudaGetLastError());
 }
 
@@ -228,8 +245,9 @@ bool is_small_product(const ProductShape& shape) {
 }
 
 void enqueue_small_product(const ProductShape& shape, const RowFinish& finish, const void* a, const void* b, void* c,
-                           const void* bias, const cohort::cuda::CudaDevice& device, cudaStream_t stream) {
-  const SmallFinish small{finish.has_bias() ? bias : nullptr, finish.wide_bias(), finish.activation()};
+                           const void* bias, const SmallSums& sums, const cohort::cuda::CudaDevice& device,
+                           cudaStream_t stream) {
+  const SmallFinish small{finish.has_bias() ? bias : nullptr, finish.wide_bias(), finish.activation(), sums};
   switch (shape.operands) {
     case DType::Float16:
       if (shape.result == DType::Float32) return launch_small<__half, float>(shape, small, a, b, c, device, stream);

@@ -12,8 +12,15 @@ namespace cohort::kernels::cuda {
 // then quicker than the library's, which may take several.
 bool is_small_product(const ProductShape& shape);
 
-// Such products with what follows them, in one launch; everything in float32, rounded once.
+// Where the sums of b's columns go, beside a single product; null for none.
+struct SmallSums {
+  void* memory = nullptr;
+  bool wide = false;  // float32 for operands of a half type
+};
+
+// Such products with what is done beside them, in one launch; everything in float32, rounded once.
 void enqueue_small_product(const ProductShape& shape, const RowFinish& finish, const void* a, const void* b, void* c,
-                           const void* bias, const cohort::cuda::CudaDevice& device, cudaStream_t stream);
+                           const void* bias, const SmallSums& sums, const cohort::cuda::CudaDevice& device,
+                           cudaStream_t stream);
 
 }  // namespace cohort::kernels::cuda

@@ -128,6 +128,8 @@ struct UpdateScalarInputs {
       : rate(io.in<float>(at.shared(0))),
         iterations(at.num_shared() > 1 ? io.in<std::int64_t>(at.shared(1)) : nullptr),
         product(at.num_shared() > 2 ? io.in<float>(at.shared(2)) : nullptr) {}
+  __device__ UpdateScalarInputs(const float* rate, const std::int64_t* iterations, const float* product)
+      : rate(rate), iterations(iterations), product(product) {}
 };
 
 // The same numbers in the type that a step is computed in; steps count from 1.
@@ -155,20 +157,24 @@ struct WeightDecay {
   }
 };
 
-// As many neighbours as 16 bytes hold: the gradient, its square, the variable and its slots. The arrays of a variable
-// stand in its table in the order variable, slots, gradient, squares.
+// The arrays of a variable with so many slots: variable, slots, gradient, squares, rounded copy, in this order.
+constexpr int update_arrays(int slots) { return slots + 4; }
+
+// As many neighbours as 16 bytes hold: the gradient, its square, the variable and its slots.
 template <class T, int kSlots>
 struct UpdateElements {
   using Real = Compute<T>;
-  using Table = UpdateTable<kSlots + 3>;
+  using Table = UpdateTable<update_arrays(kSlots)>;
   static constexpr int kCount = 16 / static_cast<int>(sizeof(T));
-  struct alignas(16) Access {
-    T values[kCount];
+  template <class Stored>
+  struct alignas(kCount * sizeof(Stored)) Access {
+    Stored values[kCount];
   };
 
   // The arrays of one variable.
   struct Arrays {
     T* memory[kSlots + 3];
+    void* rounded;
     bool aligned;
     __device__ Arrays(const Table& table, int variable) {
       std::uintptr_t places = 0;
@@ -177,6 +183,8 @@ struct UpdateElements {
         memory[p] = table.template at<T>(p, variable);
         places |= reinterpret_cast<std::uintptr_t>(memory[p]);
       }
+      rounded = table.template at<void>(kSlots + 3, variable);
+      places |= reinterpret_cast<std::uintptr_t>(rounded);
       aligned = places % 16 == 0;
     }
   };
@@ -201,17 +209,27 @@ struct UpdateElements {
     for (int s = 0; s < kSlots; ++s) read(arrays, 1 + s, at, end, slots[s]);
   }
   __device__ void store_value(const Arrays& arrays, std::int64_t at, std::int64_t end) const {
-    write(arrays, 0, at, end, value);
+    write(arrays.memory[0], arrays.aligned, at, end, value);
+  }
+  // The value in a half type, where the variable has such a copy; float32: it has none.
+  __device__ void store_rounded(const Arrays& arrays, DType half, std::int64_t at, std::int64_t end) const {
+    if constexpr (std::is_same_v<T, float>) {
+      if (half == DType::BFloat16) {
+        write(static_cast<__nv_bfloat16*>(arrays.rounded), arrays.aligned, at, end, value);
+      } else if (half == DType::Float16) {
+        write(static_cast<__half*>(arrays.rounded), arrays.aligned, at, end, value);
+      }
+    }
   }
   __device__ void store_slots(const Arrays& arrays, std::int64_t at, std::int64_t end) const {
 #pragma unroll
-    for (int s = 0; s < kSlots; ++s) write(arrays, 1 + s, at, end, slots[s]);
+    for (int s = 0; s < kSlots; ++s) write(arrays.memory[1 + s], arrays.aligned, at, end, slots[s]);
   }
 
   static __device__ void read(const Arrays& arrays, int which, std::int64_t at, std::int64_t end, Real (&to)[kCount]) {
     const T* from = arrays.memory[which] + at;
     if (arrays.aligned && at + kCount <= end) {
-      const Access access = *reinterpret_cast<const Access*>(from);
+      const auto access = *reinterpret_cast<const Access<T>*>(from);
 #pragma unroll
       for (int i = 0; i < kCount; ++i) to[i] = widened(access.values[i]);
     } else {
@@ -219,18 +237,19 @@ struct UpdateElements {
       for (int i = 0; i < kCount; ++i) to[i] = at + i < end ? widened(from[i]) : Real{0};
     }
   }
-  static __device__ void write(const Arrays& arrays, int which, std::int64_t at, std::int64_t end,
+  template <class Stored>
+  static __device__ void write(Stored* array, bool aligned, std::int64_t at, std::int64_t end,
                                const Real (&from)[kCount]) {
-    T* to = arrays.memory[which] + at;
-    if (arrays.aligned && at + kCount <= end) {
-      Access access;
+    Stored* to = array + at;
+    if (aligned && at + kCount <= end) {
+      Access<Stored> access;
 #pragma unroll
-      for (int i = 0; i < kCount; ++i) access.values[i] = narrowed<T>(from[i]);
-      *reinterpret_cast<Access*>(to) = access;
+      for (int i = 0; i < kCount; ++i) access.values[i] = narrowed<Stored>(from[i]);
+      *reinterpret_cast<Access<Stored>*>(to) = access;
     } else {
 #pragma unroll
       for (int i = 0; i < kCount; ++i) {
-        if (at + i < end) to[i] = narrowed<T>(from[i]);
+        if (at + i < end) to[i] = narrowed<Stored>(from[i]);
       }
     }
   }
@@ -238,9 +257,9 @@ struct UpdateElements {
 
 // The launches of an update whose variables all have kSlots slots of their own size.
 template <int kSlots>
-UpdateLaunches<kSlots + 3> update_launches(const KernelSpec& spec, const UpdateLayout& at) {
+UpdateLaunches<update_arrays(kSlots)> update_launches(const KernelSpec& spec, const UpdateLayout& at) {
   std::vector<std::int64_t> sizes;
-  std::vector<std::array<int, kSlots + 3>> inputs;
+  std::vector<std::array<int, update_arrays(kSlots)>> inputs;
   for (int v = 0; v < at.count(); ++v) {
     sizes.push_back(spec.input_size(at.gradient(v)));
     auto& own = inputs.emplace_back();
@@ -248,6 +267,7 @@ UpdateLaunches<kSlots + 3> update_launches(const KernelSpec& spec, const UpdateL
     for (int s = 0; s < kSlots; ++s) own[static_cast<std::size_t>(s) + 1] = at.slot(v, s);
     own[kSlots + 1] = at.gradient(v);
     own[kSlots + 2] = at.has_squares() ? at.squares(v) : -1;
+    own[kSlots + 3] = at.has_rounded() ? at.rounded(v) : -1;
   }
   return {sizes, inputs};
 }

@@ -7,8 +7,10 @@
 #include "cohort/losses/losses.h"
 #include "cohort/model/fit/local_runner.h"
 #include "cohort/model/fit/training.h"
+#include "cohort/model/layer/dtype_policy.h"
 #include "cohort/model/sequential.h"
 #include "cohort/optimizers/optimizers.h"
+#include "cohort/saving/load_model.h"
 #include "tests/model/small_models.h"
 
 namespace cohort {
@@ -91,6 +93,89 @@ TEST(RecordedFit, TrainsAsTheCpuDoesHoweverManyStepsALaunchHolds) {
 TEST(RecordedFit, LetsCallbacksChangeWhatItWorksWith) {
   for (std::int64_t steps : {1, 6, 12})
     EXPECT_EQ(train_on("TEST:0", steps, true), train_on("CPU:0", steps, true)) << steps;
+}
+
+// Under a policy, for the models made while it stands.
+class UnderPolicy {
+ public:
+  explicit UnderPolicy(const std::string& policy) { mixed_precision::set_global_policy(policy); }
+  ~UnderPolicy() { mixed_precision::set_global_policy("float32"); }
+};
+
+// Goes back to the weights of earlier batches.
+class ReturningCallback : public Callback {
+ public:
+  void on_train_batch_end(std::int64_t batch, Logs&) override {
+    if (batch == 11) kept_ = model().get_weights();
+    if (batch == 23) model().set_weights(kept_);
+  }
+
+ private:
+  std::vector<Tensor> kept_;
+};
+
+// The weights of a net trained in a half type.
+std::vector<float> train_rounded(std::string_view device, const std::string& policy, Ref<Optimizer> optimizer,
+                                 std::vector<Ref<Callback>> callbacks = {}) {
+  const OnDevice there(device);
+  const UnderPolicy rounded(policy);
+  set_random_seed(7);
+  RecordedNet model(4);
+  model.compile({.optimizer = optimizer,
+                 .loss = losses::SparseCategoricalCrossentropy({.from_logits = true}),
+                 .steps_per_execution = 4,
+                 .auto_scale_loss = false});
+  model.fit(recorded_data().batch(6), {.epochs = 2, .verbose = 0, .callbacks = std::move(callbacks)});
+  return testing_models::all_weights(model);
+}
+
+TEST(RecordedFit, RoundsItsWeightsAsTheCpuDoes) {
+  for (const char* policy : {"mixed_bfloat16", "mixed_float16"}) {
+    const auto train = [&](const char* device, bool returns) {
+      std::vector<Ref<Callback>> callbacks;
+      if (returns) callbacks.push_back(make<ReturningCallback>());
+      return train_rounded(device, policy, optimizers::Adam(1e-2), std::move(callbacks));
+    };
+    EXPECT_EQ(train("TEST:0", false), train("CPU:0", false)) << policy;
+    EXPECT_EQ(train("TEST:0", true), train("CPU:0", true)) << policy;
+    EXPECT_NE(train("TEST:0", true), train("TEST:0", false)) << policy;
+  }
+}
+
+TEST(RecordedFit, SkipsStepsAsTheCpuDoes) {
+  const auto train = [](const char* device) {
+    const optimizers::LossScaleOptimizer optimizer(optimizers::Adam(1e-2), {.initial_scale = 1e9});
+    auto weights = train_rounded(device, "mixed_float16", optimizer);
+    EXPECT_LT(optimizer->dynamic_scale(), 1e9);  // some were
+    return weights;
+  };
+  EXPECT_EQ(train("TEST:0"), train("CPU:0"));
+}
+
+TEST(RecordedFit, GoesOnRoundedFromItsFiles) {
+  const std::string weights = testing::TempDir() + "recorded_fit.weights.h5";
+  const std::string whole = testing::TempDir() + "recorded_fit.keras";
+  const auto train = [&](const char* device) {
+    const OnDevice there(device);
+    const UnderPolicy rounded("mixed_bfloat16");
+    set_random_seed(7);
+    RecordedNet model(4);
+    const Dataset data = recorded_data().batch(6);
+    const auto fit = [&](Model& each) { each.fit(data, {.epochs = 1, .verbose = 0}); };
+    fit(model);
+    model.save_weights(weights, {.overwrite = true});
+    model.save(whole, {.overwrite = true});
+    const std::vector<float> saved = testing_models::all_weights(model);
+    fit(model);
+    EXPECT_NE(testing_models::all_weights(model), saved);
+    model.load_weights(weights);
+    EXPECT_EQ(testing_models::all_weights(model), saved);
+    fit(model);
+    const Ref<Model> loaded = load_model(whole);
+    fit(*loaded);
+    return std::pair(testing_models::all_weights(model), testing_models::all_weights(*loaded));
+  };
+  EXPECT_EQ(train("TEST:0"), train("CPU:0"));
 }
 
 TEST(RecordedFit, StopsAndGoesOnInTheMiddle) {

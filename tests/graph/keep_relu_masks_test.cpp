@@ -1,0 +1,138 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "cohort/autodiff/tape.h"
+#include "cohort/core/kernel.h"
+#include "cohort/graph/executable.h"
+#include "cohort/graph/passes/pass.h"
+#include "cohort/graph/specialize.h"
+#include "cohort/graph/trace.h"
+#include "cohort/ops/ops.h"
+#include "tests/support/same_products.h"
+
+namespace cohort {
+namespace {
+
+Tensor numbers_for_masks(const Shape& shape, int seed, DType dtype) {
+  std::vector<float> values(static_cast<std::size_t>(shape.num_elements()));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    values[i] = static_cast<float>((i * 7919 + static_cast<std::size_t>(seed) * 104729) % 1009) / 504.0f - 1.0f;
+  }
+  return ops::cast(Tensor::of(values, shape), dtype);
+}
+
+// A function as a GPU's passes leave it, which computes what it computed before.
+class MasksKept {
+ public:
+  MasksKept(const Tensors& arguments, const std::function<Tensors(const Tensors&)>& body) : inputs_(arguments) {
+    for (const Tensor& argument : arguments) specs_.push_back(argument.spec());
+    traced_ = trace(specs_, body);
+    graph_ = specialize(*traced_.graph, specs_);
+    passes::fold(graph_);
+    passes::fuse_epilogues(graph_);
+    passes::keep_relu_masks(graph_);
+    const Tensors seen = run(graph_, {}), wanted = run(*traced_.graph, {.fuse = false, .casts = false});
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      EXPECT_EQ(seen[i].spec(), wanted[i].spec());
+      test::expect_same_product(ops::cast(seen[i], DType::Float64).to_vector<double>(),
+                                ops::cast(wanted[i], DType::Float64).to_vector<double>(), DType::BFloat16);
+    }
+  }
+
+  const Graph& graph() const { return graph_; }
+  int count(const std::string& op) const { return count_in(graph_, op); }
+  // In what all passes of the default device leave.
+  int count_compiled(const std::string& op) const {
+    return count_in(compile(*traced_.graph, specs_, default_device())->graph(), op);
+  }
+
+ private:
+  static int count_in(const Graph& graph, const std::string& op) {
+    return static_cast<int>(
+        std::count_if(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) { return node.op->name() == op; }));
+  }
+  Tensors run(const Graph& graph, const PassOptions& passes) const {
+    Tensors outputs(graph.outputs.size());
+    compile(graph, specs_, default_device(), passes)->run(inputs_, outputs, {});
+    return outputs;
+  }
+
+  Tensors inputs_;
+  Specs specs_;
+  TracedGraph traced_;
+  Graph graph_;
+};
+
+// Two layers, the first with a relu: what flows to its weight and bias, given inputs, weight, bias, the next weight and
+// what flows back.
+Tensors gradients_below(const Tensors& in) {
+  GradientTape tape;
+  tape.watch(in[1]);
+  tape.watch(in[2]);
+  const Tensor hidden = ops::relu(ops::matmul(in[0], in[1]) + in[2]);
+  const Gradients g = tape.gradient(ops::matmul(hidden, in[3]), std::vector<Tensor>{in[1], in[2]}, in[4]);
+  return {g[0], g[1]};
+}
+Tensors two_layers(std::int64_t rows, std::int64_t columns, DType dtype) {
+  return {numbers_for_masks({rows, 16}, 1, dtype), numbers_for_masks({16, columns}, 2, dtype),
+          numbers_for_masks({columns}, 3, dtype), numbers_for_masks({columns, 8}, 4, dtype),
+          numbers_for_masks({rows, 8}, 5, dtype)};
+}
+
+TEST(KeepReluMasks, AreReadInPlaceOfWhatCameOut) {
+  for (const DType dtype : {DType::BFloat16, DType::Float16}) {
+    SCOPED_TRACE(to_string(dtype));
+    const MasksKept kept(two_layers(1024, 256, dtype), gradients_below);
+    EXPECT_EQ(kept.count("MaskedMatMul"), 1) << kept.graph().to_string();
+    EXPECT_EQ(kept.count("MatMulReluGrad"), 1);
+    EXPECT_EQ(kept.count("ReluGrad"), 0);
+    const bool on_a_gpu = default_device().kernel_type() == kGPU;
+    EXPECT_EQ(kept.count_compiled("MatMulReluGrad"), on_a_gpu ? 1 : 0);
+  }
+}
+
+TEST(KeepReluMasks, TakeRowsOfSeveralAxes) {
+  Tensors arguments = two_layers(1024, 256, DType::BFloat16);
+  arguments[0] = ops::reshape(arguments[0], {4, 256, 16});
+  arguments[4] = ops::reshape(arguments[4], {4, 256, 8});
+  const MasksKept kept(arguments, gradients_below);
+  EXPECT_EQ(kept.count("MatMulReluGrad"), 1) << kept.graph().to_string();
+}
+
+TEST(KeepReluMasks, LeaveWhatIsSmallOrOfOtherTypesOrSizes) {
+  for (const Tensors& arguments : {two_layers(512, 256, DType::BFloat16), two_layers(1024, 256, DType::Float32),
+                                   two_layers(1024, 320, DType::BFloat16)}) {
+    const MasksKept kept(arguments, gradients_below);
+    EXPECT_EQ(kept.count("MaskedMatMul"), 0);
+    EXPECT_EQ(kept.count("ReluGrad"), 1);
+  }
+}
+
+TEST(KeepReluMasks, LeaveAFlowThatSomebodyElseReads) {
+  const MasksKept kept(two_layers(1024, 256, DType::BFloat16), [](const Tensors& in) {
+    GradientTape tape;
+    tape.watch(in[1]);
+    const Tensor hidden = ops::relu(ops::matmul(in[0], in[1]) + in[2]);
+    const Tensor flow = ops::matmul(in[4], in[3], false, true);
+    return Tensors{tape.gradient(hidden, std::vector<Tensor>{in[1]}, flow)[0], flow};
+  });
+  EXPECT_EQ(kept.count("MatMulReluGrad"), 0);
+  EXPECT_EQ(kept.count("MaskedMatMul"), 0);
+  EXPECT_EQ(kept.count("ReluGrad"), 1);
+}
+
+TEST(KeepReluMasks, LeaveAGradientThatIsFusedWithWhatFollows) {
+  const MasksKept kept(two_layers(1024, 256, DType::BFloat16), [](const Tensors& in) {
+    GradientTape tape;
+    const Tensor sum = ops::matmul(in[0], in[1]) + in[2];
+    tape.watch(sum);
+    const Tensor flow = tape.gradient(ops::matmul(ops::relu(sum), in[3]), std::vector<Tensor>{sum}, in[4])[0];
+    return Tensors{ops::tanh(flow)};
+  });
+  EXPECT_EQ(kept.count("MatMulReluGrad"), 0);
+}
+
+}  // namespace
+}  // namespace cohort
