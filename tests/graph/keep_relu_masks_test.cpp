@@ -15,10 +15,11 @@
 namespace cohort {
 namespace {
 
-Tensor numbers_for_masks(const Shape& shape, int seed, DType dtype) {
+// Small whole numbers, so that sums are exact and no sign depends on how they are rounded; `shift` keeps them from 0.
+Tensor numbers_for_masks(const Shape& shape, int seed, DType dtype, float shift = 0) {
   std::vector<float> values(static_cast<std::size_t>(shape.num_elements()));
   for (std::size_t i = 0; i < values.size(); ++i) {
-    values[i] = static_cast<float>((i * 7919 + static_cast<std::size_t>(seed) * 104729) % 1009) / 504.0f - 1.0f;
+    values[i] = static_cast<float>((i * 7919 + static_cast<std::size_t>(seed) * 104729) % 1009 % 5) - 2.0f + shift;
   }
   return ops::cast(Tensor::of(values, shape), dtype);
 }
@@ -77,7 +78,7 @@ Tensors gradients_below(const Tensors& in) {
 }
 Tensors two_layers(std::int64_t rows, std::int64_t columns, DType dtype) {
   return {numbers_for_masks({rows, 16}, 1, dtype), numbers_for_masks({16, columns}, 2, dtype),
-          numbers_for_masks({columns}, 3, dtype), numbers_for_masks({columns, 8}, 4, dtype),
+          numbers_for_masks({columns}, 3, dtype, 0.5f), numbers_for_masks({columns, 8}, 4, dtype),
           numbers_for_masks({rows, 8}, 5, dtype)};
 }
 

@@ -91,7 +91,10 @@ TEST(MixedStep, HasNoCastButOfWeights) {
   EXPECT_EQ(mixed.kernels({}, "Cast"), cast);
   EXPECT_EQ(plain.kernels({}, "Cast"), 0);
   EXPECT_EQ(mixed.kernels({}, "CopyVariable"), 0);
-  EXPECT_LE(mixed.kernels({}), plain.kernels({}) + 2 + cast);
+  // A GPU joins small steps in float32 alone.
+  if (test::products_keep_bits()) {
+    EXPECT_LE(mixed.kernels({}), plain.kernels({}) + 2 + cast);
+  }
 }
 
 TEST(MixedStep, RoundsNoWeightWhereRoundedCopiesAreKept) {

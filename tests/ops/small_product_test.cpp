@@ -16,9 +16,10 @@ struct ProductSizes {
 
 // Products whose edges lie on and beside those of the squares that a GPU's blocks take, and as deep as those blocks
 // hold at once and beyond.
-const ProductSizes kSmallSizes[] = {{1, 1, 1, 1},     {1, 64, 10, 10},  {1, 10, 10, 64}, {1, 3, 5, 7},    {1, 16, 16, 16},
-                               {1, 17, 33, 9},   {1, 4, 4, 4096},  {1, 5, 3, 1600}, {1, 8, 8, 512},  {1, 128, 10, 1600},
-                               {1, 40, 72, 129}, {1, 7, 250, 300}, {6, 5, 9, 1025}, {3, 20, 17, 70}, {2, 1, 300, 257}};
+const ProductSizes kSmallSizes[] = {{1, 1, 1, 1},    {1, 64, 10, 10},    {1, 10, 10, 64},  {1, 3, 5, 7},
+                                    {1, 16, 16, 16}, {1, 17, 33, 9},     {1, 4, 4, 4096},  {1, 5, 3, 1600},
+                                    {1, 8, 8, 512},  {1, 128, 10, 1600}, {1, 40, 72, 129}, {1, 7, 250, 300},
+                                    {6, 5, 9, 1025}, {3, 20, 17, 70},    {2, 1, 300, 257}};
 
 // The same numbers between -1 and 1 in every run.
 Tensor fixed_numbers(const Shape& shape, unsigned seed, DType dtype) {

@@ -31,9 +31,9 @@ inline double product_tolerance(DType dtype) {
   }
 }
 
-// That a product asked for in two ways is the same: bit for bit where products keep their bits.
+// That numbers are the same: bit for bit where products keep their bits, else but for a share of the largest.
 template <class T>
-void expect_same_product(const std::vector<T>& seen, const std::vector<T>& expected, DType dtype) {
+void expect_same_numbers(const std::vector<T>& seen, const std::vector<T>& expected, double tolerance) {
   if (products_keep_bits()) {
     EXPECT_EQ(seen, expected);
     return;
@@ -45,7 +45,22 @@ void expect_same_product(const std::vector<T>& seen, const std::vector<T>& expec
     const double distance = std::abs(seen[i] - expected[i]);
     worst = std::isnan(distance) ? HUGE_VAL : std::max(worst, distance);
   }
-  EXPECT_LE(worst, product_tolerance(dtype) * largest);
+  EXPECT_LE(worst, tolerance * largest);
+}
+// For a product that is asked for in two ways.
+template <class T>
+void expect_same_product(const std::vector<T>& seen, const std::vector<T>& expected, DType dtype) {
+  expect_same_numbers(seen, expected, product_tolerance(dtype));
+}
+// For what a few steps of training in float32 leave.
+template <class T>
+void expect_same_training(const std::vector<T>& seen, const std::vector<T>& expected) {
+  expect_same_numbers(seen, expected, 1e-4);
+}
+template <class T>
+void expect_same_training(const std::vector<std::vector<T>>& seen, const std::vector<std::vector<T>>& expected) {
+  ASSERT_EQ(seen.size(), expected.size());
+  for (std::size_t i = 0; i < seen.size(); ++i) expect_same_training(seen[i], expected[i]);
 }
 
 }  // namespace cohort::test

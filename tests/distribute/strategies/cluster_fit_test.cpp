@@ -2,6 +2,7 @@
 
 #include "cohort/cohort.h"
 #include "tests/distribute/strategies/trained_weights.h"
+#include "tests/support/same_products.h"
 
 namespace cohort {
 namespace {
@@ -51,7 +52,8 @@ TEST_P(OnTransport, OneWorkerEqualsLocalTrainingBitForBit) {
         cluster.resolver(), {.variable_partitioner = distribute::FixedShardsPartitioner(2), .transport = GetParam()});
     auto scope = strategy.scope();
     const Trained remote = train(name, 0.3);
-    EXPECT_EQ(local.weights, remote.weights) << name;
+    SCOPED_TRACE(name);
+    cohort::test::expect_same_training(local.weights, remote.weights);
     EXPECT_EQ(local.loss.size(), remote.loss.size());
     for (std::size_t i = 0; i < local.loss.size(); ++i) EXPECT_NEAR(local.loss[i], remote.loss[i], 1e-6) << name;
   }

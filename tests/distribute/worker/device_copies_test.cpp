@@ -141,7 +141,8 @@ TEST(DeviceCopies, TellWhatWentWrongInTheWorkBefore) {
   const Tensor source = Tensor::full({2}, 1, DType::Float32, copying_device());
   copies.follow_compute();
   copies.fetch(source, part);
-  EXPECT_EQ(cohort::test::error_of([&] { copies.finish_fetches(); }), "InvalidArgument Kernel: a good value is expected.");
+  EXPECT_EQ(cohort::test::error_of([&] { copies.finish_fetches(); }),
+            "InvalidArgument Kernel: a good value is expected.");
 }
 
 // Doubles a value and counts in a variable.

@@ -144,6 +144,7 @@ TEST(RecordedFit, RoundsItsWeightsAsTheCpuDoes) {
 
 TEST(RecordedFit, SkipsStepsAsTheCpuDoes) {
   const auto train = [](const char* device) {
+    const OnDevice there(device);
     const optimizers::LossScaleOptimizer optimizer(optimizers::Adam(1e-2), {.initial_scale = 1e9});
     auto weights = train_rounded(device, "mixed_float16", optimizer);
     EXPECT_LT(optimizer->dynamic_scale(), 1e9);  // some were
