@@ -40,6 +40,10 @@ Dataset every_nth_slice(const Dataset& slices, std::int64_t n, std::int64_t firs
     const auto* rows = std::get_if<Tensor>(&entry.value);
     attributes.set(entry.name, rows ? AttributeValue(every_nth_row(*rows, n, first)) : entry.value);
   }
+  // The rows stay known by their numbers in the whole.
+  const auto start = attributes.get<std::int64_t>(kFirstNumber, 0), step = attributes.get<std::int64_t>(kNumberStep, 1);
+  attributes.set(kFirstNumber, AttributeValue(start + first * step));
+  attributes.set(kNumberStep, AttributeValue(step * n));
   return Dataset::make(slices.kind(), {}, std::move(attributes));
 }
 

@@ -1,5 +1,7 @@
 #include "cohort/datasets/sources/range.h"
 
+#include "cohort/data/indexed_iterator.h"
+
 namespace cohort::datasets {
 namespace {
 
@@ -7,36 +9,28 @@ struct Progression {
   std::int64_t start, step, count;
 };
 
-class RangeIterator : public DatasetIterator {
+class RangeElements : public IndexedElements {
  public:
-  explicit RangeIterator(Progression progression) : all_(progression) {}
+  explicit RangeElements(Progression progression) : all_(progression) {}
 
-  bool next(Tensors& element) override {
-    if (done_ == all_.count) return false;
+  std::uint64_t count() const override { return static_cast<std::uint64_t>(all_.count); }
+  ElementKey key(Place place) const override { return {place.pass, place.position}; }
+  void read(Place place, Tensors& element) const override {
     element.resize(1);
     element[0].renew(DType::Int64, {}, cpu());
-    *static_cast<std::int64_t*>(element[0].raw()) = all_.start + done_ * all_.step;
-    ++done_;
-    return true;
+    *static_cast<std::int64_t*>(element[0].raw()) = number_at(place);
   }
-  void rewind() override { done_ = 0; }
-  void save_to(StateWriter& state) const override {
-    state.stage('N');
-    state.number(static_cast<std::uint64_t>(done_));
-  }
-  void restore_from(StateReader& state) override {
-    state.stage('N');
-    const std::uint64_t done = state.number();
-    if (done > static_cast<std::uint64_t>(all_.count)) {
-      throw invalid_argument("Iterator.restore", "a position inside the dataset is expected",
-                             {{"position", done}, {"numbers", all_.count}});
-    }
-    done_ = static_cast<std::int64_t>(done);
+  void read_rows(std::span<const Place> places, std::span<const RowMemory> leaves, const Specs&) const override {
+    auto* rows = reinterpret_cast<std::int64_t*>(leaves[0].first);
+    for (const Place& place : places) *rows++ = number_at(place);
   }
 
  private:
+  std::int64_t number_at(Place place) const {
+    return all_.start + static_cast<std::int64_t>(place.position) * all_.step;
+  }
+
   Progression all_;
-  std::int64_t done_ = 0;
 };
 
 class RangeStage : public DatasetStage {
@@ -58,7 +52,9 @@ class RangeStage : public DatasetStage {
   }
   const ElementSpec& element_spec() const override { return spec_; }
   std::int64_t cardinality() const override { return all_.count; }
-  std::unique_ptr<DatasetIterator> iterator() const override { return std::make_unique<RangeIterator>(all_); }
+  std::unique_ptr<DatasetIterator> iterator() const override { return std::make_unique<IndexedIterator>(indexed()); }
+  bool is_indexed() const override { return true; }
+  std::unique_ptr<IndexedElements> indexed() const override { return std::make_unique<RangeElements>(all_); }
 
  private:
   Progression all_;

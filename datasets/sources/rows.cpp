@@ -1,50 +1,34 @@
 #include "cohort/datasets/sources/rows.h"
 
-#include <algorithm>
-#include <numeric>
+#include "cohort/data/indexed_iterator.h"
 
 namespace cohort::datasets {
 namespace {
 
-class RowsIterator : public DatasetIterator {
+class RowsInMemory : public IndexedElements {
  public:
-  RowsIterator(Tensors columns, std::int64_t count) : columns_(std::move(columns)), count_(count) {}
+  RowsInMemory(Tensors columns, std::uint64_t count, RowNumbers numbers)
+      : columns_(std::move(columns)), count_(count), numbers_(numbers) {}
 
-  bool next(Tensors& element) override {
-    if (next_ == count_) return false;
-    row_of(columns_, next_++, element);
-    return true;
-  }
-  void rewind() override { next_ = 0; }
-  void save_to(StateWriter& state) const override {
-    state.stage('R');
-    state.number(static_cast<std::uint64_t>(next_));
-  }
-  void restore_from(StateReader& state) override {
-    state.stage('R');
-    const std::uint64_t next = state.number();
-    if (next > static_cast<std::uint64_t>(count_)) {
-      throw invalid_argument("Iterator.restore", "a position inside the dataset is expected",
-                             {{"position", next}, {"rows", count_}});
-    }
-    next_ = static_cast<std::int64_t>(next);
+  std::uint64_t count() const override { return count_; }
+  ElementKey key(Place place) const override {
+    return {place.pass, numbers_.first + place.position * numbers_.step};
   }
   const Tensors* columns() const override { return &columns_; }
-  std::size_t next_rows(std::span<std::int64_t> rows) override {
-    const std::size_t got = std::min(rows.size(), static_cast<std::size_t>(count_ - next_));
-    std::iota(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(got), next_);
-    next_ += static_cast<std::int64_t>(got);
-    return got;
+  void read(Place place, Tensors& element) const override {
+    row_of(columns_, static_cast<std::int64_t>(place.position), element);
   }
 
  private:
   Tensors columns_;
-  std::int64_t count_, next_ = 0;
+  std::uint64_t count_;
+  RowNumbers numbers_;
 };
 
 class RowsStage : public DatasetStage {
  public:
-  RowsStage(const char* who, const Element& element) : columns_(element.flatten()) {
+  RowsStage(const char* who, const Element& element, RowNumbers numbers)
+      : columns_(element.flatten()), numbers_(numbers) {
     if (columns_.empty()) throw invalid_argument(who, "at least one tensor is expected");
     for (Tensor& column : columns_) {
       if (!column.defined() || column.is_symbolic() || column.dtype() == DType::Resource || column.rank() == 0) {
@@ -64,11 +48,16 @@ class RowsStage : public DatasetStage {
   const ElementSpec& element_spec() const override { return spec_; }
   std::int64_t cardinality() const override { return count_; }
   std::unique_ptr<DatasetIterator> iterator() const override {
-    return std::make_unique<RowsIterator>(columns_, count_);
+    return std::make_unique<IndexedIterator>(indexed());
+  }
+  bool is_indexed() const override { return true; }
+  std::unique_ptr<IndexedElements> indexed() const override {
+    return std::make_unique<RowsInMemory>(columns_, static_cast<std::uint64_t>(count_), numbers_);
   }
 
  private:
   Tensors columns_;
+  RowNumbers numbers_;
   std::int64_t count_ = 0;
   ElementSpec spec_;
 };
@@ -84,8 +73,8 @@ void share(const Tensor& column, std::int64_t first, const Shape& shape, Tensor&
 
 }  // namespace
 
-std::shared_ptr<const DatasetStage> rows_of(const char* who, const Element& element) {
-  return std::make_shared<RowsStage>(who, element);
+std::shared_ptr<const DatasetStage> rows_of(const char* who, const Element& element, RowNumbers numbers) {
+  return std::make_shared<RowsStage>(who, element, numbers);
 }
 
 void row_of(const Tensors& columns, std::int64_t row, Tensors& element) {

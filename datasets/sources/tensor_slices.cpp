@@ -1,5 +1,6 @@
 #include "cohort/datasets/sources/tensor_slices.h"
 
+#include "cohort/datasets/sources/every_nth_slice.h"
 #include "cohort/datasets/sources/rows.h"
 
 namespace cohort::datasets {
@@ -18,8 +19,10 @@ std::shared_ptr<const DatasetStage> make_tensor_slices(const std::vector<Dataset
     tensors.push_back(attributes.get<Tensor>(tensor_name(tensors.size())));
     specs.push_back(tensors.back().spec());
   }
+  const RowNumbers numbers{static_cast<std::uint64_t>(attributes.get<std::int64_t>(kFirstNumber, 0)),
+                           static_cast<std::uint64_t>(attributes.get<std::int64_t>(kNumberStep, 1))};
   return rows_of(kFromTensorSlices,
-                 parse_structure(attributes.get<std::string>("structure"), specs).with_leaves(tensors));
+                 parse_structure(attributes.get<std::string>("structure"), specs).with_leaves(tensors), numbers);
 }
 
 COHORT_DATASET("tensor_slices", make_tensor_slices);

@@ -1,11 +1,16 @@
 #include "cohort/datasets/transforms/batch.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <exception>
+#include <mutex>
 
 #include "cohort/core/thread_pool.h"
+#include "cohort/data/indexed_iterator.h"
 #include "cohort/datasets/sources/rows.h"
 #include "cohort/datasets/transforms/transform.h"
+#include "cohort/datasets/transforms/workspaces.h"
 
 namespace cohort::datasets {
 namespace {
@@ -25,21 +30,26 @@ void fetch(const char* memory, std::int64_t bytes) {
   for (std::int64_t i = 0; i < std::min(bytes, kFetchBytes); i += kLineBytes) __builtin_prefetch(memory + i);
 }
 
-bool consecutive(std::span<const std::int64_t> rows) {
-  for (std::size_t i = 1; i < rows.size(); ++i) {
-    if (rows[i] != rows[0] + static_cast<std::int64_t>(i)) return false;
+bool consecutive(std::span<const Place> places) {
+  for (std::size_t i = 1; i < places.size(); ++i) {
+    if (places[i].position != places[0].position + i) return false;
   }
   return true;
 }
 
-void gather(const Tensor& column, std::span<const std::int64_t> rows, Tensor& batch) {
+void gather(const Tensor& column, std::span<const Place> places, Tensor& batch) {
   const Shape row = column.shape().slice(1);
   const std::int64_t width = row.num_elements();
-  const auto count = static_cast<std::int64_t>(rows.size());
+  const auto count = static_cast<std::int64_t>(places.size());
+  const auto row_at = [&](std::int64_t i) {
+    return static_cast<std::int64_t>(places[static_cast<std::size_t>(i)].position);
+  };
   if (column.dtype() == DType::String) {
     const auto* strings = static_cast<const std::string*>(column.raw());
     std::vector<std::string> chosen;
-    for (std::int64_t r : rows) chosen.insert(chosen.end(), strings + r * width, strings + (r + 1) * width);
+    for (std::int64_t i = 0; i < count; ++i) {
+      chosen.insert(chosen.end(), strings + row_at(i) * width, strings + (row_at(i) + 1) * width);
+    }
     batch = Tensor::of_strings(std::move(chosen), with_rows(count, row));
     return;
   }
@@ -51,29 +61,234 @@ void gather(const Tensor& column, std::span<const std::int64_t> rows, Tensor& ba
   parallel_for(count, grain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       // Rows in random order defeat the hardware's prefetcher.
-      if (i + kRowsAhead < end) fetch(source + rows[static_cast<std::size_t>(i + kRowsAhead)] * bytes, bytes);
-      std::memcpy(target + i * bytes, source + rows[static_cast<std::size_t>(i)] * bytes,
-                  static_cast<std::size_t>(bytes));
+      if (i + kRowsAhead < end) fetch(source + row_at(i + kRowsAhead) * bytes, bytes);
+      std::memcpy(target + i * bytes, source + row_at(i) * bytes, static_cast<std::size_t>(bytes));
     }
   });
 }
 
+// Puts elements of one shape one behind the other.
+class Stack {
+ public:
+  // Begins a batch of at most `capacity` elements like this one.
+  void begin(const Tensors& first, std::int64_t capacity, Tensors& batch) {
+    capacity_ = capacity;
+    batch.resize(first.size());
+    strings_.resize(first.size());
+    specs_.resize(first.size());
+    for (std::size_t i = 0; i < first.size(); ++i) {
+      specs_[i] = first[i].spec();
+      strings_[i].clear();
+      if (first[i].dtype() == DType::String) {
+        batch[i] = Tensor();
+      } else {
+        batch[i].renew(first[i].dtype(), with_rows(capacity, first[i].shape()), cpu());
+      }
+    }
+  }
+  void append(std::int64_t position, const Tensors& element, Tensors& batch) {
+    for (std::size_t i = 0; i < element.size(); ++i) {
+      const Tensor& row = element[i];
+      if (row.spec() != specs_[i]) {
+        throw invalid_argument(kBatch, "all elements of a batch must have the same shape",
+                               {{"first", specs_[i]}, {"other", row.spec()}, {"row", position}},
+                               "Pad or resize them in a map before the batch, or use padded_batch.");
+      }
+      if (row.dtype() == DType::String) {
+        const auto* strings = static_cast<const std::string*>(row.raw());
+        strings_[i].insert(strings_[i].end(), strings, strings + row.num_elements());
+      } else if (row.bytes() > 0) {
+        std::memcpy(static_cast<char*>(batch[i].raw()) + static_cast<std::size_t>(position) * row.bytes(), row.raw(),
+                    row.bytes());
+      }
+    }
+  }
+  void finish(std::int64_t count, Tensors& batch) {
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      if (specs_[i].dtype == DType::String) {
+        batch[i] = Tensor::of_strings(std::move(strings_[i]), with_rows(count, specs_[i].shape));
+      } else if (count < capacity_) {
+        batch[i].renew_over(batch[i].dtype(), with_rows(count, specs_[i].shape), batch[i].buffer());
+      }
+    }
+  }
+
+ private:
+  std::int64_t capacity_ = 0;
+  Specs specs_;
+  std::vector<std::vector<std::string>> strings_;
+};
+
+// Reads elements by number into the rows of a batch. Thread-safe.
+class RowReader {
+ public:
+  explicit RowReader(const ElementSpec& element) : specs_(element.flatten()) {
+    known_ = std::all_of(specs_.begin(), specs_.end(),
+                         [](const TensorSpec& leaf) { return is_plain(leaf.dtype) && leaf.shape.fully_known(); });
+  }
+  // `places` are those that resolve() gave together with `from`.
+  void read(const IndexedElements& from, std::span<const Place> places, Tensors& batch) const {
+    if (const Tensors* columns = from.columns()) {
+      if (consecutive(places)) {
+        rows_of(*columns, static_cast<std::int64_t>(places[0].position), static_cast<std::int64_t>(places.size()),
+                batch);
+        return;
+      }
+      batch.resize(columns->size());
+      for (std::size_t i = 0; i < columns->size(); ++i) gather((*columns)[i], places, batch[i]);
+    } else if (known_) {
+      read_known(from, places, batch);
+    } else {
+      read_unknown(from, places, batch);
+    }
+  }
+
+ private:
+  // The elements write themselves into their rows, several at a time.
+  void read_known(const IndexedElements& from, std::span<const Place> places, Tensors& batch) const {
+    const auto count = static_cast<std::int64_t>(places.size());
+    batch.resize(specs_.size());
+    std::array<RowMemory, kMostLeaves> few;
+    std::vector<RowMemory> many;
+    if (specs_.size() > few.size()) many.resize(specs_.size());
+    const std::span<RowMemory> leaves = many.empty() ? std::span(few).first(specs_.size()) : std::span(many);
+    for (std::size_t i = 0; i < specs_.size(); ++i) {
+      batch[i].renew(specs_[i].dtype, with_rows(count, specs_[i].shape), cpu());
+      leaves[i] = {static_cast<char*>(batch[i].raw()),
+                   static_cast<std::size_t>(specs_[i].shape.num_elements()) * size_of(specs_[i].dtype)};
+    }
+    in_blocks(from, count, [&](std::int64_t begin, std::int64_t end) {
+      std::array<RowMemory, kMostLeaves> few_here;
+      std::vector<RowMemory> many_here(leaves.size() > few_here.size() ? leaves.size() : 0);
+      const std::span<RowMemory> here =
+          many_here.empty() ? std::span(few_here).first(leaves.size()) : std::span(many_here);
+      for (std::size_t i = 0; i < leaves.size(); ++i) {
+        here[i] = {leaves[i].first + static_cast<std::size_t>(begin) * leaves[i].row_bytes, leaves[i].row_bytes};
+      }
+      from.read_rows(places.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin)), here,
+                     specs_);
+    });
+  }
+
+  void read_unknown(const IndexedElements& from, std::span<const Place> places, Tensors& batch) const {
+    const auto count = static_cast<std::int64_t>(places.size());
+    std::vector<Tensors> elements(places.size());
+    in_blocks(from, count, [&](std::int64_t begin, std::int64_t end) {
+      for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+        from.read(places[i], elements[i]);
+      }
+    });
+    Stack stack;
+    stack.begin(elements[0], count, batch);
+    for (std::int64_t i = 0; i < count; ++i) stack.append(i, elements[static_cast<std::size_t>(i)], batch);
+    stack.finish(count, batch);
+  }
+
+  // Of several elements that throw it is the first whose error is thrown.
+  template <class Body>
+  static void in_blocks(const IndexedElements& from, std::int64_t count, const Body& body) {
+    const auto threads = static_cast<std::int64_t>(ThreadPool::instance().threads());
+    const auto allowed = static_cast<std::int64_t>(from.parallel_reads());
+    const std::int64_t blocks = std::min(count, std::min(allowed == 0 ? threads : allowed, threads) * kBlocksOfThread);
+    if (allowed == 1 || blocks < 2) return body(0, count);
+    std::int64_t first_failed = count;
+    std::mutex mutex;
+    std::exception_ptr error;
+    ThreadPool::instance().run_blocks(blocks, [&](std::int64_t block) {
+      const std::int64_t begin = count * block / blocks, end = count * (block + 1) / blocks;
+      try {
+        body(begin, end);
+      } catch (...) {
+        std::lock_guard lock(mutex);
+        if (begin < first_failed) {
+          first_failed = begin;
+          error = std::current_exception();
+        }
+      }
+    });
+    if (error) std::rethrow_exception(error);
+  }
+
+  static constexpr std::size_t kMostLeaves = 8;  // without asking for memory
+  static constexpr std::int64_t kBlocksOfThread = 4;
+
+  Specs specs_;
+  bool known_ = false;
+};
+
+// What decides which elements make a batch.
+struct BatchSize {
+  std::int64_t asked;
+  bool drop_remainder;
+
+  bool too_few(std::size_t count) const {
+    return count == 0 || (drop_remainder && count < static_cast<std::size_t>(asked));
+  }
+};
+
+// Where the rows of a batch come from.
+struct PlacesOfBatch {
+  std::vector<Place> places;
+
+  void make_room_like(const PlacesOfBatch& other) { places.reserve(other.places.capacity()); }
+  void reserve(std::size_t) {}
+};
+
+// Batches of elements that can be reached by number can be reached so themselves.
+class BatchedElements : public IndexedElements {
+ public:
+  BatchedElements(std::unique_ptr<IndexedElements> input, BatchSize size, std::shared_ptr<const RowReader> reader)
+      : input_(std::move(input)), size_(size), reader_(std::move(reader)) {}
+
+  std::uint64_t count() const override {
+    const std::uint64_t all = input_->count(), size = static_cast<std::uint64_t>(size_.asked);
+    if (all == kEndless) return kEndless;
+    return all / size + (!size_.drop_remainder && all % size != 0 ? 1 : 0);
+  }
+  // That of its first row.
+  ElementKey key(Place place) const override {
+    place.position *= static_cast<std::uint64_t>(size_.asked);
+    return input_->resolve({&place, 1}).key(place);
+  }
+  void read(Place place, Tensors& element) const override {
+    const std::uint64_t first = place.position * static_cast<std::uint64_t>(size_.asked);
+    const std::uint64_t rows = std::min(static_cast<std::uint64_t>(size_.asked), input_->count() - first);
+    const Workspaces<PlacesOfBatch>::Lease lease(places_);
+    std::vector<Place>& places = lease->places;
+    places.resize(static_cast<std::size_t>(rows));
+    for (std::size_t i = 0; i < places.size(); ++i) places[i] = {place.pass, first + i};
+    const IndexedElements& from = input_->resolve(places);
+    reader_->read(from, places, element);
+  }
+  void save_to(StateWriter& state) const override { input_->save_to(state); }
+  void restore_from(StateReader& state) override { input_->restore_from(state); }
+
+ private:
+  std::unique_ptr<IndexedElements> input_;
+  BatchSize size_;
+  std::shared_ptr<const RowReader> reader_;
+  mutable Workspaces<PlacesOfBatch> places_{[] { return std::make_unique<PlacesOfBatch>(); }};
+};
+
 class BatchIterator : public TransformIterator {
  public:
-  // `batch_size` is what is asked for, `capacity` how much of it there can ever be.
-  BatchIterator(std::unique_ptr<DatasetIterator> input, std::int64_t batch_size, std::int64_t capacity,
-                bool drop_remainder)
-      : TransformIterator(std::move(input)),
-        batch_size_(batch_size),
-        capacity_(capacity),
-        drop_remainder_(drop_remainder) {
-    if (input_->columns()) rows_.resize(static_cast<std::size_t>(capacity));
+  // `capacity` is how much of a batch there can ever be.
+  BatchIterator(std::unique_ptr<DatasetIterator> input, BatchSize size, std::int64_t capacity,
+                std::shared_ptr<const RowReader> reader)
+      : TransformIterator(std::move(input)), size_(size), capacity_(capacity), reader_(std::move(reader)) {
+    if (input_->indexed()) places_.resize(static_cast<std::size_t>(capacity));
   }
 
   bool next(Tensors& element) override {
-    const Tensors* columns = input_->columns();
-    return columns ? next_from_rows(*columns, element) : next_from_elements(element);
+    const IndexedElements* elements = input_->indexed();
+    return elements ? next_from_places(*elements, element) : next_from_stream(element);
   }
+  std::uint64_t skip(std::uint64_t count) override {
+    const auto size = static_cast<std::uint64_t>(size_.asked);
+    const std::uint64_t passed = input_->skip(count > UINT64_MAX / size ? UINT64_MAX : count * size);
+    return passed / size + (size_.drop_remainder || passed % size == 0 ? 0 : 1);
+  }
+  std::optional<ElementKey> key() const override { return key_; }
   void rewind() override { input_->rewind(); }
   void save_to(StateWriter& state) const override {
     state.stage('B');
@@ -85,82 +300,45 @@ class BatchIterator : public TransformIterator {
   }
 
  private:
-  bool too_few(std::int64_t count) const { return count == 0 || (drop_remainder_ && count < batch_size_); }
-
-  bool next_from_rows(const Tensors& columns, Tensors& element) {
-    const std::span<const std::int64_t> rows = std::span(rows_).first(input_->next_rows(rows_));
-    if (too_few(static_cast<std::int64_t>(rows.size()))) return false;
-    if (consecutive(rows)) {
-      rows_of(columns, rows[0], static_cast<std::int64_t>(rows.size()), element);
-      return true;
-    }
-    element.resize(columns.size());
-    for (std::size_t i = 0; i < columns.size(); ++i) gather(columns[i], rows, element[i]);
+  bool next_from_places(const IndexedElements& elements, Tensors& element) {
+    const std::span<Place> places = std::span(places_).first(input_->next_places(places_));
+    if (size_.too_few(places.size())) return false;
+    const IndexedElements& from = elements.resolve(places);
+    key_ = from.key(places[0]);
+    reader_->read(from, places, element);
     return true;
   }
 
-  bool next_from_elements(Tensors& element) {
+  bool next_from_stream(Tensors& element) {
     std::int64_t count = 0;
     while (count < capacity_ && input_->next(incoming_)) {
-      if (count == 0) begin(element);
-      append(count++, element);
-    }
-    if (too_few(count)) return false;
-    for (std::size_t i = 0; i < element.size(); ++i) {
-      if (rows_of_batch_[i].dtype == DType::String) {
-        element[i] = Tensor::of_strings(std::move(strings_[i]), with_rows(count, rows_of_batch_[i].shape));
-      } else if (count < capacity_) {
-        element[i].renew_over(element[i].dtype(), with_rows(count, rows_of_batch_[i].shape), element[i].buffer());
+      if (count == 0) {
+        key_ = input_->key();
+        stack_.begin(incoming_, capacity_, element);
       }
+      stack_.append(count++, incoming_, element);
     }
+    if (size_.too_few(static_cast<std::size_t>(count))) return false;
+    stack_.finish(count, element);
     return true;
   }
 
-  void begin(Tensors& element) {
-    element.resize(incoming_.size());
-    strings_.resize(incoming_.size());
-    rows_of_batch_.resize(incoming_.size());
-    for (std::size_t i = 0; i < incoming_.size(); ++i) {
-      rows_of_batch_[i] = incoming_[i].spec();
-      strings_[i].clear();
-      if (incoming_[i].dtype() == DType::String) {
-        element[i] = Tensor();
-      } else {
-        element[i].renew(incoming_[i].dtype(), with_rows(capacity_, incoming_[i].shape()), cpu());
-      }
-    }
-  }
-
-  void append(std::int64_t position, Tensors& element) {
-    for (std::size_t i = 0; i < incoming_.size(); ++i) {
-      const Tensor& row = incoming_[i];
-      if (row.spec() != rows_of_batch_[i]) {
-        throw invalid_argument(kBatch, "all elements of a batch must have the same shape",
-                               {{"first", rows_of_batch_[i]}, {"other", row.spec()}},
-                               "Pad or resize them in a map before the batch.");
-      }
-      if (row.dtype() == DType::String) {
-        const auto* strings = static_cast<const std::string*>(row.raw());
-        strings_[i].insert(strings_[i].end(), strings, strings + row.num_elements());
-      } else if (row.bytes() > 0) {
-        std::memcpy(static_cast<char*>(element[i].raw()) + static_cast<std::size_t>(position) * row.bytes(), row.raw(),
-                    row.bytes());
-      }
-    }
-  }
-
-  std::int64_t batch_size_, capacity_;
-  bool drop_remainder_;
-  std::vector<std::int64_t> rows_;
+  BatchSize size_;
+  std::int64_t capacity_;
+  std::shared_ptr<const RowReader> reader_;
+  std::vector<Place> places_;
   Tensors incoming_;
-  Specs rows_of_batch_;
-  std::vector<std::vector<std::string>> strings_;
+  Stack stack_;
+  std::optional<ElementKey> key_;
 };
 
 class BatchStage : public TransformStage {
  public:
   BatchStage(const std::vector<Dataset>& inputs, std::int64_t batch_size, bool drop_remainder)
-      : TransformStage(kBatch, inputs), batch_size_(batch_size), drop_remainder_(drop_remainder) {
+      : TransformStage(kBatch, inputs),
+        batch_size_(batch_size),
+        drop_remainder_(drop_remainder),
+        reader_(std::make_shared<const RowReader>(input().element_spec())) {
     if (batch_size < 1) {
       throw invalid_argument(kBatch, "a batch of at least one element is expected", {{"batch_size", batch_size}});
     }
@@ -179,15 +357,23 @@ class BatchStage : public TransformStage {
     return available / batch_size_ + (!drop_remainder_ && available % batch_size_ != 0 ? 1 : 0);
   }
   std::unique_ptr<DatasetIterator> iterator() const override {
+    if (is_indexed()) return std::make_unique<IndexedIterator>(indexed());
     const std::int64_t available = input().cardinality();
     // A batch size far above what there is takes memory for what there is only.
     const std::int64_t capacity = available < 0 ? batch_size_ : std::clamp<std::int64_t>(available, 1, batch_size_);
-    return std::make_unique<BatchIterator>(input().make_iterator(), batch_size_, capacity, drop_remainder_);
+    return std::make_unique<BatchIterator>(input().make_iterator(), size(), capacity, reader_);
+  }
+  bool is_indexed() const override { return input().stage().is_indexed(); }
+  std::unique_ptr<IndexedElements> indexed() const override {
+    return std::make_unique<BatchedElements>(input().stage().indexed(), size(), reader_);
   }
 
  private:
+  BatchSize size() const { return {batch_size_, drop_remainder_}; }
+
   std::int64_t batch_size_;
   bool drop_remainder_;
+  std::shared_ptr<const RowReader> reader_;
   ElementSpec spec_;
 };
 

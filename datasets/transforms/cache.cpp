@@ -8,14 +8,14 @@
 namespace cohort::datasets {
 namespace {
 
-// What one pass over the input gave: elements as they came, or the numbers of rows that are in memory anyway.
+// What one pass over the input gave: elements as they came, or the places of rows that are in memory anyway.
 struct Contents {
   std::string start;  // the input's state before the pass
-  std::vector<std::int64_t> rows;
-  std::vector<Tensors> elements;
+  std::vector<Place> places;
+  std::vector<StreamedElement> elements;
 
-  std::vector<std::int64_t>& list(std::int64_t*) { return rows; }
-  std::vector<Tensors>& list(Tensors*) { return elements; }
+  std::vector<Place>& list(Place*) { return places; }
+  std::vector<StreamedElement>& list(StreamedElement*) { return elements; }
 };
 
 // The first complete pass, shared by all iterators of the dataset. Thread-safe.
@@ -39,39 +39,58 @@ class CacheIterator : public Selection<CacheIterator> {
  public:
   CacheIterator(std::unique_ptr<DatasetIterator> input, std::shared_ptr<Store> store)
       : Selection(std::move(input)), store_(std::move(store)) {
+    // Rows in memory are kept by their numbers; what is computed is kept itself.
+    if (const IndexedElements* elements = input_->indexed()) {
+      const IndexedElements& holder = elements->resolve({});
+      if (holder.columns()) rows_ = &holder;
+    }
     begin();
     adopt();
   }
 
+  const IndexedElements* indexed() const override { return rows_; }
   template <class Item>
   std::size_t pull(std::span<Item> items) {
     std::vector<Item>& list = contents_->list(static_cast<Item*>(nullptr));
     std::size_t filled = std::min(items.size(), list.size() - position_);
     std::copy_n(list.begin() + static_cast<std::ptrdiff_t>(position_), filled, items.begin());
     position_ += filled;
-    if (filled == items.size() || complete_) return filled;
-    const std::span<Item> fresh = items.subspan(filled);
-    const std::size_t got = from_input(fresh);
-    list.insert(list.end(), fresh.begin(), fresh.begin() + static_cast<std::ptrdiff_t>(got));
-    position_ += got;
-    if (got < fresh.size()) {
-      complete_ = true;
-      store_->publish(contents_);
+    if (filled < items.size() && !complete_) {
+      const std::span<Item> fresh = items.subspan(filled);
+      const std::size_t got = read(fresh);
+      list.insert(list.end(), fresh.begin(), fresh.begin() + static_cast<std::ptrdiff_t>(got));
+      position_ += got;
+      filled += got;
+      if (got < fresh.size()) {
+        complete_ = true;
+        store_->publish(contents_);
+      }
     }
-    return filled + got;
+    for (Item& item : items.first(filled)) set_pass(item);
+    return filled;
+  }
+  // What was not read yet is read now: the next pass will not ask the input for it.
+  std::uint64_t skip(std::uint64_t count) override {
+    const std::uint64_t known =
+        std::min<std::uint64_t>(count, (rows_ ? contents_->places.size() : contents_->elements.size()) - position_);
+    position_ += known;
+    return known < count && !complete_ ? known + Selection::skip(count - known) : known;
   }
   // A pass that was left half way is taken up where it stopped once its elements have been given out again.
   void rewind() override {
+    ++pass_;
     position_ = 0;
     if (!complete_) adopt();
   }
   void save_to(StateWriter& state) const override {
     state.stage('C');
+    state.number(pass_);
     state.number(position_);
     state.bytes(contents_->start);
   }
   void restore_from(StateReader& state) override {
     state.stage('C');
+    pass_ = state.number();
     const std::uint64_t position = state.number();
     const std::string_view start = state.bytes();
     if (contents_->start != start) {
@@ -80,7 +99,7 @@ class CacheIterator : public Selection<CacheIterator> {
         contents_ = known;
         complete_ = true;
       } else {
-        input_->restore(start);
+        restore_input(start);
         begin();
       }
     }
@@ -89,6 +108,17 @@ class CacheIterator : public Selection<CacheIterator> {
   }
 
  private:
+  std::size_t read(std::span<StreamedElement> elements) { return from_input(elements); }
+  std::size_t read(std::span<Place> places) {
+    const std::size_t got = from_input(places);
+    input_->indexed()->resolve(places.first(got));
+    return got;
+  }
+  // A later pass over the same elements draws other numbers for them.
+  void set_pass(Place& place) const { place.pass = pass_; }
+  void set_pass(StreamedElement& element) const {
+    if (element.key) element.key->pass = pass_;
+  }
   void begin() {
     contents_ = std::make_shared<Contents>();
     StateWriter writer(contents_->start);
@@ -104,8 +134,10 @@ class CacheIterator : public Selection<CacheIterator> {
   }
 
   std::shared_ptr<Store> store_;
+  const IndexedElements* rows_ = nullptr;
   std::shared_ptr<Contents> contents_;  // changed by nobody once it is complete
   bool complete_ = false;
+  std::uint64_t pass_ = 0;
   std::size_t position_ = 0;
 };
 

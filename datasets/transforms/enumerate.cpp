@@ -5,6 +5,11 @@
 namespace cohort::datasets {
 namespace {
 
+void write_number(std::uint64_t number, Tensors& element) {
+  element[0].renew(DType::Int64, {}, cpu());
+  *static_cast<std::int64_t*>(element[0].raw()) = static_cast<std::int64_t>(number);
+}
+
 class EnumerateIterator : public TransformIterator {
  public:
   using TransformIterator::TransformIterator;
@@ -13,14 +18,24 @@ class EnumerateIterator : public TransformIterator {
     // The input writes over what the element holds.
     incoming_.resize(element.empty() ? 0 : element.size() - 1);
     swap_with(element);
+    // One that throws has its number, too.
+    const std::uint64_t number = count_++;
     const bool found = input_->next(incoming_);
     element.resize(incoming_.size() + 1);
     swap_with(element);
-    if (!found) return false;
-    element[0].renew(DType::Int64, {}, cpu());
-    *static_cast<std::int64_t*>(element[0].raw()) = static_cast<std::int64_t>(count_++);
-    return true;
+    if (found) {
+      write_number(number, element);
+    } else {
+      --count_;
+    }
+    return found;
   }
+  std::uint64_t skip(std::uint64_t count) override {
+    const std::uint64_t passed = input_->skip(count);
+    count_ += passed;
+    return passed;
+  }
+  std::optional<ElementKey> key() const override { return input_->key(); }
   void rewind() override {
     count_ = 0;
     input_->rewind();
@@ -43,6 +58,30 @@ class EnumerateIterator : public TransformIterator {
 
   std::uint64_t count_ = 0;
   Tensors incoming_;
+};
+
+class EnumeratedElements : public IndexedElements {
+ public:
+  explicit EnumeratedElements(std::unique_ptr<IndexedElements> input) : input_(std::move(input)) {}
+
+  std::uint64_t count() const override { return input_->count(); }
+  ElementKey key(Place place) const override { return input_->resolve({&place, 1}).key(place); }
+  void read(Place place, Tensors& element) const override {
+    const std::uint64_t number = place.position;
+    // The input writes over what the element holds.
+    Tensors rest(std::make_move_iterator(element.begin() + (element.empty() ? 0 : 1)),
+                 std::make_move_iterator(element.end()));
+    input_->resolve({&place, 1}).read(place, rest);
+    element.resize(rest.size() + 1);
+    std::move(rest.begin(), rest.end(), element.begin() + 1);
+    write_number(number, element);
+  }
+  std::size_t parallel_reads() const override { return input_->parallel_reads(); }
+  void save_to(StateWriter& state) const override { input_->save_to(state); }
+  void restore_from(StateReader& state) override { input_->restore_from(state); }
+
+ private:
+  std::unique_ptr<IndexedElements> input_;
 };
 
 class EnumerateStage : public TransformStage {

@@ -57,6 +57,7 @@ class PrefetchIterator : public TransformIterator {
       }
       if (error_) {
         const std::exception_ptr error = std::exchange(error_, nullptr);
+        given_state_.swap(error_state_);
         wanted_.notify_one();
         std::rethrow_exception(error);
       }
@@ -65,6 +66,26 @@ class PrefetchIterator : public TransformIterator {
       wait_for_producer(lock);
     }
   }
+
+  // What was read ahead goes first; the rest is passed by where it need not be computed.
+  std::uint64_t skip(std::uint64_t count) override {
+    std::unique_lock lock(mutex_);
+    std::uint64_t passed = 0;
+    for (; passed < count && held_ > 0; ++passed) give(passed_);
+    if (passed == count || (ended_ && !error_)) return passed;
+    // Unless the input stands where the consumer does, what it has read beyond is read again.
+    const bool is_ahead = !paused_ || reading_ || error_;
+    if (error_) {
+      given_state_.swap(error_state_);
+      ++passed;
+    }
+    const bool was_paused = empty(lock);
+    if (is_ahead) restore_input(given_state_);
+    passed += input_->skip(count - passed);
+    if (!was_paused) resume();
+    return passed;
+  }
+  std::optional<ElementKey> key() const override { return key_; }
 
   void rewind() override {
     std::unique_lock lock(mutex_);
@@ -94,6 +115,7 @@ class PrefetchIterator : public TransformIterator {
  private:
   struct Slot {
     Tensors element;
+    std::optional<ElementKey> key;
     std::string state;  // the input's after this element
   };
 
@@ -110,9 +132,12 @@ class PrefetchIterator : public TransformIterator {
       const Clock::time_point start = Clock::now();
       try {
         got = input_->next(slot.element);
+        slot.key = input_->key();
         write_input_state(slot.state);
       } catch (...) {
         error = std::current_exception();
+        // The input stands behind the element that it could not give.
+        write_input_state(error_state_);
       }
       const Clock::time_point end = Clock::now();
       lock.lock();
@@ -133,6 +158,7 @@ class PrefetchIterator : public TransformIterator {
     Slot& slot = slots_[first_];
     element.swap(slot.element);
     if (slot.element.empty()) slot.element = room_for(element);
+    key_ = slot.key;
     given_state_.swap(slot.state);
     first_ = (first_ + 1) % slots_.size();
     --held_;
@@ -151,6 +177,7 @@ class PrefetchIterator : public TransformIterator {
       return false;
     }
     learn(Clock::now() - start);
+    key_ = input_->key();
     if (!ready_) make_room(element);
     if (cost_ > kDear) resume();
     return true;
@@ -196,10 +223,13 @@ class PrefetchIterator : public TransformIterator {
   std::vector<Slot> slots_;
   std::size_t first_ = 0, held_ = 0;
   std::string given_state_;  // the input's after the element given out last
+  std::string error_state_;  // the input's after the element that failed
+  std::optional<ElementKey> key_;  // of the element given out last
   Nanoseconds cost_{0};      // of one element, a running mean
   std::exception_ptr error_;
   bool paused_ = true, reading_ = false, full_ = false, ended_ = false, stop_ = false, consumer_waits_ = false;
   bool ready_ = false;  // the slots have memory
+  Tensors passed_;
 };
 
 class PrefetchStage : public TransformStage {

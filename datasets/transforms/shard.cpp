@@ -1,5 +1,7 @@
 #include "cohort/datasets/transforms/shard.h"
 
+#include <algorithm>
+
 #include "cohort/datasets/sources/every_nth_slice.h"
 #include "cohort/datasets/transforms/selection.h"
 
@@ -14,31 +16,71 @@ class ShardIterator : public Selection<ShardIterator> {
   template <class Item>
   std::size_t pull(std::span<Item> items) {
     for (std::size_t filled = 0; filled < items.size(); ++filled) {
-      const std::uint64_t others = started_ ? num_shards_ - 1 : index_;
-      if (others > 0 && discard_input(others) < others) return filled;
+      if (!pass_others()) return filled;
       started_ = true;
+      // Before it is read: one that throws is behind it, too.
+      passed_others_ = false;
       if (from_input(items.subspan(filled, 1)) == 0) return filled;
     }
     return items.size();
   }
+  std::uint64_t skip(std::uint64_t count) override {
+    if (count == 0 || !pass_others()) return 0;
+    started_ = true;
+    passed_others_ = false;
+    const std::uint64_t own_left = (UINT64_MAX - 1) / num_shards_;
+    const std::uint64_t asked = (std::min(count, own_left) - 1) * num_shards_ + 1;
+    const std::uint64_t passed = input_->skip(asked);
+    return passed == 0 ? 0 : (passed - 1) / num_shards_ + 1;
+  }
   void rewind() override {
-    started_ = false;
+    started_ = passed_others_ = false;
     input_->rewind();
   }
   void save_to(StateWriter& state) const override {
     state.stage('H');
     state.number(started_);
+    state.number(passed_others_);
     input_->save_to(state);
   }
   void restore_from(StateReader& state) override {
     state.stage('H');
     started_ = state.number() != 0;
+    passed_others_ = state.number() != 0;
     input_->restore_from(state);
   }
 
  private:
+  // Goes past the elements of other shards before the next own one; whether there were enough.
+  bool pass_others() {
+    if (passed_others_) return true;
+    const std::uint64_t others = started_ ? num_shards_ - 1 : index_;
+    passed_others_ = others == 0 || input_->skip(others) == others;
+    return passed_others_;
+  }
+
   std::uint64_t num_shards_, index_;
-  bool started_ = false;
+  bool started_ = false, passed_others_ = false;
+};
+
+class ElementsOfShard : public IndexedSelection {
+ public:
+  ElementsOfShard(std::unique_ptr<IndexedElements> input, std::uint64_t num_shards, std::uint64_t index)
+      : IndexedSelection(std::move(input)), num_shards_(num_shards), index_(index) {}
+
+  std::uint64_t count() const override {
+    const std::uint64_t all = input_->count();
+    if (all == kEndless) return kEndless;
+    return all > index_ ? (all - index_ - 1) / num_shards_ + 1 : 0;
+  }
+
+ protected:
+  void to_input(std::span<Place> places) const override {
+    for (Place& place : places) place.position = place.position * num_shards_ + index_;
+  }
+
+ private:
+  std::uint64_t num_shards_, index_;
 };
 
 class ShardStage : public TransformStage {
@@ -55,8 +97,14 @@ class ShardStage : public TransformStage {
     return available < 0 ? available : available / num_shards_ + (available % num_shards_ > index_ ? 1 : 0);
   }
   std::unique_ptr<DatasetIterator> iterator() const override {
+    if (is_indexed()) return std::make_unique<IndexedIterator>(indexed());
     return std::make_unique<ShardIterator>(input().make_iterator(), static_cast<std::uint64_t>(num_shards_),
                                            static_cast<std::uint64_t>(index_));
+  }
+  bool is_indexed() const override { return input().stage().is_indexed(); }
+  std::unique_ptr<IndexedElements> indexed() const override {
+    return std::make_unique<ElementsOfShard>(input().stage().indexed(), static_cast<std::uint64_t>(num_shards_),
+                                             static_cast<std::uint64_t>(index_));
   }
 
  private:

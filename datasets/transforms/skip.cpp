@@ -14,12 +14,9 @@ class SkipIterator : public Selection<SkipIterator> {
 
   template <class Item>
   std::size_t pull(std::span<Item> items) {
-    if (!skipped_) {
-      skipped_ = true;
-      if (discard_input(count_) < count_) return 0;
-    }
-    return from_input(items);
+    return skip_first() ? from_input(items) : 0;
   }
+  std::uint64_t skip(std::uint64_t count) override { return skip_first() ? input_->skip(count) : 0; }
   void rewind() override {
     skipped_ = false;
     input_->rewind();
@@ -36,8 +33,32 @@ class SkipIterator : public Selection<SkipIterator> {
   }
 
  private:
+  // Whether elements may be left behind those that are left out.
+  bool skip_first() {
+    if (skipped_) return true;
+    const bool enough = input_->skip(count_) == count_;
+    skipped_ = true;
+    return enough;
+  }
+
   std::uint64_t count_;
   bool skipped_ = false;
+};
+
+class ElementsBehind : public IndexedSelection {
+ public:
+  ElementsBehind(std::unique_ptr<IndexedElements> input, std::uint64_t first)
+      : IndexedSelection(std::move(input)), first_(std::min(first, input_->count())) {}
+
+  std::uint64_t count() const override { return input_->count() == kEndless ? kEndless : input_->count() - first_; }
+
+ protected:
+  void to_input(std::span<Place> places) const override {
+    for (Place& place : places) place.position += first_;
+  }
+
+ private:
+  std::uint64_t first_;
 };
 
 // A negative count leaves nothing, as in tf.data.
@@ -54,7 +75,13 @@ class SkipStage : public TransformStage {
   std::unique_ptr<DatasetIterator> iterator() const override {
     // What is infinite cannot be skipped by walking it.
     if (count_ < 0) return input().take(0).make_iterator();
+    if (is_indexed()) return std::make_unique<IndexedIterator>(indexed());
     return std::make_unique<SkipIterator>(input().make_iterator(), static_cast<std::uint64_t>(count_));
+  }
+  bool is_indexed() const override { return input().stage().is_indexed(); }
+  std::unique_ptr<IndexedElements> indexed() const override {
+    if (count_ < 0) return input().take(0).stage().indexed();
+    return std::make_unique<ElementsBehind>(input().stage().indexed(), static_cast<std::uint64_t>(count_));
   }
 
  private:

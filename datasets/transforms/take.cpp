@@ -18,6 +18,11 @@ class TakeIterator : public Selection<TakeIterator> {
     taken_ += got;
     return got;
   }
+  std::uint64_t skip(std::uint64_t count) override {
+    const std::uint64_t passed = input_->skip(std::min(count, count_ - taken_));
+    taken_ += passed;
+    return passed;
+  }
   void rewind() override {
     taken_ = 0;
     input_->rewind();
@@ -37,6 +42,20 @@ class TakeIterator : public Selection<TakeIterator> {
   std::uint64_t count_, taken_ = 0;
 };
 
+class TakenElements : public IndexedSelection {
+ public:
+  TakenElements(std::unique_ptr<IndexedElements> input, std::uint64_t count)
+      : IndexedSelection(std::move(input)), count_(std::min(count, input_->count())) {}
+
+  std::uint64_t count() const override { return count_; }
+
+ protected:
+  void to_input(std::span<Place>) const override {}
+
+ private:
+  std::uint64_t count_;
+};
+
 // A negative count takes everything.
 class TakeStage : public TransformStage {
  public:
@@ -49,11 +68,17 @@ class TakeStage : public TransformStage {
     return available == kInfiniteCardinality ? count_ : std::min(available, count_);
   }
   std::unique_ptr<DatasetIterator> iterator() const override {
-    const std::uint64_t count = count_ < 0 ? UINT64_MAX : static_cast<std::uint64_t>(count_);
-    return std::make_unique<TakeIterator>(input().make_iterator(), count);
+    if (is_indexed()) return std::make_unique<IndexedIterator>(indexed());
+    return std::make_unique<TakeIterator>(input().make_iterator(), most());
+  }
+  bool is_indexed() const override { return input().stage().is_indexed(); }
+  std::unique_ptr<IndexedElements> indexed() const override {
+    return std::make_unique<TakenElements>(input().stage().indexed(), most());
   }
 
  private:
+  std::uint64_t most() const { return count_ < 0 ? UINT64_MAX : static_cast<std::uint64_t>(count_); }
+
   std::int64_t count_;
 };
 

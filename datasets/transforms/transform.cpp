@@ -22,8 +22,14 @@ void TransformIterator::write_input_state(std::string& state) const {
   if (state.capacity() - state.size() < kDigits) state.reserve(2 * state.size());
 }
 
+void TransformIterator::restore_input(std::string_view state) {
+  StateReader reader(state);
+  input_->restore_from(reader);
+  reader.finish();
+}
+
 void TransformIterator::pass_over(std::uint64_t count) {
-  if (discard(*this, count, scratch_) < count) {
+  if (skip(count) < count) {
     throw invalid_argument("Iterator.restore", "a position inside the dataset is expected",
                            {{"elements to go", count}});
   }

@@ -34,17 +34,14 @@ class TransformIterator : public DatasetIterator {
   explicit TransformIterator(std::unique_ptr<DatasetIterator> input) : input_(std::move(input)) {}
 
  protected:
-  // Passes over `count` elements of the input; how many there were.
-  std::uint64_t discard_input(std::uint64_t count) { return discard(*input_, count, scratch_); }
   // Where the input stands, written over `state`, which keeps room for positions that take more digits.
   void write_input_state(std::string& state) const;
-  // Passes over `count` elements of its own; throws when there are fewer.
+  // Puts the input back to what write_input_state() wrote.
+  void restore_input(std::string_view state);
+  // Goes past `count` elements of its own; throws when there are fewer.
   void pass_over(std::uint64_t count);
 
   std::unique_ptr<DatasetIterator> input_;
-
- private:
-  Tensors scratch_;
 };
 
 // Tensors with memory like that of `element`, for a next one to be written into.

@@ -36,7 +36,6 @@ class Pipeline {
   std::unique_ptr<DatasetIterator> iterator_;
   std::string beginning_;  // the position before the first element of the first pass
   std::uint64_t rewinds_ = 0, position_ = 0;
-  Tensors scratch_;
 };
 
 // The pipelines of a job that a worker has been told of. Thread-safe.

@@ -192,6 +192,12 @@ struct ThreadPool::State {
   std::atomic<bool> stop{false};
   alignas(64) std::atomic<std::uint32_t> wake{0};
   std::atomic<int> sleepers{0};
+  // Background tasks: how many wait and how many are being done. The list of those that wait is guarded by the mutex.
+  alignas(64) std::atomic<int> tasks_waiting{0};
+  std::atomic<int> tasks_running{0};
+  std::mutex tasks_mutex;
+  BackgroundTask* first_task = nullptr;
+  BackgroundTask* last_task = nullptr;
   std::vector<std::thread> workers;
 
   void start(int wanted);
@@ -205,6 +211,11 @@ struct ThreadPool::State {
   void sleep(int last);
   void wake_workers(int wanted);
   void wake_for_others();
+  bool has_room_for_task(std::memory_order order = std::memory_order_relaxed) const;
+  BackgroundTask* take_task();
+  bool take_task(BackgroundTask& task);
+  void unlink(BackgroundTask& task);
+  void run_task(BackgroundTask& task);
 };
 
 void ThreadPool::State::start(int wanted) {
@@ -290,10 +301,13 @@ void ThreadPool::State::work() {
   int last = 0;
   while (!stop.load(std::memory_order_relaxed)) {
     int job = -1;
+    BackgroundTask* task = nullptr;
     const bool called = spin_until([&] {
       job = job_for_idle(last);
-      return job >= 0 || stop.load(std::memory_order_relaxed);
+      if (job < 0) task = take_task();
+      return job >= 0 || task || stop.load(std::memory_order_relaxed);
     });
+    if (task) run_task(*task);
     if (!called) sleep(last);
     while (job >= 0 && slots[job].enter()) {
       last = job;
@@ -324,7 +338,8 @@ int ThreadPool::State::help(int job) {
 void ThreadPool::State::sleep(int last) {
   sleepers.fetch_add(1);
   const std::uint32_t word = wake.load();
-  if (job_for_idle(last, std::memory_order_seq_cst) < 0 && !stop.load()) futex_wait(wake, word);
+  const bool needed = job_for_idle(last, std::memory_order_seq_cst) >= 0 || has_room_for_task(std::memory_order_seq_cst);
+  if (!needed && !stop.load()) futex_wait(wake, word);
   sleepers.fetch_sub(1);
 }
 
@@ -343,6 +358,85 @@ void ThreadPool::State::wake_workers(int wanted) {
 void ThreadPool::State::wake_for_others() {
   if (used.load(std::memory_order_relaxed) == 1 || sleepers.load(std::memory_order_relaxed) == 0) return;
   if (job_for_idle(0) >= 0) wake_workers(1);
+}
+
+// A task is begun only where a core is free: those who compute for somebody that waits need theirs.
+bool ThreadPool::State::has_room_for_task(std::memory_order order) const {
+  if (tasks_waiting.load(order) == 0) return false;
+  const Overview seen = look(0, order);
+  return seen.helpers + seen.callers + tasks_running.load(order) <= count.load(std::memory_order_relaxed);
+}
+
+void ThreadPool::State::unlink(BackgroundTask& task) {
+  (task.before_ ? task.before_->behind_ : first_task) = task.behind_;
+  (task.behind_ ? task.behind_->before_ : last_task) = task.before_;
+  task.before_ = task.behind_ = nullptr;
+  task.state_.store(BackgroundTask::State::Running, std::memory_order_relaxed);
+  tasks_waiting.fetch_sub(1, std::memory_order_relaxed);
+}
+
+BackgroundTask* ThreadPool::State::take_task() {
+  if (!has_room_for_task()) return nullptr;
+  std::lock_guard lock(tasks_mutex);
+  BackgroundTask* task = first_task;
+  if (task) unlink(*task);
+  return task;
+}
+
+bool ThreadPool::State::take_task(BackgroundTask& task) {
+  std::lock_guard lock(tasks_mutex);
+  if (task.state_.load(std::memory_order_relaxed) != BackgroundTask::State::Waiting) return false;
+  unlink(task);
+  return true;
+}
+
+void ThreadPool::State::run_task(BackgroundTask& task) {
+  tasks_running.fetch_add(1, std::memory_order_relaxed);
+  const int before = std::exchange(share, task.share_);
+  task.run();
+  share = before;
+  tasks_running.fetch_sub(1, std::memory_order_relaxed);
+  task.state_.store(BackgroundTask::State::Done, std::memory_order_release);
+  task.state_.notify_all();
+}
+
+void ThreadPool::submit(BackgroundTask& task) {
+  State& state = *state_;
+  task.share_ = share;
+  {
+    std::lock_guard lock(state.tasks_mutex);
+    task.state_.store(BackgroundTask::State::Waiting, std::memory_order_relaxed);
+    task.before_ = state.last_task;
+    (state.last_task ? state.last_task->behind_ : state.first_task) = &task;
+    state.last_task = &task;
+    state.tasks_waiting.fetch_add(1);
+  }
+  // As in sleep(): one of the two sees the other.
+  if (state.sleepers.load() > 0 && state.has_room_for_task()) {
+    state.wake.fetch_add(1);
+    futex_wake(state.wake, 1);
+  }
+}
+
+void ThreadPool::finish(BackgroundTask& task) {
+  if (state_->take_task(task)) {
+    ComputeThread::join();
+    const FlushDenormals flush;
+    return state_->run_task(task);
+  }
+  for (auto now = task.state_.load(std::memory_order_acquire); now != BackgroundTask::State::Done;
+       now = task.state_.load(std::memory_order_acquire)) {
+    task.state_.wait(now, std::memory_order_acquire);
+  }
+}
+
+bool ThreadPool::withdraw(BackgroundTask& task) {
+  if (state_->take_task(task)) {
+    task.state_.store(BackgroundTask::State::Free, std::memory_order_relaxed);
+    return false;
+  }
+  finish(task);
+  return true;
 }
 
 // Never destroyed: work may still run while the statics of the process go down.

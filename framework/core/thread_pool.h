@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <type_traits>
@@ -25,6 +26,25 @@ class FunctionRef<R(Args...)> {
   R (*call_)(void*, Args...);
 };
 
+// One piece of work that nobody waits for yet, such as the next element of a dataset. Idle threads of the pool do it;
+// blocks of jobs go first, so that a job waits for a thread no longer than one such piece takes.
+class BackgroundTask {
+ public:
+  virtual ~BackgroundTask() = default;
+  // Does the work, on a thread of the pool or on the one that withdraws the task; throws nothing.
+  virtual void run() noexcept = 0;
+  // Whether it is done: what it wrote can be read then.
+  bool is_done() const { return state_.load(std::memory_order_acquire) == State::Done; }
+
+ private:
+  friend class ThreadPool;
+  enum class State : std::uint32_t { Free, Waiting, Running, Done };
+  std::atomic<State> state_{State::Free};
+  int share_ = 0;                    // threads that a job inside it may have
+  BackgroundTask* before_ = nullptr;  // among those that wait
+  BackgroundTask* behind_ = nullptr;
+};
+
 // The one compute pool of the process, for any number of callers at once. Tasks never block on each other.
 class ThreadPool {
  public:
@@ -40,6 +60,14 @@ class ThreadPool {
   // exception. What a block does must depend on its number alone, so that results do not depend on the thread count.
   // Nested calls have the help of idle threads too.
   void run_blocks(std::int64_t blocks, FunctionRef<void(std::int64_t)> body);
+
+  // Lets an idle thread do this task, first come, first served. It must live until finish() or withdraw() returns.
+  void submit(BackgroundTask& task);
+  // Returns when a submitted task is done; does it here where nobody has begun it.
+  void finish(BackgroundTask& task);
+  // Takes a submitted task back where nobody has begun it, and waits for the end of one that is begun; whether it was
+  // done.
+  bool withdraw(BackgroundTask& task);
 
  private:
   ThreadPool();

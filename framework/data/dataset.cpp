@@ -3,6 +3,7 @@
 #include <mutex>
 
 #include "cohort/core/text.h"
+#include "cohort/data/fingerprint.h"
 
 namespace cohort {
 namespace {
@@ -36,6 +37,7 @@ struct Dataset::Node {
   std::vector<Dataset> inputs;
   Attributes attributes;
   std::shared_ptr<const DatasetStage> stage;
+  std::uint64_t fingerprint;
 };
 
 bool register_dataset(const std::string& kind, DatasetMaker maker) {
@@ -51,8 +53,9 @@ Dataset Dataset::make(std::string kind, std::vector<Dataset> inputs, Attributes 
   for (const Dataset& input : inputs) input.stage();
   auto stage = find_maker(kind)(inputs, attributes);
   Dataset dataset;
-  dataset.node_ =
-      std::make_shared<const Node>(Node{std::move(kind), std::move(inputs), std::move(attributes), std::move(stage)});
+  const std::uint64_t fingerprint = fingerprint_of(kind, inputs, attributes);
+  dataset.node_ = std::make_shared<const Node>(
+      Node{std::move(kind), std::move(inputs), std::move(attributes), std::move(stage), fingerprint});
   return dataset;
 }
 
@@ -71,9 +74,18 @@ const DatasetStage& Dataset::stage() const {
 
 const ElementSpec& Dataset::element_spec() const { return stage().element_spec(); }
 std::int64_t Dataset::cardinality() const { return stage().cardinality(); }
-std::unique_ptr<DatasetIterator> Dataset::make_iterator() const { return stage().iterator(); }
+std::unique_ptr<IndexedElements> DatasetStage::indexed() const {
+  throw internal_error("DatasetStage", "elements by number are asked of stages that have them");
+}
+
+std::unique_ptr<DatasetIterator> Dataset::make_iterator() const {
+  std::unique_ptr<DatasetIterator> iterator = stage().iterator();
+  iterator->fingerprint_ = fingerprint();
+  return iterator;
+}
 Iterator Dataset::iterator() const { return Iterator(make_iterator(), element_spec()); }
 
+std::uint64_t Dataset::fingerprint() const { return stage(), node_->fingerprint; }
 const std::string& Dataset::kind() const { return stage(), node_->kind; }
 const std::vector<Dataset>& Dataset::inputs() const { return stage(), node_->inputs; }
 const Attributes& Dataset::attributes() const { return stage(), node_->attributes; }

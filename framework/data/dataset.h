@@ -11,6 +11,7 @@
 #include "cohort/core/attributes.h"
 #include "cohort/data/element.h"
 #include "cohort/data/element_function.h"
+#include "cohort/data/indexed_elements.h"
 #include "cohort/data/iterator.h"
 #include "cohort/graph/graph.h"
 
@@ -33,6 +34,10 @@ class DatasetStage {
   virtual std::int64_t cardinality() const = 0;
   // A new iterator before the first element.
   virtual std::unique_ptr<DatasetIterator> iterator() const = 0;
+  // Whether any element can be reached by its number.
+  virtual bool is_indexed() const { return false; }
+  // Its elements by number, for one iterator; only where is_indexed().
+  virtual std::unique_ptr<IndexedElements> indexed() const;
 };
 
 // What Dataset::shuffle takes besides the buffer's size.
@@ -120,6 +125,9 @@ class Dataset {
   const Attributes& attributes() const;
   // Its last stage; throws for an undefined dataset.
   const DatasetStage& stage() const;
+  // A number that chains of the same stages, attributes and files share, in any process, whatever their seeds, buffers
+  // and parallelism: saved positions begin with it.
+  std::uint64_t fingerprint() const;
 
  private:
   struct Node;

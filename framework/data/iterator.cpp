@@ -4,6 +4,7 @@
 #include <atomic>
 
 #include "cohort/core/dispatch.h"
+#include "cohort/data/broken_source.h"
 
 namespace cohort {
 namespace {
@@ -29,34 +30,40 @@ Attributes attributes_of(const ElementSpec& spec) {
 std::string DatasetIterator::save() const {
   std::string state;
   StateWriter writer(state);
+  writer.number(fingerprint_);
   save_to(writer);
   return state;
 }
 
 void DatasetIterator::restore(std::string_view state) {
   StateReader reader(state);
+  if (reader.number() != fingerprint_) {
+    throw invalid_argument("Iterator.restore", "the state of an iterator of the same dataset is expected",
+                           {{"state", "of another chain of stages, or of other files"}},
+                           "Build the dataset as it was when the state was saved, or start over.");
+  }
   restore_from(reader);
   reader.finish();
 }
 
-std::size_t DatasetIterator::next_rows(std::span<std::int64_t>) {
-  throw internal_error("DatasetIterator", "row numbers are asked of iterators that have columns");
+std::uint64_t DatasetIterator::skip(std::uint64_t count) {
+  Tensors scratch;
+  std::uint64_t passed = 0;
+  while (passed < count) {
+    try {
+      if (!next(scratch)) break;
+    } catch (const BrokenSource&) {
+      throw;
+    } catch (const std::exception&) {
+      // Nobody asked for this one.
+    }
+    ++passed;
+  }
+  return passed;
 }
 
-std::uint64_t discard(DatasetIterator& iterator, std::uint64_t count, Tensors& scratch) {
-  std::uint64_t dropped = 0;
-  if (iterator.columns()) {
-    std::array<std::int64_t, 256> rows;
-    while (dropped < count) {
-      const std::size_t asked = std::min<std::uint64_t>(rows.size(), count - dropped);
-      const std::size_t got = iterator.next_rows({rows.data(), asked});
-      dropped += got;
-      if (got < asked) break;
-    }
-  } else {
-    while (dropped < count && iterator.next(scratch)) ++dropped;
-  }
-  return dropped;
+std::size_t DatasetIterator::next_places(std::span<Place>) {
+  throw internal_error("DatasetIterator", "places are asked of iterators whose elements are indexed");
 }
 
 IteratorResource::IteratorResource(std::unique_ptr<DatasetIterator> iterator, ElementSpec spec)

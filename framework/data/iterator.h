@@ -3,12 +3,14 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "cohort/core/resource.h"
 #include "cohort/data/element.h"
+#include "cohort/data/indexed_elements.h"
 #include "cohort/data/iterator_state.h"
 #include "cohort/graph/function.h"
 
@@ -23,9 +25,9 @@ class DatasetIterator {
   virtual bool next(Tensors& element) = 0;
   // Starts over from the first element, as the next epoch: shuffles that reshuffle take another order.
   virtual void rewind() = 0;
-  // Where it stands, as bytes that restore() understands on an iterator of the same dataset. Exact: the next element
-  // after restore is the one that would have come next, whatever was prefetched or shuffled. A state that does not fit
-  // throws and leaves the iterator at no particular element.
+  // Where it stands, as bytes that restore() understands on an iterator of the same dataset, in any process. Exact: the
+  // next element after restore is the one that would have come next, whatever was prefetched or shuffled. The state of
+  // another dataset throws, and leaves the iterator at no particular element.
   std::string save() const;
   // Goes to where save() said.
   void restore(std::string_view state);
@@ -35,16 +37,23 @@ class DatasetIterator {
   // restore() for the stages of a chain, in the same order.
   virtual void restore_from(StateReader& state) = 0;
 
-  // Tensors of which the elements are rows, leaf by leaf; nullptr when elements come otherwise. Stages that only choose
-  // and order elements then pass row numbers, and batch copies rows straight from these.
-  virtual const Tensors* columns() const { return nullptr; }
-  // Instead of next, where there are columns: fills `rows` with the numbers of the next rows; how many, fewer than
-  // asked only at the end.
-  virtual std::size_t next_rows(std::span<std::int64_t> rows);
-};
+  // Goes past the next `count` elements; how many there were. Computes none that it need not; one that cannot be
+  // computed counts like any other.
+  virtual std::uint64_t skip(std::uint64_t count);
+  // What the element that next() gave last is known by; none where the dataset does not say.
+  virtual std::optional<ElementKey> key() const { return std::nullopt; }
 
-// Drops the next `count` elements; how many there were. `scratch` keeps its memory for the next call.
-std::uint64_t discard(DatasetIterator& iterator, std::uint64_t count, Tensors& scratch);
+  // The elements that it walks by number; nullptr when only next() gives them. Stages that choose and order elements
+  // then pass places, and batch reads its rows straight from these.
+  virtual const IndexedElements* indexed() const { return nullptr; }
+  // Instead of next, where elements are indexed: fills `places` with the next ones; how many, fewer than asked only at
+  // the end.
+  virtual std::size_t next_places(std::span<Place> places);
+
+ private:
+  friend class Dataset;
+  std::uint64_t fingerprint_ = 0;  // of the dataset that it walks; 0 for an iterator inside another
+};
 
 // The resource behind an Iterator handle.
 class IteratorResource : public Resource {

@@ -151,7 +151,7 @@ std::string LocalRunner::save_data() const {
   if (iterator_) {
     StateWriter writer(state);
     writer.number(fresh_);
-    iterator_->save_to(writer);
+    writer.bytes(iterator_->save());
   }
   return state;
 }
@@ -161,7 +161,7 @@ void LocalRunner::restore_data(const std::string& state) {
   if (state.empty()) return;
   StateReader reader(state);
   fresh_ = reader.number() != 0;
-  iterator_->restore_from(reader);
+  iterator_->restore(reader.bytes());
   reader.finish();
 }
 
