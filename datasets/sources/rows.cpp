@@ -11,9 +11,7 @@ class RowsInMemory : public IndexedElements {
       : columns_(std::move(columns)), count_(count), numbers_(numbers) {}
 
   std::uint64_t count() const override { return count_; }
-  ElementKey key(Place place) const override {
-    return {place.pass, numbers_.first + place.position * numbers_.step};
-  }
+  ElementKey key(Place place) const override { return {place.pass, numbers_.first + place.position * numbers_.step}; }
   const Tensors* columns() const override { return &columns_; }
   void read(Place place, Tensors& element) const override {
     row_of(columns_, static_cast<std::int64_t>(place.position), element);
@@ -47,9 +45,7 @@ class RowsStage : public DatasetStage {
   }
   const ElementSpec& element_spec() const override { return spec_; }
   std::int64_t cardinality() const override { return count_; }
-  std::unique_ptr<DatasetIterator> iterator() const override {
-    return std::make_unique<IndexedIterator>(indexed());
-  }
+  std::unique_ptr<DatasetIterator> iterator() const override { return std::make_unique<IndexedIterator>(indexed()); }
   bool is_indexed() const override { return true; }
   std::unique_ptr<IndexedElements> indexed() const override {
     return std::make_unique<RowsInMemory>(columns_, static_cast<std::uint64_t>(count_), numbers_);

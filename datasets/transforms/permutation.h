@@ -9,8 +9,8 @@
 
 namespace cohort::datasets {
 
-// A random order of the numbers below `count`, any of which is worked out by itself: a Feistel network over the smallest
-// number of bits that holds them, walked until it comes out below `count`.
+// A random order of the numbers below `count`, any of which is worked out by itself: a Feistel network over the
+// smallest number of bits that holds them, walked until it comes out below `count`.
 class Permutation {
  public:
   // The order that this stream of random words chooses.
@@ -34,7 +34,7 @@ class Permutation {
 
  private:
   static constexpr std::size_t kRounds = 6;
-  static constexpr int kLeastBits = 4;
+  static constexpr int kLeastBits = 10;  // of fewer, some orders come more often than others
 
   // Rounds change the left part by the right one and the right part by the left one in turn, so that their widths may
   // differ.

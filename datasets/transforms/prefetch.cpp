@@ -222,10 +222,10 @@ class PrefetchIterator : public TransformIterator {
   std::condition_variable wanted_, filled_;
   std::vector<Slot> slots_;
   std::size_t first_ = 0, held_ = 0;
-  std::string given_state_;  // the input's after the element given out last
-  std::string error_state_;  // the input's after the element that failed
+  std::string given_state_;        // the input's after the element given out last
+  std::string error_state_;        // the input's after the element that failed
   std::optional<ElementKey> key_;  // of the element given out last
-  Nanoseconds cost_{0};      // of one element, a running mean
+  Nanoseconds cost_{0};            // of one element, a running mean
   std::exception_ptr error_;
   bool paused_ = true, reading_ = false, full_ = false, ended_ = false, stop_ = false, consumer_waits_ = false;
   bool ready_ = false;  // the slots have memory

@@ -338,7 +338,8 @@ int ThreadPool::State::help(int job) {
 void ThreadPool::State::sleep(int last) {
   sleepers.fetch_add(1);
   const std::uint32_t word = wake.load();
-  const bool needed = job_for_idle(last, std::memory_order_seq_cst) >= 0 || has_room_for_task(std::memory_order_seq_cst);
+  const bool needed =
+      job_for_idle(last, std::memory_order_seq_cst) >= 0 || has_room_for_task(std::memory_order_seq_cst);
   if (!needed && !stop.load()) futex_wait(wake, word);
   sleepers.fetch_sub(1);
 }

@@ -40,7 +40,7 @@ class BackgroundTask {
   friend class ThreadPool;
   enum class State : std::uint32_t { Free, Waiting, Running, Done };
   std::atomic<State> state_{State::Free};
-  int share_ = 0;                    // threads that a job inside it may have
+  int share_ = 0;                     // threads that a job inside it may have
   BackgroundTask* before_ = nullptr;  // among those that wait
   BackgroundTask* behind_ = nullptr;
 };

@@ -76,7 +76,8 @@ class Hash {
 
 }  // namespace
 
-std::uint64_t fingerprint_of(const std::string& kind, const std::vector<Dataset>& inputs, const Attributes& attributes) {
+std::uint64_t fingerprint_of(const std::string& kind, const std::vector<Dataset>& inputs,
+                             const Attributes& attributes) {
   Hash hash;
   hash.add(kind);
   hash.add_attributes(kind, attributes);

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "cohort/core/random.h"
+#include "tests/datasets/damaged_source.h"
 #include "tests/datasets/positions.h"
 
 namespace cohort::datasets::test {
@@ -67,51 +68,9 @@ TEST(Shuffle, IsFair) {
 
 TEST(Shuffle, RefusesAnEmptyBuffer) { EXPECT_THROW(range(3).shuffle(0), Error); }
 
-// 0, 1, ...; every number that `period` divides is damaged, unless that is negative: an error comes in its place.
-class DamagedIterator : public DatasetIterator {
- public:
-  DamagedIterator(std::int64_t count, std::int64_t period) : count_(count), period_(period) {}
-  bool next(Tensors& element) override {
-    if (next_ == count_) return false;
-    const std::int64_t value = next_++;
-    ++given;
-    if (period_ > 0 && value % period_ == 0)
-      throw Error(ErrorCode::DataLoss, "element " + std::to_string(value) + " is damaged");
-    element.assign(1, Tensor::of<std::int64_t>({value}, {}, cpu()));
-    return true;
-  }
-  void rewind() override { next_ = 0; }
-  void save_to(StateWriter& state) const override { state.number(static_cast<std::uint64_t>(next_)); }
-  void restore_from(StateReader& state) override { next_ = static_cast<std::int64_t>(state.number()); }
-
-  static inline std::int64_t given = 0;  // by all of them
-
- private:
-  std::int64_t count_, period_, next_ = 0;
-};
-
-class DamagedStage : public DatasetStage {
- public:
-  explicit DamagedStage(const Attributes& attributes)
-      : count_(attributes.get<std::int64_t>("count")), period_(attributes.get<std::int64_t>("period")) {}
-  const ElementSpec& element_spec() const override { return spec_; }
-  std::int64_t cardinality() const override { return count_; }
-  std::unique_ptr<DatasetIterator> iterator() const override {
-    return std::make_unique<DamagedIterator>(count_, period_);
-  }
-
- private:
-  std::int64_t count_, period_;
-  ElementSpec spec_ = TensorSpec{DType::Int64, {}};
-};
-
-COHORT_DATASET("test_damaged", [](const std::vector<Dataset>&, const Attributes& attributes) {
-  return std::make_shared<DamagedStage>(attributes);
-});
-
 TEST(Shuffle, GivesEveryOtherElementOnceWhenSomeAreDamaged) {
   constexpr std::int64_t kCount = 50, kPeriod = 7;
-  const Dataset damaged = Dataset::make("test_damaged", {}, {{"count", kCount}, {"period", kPeriod}});
+  const Dataset damaged = damaged_source(kCount, kPeriod);
   for (const std::int64_t buffer : {1, 10, 1000}) {
     auto iterator = damaged.shuffle(buffer, {.seed = 1}).make_iterator();
     std::multiset<std::int64_t> seen, expected;
@@ -134,17 +93,16 @@ TEST(Shuffle, GivesEveryOtherElementOnceWhenSomeAreDamaged) {
 }
 
 TEST(Shuffle, GoesOnToALaterPositionWithoutReadingAgain) {
-  const Dataset counted =
-      Dataset::make("test_damaged", {}, {{"count", std::int64_t{1000}}, {"period", std::int64_t{-1}}});
+  const Dataset counted = damaged_source(1000, -1);
   const Dataset shuffled = counted.shuffle(10, {.seed = 5});
   const auto first = shuffled.make_iterator(), second = shuffled.make_iterator();
   Tensors element;
   second->restore(first->save());
   for (int i = 0; i < 500; ++i) second->next(element);
   for (int i = 0; i < 600; ++i) first->next(element);
-  const std::int64_t before = DamagedIterator::given;
+  const std::int64_t before = elements_read();
   second->restore(first->save());
-  EXPECT_EQ(DamagedIterator::given - before, 100);
+  EXPECT_EQ(elements_read() - before, 100);
   EXPECT_EQ(numbers(*second), numbers(*first));
 }
 
