@@ -14,19 +14,19 @@ class RangeElements : public IndexedElements {
   explicit RangeElements(Progression progression) : all_(progression) {}
 
   std::uint64_t count() const override { return static_cast<std::uint64_t>(all_.count); }
-  ElementKey key(Place place) const override { return {place.pass, place.position}; }
-  void read(Place place, Tensors& element) const override {
+  ElementKey key(ElementPlace place) const override { return {place.pass, place.position}; }
+  void read(ElementPlace place, Tensors& element) const override {
     element.resize(1);
     element[0].renew(DType::Int64, {}, cpu());
     *static_cast<std::int64_t*>(element[0].raw()) = number_at(place);
   }
-  void read_rows(std::span<const Place> places, std::span<const RowMemory> leaves, const Specs&) const override {
+  void read_rows(std::span<const ElementPlace> places, std::span<const RowMemory> leaves, const Specs&) const override {
     auto* rows = reinterpret_cast<std::int64_t*>(leaves[0].first);
-    for (const Place& place : places) *rows++ = number_at(place);
+    for (const ElementPlace& place : places) *rows++ = number_at(place);
   }
 
  private:
-  std::int64_t number_at(Place place) const {
+  std::int64_t number_at(ElementPlace place) const {
     return all_.start + static_cast<std::int64_t>(place.position) * all_.step;
   }
 

@@ -11,9 +11,11 @@ class RowsInMemory : public IndexedElements {
       : columns_(std::move(columns)), count_(count), numbers_(numbers) {}
 
   std::uint64_t count() const override { return count_; }
-  ElementKey key(Place place) const override { return {place.pass, numbers_.first + place.position * numbers_.step}; }
+  ElementKey key(ElementPlace place) const override {
+    return {place.pass, numbers_.first + place.position * numbers_.step};
+  }
   const Tensors* columns() const override { return &columns_; }
-  void read(Place place, Tensors& element) const override {
+  void read(ElementPlace place, Tensors& element) const override {
     row_of(columns_, static_cast<std::int64_t>(place.position), element);
   }
 

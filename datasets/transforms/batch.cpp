@@ -30,14 +30,14 @@ void fetch(const char* memory, std::int64_t bytes) {
   for (std::int64_t i = 0; i < std::min(bytes, kFetchBytes); i += kLineBytes) __builtin_prefetch(memory + i);
 }
 
-bool consecutive(std::span<const Place> places) {
+bool consecutive(std::span<const ElementPlace> places) {
   for (std::size_t i = 1; i < places.size(); ++i) {
     if (places[i].position != places[0].position + i) return false;
   }
   return true;
 }
 
-void gather(const Tensor& column, std::span<const Place> places, Tensor& batch) {
+void gather(const Tensor& column, std::span<const ElementPlace> places, Tensor& batch) {
   const Shape row = column.shape().slice(1);
   const std::int64_t width = row.num_elements();
   const auto count = static_cast<std::int64_t>(places.size());
@@ -127,7 +127,7 @@ class RowReader {
                          [](const TensorSpec& leaf) { return is_plain(leaf.dtype) && leaf.shape.fully_known(); });
   }
   // `places` are those that resolve() gave together with `from`.
-  void read(const IndexedElements& from, std::span<const Place> places, Tensors& batch) const {
+  void read(const IndexedElements& from, std::span<const ElementPlace> places, Tensors& batch) const {
     if (const Tensors* columns = from.columns()) {
       if (consecutive(places)) {
         rows_of(*columns, static_cast<std::int64_t>(places[0].position), static_cast<std::int64_t>(places.size()),
@@ -145,7 +145,7 @@ class RowReader {
 
  private:
   // The elements write themselves into their rows, several at a time.
-  void read_known(const IndexedElements& from, std::span<const Place> places, Tensors& batch) const {
+  void read_known(const IndexedElements& from, std::span<const ElementPlace> places, Tensors& batch) const {
     const auto count = static_cast<std::int64_t>(places.size());
     batch.resize(specs_.size());
     std::array<RowMemory, kMostLeaves> few;
@@ -170,7 +170,7 @@ class RowReader {
     });
   }
 
-  void read_unknown(const IndexedElements& from, std::span<const Place> places, Tensors& batch) const {
+  void read_unknown(const IndexedElements& from, std::span<const ElementPlace> places, Tensors& batch) const {
     const auto count = static_cast<std::int64_t>(places.size());
     std::vector<Tensors> elements(places.size());
     in_blocks(from, count, [&](std::int64_t begin, std::int64_t end) {
@@ -228,7 +228,7 @@ struct BatchSize {
 
 // Where the rows of a batch come from.
 struct PlacesOfBatch {
-  std::vector<Place> places;
+  std::vector<ElementPlace> places;
 
   void make_room_like(const PlacesOfBatch& other) { places.reserve(other.places.capacity()); }
   void reserve(std::size_t) {}
@@ -246,15 +246,15 @@ class BatchedElements : public IndexedElements {
     return all / size + (!size_.drop_remainder && all % size != 0 ? 1 : 0);
   }
   // That of its first row.
-  ElementKey key(Place place) const override {
+  ElementKey key(ElementPlace place) const override {
     place.position *= static_cast<std::uint64_t>(size_.asked);
     return input_->resolve({&place, 1}).key(place);
   }
-  void read(Place place, Tensors& element) const override {
+  void read(ElementPlace place, Tensors& element) const override {
     const std::uint64_t first = place.position * static_cast<std::uint64_t>(size_.asked);
     const std::uint64_t rows = std::min(static_cast<std::uint64_t>(size_.asked), input_->count() - first);
     const Workspaces<PlacesOfBatch>::Lease lease(places_);
-    std::vector<Place>& places = lease->places;
+    std::vector<ElementPlace>& places = lease->places;
     places.resize(static_cast<std::size_t>(rows));
     for (std::size_t i = 0; i < places.size(); ++i) places[i] = {place.pass, first + i};
     const IndexedElements& from = input_->resolve(places);
@@ -301,7 +301,7 @@ class BatchIterator : public TransformIterator {
 
  private:
   bool next_from_places(const IndexedElements& elements, Tensors& element) {
-    const std::span<Place> places = std::span(places_).first(input_->next_places(places_));
+    const std::span<ElementPlace> places = std::span(places_).first(input_->next_places(places_));
     if (size_.too_few(places.size())) return false;
     const IndexedElements& from = elements.resolve(places);
     key_ = from.key(places[0]);
@@ -326,7 +326,7 @@ class BatchIterator : public TransformIterator {
   BatchSize size_;
   std::int64_t capacity_;
   std::shared_ptr<const RowReader> reader_;
-  std::vector<Place> places_;
+  std::vector<ElementPlace> places_;
   Tensors incoming_;
   Stack stack_;
   std::optional<ElementKey> key_;

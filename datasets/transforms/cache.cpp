@@ -11,10 +11,10 @@ namespace {
 // What one pass over the input gave: elements as they came, or the places of rows that are in memory anyway.
 struct Contents {
   std::string start;  // the input's state before the pass
-  std::vector<Place> places;
+  std::vector<ElementPlace> places;
   std::vector<StreamedElement> elements;
 
-  std::vector<Place>& list(Place*) { return places; }
+  std::vector<ElementPlace>& list(ElementPlace*) { return places; }
   std::vector<StreamedElement>& list(StreamedElement*) { return elements; }
 };
 
@@ -109,13 +109,13 @@ class CacheIterator : public Selection<CacheIterator> {
 
  private:
   std::size_t read(std::span<StreamedElement> elements) { return from_input(elements); }
-  std::size_t read(std::span<Place> places) {
+  std::size_t read(std::span<ElementPlace> places) {
     const std::size_t got = from_input(places);
     input_->indexed()->resolve(places.first(got));
     return got;
   }
   // A later pass over the same elements draws other numbers for them.
-  void set_pass(Place& place) const { place.pass = pass_; }
+  void set_pass(ElementPlace& place) const { place.pass = pass_; }
   void set_pass(StreamedElement& element) const {
     if (element.key) element.key->pass = pass_;
   }

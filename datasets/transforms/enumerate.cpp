@@ -65,8 +65,8 @@ class EnumeratedElements : public IndexedElements {
   explicit EnumeratedElements(std::unique_ptr<IndexedElements> input) : input_(std::move(input)) {}
 
   std::uint64_t count() const override { return input_->count(); }
-  ElementKey key(Place place) const override { return input_->resolve({&place, 1}).key(place); }
-  void read(Place place, Tensors& element) const override {
+  ElementKey key(ElementPlace place) const override { return input_->resolve({&place, 1}).key(place); }
+  void read(ElementPlace place, Tensors& element) const override {
     const std::uint64_t number = place.position;
     // The input writes over what the element holds.
     Tensors rest(std::make_move_iterator(element.begin() + (element.empty() ? 0 : 1)),

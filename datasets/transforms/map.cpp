@@ -104,18 +104,19 @@ class MappedElements : public IndexedElements {
         threads_([this] { return std::make_unique<MappingThread>(*function_); }) {}
 
   std::uint64_t count() const override { return input_->count(); }
-  ElementKey key(Place place) const override { return input_->resolve({&place, 1}).key(place); }
-  void read(Place place, Tensors& element) const override {
+  ElementKey key(ElementPlace place) const override { return input_->resolve({&place, 1}).key(place); }
+  void read(ElementPlace place, Tensors& element) const override {
     const Workspaces<MappingThread>::Lease thread(threads_);
     const IndexedElements& from = input_->resolve({&place, 1});
     from.read(place, thread->arguments());
     function_->run(thread->arguments(), element, from.key(place));
   }
   // Results go straight to their rows where the shapes are known.
-  void read_rows(std::span<const Place> places, std::span<const RowMemory> leaves, const Specs& specs) const override {
+  void read_rows(std::span<const ElementPlace> places, std::span<const RowMemory> leaves,
+                 const Specs& specs) const override {
     const Workspaces<MappingThread>::Lease thread(threads_);
     for (std::size_t row = 0; row < places.size(); ++row) {
-      Place place = places[row];
+      ElementPlace place = places[row];
       const IndexedElements& from = input_->resolve({&place, 1});
       from.read(place, thread->arguments());
       thread->run(from.key(place), leaves, specs, row);
@@ -203,7 +204,7 @@ class MapIterator : public TransformIterator {
   struct Slot : BackgroundTask {
     MapIterator* map = nullptr;
     bool submitted = false;
-    Place place;  // of the argument, where the input gives places
+    ElementPlace place;  // of the argument, where the input gives places
     Tensors arguments, results;
     ElementKey key;
     std::exception_ptr error;

@@ -81,9 +81,9 @@ class RepeatedElements : public IndexedSelection {
   }
 
  protected:
-  void to_input(std::span<Place> places) const override {
+  void to_input(std::span<ElementPlace> places) const override {
     if (each_ == kEndless) return;
-    for (Place& place : places) {
+    for (ElementPlace& place : places) {
       const std::uint64_t pass = place.position / each_;
       // Passes of a round that never ends are told apart from those of the next round.
       place.pass = (count_ < 0 ? place.pass << 32 : place.pass * static_cast<std::uint64_t>(count_)) + pass;

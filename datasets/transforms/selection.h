@@ -24,7 +24,7 @@ class Selection : public TransformIterator {
   using TransformIterator::TransformIterator;
 
   const IndexedElements* indexed() const override { return input_->indexed(); }
-  std::size_t next_places(std::span<Place> places) final {
+  std::size_t next_places(std::span<ElementPlace> places) final {
     const std::size_t got = static_cast<Self*>(this)->pull(places);
     if (got > 0) last_ = places[got - 1];
     return got;
@@ -32,7 +32,7 @@ class Selection : public TransformIterator {
   bool next(Tensors& element) final {
     if (const IndexedElements* elements = indexed()) {
       if (next_places({&last_, 1}) == 0) return false;
-      Place place = last_;
+      ElementPlace place = last_;
       elements->resolve({&place, 1}).read(place, element);
       return true;
     }
@@ -45,12 +45,12 @@ class Selection : public TransformIterator {
   std::optional<ElementKey> key() const final {
     const IndexedElements* elements = indexed();
     if (!elements) return item_.key;
-    Place place = last_;
+    ElementPlace place = last_;
     return elements->resolve({&place, 1}).key(place);
   }
 
  protected:
-  std::size_t from_input(std::span<Place> places) { return input_->next_places(places); }
+  std::size_t from_input(std::span<ElementPlace> places) { return input_->next_places(places); }
   std::size_t from_input(std::span<StreamedElement> elements) {
     std::size_t got = 0;
     for (; got < elements.size() && input_->next(elements[got].leaves); ++got) elements[got].key = input_->key();
@@ -58,7 +58,7 @@ class Selection : public TransformIterator {
   }
 
  private:
-  Place last_;
+  ElementPlace last_;
   StreamedElement item_;
 };
 

@@ -75,8 +75,8 @@ class ElementsOfShard : public IndexedSelection {
   }
 
  protected:
-  void to_input(std::span<Place> places) const override {
-    for (Place& place : places) place.position = place.position * num_shards_ + index_;
+  void to_input(std::span<ElementPlace> places) const override {
+    for (ElementPlace& place : places) place.position = place.position * num_shards_ + index_;
   }
 
  private:

@@ -55,7 +55,7 @@ class PermutedElements : public IndexedSelection {
   }
 
  protected:
-  void to_input(std::span<Place> places) const override {
+  void to_input(std::span<ElementPlace> places) const override {
     for (std::size_t begin = 0, end; begin < places.size(); begin = end) {
       const std::uint64_t pass = places[begin].pass;
       const Permutation order(input_->count(), seed_.stream(pass));
@@ -135,10 +135,10 @@ class ShuffleIterator : public Selection<ShuffleIterator> {
 
  private:
   // Places cost nothing and come many at a time.
-  static constexpr std::size_t chunk(Place*) { return 1024; }
+  static constexpr std::size_t chunk(ElementPlace*) { return 1024; }
   static constexpr std::size_t chunk(StreamedElement*) { return 1; }
 
-  Pool<Place>& pool_of(Place*) { return places_; }
+  Pool<ElementPlace>& pool_of(ElementPlace*) { return places_; }
   Pool<StreamedElement>& pool_of(StreamedElement*) { return elements_; }
 
   // A new pass over an input that stands where the pass starts.
@@ -164,7 +164,7 @@ class ShuffleIterator : public Selection<ShuffleIterator> {
   }
 
   // One that cannot be computed takes its place in the order like any other: orders do not depend on what fails.
-  std::size_t take_in(std::span<Place> places) { return from_input(places); }
+  std::size_t take_in(std::span<ElementPlace> places) { return from_input(places); }
   std::size_t take_in(std::span<StreamedElement> elements) {
     try {
       return from_input(elements);
@@ -177,7 +177,7 @@ class ShuffleIterator : public Selection<ShuffleIterator> {
   }
 
   std::uint64_t skip_places(std::uint64_t count) {
-    std::array<Place, 256> passed;
+    std::array<ElementPlace, 256> passed;
     std::uint64_t done = 0;
     while (done < count) {
       const std::size_t asked = std::min<std::uint64_t>(passed.size(), count - done);
@@ -279,7 +279,7 @@ class ShuffleIterator : public Selection<ShuffleIterator> {
   std::string start_;  // the input's state at the start of the pass
   std::uint64_t given_ = 0;
   bool filled_ = false, input_ended_ = false;
-  Pool<Place> places_;
+  Pool<ElementPlace> places_;
   Pool<StreamedElement> elements_;
   PhiloxStream stream_{{}, 0, 0};
   std::array<std::uint32_t, 4> block_{};

@@ -53,8 +53,8 @@ class ElementsBehind : public IndexedSelection {
   std::uint64_t count() const override { return input_->count() == kEndless ? kEndless : input_->count() - first_; }
 
  protected:
-  void to_input(std::span<Place> places) const override {
-    for (Place& place : places) place.position += first_;
+  void to_input(std::span<ElementPlace> places) const override {
+    for (ElementPlace& place : places) place.position += first_;
   }
 
  private:

@@ -50,7 +50,7 @@ class TakenElements : public IndexedSelection {
   std::uint64_t count() const override { return count_; }
 
  protected:
-  void to_input(std::span<Place>) const override {}
+  void to_input(std::span<ElementPlace>) const override {}
 
  private:
   std::uint64_t count_;

@@ -56,6 +56,7 @@ const std::map<std::string_view, Operations>& counted_ops() {
       {"ConvTranspose", [](const OpCall& call, auto) { return convolution_operations(call.shape(0), call.shape(1)); }},
       {"ConvGradInput", [](const OpCall& call, auto) { return convolution_operations(call.shape(0), call.shape(1)); }},
       {"ConvGradKernel", [](const OpCall& call, auto) { return convolution_operations(call.shape(1), call.shape(2)); }},
+      {"ConvBiasGrad", [](const OpCall& call, auto) { return convolution_operations(call.shape(1), call.shape(2)); }},
       {"DotProductAttention", [](const OpCall& call, auto) { return attention_operations(call, 1, 1); }},
       {"DotProductAttentionGrad", [](const OpCall& call, auto) { return attention_operations(call, 3, 2); }},
   };
@@ -69,12 +70,9 @@ double bytes_of(const TensorSpec& spec) {
 
 // How many bytes of input i are looked at, of which an op may need a part only, or nothing but the shape.
 double bytes_read(const OpCall& call, int i, const TensorSpec& spec, std::span<const TensorSpec> outputs) {
-  static const std::map<std::string_view, int> kShapeOnly = {
-      {"ConvGradInput", 2}, {"ConvGradKernel", 2}, {"BroadcastLike", 1}, {"SumToLike", 1}};
   static const std::set<std::string_view> kTakesParts = {"Gather", "GatherNd", "Slice", "StridedSlice",
                                                          "TakeAlongAxis"};
-  const auto shape_only = kShapeOnly.find(call.name());
-  if (shape_only != kShapeOnly.end() && shape_only->second == i) return 0;
+  if (looks_at_shape_only(call.op(), i)) return 0;
   const double all = bytes_of(spec);
   return i == 0 && kTakesParts.contains(call.name()) ? std::min(all, bytes_of(outputs[0])) : all;
 }
@@ -97,6 +95,14 @@ DType operand_type(const OpCall& call) {
 }
 
 }  // namespace
+
+bool looks_at_shape_only(const OpDef& op, int input) {
+  static const std::map<std::string_view, int> kLike = {
+      {"ConvGradInput", 2},   {"ConvGradKernel", 2}, {"ConvBiasGrad", 2}, {"MaxPoolGrad", 2},
+      {"AveragePoolGrad", 1}, {"BroadcastLike", 1},  {"SumToLike", 1}};
+  const auto like = kLike.find(op.name());
+  return like != kLike.end() && like->second == input;
+}
 
 KernelWork work_of(const OpCall& call, std::span<const TensorSpec> outputs) {
   Specs inputs;

@@ -15,6 +15,9 @@ class KernelSubject {
   virtual KernelWork work() const = 0;
 };
 
+// Whether of this input nothing but shape and type are looked at when the op runs.
+bool looks_at_shape_only(const OpDef& op, int input);
+
 // What a call of an op, with these outputs, computes. Variables count by what the op claims them for.
 KernelWork work_of(const OpCall& call, std::span<const TensorSpec> outputs);
 

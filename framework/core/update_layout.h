@@ -12,6 +12,8 @@ namespace cohort {
 // with count = 2 and groups = 4. With `squares` one more group follows the gradients: their squares, where these are
 // more than the square of the gradient. As in Keras, slices of one row are squared apart and then added up. With
 // `rounded`, a half type, the last group are copies of the variables in that type, which the update writes as well.
+// Gradients have the type of the variables; float32 ones may have gradients in half types where the update says by
+// kComputeType what they are.
 //
 // A few numbers that can be copied into a kernel; only this type knows the attributes that hold them.
 class UpdateLayout {
@@ -21,11 +23,11 @@ class UpdateLayout {
   static void set_count(Attributes& attributes, int count);
   // Adds the group of copies in a half type to the attributes of an update.
   static void add_rounded(const OpDef& op, Attributes& attributes, DType half);
-  // Gives an op the attributes that a layout is read from; `rounds`: it can have rounded copies.
+  // Gives an op the attributes that a layout is read from; `rounds`: as in UpdateOptions.
   static void add_defaults(OpDef& op, int slots, bool rounds);
   // Whether an op has such a layout.
   static bool describes(const OpDef& op);
-  // Whether an update can have rounded copies.
+  // Whether an update can have rounded copies, and gradients in half types.
   static bool rounds(const OpDef& op);
 
   // Throws InvalidArgument when the attributes ask for more inputs than there are.

@@ -1,5 +1,7 @@
 #include "cohort/core/update_op.h"
 
+#include "cohort/core/mixed_types.h"
+
 namespace cohort {
 namespace {
 
@@ -8,13 +10,17 @@ void check_per_variable(const OpCall& call, const UpdateLayout& at, const Update
     call.check(call.dtype(i) == DType::Resource, "variables and slots must come before gradients",
                {{"input", i}, {"dtype", call.dtype(i)}});
   }
+  const DType computed = compute_type(call, at.gradient(0));
+  const bool mixed = call.has_attr(kComputeType);
+  call.check(!mixed || (computed == DType::Float32 && UpdateLayout::rounds(call.op()) && !at.has_squares()),
+             "this update takes no gradients of half types for variables of this type", {{kComputeType, computed}});
   for (int i = 0; i < at.count(); ++i) {
     const TensorSpec& gradient = call.spec(at.gradient(i));
-    call.check(is_floating(gradient.dtype) && gradient.dtype == call.dtype(at.gradient(0)),
+    call.check(is_floating(computed) && (mixed ? widens_to(gradient.dtype, computed) : gradient.dtype == computed),
                "gradients must be floating and of one type", {{"gradient", gradient}});
     if (options.check_gradient) options.check_gradient(call, gradient.shape);
     if (at.has_rounded()) {
-      call.check(call.dtype(at.rounded(i)) == DType::Resource && gradient.dtype == DType::Float32,
+      call.check(call.dtype(at.rounded(i)) == DType::Resource && computed == DType::Float32,
                  "rounded copies are variables, of float32 variables",
                  {{"copy", call.spec(at.rounded(i))}, {"gradient", gradient}});
     }
@@ -48,11 +54,11 @@ VariableClaims claims_of_update(const OpCall& call, const UpdateOptions& options
   const UpdateLayout at(call);
   VariableClaims claims;
   for (int i = 0; i < at.count(); ++i) {
-    const TensorSpec& gradient = call.spec(at.gradient(i));
-    claims.push_back({at.variable(i), gradient});
-    if (at.has_rounded()) claims.push_back({at.rounded(i), {at.rounded_type(), gradient.shape}});
+    const TensorSpec moved{compute_type(call, at.gradient(0)), call.shape(at.gradient(i))};
+    claims.push_back({at.variable(i), moved});
+    if (at.has_rounded()) claims.push_back({at.rounded(i), {at.rounded_type(), moved.shape}});
     for (int kind = 0; kind < at.slots(); ++kind) {
-      claims.push_back({at.slot(i, kind), options.slot_spec ? options.slot_spec(call, kind, gradient) : gradient});
+      claims.push_back({at.slot(i, kind), options.slot_spec ? options.slot_spec(call, kind, moved) : moved});
     }
   }
   return claims;

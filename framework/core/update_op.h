@@ -21,7 +21,8 @@ struct UpdateOptions {
   int slots = 0;  // kinds of slots, in any case
   std::vector<UpdateScalar> shared = {kLearningRate};
   Attributes attributes = {};  // with their defaults
-  bool rounds = false;         // its kernels also write rounded copies of the variables where it is given some
+  // Its kernels also write rounded copies of the variables where it is given some, and read gradients in half types.
+  bool rounds = false;
   // Kinds of slots on top of `slots` that the call's attributes ask for.
   int (*more_slots)(const OpCall& call) = nullptr;
   // The spec of a slot that has not the gradient's.

@@ -6,7 +6,7 @@
 
 namespace cohort {
 
-const IndexedElements& IndexedElements::resolve(std::span<Place>) const { return *this; }
+const IndexedElements& IndexedElements::resolve(std::span<ElementPlace>) const { return *this; }
 
 void write_row(const Tensor& leaf, const TensorSpec& spec, const RowMemory& rows, std::size_t row) {
   if (leaf.spec() != spec) {
@@ -17,7 +17,7 @@ void write_row(const Tensor& leaf, const TensorSpec& spec, const RowMemory& rows
   if (rows.row_bytes > 0) std::memcpy(rows.first + row * rows.row_bytes, leaf.raw(), rows.row_bytes);
 }
 
-void IndexedElements::read_rows(std::span<const Place> places, std::span<const RowMemory> leaves,
+void IndexedElements::read_rows(std::span<const ElementPlace> places, std::span<const RowMemory> leaves,
                                 const Specs& specs) const {
   Tensors element;
   for (std::size_t row = 0; row < places.size(); ++row) {

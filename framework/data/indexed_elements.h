@@ -12,7 +12,7 @@
 namespace cohort {
 
 // Where an element stands among elements that can be reached by number.
-struct Place {
+struct ElementPlace {
   std::uint64_t pass = 0;      // how often the stage was rewound before
   std::uint64_t position = 0;  // in that pass, from 0
 };
@@ -46,19 +46,20 @@ class IndexedElements {
   virtual std::uint64_t count() const = 0;
   // Who holds or computes the elements at these places: these, or those that they choose from, whose places are then
   // written over the ones given.
-  virtual const IndexedElements& resolve(std::span<Place> places) const;
+  virtual const IndexedElements& resolve(std::span<ElementPlace> places) const;
 
   // What follows is asked of what resolve() gave.
 
   // What the element is known by.
-  virtual ElementKey key(Place place) const = 0;
+  virtual ElementKey key(ElementPlace place) const = 0;
   // Tensors of which the elements are the rows, leaf by leaf, numbered by position; nullptr when they come otherwise.
   virtual const Tensors* columns() const { return nullptr; }
   // Fills `element` with the leaves of an element, as DatasetIterator::next does.
-  virtual void read(Place place, Tensors& element) const = 0;
+  virtual void read(ElementPlace place, Tensors& element) const = 0;
   // Writes elements, one after the other, into rows of memory; throws unless each has `specs`, which are plain types
   // and known shapes.
-  virtual void read_rows(std::span<const Place> places, std::span<const RowMemory> leaves, const Specs& specs) const;
+  virtual void read_rows(std::span<const ElementPlace> places, std::span<const RowMemory> leaves,
+                         const Specs& specs) const;
   // How many threads may read at a time; 0: as many as there are.
   virtual std::size_t parallel_reads() const { return 0; }
 
@@ -73,18 +74,18 @@ class IndexedSelection : public IndexedElements {
  public:
   explicit IndexedSelection(std::unique_ptr<IndexedElements> input) : input_(std::move(input)) {}
 
-  const IndexedElements& resolve(std::span<Place> places) const final {
+  const IndexedElements& resolve(std::span<ElementPlace> places) const final {
     to_input(places);
     return input_->resolve(places);
   }
-  ElementKey key(Place place) const final { return resolve({&place, 1}).key(place); }
-  void read(Place place, Tensors& element) const final { resolve({&place, 1}).read(place, element); }
+  ElementKey key(ElementPlace place) const final { return resolve({&place, 1}).key(place); }
+  void read(ElementPlace place, Tensors& element) const final { resolve({&place, 1}).read(place, element); }
   void save_to(StateWriter& state) const override { input_->save_to(state); }
   void restore_from(StateReader& state) override { input_->restore_from(state); }
 
  protected:
   // Writes the input's places over its own.
-  virtual void to_input(std::span<Place> places) const = 0;
+  virtual void to_input(std::span<ElementPlace> places) const = 0;
 
   std::unique_ptr<IndexedElements> input_;
 };

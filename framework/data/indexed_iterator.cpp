@@ -8,7 +8,7 @@ namespace cohort {
 
 bool IndexedIterator::next(Tensors& element) {
   if (left() == 0) return false;
-  Place place = at_;
+  ElementPlace place = at_;
   // Before it is read: one that throws is behind it, too.
   ++at_.position;
   elements_->resolve({&place, 1}).read(place, element);
@@ -28,7 +28,7 @@ std::uint64_t IndexedIterator::skip(std::uint64_t count) {
 
 std::optional<ElementKey> IndexedIterator::key() const {
   if (at_.position == 0) return std::nullopt;
-  Place last{at_.pass, at_.position - 1};
+  ElementPlace last{at_.pass, at_.position - 1};
   return elements_->resolve({&last, 1}).key(last);
 }
 
@@ -41,7 +41,7 @@ void IndexedIterator::save_to(StateWriter& state) const {
 
 void IndexedIterator::restore_from(StateReader& state) {
   state.stage('I');
-  const Place place{state.number(), state.number()};
+  const ElementPlace place{state.number(), state.number()};
   elements_->restore_from(state);
   if (place.position > elements_->count()) {
     throw invalid_argument("Iterator.restore", "a position inside the dataset is expected",
@@ -50,7 +50,7 @@ void IndexedIterator::restore_from(StateReader& state) {
   at_ = place;
 }
 
-std::size_t IndexedIterator::next_places(std::span<Place> places) {
+std::size_t IndexedIterator::next_places(std::span<ElementPlace> places) {
   const auto got = static_cast<std::size_t>(std::min<std::uint64_t>(places.size(), left()));
   for (std::size_t i = 0; i < got; ++i) places[i] = {at_.pass, at_.position++};
   return got;

@@ -19,13 +19,13 @@ class IndexedIterator : public DatasetIterator {
   void save_to(StateWriter& state) const override;
   void restore_from(StateReader& state) override;
   const IndexedElements* indexed() const override { return elements_.get(); }
-  std::size_t next_places(std::span<Place> places) override;
+  std::size_t next_places(std::span<ElementPlace> places) override;
 
  private:
   std::uint64_t left() const { return elements_->count() - at_.position; }
 
   std::unique_ptr<IndexedElements> elements_;
-  Place at_;
+  ElementPlace at_;
 };
 
 }  // namespace cohort

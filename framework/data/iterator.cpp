@@ -62,7 +62,7 @@ std::uint64_t DatasetIterator::skip(std::uint64_t count) {
   return passed;
 }
 
-std::size_t DatasetIterator::next_places(std::span<Place>) {
+std::size_t DatasetIterator::next_places(std::span<ElementPlace>) {
   throw internal_error("DatasetIterator", "places are asked of iterators whose elements are indexed");
 }
 

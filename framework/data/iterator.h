@@ -48,7 +48,7 @@ class DatasetIterator {
   virtual const IndexedElements* indexed() const { return nullptr; }
   // Instead of next, where elements are indexed: fills `places` with the next ones; how many, fewer than asked only at
   // the end.
-  virtual std::size_t next_places(std::span<Place> places);
+  virtual std::size_t next_places(std::span<ElementPlace> places);
 
  private:
   friend class Dataset;

@@ -23,7 +23,7 @@ auto with_cast(const TensorSpec& copy, const What& what) {
 
 PlannedExecutable::PlannedExecutable(Graph graph, Device& device, bool share_memory,
                                      std::vector<passes::RoundedInput> copies)
-    : graph_(std::move(graph)), device_(device), plan_(passes::plan_memory(graph_, share_memory)) {
+    : graph_(std::move(graph)), device_(device), plan_(passes::plan_memory(graph_, share_memory, device.can_record())) {
   for (passes::RoundedInput& input : copies) {
     KeptCopy& copy = copies_.emplace_back(std::move(input));
     copy.cast = with_cast(copy.input.spec, [&](const OpCall& call) {
@@ -252,6 +252,22 @@ void PlannedExecutable::bind(std::span<const Tensor> inputs, Frame& frame) const
     frame.input_pointers[i] = inputs[i].raw();
   }
   renew_copies(frame);
+}
+
+std::vector<std::size_t> PlannedExecutable::calls_on(const std::vector<bool>& same) const {
+  std::vector<std::size_t> calls;
+  for (std::size_t i = 0; i < steps_.size(); ++i) {
+    const Step& step = steps_[i];
+    const auto node = step.node - graph_.nodes.data();
+    if (!step.node || std::find(plan_.lasting.begin(), plan_.lasting.end(), node) == plan_.lasting.end()) continue;
+    const auto inputs_end = step.arguments.begin() + step.inputs;
+    if (std::all_of(step.arguments.begin(), inputs_end, [&](const Location& place) {
+          return place.kind == Location::Kind::Constant || same[static_cast<std::size_t>(place.slot)];
+        })) {
+      calls.push_back(i);
+    }
+  }
+  return calls;
 }
 
 // An output's memory may hold other values before its own: the last one to write there makes it.

@@ -53,6 +53,9 @@ class PlannedExecutable : public Executable {
   };
   // All of them.
   Part whole() const { return {0, steps_.size()}; }
+  // Calls whose results depend on nothing but inputs for which `same` is true, and stay when a run has ended: the next
+  // need not repeat them if these inputs are the same.
+  std::vector<std::size_t> calls_on(const std::vector<bool>& same) const;
   // How many calls each output needs, from the first on.
   std::vector<std::size_t> calls_for_outputs() const;
   void execute(Frame& frame, void* const* inputs, void* const* outputs, const RandomState* random) {

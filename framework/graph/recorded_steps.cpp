@@ -148,6 +148,9 @@ RecordedSteps::RecordedSteps(std::shared_ptr<Executable> executable, PlannedExec
     output_pointers_.push_back(outputs_.back().raw());
   }
   divide();
+  std::vector<bool> same(planned_.graph().inputs.size(), true);
+  for (std::size_t i = 0; i < batch_.size(); ++i) same[i] = resident_[i].defined();
+  once_ = planned_.calls_on(same);
   for (auto& block : blocks_) {
     block = std::make_unique<Block>(device_, planned_, step_bytes_ * static_cast<std::size_t>(steps_));
   }
@@ -296,9 +299,26 @@ void RecordedSteps::enqueue(Block& block, std::int64_t steps, const Part& part) 
     for (std::size_t i = 0; i < batch_.size(); ++i) {
       inputs[i] = resident_[i].defined() ? resident_[i].raw() : data + offsets_[i];
     }
-    planned_.execute(*block.frame, inputs.data(), output_pointers_.data(),
-                     reinterpret_cast<RandomState*>(data + offsets_.back()), {part.first, part.last});
+    for (const Part& each : step == 0 ? std::vector<Part>{part} : repeated(part)) {
+      planned_.execute(*block.frame, inputs.data(), output_pointers_.data(),
+                       reinterpret_cast<RandomState*>(data + offsets_.back()), {each.first, each.last});
+    }
   }
+}
+
+std::vector<RecordedSteps::Part> RecordedSteps::repeated(const Part& part) const {
+  std::vector<Part> parts;
+  std::size_t first = part.first;
+  const auto add_until = [&](std::size_t last) {
+    if (first < last) parts.push_back({.first = first, .last = last});
+  };
+  for (const std::size_t call : once_) {
+    if (call < part.first || call >= part.last) continue;
+    add_until(call);
+    first = call + 1;
+  }
+  add_until(part.last);
+  return parts;
 }
 
 }  // namespace cohort

@@ -65,6 +65,8 @@ class RecordedSteps {
   void divide();
   void run_unrecorded(Block& block, const OutputsReady& ready);
   void enqueue(Block& block, std::int64_t steps, const Part& part);
+  // The calls of a part in a step that is not the first of its launch.
+  std::vector<Part> repeated(const Part& part) const;
   // Looks where the captures lie now: whether that is where they were when the block was recorded.
   bool still_there(Block& block);
   // Whether the block has a recording of its work; false where that cannot be recorded.
@@ -87,6 +89,7 @@ class RecordedSteps {
   std::vector<Tensor> outputs_;
   std::vector<void*> output_pointers_;
   std::vector<Part> parts_;
+  std::vector<std::size_t> once_;  // calls that the first step of a launch does for all of them
 };
 
 }  // namespace cohort

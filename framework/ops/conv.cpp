@@ -109,6 +109,14 @@ Tensor gradient_of_kernel(const Tensor& x, const Tensor& dy, const Tensor& like,
   return run_op("ConvGradKernel", {x, dy, like}, attributes);
 }
 
+// (x, dy, like)
+Specs infer_kernel_gradient(const OpCall& call) {
+  call.check(conv_shape(call, call.shape(0), call.shape(2)).compatible(call.shape(1)),
+             "dy must have the shape of the convolution",
+             {{"x.shape", call.shape(0)}, {"dy.shape", call.shape(1)}, {"like.shape", call.shape(2)}});
+  return same_as(call.spec(2));
+}
+
 OpDef& with_conv_attributes(OpDef& op) {
   return op.attr("strides", Sizes{1}).attr("dilations", Sizes{1}).attr("padding", "valid").attr("groups", 1);
 }
@@ -139,14 +147,9 @@ OpDef& with_conv_attributes(OpDef& op) {
         });
 
 [[maybe_unused]] OpDef& conv_grad_kernel =
-    with_conv_attributes(register_op("ConvGradKernel"))  // (x, dy, like)
+    with_conv_attributes(register_op("ConvGradKernel"))
         .inputs(3)
-        .infer([](const OpCall& call) {
-          call.check(conv_shape(call, call.shape(0), call.shape(2)).compatible(call.shape(1)),
-                     "dy must have the shape of the convolution",
-                     {{"x.shape", call.shape(0)}, {"dy.shape", call.shape(1)}, {"like.shape", call.shape(2)}});
-          return same_as(call.spec(2));
-        })
+        .infer(infer_kernel_gradient)
         .gradient([](const OpCall& call, const Tensor& dkernel) -> Tensors {
           const Tensor &x = call.input(0), &dy = call.input(1);
           return {gradient_of_input(dy, dkernel, x, call.attributes()), forward(x, dkernel, call.attributes()), {}};
@@ -181,6 +184,17 @@ OpDef& with_conv_attributes(OpDef& op) {
           return {{call.dtype(0), y}};
         })
         .not_differentiable();
+
+// A ConvGradKernel and beside it the sums of dy over all but its last axis: the gradients of a kernel and of the bias
+// that goes with it. Only passes make it.
+[[maybe_unused]] OpDef& conv_bias_grad = with_conv_attributes(register_op("ConvBiasGrad"))
+                                             .inputs(3)
+                                             .infer([](const OpCall& call) {
+                                               Specs made = infer_kernel_gradient(call);
+                                               made.push_back({call.dtype(1), {call.shape(1).back()}});
+                                               return made;
+                                             })
+                                             .not_differentiable();
 
 Attributes attributes_of(const ConvOptions& options, int axes, std::int64_t groups) {
   return {{"strides", for_each_axis(options.strides, axes)},

@@ -6,7 +6,7 @@
 #include "cohort/core/error.h"
 #include "cohort/core/log.h"
 #include "cohort/core/text.h"
-#include "cohort/files/background_task.h"
+#include "cohort/files/background_work.h"
 #include "cohort/saving/checkpoint/checkpoint_content.h"
 #include "cohort/saving/checkpoint/checkpoint_files.h"
 #include "cohort/saving/checkpoint_state.h"
@@ -24,7 +24,7 @@ double seconds_since_1970() {
 
 struct Checkpoint::Writer {
   SnapshotMemory memory;  // outlives the thread that reads it
-  BackgroundTask task{"Checkpoint"};
+  BackgroundWork task{"Checkpoint"};
 
   // A run that saves faster than the disk writes is slowed down; somebody should know.
   void await_turn(const std::string& path) {

@@ -40,8 +40,8 @@ class DamagedElements : public IndexedElements {
  public:
   explicit DamagedElements(Damage damage) : damage_(damage) {}
   std::uint64_t count() const override { return static_cast<std::uint64_t>(damage_.count); }
-  ElementKey key(Place place) const override { return {place.pass, place.position}; }
-  void read(Place place, Tensors& element) const override {
+  ElementKey key(ElementPlace place) const override { return {place.pass, place.position}; }
+  void read(ElementPlace place, Tensors& element) const override {
     damage_.read(static_cast<std::int64_t>(place.position), element);
   }
 

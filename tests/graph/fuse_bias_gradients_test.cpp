@@ -138,6 +138,41 @@ TEST(FuseBiasGradients, ManyLayersHaveOneEach) {
   EXPECT_EQ(layers.count("SumToLike"), 0);
 }
 
+// The gradients of a convolution's kernel and bias, of given inputs.
+Tensors gradients_of_convolution(const Tensors& in, DType dtype, const ops::ConvOptions& options) {
+  GradientTape tape;
+  tape.watch(in[1]);
+  tape.watch(in[2]);
+  const Tensor y = ops::conv(ops::cast(in[0], dtype), ops::cast(in[1], dtype), options) + ops::cast(in[2], dtype);
+  const Gradients g = tape.gradient(y, std::vector<Tensor>{in[1], in[2]}, ops::cast(in[3], dtype));
+  return {g[0], g[1]};
+}
+
+TEST(FuseBiasGradients, AreMadeBesideTheKernelOfAConvolution) {
+  const Tensors plane = {scattered({5, 7, 6, 4}, 1), scattered({3, 2, 4, 8}, 2), scattered({8}, 3),
+                         scattered({5, 5, 5, 8}, 4)};
+  const BiasesFused layer(plane, [](const Tensors& in) { return gradients_of_convolution(in, DType::Float32, {}); });
+  EXPECT_EQ(layer.count("ConvBiasGrad"), 1) << layer.graph().to_string();
+  EXPECT_EQ(layer.count("SumToLike") + layer.count("ConvGradKernel"), 0);
+  const Tensors groups = {scattered({5, 9, 4}, 1), scattered({3, 2, 6}, 2), scattered({6}, 3), scattered({5, 5, 6}, 4)};
+  const BiasesFused strided(groups, [](const Tensors& in) {
+    return gradients_of_convolution(in, DType::Float32, {.strides = {2}, .padding = "same"});
+  });
+  EXPECT_EQ(strided.count("ConvBiasGrad"), 1) << strided.graph().to_string();
+}
+
+TEST(FuseBiasGradients, LeaveSumsBesideAConvolutionThatAreOfAnotherKind) {
+  const Tensors plane = {scattered({5, 7, 6, 4}, 1), scattered({3, 2, 4, 8}, 2), scattered({8}, 3),
+                         scattered({5, 5, 5, 8}, 4), scattered({5, 8}, 5)};
+  // Of some axes; of a half type, where the sums are float32.
+  const BiasesFused some(plane, [](const Tensors& in) {
+    return Tensors{gradients_of_convolution(in, DType::Float32, {})[0], ops::sum_to_like(in[3], in[4])};
+  });
+  EXPECT_EQ(some.count("ConvBiasGrad"), 0);
+  const BiasesFused half(plane, [](const Tensors& in) { return gradients_of_convolution(in, DType::BFloat16, {}); });
+  EXPECT_EQ(half.count("ConvGradKernel"), 1) << half.graph().to_string();
+}
+
 TEST(FuseBiasGradients, LeaveOtherSums) {
   const Tensors arguments = {scattered({12, 6}, 1), scattered({12, 4}, 2), scattered({12, 1}, 3), scattered({4}, 4),
                              scattered({2, 4}, 5)};

@@ -200,6 +200,7 @@ TEST(KernelWork, CountsOperationsOfProductsConvolutionsAndAttention) {
   // The image is there for its shape only.
   EXPECT_EQ(work("ConvGradInput", {result, kernel, image}, conv).bytes, 2 * (4 * 4 * 4 * 10 + 270 + 4 * 8 * 8 * 6));
   EXPECT_EQ(work("ConvGradKernel", {image, result, kernel}, conv).operations, kConv);
+  EXPECT_EQ(work("ConvBiasGrad", {image, result, kernel}, conv).operations, kConv);
   const TensorSpec query{f32, {2, 5, 3, 4}}, key{f32, {2, 5, 3, 4}}, value{f32, {2, 5, 3, 6}};
   const Attributes single{{"strides", std::vector<std::int64_t>{2, 2}},
                           {"dilations", std::vector<std::int64_t>{1, 1}},

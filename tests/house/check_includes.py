@@ -64,6 +64,7 @@ PRIVATE_EDGES = [
     ("kernels", r"framework/core/normal_numbers\.h"),
     ("graph|kernels|ops", r"framework/core/(mixed_types|joined_steps)\.h"),
     ("graph|variables", r"framework/core/rounded_value\.h"),
+    ("datasets", r"framework/graph/planned_executable\.h"),
     ("graph|cuda", r"framework/core/kernel_work\.h"),
     ("distribute", r"framework/core/thread_share\.h"),
     ("graph|distribute", r"framework/core/pinned_memory\.h"),

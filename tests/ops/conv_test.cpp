@@ -97,6 +97,16 @@ std::vector<Case> cases() {
       {{2, 1, 1, 1}, {3, 3, 1, 5}, {.padding = "same"}},
   };
 }
+// The options as the ops of gradients get them.
+Attributes attributes_of(const Case& c) {
+  Sizes strides = c.options.strides, dilations = c.options.dilation_rate;
+  strides.resize(static_cast<std::size_t>(c.x.rank() - 2), strides[0]);
+  dilations.resize(strides.size(), dilations[0]);
+  return {{"strides", strides},
+          {"dilations", dilations},
+          {"padding", c.options.padding},
+          {"groups", c.x.back() / c.kernel.dim(-2)}};
+}
 // 16-bit floats round each operand; a long sum of them has nothing more to show.
 bool too_long(const Case& c, DType dtype) { return size_of(dtype) < 4 && c.kernel.num_elements() > 1000; }
 
@@ -184,14 +194,7 @@ COHORT_OP_REFERENCE(ConvGradInput, transposes_the_convolution, kFloats) {
     Values dxs(static_cast<std::size_t>(c.x.num_elements()), 0.0);
     each_product(c.x, c.kernel, c.options,
                  [&](std::size_t i, std::size_t k, std::size_t o) { dxs[i] += dys[o] * ks[k]; });
-    Sizes strides = c.options.strides, dilations = c.options.dilation_rate;
-    strides.resize(static_cast<std::size_t>(c.x.rank() - 2), strides[0]);
-    dilations.resize(strides.size(), dilations[0]);
-    const Tensor dx = run_op("ConvGradInput", {dy, kernel, x},
-                             {{"strides", strides},
-                              {"dilations", dilations},
-                              {"padding", c.options.padding},
-                              {"groups", c.x.back() / c.kernel.dim(-2)}});
+    const Tensor dx = run_op("ConvGradInput", {dy, kernel, x}, attributes_of(c));
     EXPECT_EQ(dx.shape(), x.shape());
     expect_values(dx, dxs, 8 * tolerance(dtype));
   }
@@ -219,14 +222,7 @@ COHORT_OP_REFERENCE(ConvGradKernel, sums_over_the_batch, kFloats) {
     Values dks(static_cast<std::size_t>(c.kernel.num_elements()), 0.0);
     each_product(c.x, c.kernel, c.options,
                  [&](std::size_t i, std::size_t k, std::size_t o) { dks[k] += dys[o] * xs[i]; });
-    Sizes strides = c.options.strides, dilations = c.options.dilation_rate;
-    strides.resize(static_cast<std::size_t>(c.x.rank() - 2), strides[0]);
-    dilations.resize(strides.size(), dilations[0]);
-    const Tensor dkernel = run_op("ConvGradKernel", {x, dy, kernel},
-                                  {{"strides", strides},
-                                   {"dilations", dilations},
-                                   {"padding", c.options.padding},
-                                   {"groups", c.x.back() / c.kernel.dim(-2)}});
+    const Tensor dkernel = run_op("ConvGradKernel", {x, dy, kernel}, attributes_of(c));
     EXPECT_EQ(dkernel.shape(), kernel.shape());
     expect_values(dkernel, dks, 8 * tolerance(dtype));
   }
@@ -239,6 +235,40 @@ TEST(ConvGradKernel, an_empty_batch_gives_zeros) {
   const Tensor dkernel =
       run_op("ConvGradKernel", {spread({0, 3, 3, 2}), spread({0, 2, 2, 4}), spread({2, 2, 2, 4})}, kPlane);
   expect_values(dkernel, Values(32, 0.0), 0);
+}
+
+// The sum of each column of a tensor's last axis.
+Values column_sums(const Tensor& x) {
+  const Values values = of(x);
+  Values sums(static_cast<std::size_t>(x.shape().back()), 0.0);
+  for (std::size_t i = 0; i < values.size(); ++i) sums[i % sums.size()] += values[i];
+  return sums;
+}
+COHORT_OP_REFERENCE(ConvBiasGrad, kernel_and_sums, kFloats) {
+  for (const Case& c : cases()) {
+    SCOPED_TRACE(c.x.to_string() + c.kernel.to_string());
+    const Tensor x = spread_tensor(c.x, -1, 1, dtype), kernel = spread_tensor(c.kernel, -1, 1, dtype, 2);
+    const Tensor dy = spread_tensor(conv(x, kernel, c.options).shape(), -1, 1, dtype, 3);
+    const Tensors both = run_op_all("ConvBiasGrad", {x, dy, kernel}, attributes_of(c));
+    EXPECT_EQ(both[0].spec(), kernel.spec());
+    const Tensor dkernel = run_op("ConvGradKernel", {x, dy, kernel}, attributes_of(c));
+    expect_values(both[0], of(dkernel), 8 * tolerance(dtype));
+    EXPECT_EQ(both[1].spec(), (TensorSpec{dtype, {c.kernel.back()}}));
+    expect_values(both[1], column_sums(dy), 8 * tolerance(dtype));
+  }
+}
+TEST(ConvBiasGrad, an_empty_batch_gives_zeros) {
+  const Tensors both =
+      run_op_all("ConvBiasGrad", {spread({0, 3, 3, 2}), spread({0, 2, 2, 4}), spread({2, 2, 2, 4})}, kPlane);
+  expect_values(both[0], Values(32, 0.0), 0);
+  expect_values(both[1], Values(4, 0.0), 0);
+}
+TEST(ConvBiasGrad, refuses_a_gradient_of_another_shape) {
+  expect_error(
+      [] {
+        run_op_all("ConvBiasGrad", {spread({2, 3, 3, 2}), spread({2, 3, 2, 4}), spread({2, 2, 2, 4})}, kPlane);
+      },
+      {"ConvBiasGrad:", "shape of the convolution", "dy.shape=(2, 3, 2, 4)"});
 }
 
 // A transposed convolution is the input gradient of one from the larger image, whatever its size.
@@ -424,31 +454,40 @@ COHORT_OP_REFERENCE(Conv, few_channels_of_many_sizes, kFloats) {
   compare({40, 26, 26, 2}, {3, 3, 2, 8}, {.padding = "same"});
 }
 
-// So large that libraries compute it, which get images with more channels than they have.
-COHORT_OP_REFERENCE(Conv, first_layer_of_a_large_network, (std::vector<DType>{float16, bfloat16})) {
-  expect_as_in_float64(
-      spread_tensor({16, 64, 64, 3}, -1, 1, float32, 1), spread_tensor({7, 7, 3, 64}, -1, 1, float32, 2), dtype,
-      share_of_largest(dtype),
-      [](const Tensor& a, const Tensor& b) { return conv(a, b, {.strides = {2}, .padding = "same"}); });
+// So large that libraries compute it, over cells of 2 x 2 pixels; the last one by pieces of the batch.
+COHORT_OP_REFERENCE(Conv, first_layers_of_large_networks, (std::vector<DType>{float16, bfloat16})) {
+  const auto compare = [&](const Shape& x, const Shape& kernel, const char* padding) {
+    SCOPED_TRACE(x.to_string() + kernel.to_string() + padding);
+    expect_as_in_float64(
+        spread_tensor(x, -1, 1, float32, 1), spread_tensor(kernel, -1, 1, float32, 2), dtype, share_of_largest(dtype),
+        [&](const Tensor& a, const Tensor& b) { return conv(a, b, {.strides = {2}, .padding = padding}); });
+  };
+  compare({16, 64, 63, 3}, {7, 7, 3, 64}, "same");
+  compare({20, 61, 62, 3}, {7, 7, 3, 64}, "valid");
+  compare({32, 65, 50, 4}, {5, 5, 4, 64}, "same");
+  compare({20, 50, 41, 1}, {7, 6, 1, 320}, "valid");
+  compare({26, 400, 400, 4}, {3, 3, 4, 8}, "same");
 }
+
+class TensorFloatAllowed {
+ public:
+  TensorFloatAllowed() { enable_tensor_float_32_execution(true); }
+  ~TensorFloatAllowed() { enable_tensor_float_32_execution(before_); }
+
+ private:
+  bool before_ = tensor_float_32_execution_enabled();
+};
 
 // Operands keep 10 bits where a device may round them; where it does not, the results are only better.
 TEST(Conv, of_tensor_float_32_is_near_that_of_float64) {
-  class Allowed {
-   public:
-    Allowed() { enable_tensor_float_32_execution(true); }
-    ~Allowed() { enable_tensor_float_32_execution(before_); }
-
-   private:
-    bool before_ = tensor_float_32_execution_enabled();
-  } allowed;
+  const TensorFloatAllowed allowed;
   // Batches that no other test has: kernels that were made for these sizes are kept.
   const auto compare = [&](const Shape& x, const Shape& kernel, const ConvOptions& options) {
     SCOPED_TRACE(x.to_string() + kernel.to_string() + options.padding);
     expect_as_in_float64(spread_tensor(x, -1, 1, float32, 1), spread_tensor(kernel, -1, 1, float32, 2), float32, 2e-3,
                          [&](const Tensor& a, const Tensor& b) { return conv(a, b, options); });
   };
-  for (std::int64_t channels : {4, 12, 32, 36}) {
+  for (std::int64_t channels : {4, 12, 16, 32, 36}) {
     for (std::int64_t filters : {4, 8, 32, 40, 68}) {
       for (const char* padding : {"valid", "same"}) {
         compare({7, 9, 10, channels}, {3, 2, channels, filters}, {.padding = padding});
@@ -460,6 +499,44 @@ TEST(Conv, of_tensor_float_32_is_near_that_of_float64) {
   compare({7, 70, 8}, {4, 8, 12}, {.padding = "causal", .dilation_rate = {2}});
   compare({23, 13, 13, 32}, {3, 3, 32, 64}, {});
   compare({23, 3, 2, 8}, {5, 5, 8, 16}, {.padding = "same"});
+  // Enough pixels for the larger of a GPU's blocks, with many columns and with few.
+  compare({77, 13, 13, 40}, {3, 3, 40, 40}, {.padding = "same"});
+  compare({131, 13, 13, 8}, {2, 2, 8, 8}, {});
+}
+TEST(FusedConv, of_tensor_float_32_has_the_bits_of_its_parts) {
+  const TensorFloatAllowed allowed;
+  const Case many[] = {{{29, 9, 10, 16}, {3, 2, 16, 40}}, {{29, 9, 10, 8}, {3, 3, 8, 12}, {.padding = "same"}}};
+  for (const Case& c : many) {
+    const Tensor x = spread_tensor(c.x, -1, 1, float32), kernel = spread_tensor(c.kernel, -1, 1, float32, 2);
+    const Tensor bias = spread_tensor({c.kernel.back()}, -1, 1, float32, 3);
+    const Tensor plain = conv(x, kernel, c.options) + bias;
+    const auto fused = [&](const char* activation) {
+      Attributes attributes = attributes_of(c);
+      attributes.set("activation", activation);
+      return of(run_op("FusedConv", {x, kernel, bias}, attributes));
+    };
+    EXPECT_EQ(fused(""), of(plain));
+    EXPECT_EQ(fused("Relu"), of(relu(plain)));
+    EXPECT_EQ(fused("Sigmoid"), of(sigmoid(plain)));
+  }
+}
+// What is added up is not rounded, however the products beside it are.
+TEST(ConvBiasGrad, of_tensor_float_32_has_the_sums_of_float32) {
+  const TensorFloatAllowed allowed;
+  for (std::int64_t filters : {4, 32, 40, 68}) {
+    for (std::int64_t batch : {1, 31}) {
+      const Case c{{batch, 9, 10, 12}, {3, 3, 12, filters}, {.padding = "same"}};
+      const Tensor x = spread_tensor(c.x, -1, 1, float32), kernel = spread_tensor(c.kernel, -1, 1, float32, 2);
+      const Tensor dy = spread_tensor({batch, 9, 10, filters}, -1, 1, float32, 3);
+      const Tensors both = run_op_all("ConvBiasGrad", {x, dy, kernel}, attributes_of(c));
+      Values dks(static_cast<std::size_t>(c.kernel.num_elements()), 0.0);
+      const Values xs = of(x), dys = of(dy);
+      each_product(c.x, c.kernel, c.options,
+                   [&](std::size_t i, std::size_t k, std::size_t o) { dks[k] += dys[o] * xs[i]; });
+      expect_near_largest("kernel", of(both[0]), dks, 2e-3);
+      expect_near_largest("sums", of(both[1]), column_sums(dy), 2e-6);
+    }
+  }
 }
 
 TEST(Conv, has_the_same_bits_on_any_number_of_threads) {

@@ -45,11 +45,15 @@ void add_conv_samples(OpSamples& samples, DType dtype) {
   const Tensors first = {sample_numbers(cases[0].inputs, -1, 1, dtype, 1),
                          sample_numbers(cases[0].kernel, -1, 1, dtype, 2)};
   const Tensor bias = sample_numbers({20}, -1, 1, dtype, 3);
-  const Attributes once = {{"strides", std::vector<std::int64_t>{1, 1}},
-                           {"dilations", std::vector<std::int64_t>{1, 1}},
-                           {"activation", "Relu"}};
+  const Attributes apart = {{"strides", std::vector<std::int64_t>{1, 1}},
+                            {"dilations", std::vector<std::int64_t>{1, 1}}};
+  Attributes once = apart;
+  once.set("activation", "Relu");
   samples.add_plain(in_words("FusedConv", cases[0].inputs, dtype), {first[0], first[1], bias},
                     [=](const Tensors& t) { return run_op("FusedConv", t, once); });
+  samples.add_plain(in_words("ConvBiasGrad", cases[0].inputs, dtype),
+                    {first[0], sample_numbers({7, 17, 15, 20}, -1, 1, dtype, 3), first[1]},
+                    [=](const Tensors& t) { return run_op_all("ConvBiasGrad", t, apart); });
   samples.add(in_words("ConvTranspose", cases[0].inputs, dtype),
               {first[0], sample_numbers({3, 3, 14, 8}, -1, 1, dtype, 2)},
               [](const Tensors& t) { return conv_transpose(t[0], t[1], {.strides = {2}, .padding = "same"}); });

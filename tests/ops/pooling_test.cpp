@@ -116,24 +116,31 @@ TEST(MaxPool, gradients_of_many_channels_are_those_of_single_ones) {
     expect_values(tensor_of(gradient(bfloat16, bfloat16), {2, 6, 7, 37}), gradient(bfloat16, float64), 1e-2);
   }
 }
-// As many channels as one access moves, and windows two apart, which have kernels of their own.
-TEST(MaxPool, gradient_of_windows_two_apart) {
+// As many channels as one access moves, and small windows, some of them two apart, which have kernels of their own.
+TEST(MaxPool, small_windows_are_those_of_float64) {
+  const std::vector<Sizes> kinds = {{1, 3}, {2, 2}, {2, 3}, {3, 3}, {4, 2}, {5, 1}};
   for (const char* padding : {"valid", "same"}) {
     for (std::int64_t height : {1, 2, 5, 8}) {
       for (std::int64_t width : {3, 4, 9}) {
-        for (std::int64_t size = 1; size <= 5; ++size) {
-          const Sizes sizes = {std::min(size, height), std::min<std::int64_t>(3, 6 - size)};
-          const Shape seen = {height, width, sizes[0], sizes[1]};
-          SCOPED_TRACE(padding + seen.to_string());
-          const Attributes window = {{"pool_size", sizes}, {"strides", Sizes{2, 2}}, {"padding", padding}};
-          const auto gradient = [&](DType given, DType dtype) {
-            const Tensor x = cast(spread_tensor({3, height, width, 16}, -1, 1, given), dtype);
-            const Tensors y = run_op_all("MaxPool", {x}, window);
-            const Tensor dy = cast(spread_tensor(y[0].shape(), -1, 1, given, 2), dtype);
-            return run_op("MaxPoolGrad", {dy, y[1], x}, window);
-          };
-          expect_values(gradient(float32, float32), gradient(float32, float64).to_vector<double>(), 1e-6);
-          expect_values(gradient(bfloat16, bfloat16), gradient(bfloat16, float64).to_vector<double>(), 2e-2);
+        for (const Sizes& kind : kinds) {
+          for (std::int64_t stride : {1, 2}) {
+            const Sizes sizes = {std::min(kind[0], height), kind[1]};
+            const Shape seen = {height, width, sizes[0], sizes[1], stride};
+            SCOPED_TRACE(padding + seen.to_string());
+            const Attributes window = {{"pool_size", sizes}, {"strides", Sizes{stride, stride}}, {"padding", padding}};
+            const auto compare = [&](DType narrow, double tolerance) {
+              const Tensor x = spread_tensor({3, height, width, 16}, -1, 1, narrow), wide = cast(x, float64);
+              const Tensors y = run_op_all("MaxPool", {x}, window), wanted = run_op_all("MaxPool", {wide}, window);
+              expect_values(y[0], wanted[0].to_vector<double>(), 0);
+              expect_values(y[1], wanted[1].to_vector<double>(), 0);
+              const Tensor dy = spread_tensor(y[0].shape(), -1, 1, narrow, 2);
+              expect_values(run_op("MaxPoolGrad", {dy, y[1], x}, window),
+                            run_op("MaxPoolGrad", {cast(dy, float64), y[1], wide}, window).to_vector<double>(),
+                            tolerance);
+            };
+            compare(float32, 1e-6);
+            compare(bfloat16, 4e-2);
+          }
         }
       }
     }

@@ -14,12 +14,13 @@ struct ProductSizes {
   std::int64_t batch, m, n, k;
 };
 
-// Products whose edges lie on and beside those of the squares that a GPU's blocks take, and as deep as those blocks
-// hold at once and beyond.
-const ProductSizes kSmallSizes[] = {{1, 1, 1, 1},    {1, 64, 10, 10},    {1, 10, 10, 64},  {1, 3, 5, 7},
-                                    {1, 16, 16, 16}, {1, 17, 33, 9},     {1, 4, 4, 4096},  {1, 5, 3, 1600},
-                                    {1, 8, 8, 512},  {1, 128, 10, 1600}, {1, 40, 72, 129}, {1, 7, 250, 300},
-                                    {6, 5, 9, 1025}, {3, 20, 17, 70},    {2, 1, 300, 257}};
+// Products whose edges lie on and beside those of the squares that a GPU's blocks take, as deep as those blocks hold at
+// once and beyond, and wide ones of little depth.
+const ProductSizes kSmallSizes[] = {{1, 1, 1, 1},      {1, 64, 10, 10},    {1, 10, 10, 64},  {1, 3, 5, 7},
+                                    {1, 16, 16, 16},   {1, 17, 33, 9},     {1, 4, 4, 4096},  {1, 5, 3, 1600},
+                                    {1, 8, 8, 512},    {1, 128, 10, 1600}, {1, 40, 72, 129}, {1, 7, 250, 300},
+                                    {6, 5, 9, 1025},   {3, 20, 17, 70},    {2, 1, 300, 257}, {1, 128, 1600, 10},
+                                    {1, 17, 1021, 31}, {3, 33, 200, 32},   {2, 129, 131, 5}, {1, 48, 640, 33}};
 
 // The same numbers between -1 and 1 in every run.
 Tensor fixed_numbers(const Shape& shape, unsigned seed, DType dtype) {

@@ -10,7 +10,8 @@
 namespace cohort::passes {
 namespace {
 
-// Finds products and sums that read the same matrix, and makes one node of each pair.
+// Finds products, or gradients of convolutions' kernels, and sums that read the same matrix, and makes one node of each
+// pair.
 class BiasGradientFusion {
  public:
   explicit BiasGradientFusion(Graph& graph)
@@ -48,18 +49,24 @@ class BiasGradientFusion {
       for (const auto& [user, position] : users_[static_cast<std::size_t>(shapes[i].node)]) {
         if (node(user).inputs[static_cast<std::size_t>(position)] != shapes[i]) continue;
         if (position == 0 && node(user).op->is_alias()) shapes.push_back({user, 0});
-        if (position == 1 && is_weight_gradient(user) && has_columns(user, sums) && !needs(user, sums)) return user;
+        if (position == 1 && can_make(user, sums) && !needs(user, sums)) return user;
       }
     }
     return -1;
   }
 
+  // Whether a node whose second input has the elements can make the sums, too.
+  bool can_make(int i, int sums) const {
+    if (merged_[static_cast<std::size_t>(i)]) return false;
+    if (node(i).op->name() != kConvolution) return is_weight_gradient(node(i)) && has_columns(i, sums);
+    const TensorSpec& dy = graph_.spec(node(i).inputs[1]);
+    return has_columns(i, sums) && node(sums).outputs[0] == TensorSpec{dy.dtype, {dy.shape.back()}};
+  }
+
   // The product of a matrix, transposed, and another.
-  bool is_weight_gradient(int i) const {
-    const Node& product = node(i);
+  bool is_weight_gradient(const Node& product) const {
     const std::string& op = product.op->name();
-    if ((op != "MatMul" && op != "FusedMatMul") || product.inputs.size() != 2 || merged_[static_cast<std::size_t>(i)])
-      return false;
+    if ((op != "MatMul" && op != "FusedMatMul") || product.inputs.size() != 2) return false;
     const TensorSpec &a = graph_.spec(product.inputs[0]), &b = graph_.spec(product.inputs[1]);
     return a.shape.rank() == 2 && b.shape.rank() == 2 && a.dtype == b.dtype && is_floating(a.dtype) &&
            product.attributes.get<bool>("transpose_a", false) && !product.attributes.get<bool>("transpose_b", false) &&
@@ -99,17 +106,22 @@ class BiasGradientFusion {
   void merge(int product, int sums) {
     Node& made = node(product);
     const TensorSpec& added = node(sums).outputs[0];
-    Attributes attributes = {
-        {"transpose_a", true}, {"sums_dtype", AttributeValue(added.dtype)}, {"sums_shape", added.shape}};
-    if (made.attributes.has(kResultType)) attributes.set(kResultType, AttributeValue(made.outputs[0].dtype));
-    made.op = &find_op("MatMulBiasGrad");
-    made.attributes = std::move(attributes);
+    if (made.op->name() == kConvolution) {
+      made.op = &find_op("ConvBiasGrad");
+    } else {
+      Attributes attributes = {
+          {"transpose_a", true}, {"sums_dtype", AttributeValue(added.dtype)}, {"sums_shape", added.shape}};
+      if (made.attributes.has(kResultType)) attributes.set(kResultType, AttributeValue(made.outputs[0].dtype));
+      made.op = &find_op("MatMulBiasGrad");
+      made.attributes = std::move(attributes);
+    }
     made.outputs.push_back(added);
     merged_[static_cast<std::size_t>(product)] = true;
     replace_uses(graph_, {sums, 0}, {product, 1});
     for (std::vector<int>& before : dependencies_) std::replace(before.begin(), before.end(), sums, product);
   }
 
+  static constexpr const char* kConvolution = "ConvGradKernel";
   Graph& graph_;
   std::vector<std::vector<int>> dependencies_;
   const std::vector<std::vector<std::pair<int, int>>> users_;

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "cohort/core/device.h"
+#include "cohort/core/kernel_work.h"
 #include "cohort/graph/passes/rewrite.h"
 
 namespace cohort::passes {
@@ -19,7 +20,7 @@ struct Block {
 
 class Planner {
  public:
-  Planner(const Graph& graph, bool share) : graph_(graph), share_(share) {
+  Planner(const Graph& graph, bool share, bool lasting) : graph_(graph), share_(share) {
     plan_.locations.resize(graph.nodes.size());
     block_.resize(graph.nodes.size());
     for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
@@ -27,6 +28,7 @@ class Planner {
       block_[i].assign(graph.nodes[i].outputs.size(), -1);
     }
     find_last_uses();
+    if (lasting) find_lasting();
   }
 
   MemoryPlan plan() {
@@ -69,10 +71,33 @@ class Planner {
       last = std::max(last, node);
     };
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
-      if (graph_.nodes[i].op->is_alias()) continue;
-      for (const Value& input : graph_.nodes[i].inputs) use(input, static_cast<int>(i));
+      const Node& node = graph_.nodes[i];
+      if (node.op->is_alias()) continue;
+      for (std::size_t k = 0; k < node.inputs.size(); ++k) {
+        if (!looks_at_shape_only(*node.op, static_cast<int>(k))) use(node.inputs[k], static_cast<int>(i));
+      }
     }
     for (const Value& output : graph_.outputs) use(output, static_cast<int>(graph_.nodes.size()));
+  }
+
+  // Those that would live through most of a run anyway: there is little memory to be lost.
+  void find_lasting() {
+    const auto count = static_cast<int>(graph_.nodes.size());
+    for (int i = 0; i < count; ++i) {
+      if (!comes_from_inputs(i)) continue;
+      int& last = last_use_[static_cast<std::size_t>(i)][0];
+      if (last < count / 2 || last == count) continue;
+      last = count;
+      plan_.lasting.push_back(i);
+    }
+  }
+  bool comes_from_inputs(int node) const {
+    const Node& n = graph_.nodes[static_cast<std::size_t>(node)];
+    if (!n.op->is_elementwise() || n.outputs.size() != 1) return false;
+    return std::all_of(n.inputs.begin(), n.inputs.end(), [&](const Value& input) {
+      const Node& from = graph_.nodes[static_cast<std::size_t>(root(input).node)];
+      return is_constant(from) || (is_input(from) && from.outputs[0].dtype != DType::Resource);
+    });
   }
 
   void place(int node) {
@@ -110,7 +135,8 @@ class Planner {
       }
     }
     block(value) = static_cast<int>(blocks_.size());
-    blocks_.push_back({bytes, value.node, last, 0});
+    const bool lasts = std::find(plan_.lasting.begin(), plan_.lasting.end(), value.node) != plan_.lasting.end();
+    blocks_.push_back({bytes, lasts ? 0 : value.node, last, 0});
   }
 
   // The block of an input that dies in this node, which may write over it, and has the output's very shape.
@@ -180,6 +206,6 @@ class Planner {
 
 }  // namespace
 
-MemoryPlan plan_memory(const Graph& graph, bool share) { return Planner(graph, share).plan(); }
+MemoryPlan plan_memory(const Graph& graph, bool share, bool lasting) { return Planner(graph, share, lasting).plan(); }
 
 }  // namespace cohort::passes

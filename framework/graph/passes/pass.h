@@ -45,8 +45,8 @@ void join_loss_gradients(Graph& graph);
 // Lets a product that ends in a relu note what was positive, and the product that makes what flows back to it keep what
 // was noted: the relu's gradient need not read both once more. For half types on GPUs.
 void keep_relu_masks(Graph& graph);
-// Lets the product that makes the gradient of a weight add up the gradient of its bias as well: both read what flows
-// back. For GPUs, where a pass over memory is what counts.
+// Lets the product, or convolution, that makes the gradient of a weight add up the gradient of its bias as well: both
+// read what flows back. For GPUs, where a pass over memory is what counts.
 void fuse_bias_gradients(Graph& graph);
 // Groups elementwise ops of one shape into single nodes: one walk over memory instead of one per op. Casts that only
 // widen what others read are done by each group that needs them.

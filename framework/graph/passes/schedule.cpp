@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "cohort/core/mixed_types.h"
 #include "cohort/core/update_layout.h"
 #include "cohort/graph/passes/pass.h"
 #include "cohort/graph/passes/rewrite.h"
@@ -14,15 +15,24 @@ UpdateLayout layout_of(const Node& node) {
 
 const Value& input_of(const Node& node, int i) { return node.inputs[static_cast<std::size_t>(i)]; }
 
+// What the variables of an update are, whose gradients may have other types where it says so.
+DType type_of(const Graph& graph, const Node& node) {
+  return node.attributes.get<DType>(kComputeType, graph.spec(input_of(node, layout_of(node).gradient(0))).dtype);
+}
+
 // Whether two updates can become one: the same kind with the same attributes, types and shared inputs.
 bool mergeable(const Graph& graph, const Node& a, const Node& b) {
   if (a.op != b.op) return false;
   Attributes left = a.attributes, right = b.attributes;
   UpdateLayout::set_count(left, 1);
   UpdateLayout::set_count(right, 1);
+  left.erase(kComputeType);
+  right.erase(kComputeType);
   const UpdateLayout first = layout_of(a), second = layout_of(b);
   if (!(left == right) || first.num_shared() != second.num_shared()) return false;
+  if (type_of(graph, a) != type_of(graph, b)) return false;
   for (int g = 0; g < first.groups(); ++g) {
+    if (first.in_group(g, 0) == first.gradient(0)) continue;
     const Value &x = input_of(a, first.in_group(g, 0)), &y = input_of(b, second.in_group(g, 0));
     if (graph.spec(x).dtype != graph.spec(y).dtype) return false;
   }
@@ -40,6 +50,7 @@ void merge(const Node& from, Node& into) {
   inputs.insert(inputs.end(), into.inputs.begin() + first.shared(0), into.inputs.end());
   into.inputs = std::move(inputs);
   UpdateLayout::set_count(into.attributes, first.count() + second.count());
+  if (from.attributes.has(kComputeType)) into.attributes.set(kComputeType, *from.attributes.find(kComputeType));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "cohort/core/kernel.h"
 #include "cohort/core/mixed_types.h"
+#include "cohort/core/update_layout.h"
 #include "cohort/graph/passes/pass.h"
 #include "cohort/graph/passes/rewrite.h"
 
@@ -46,6 +47,13 @@ constexpr std::array kAbilities = {
     Ability{"SparseSoftmaxCrossEntropyGrad", false, 0, true},
 };
 
+// Whether input i of a node is the gradient of an update that can read half types.
+bool is_readable_gradient(const Node& node, int i) {
+  if (!UpdateLayout::describes(*node.op) || !UpdateLayout::rounds(*node.op)) return false;
+  const UpdateLayout at(*node.op, node.attributes, static_cast<int>(node.inputs.size()));
+  return at.count() == 1 && !at.has_squares() && i == at.gradient(0);
+}
+
 // Of the input only the shape is looked at, whatever its type.
 bool only_shape_counts(const Node& node, int input) {
   const std::string& op = node.op->name();
@@ -54,8 +62,12 @@ bool only_shape_counts(const Node& node, int input) {
 
 class CastTaking {
  public:
-  CastTaking(Graph& graph, std::span<const Ability> products)
-      : graph_(graph), products_(products), users_(graph.users()), keep_(graph.nodes.size(), true) {}
+  CastTaking(Graph& graph, std::span<const Ability> products, bool updates_read_halves)
+      : graph_(graph),
+        products_(products),
+        updates_read_halves_(updates_read_halves),
+        users_(graph.users()),
+        keep_(graph.nodes.size(), true) {}
 
   // Where a cast can go either way, what lies in memory becomes the half type.
   void run() {
@@ -137,6 +149,9 @@ class CastTaking {
     if (is_half(target(cast)) && node(node(cast).inputs[0].node).op->is_elementwise()) return false;
     std::vector<int> shapes, readers;
     if (!all_read({cast, 0}, target(cast), shapes, readers)) return false;
+    // Sums are made in float32: to write them so costs next to nothing.
+    const auto is_update = [&](int reader) { return UpdateLayout::describes(*node(reader).op); };
+    if (is_sum(node(cast).inputs[0]) && std::any_of(readers.begin(), readers.end(), is_update)) return false;
     for (int shape : shapes) node(shape).outputs[0].dtype = source(cast);
     for (int reader : readers) say_types(node(reader), target(cast));
     return true;
@@ -152,17 +167,27 @@ class CastTaking {
         if (!all_read({user, 0}, computed, shapes, readers)) return false;
         continue;
       }
-      const Ability* ability = ability_of(reader, computed);
-      if (!ability || !(ability->inputs >> position & 1u)) return false;
+      if (!can_read(reader, position, computed)) return false;
       readers.push_back(user);
     }
     return true;
+  }
+  bool can_read(const Node& reader, int position, DType computed) const {
+    if (updates_read_halves_ && is_readable_gradient(reader, position)) return computed == DType::Float32;
+    const Ability* ability = ability_of(reader, computed);
+    return ability && (ability->inputs >> position & 1u);
   }
 
   // The node no longer shows by its types what it computes in.
   void say_types(Node& n, DType computed) {
     n.attributes.set(kComputeType, AttributeValue(computed));
     if (n.op->name() == "MatMul") n.op = &find_op("FusedMatMul");
+  }
+
+  // Whether a value, in whatever shape, is a sum.
+  bool is_sum(Value value) const {
+    while (node(value.node).op->is_alias()) value = node(value.node).inputs[0];
+    return node(value.node).op->name() == "SumToLike";
   }
 
   // Readers of the cast read what it read.
@@ -181,6 +206,7 @@ class CastTaking {
 
   Graph& graph_;
   std::span<const Ability> products_;
+  bool updates_read_halves_;
   std::vector<std::vector<std::pair<int, int>>> users_;
   std::vector<bool> keep_;
 };
@@ -188,8 +214,9 @@ class CastTaking {
 }  // namespace
 
 void take_in_casts(Graph& graph, std::string_view kernel_type) {
-  const auto products = kernel_type == kCPU ? std::span<const Ability>(kCpuProducts) : kGpuProducts;
-  CastTaking(graph, products).run();
+  const bool cpu = kernel_type == kCPU;
+  // A CPU's products keep what they have added up for updates; a GPU waits for memory, of which half is left this way.
+  CastTaking(graph, cpu ? std::span<const Ability>(kCpuProducts) : kGpuProducts, !cpu).run();
 }
 
 }  // namespace cohort::passes

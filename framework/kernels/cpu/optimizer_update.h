@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cohort/core/kernel.h"
+#include "cohort/core/mixed_types.h"
 #include "cohort/core/thread_pool.h"
 #include "cohort/core/update_layout.h"
 #include "cohort/kernels/cpu/visit.h"
@@ -94,6 +95,15 @@ void update_piece(const Rule& given_rule, T* variable, const std::array<T*, kSlo
   }
 }
 
+// The gradient's elements of a piece, as floats.
+template <class Half>
+void widen_piece(const Half* gradient, std::vector<float>& wide, const UpdatePlan::Piece& piece) {
+  wide.resize(static_cast<std::size_t>(piece.end - piece.begin));
+  for (std::size_t i = 0; i < wide.size(); ++i) {
+    wide[i] = static_cast<float>(gradient[piece.begin + static_cast<std::int64_t>(i)]);
+  }
+}
+
 // The elements of a variable that a piece has changed, rounded into its copy.
 template <class Rounded>
 void round_piece(const float* variable, Rounded* copy, const UpdatePlan::Piece& piece) {
@@ -117,24 +127,44 @@ inline std::vector<std::int64_t> update_sizes(const KernelSpec& spec, const Upda
   return sizes;
 }
 
+// The types of an update's gradients.
+inline std::vector<DType> gradient_types(const KernelSpec& spec, const UpdateLayout& at) {
+  std::vector<DType> types;
+  for (int v = 0; v < at.count(); ++v) types.push_back(spec.input(at.gradient(v)).dtype);
+  return types;
+}
+
 template <class T, int kSlots, class MakeRule>
 KernelFn make_update_kernel_of(const KernelSpec& spec, MakeRule make_rule) {
   const UpdateLayout at(spec.call());
   auto plan = std::make_shared<const UpdatePlan>(update_sizes(spec, at));
-  return [plan, make_rule, at](const KernelIO& io) {
+  return [plan, make_rule, at, types = gradient_types(spec, at)](const KernelIO& io) {
     const auto rule = make_rule(io, at, UpdateReal<T>{});
     plan->run([&](const UpdatePlan::Piece& piece, std::size_t) {
       const int v = piece.variable;
       std::array<T*, kSlots> slots;
       for (int s = 0; s < kSlots; ++s) slots[s] = static_cast<T*>(io.inputs[at.slot(v, s)]);
       T* variable = static_cast<T*>(io.inputs[at.variable(v)]);
-      const T* gradient = io.in<T>(at.gradient(v));
+      const bool widened = std::is_same_v<T, float> && is_half(types[static_cast<std::size_t>(v)]);
       if (at.has_squares()) {
-        update_piece<true, T, kSlots>(rule, variable, slots, gradient, io.in<T>(at.squares(v)), piece.begin, piece.end);
-      } else {
-        update_piece<false, T, kSlots>(rule, variable, slots, gradient, nullptr, piece.begin, piece.end);
+        update_piece<true, T, kSlots>(rule, variable, slots, io.in<T>(at.gradient(v)), io.in<T>(at.squares(v)),
+                                      piece.begin, piece.end);
+      } else if (!widened) {
+        update_piece<false, T, kSlots>(rule, variable, slots, io.in<T>(at.gradient(v)), nullptr, piece.begin,
+                                       piece.end);
       }
       if constexpr (std::is_same_v<T, float>) {
+        if (widened) {
+          std::vector<float> wide;
+          if (types[static_cast<std::size_t>(v)] == DType::BFloat16) {
+            widen_piece(io.in<BFloat16>(at.gradient(v)), wide, piece);
+          } else {
+            widen_piece(io.in<Half>(at.gradient(v)), wide, piece);
+          }
+          for (float*& slot : slots) slot += piece.begin;
+          update_piece<false, T, kSlots>(rule, variable + piece.begin, slots, wide.data(), nullptr, 0,
+                                         piece.end - piece.begin);
+        }
         if (!at.has_rounded()) return;
         void* copy = io.inputs[at.rounded(v)];
         if (at.rounded_type() == DType::BFloat16) {
@@ -147,10 +177,10 @@ KernelFn make_update_kernel_of(const KernelSpec& spec, MakeRule make_rule) {
   };
 }
 
-// A kernel for the gradients' type whose `make_rule(io, layout, real)` gives the rule of a step.
+// A kernel for the variables' type whose `make_rule(io, layout, real)` gives the rule of a step.
 template <int kSlots, class MakeRule>
 KernelFn make_update_kernel(const KernelSpec& spec, MakeRule make_rule) {
-  return visit_floating(spec.input(UpdateLayout(spec.call()).gradient(0)).dtype,
+  return visit_floating(compute_type(spec.call(), UpdateLayout(spec.call()).gradient(0)),
                         [&]<class T>(T) -> KernelFn { return make_update_kernel_of<T, kSlots>(spec, make_rule); });
 }
 

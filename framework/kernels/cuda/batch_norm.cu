@@ -4,8 +4,8 @@
 namespace cohort::kernels::cuda {
 namespace {
 
-// Mean and variance of each channel, and what follows from them: y = x * scale + shift. A few elements at a time are
-// merged with those before them, so that nothing cancels out whatever the mean is.
+// Mean and variance of each channel, and what follows from them: y = x * scale + shift. Nothing cancels out whatever
+// the mean is.
 template <class C, class T>
 struct Moments {
   struct Value {
@@ -24,41 +24,59 @@ struct Moments {
     const C share = b.count / count, difference = b.mean - a.mean;
     return {count, a.mean + difference * share, a.squares + b.squares + difference * difference * (a.count * share)};
   }
-  template <int kRows, int kCount, class At, class Exists>
-  __device__ void add(Value (&totals)[kCount], std::int64_t, const At& at, const Exists& exists) const {
-    C values[kRows][kCount];
-    x.load(at, exists, values, C(0));
-    const bool whole = exists(kRows - 1);
-    C count = kRows;
-    if (!whole) {
-      count = 0;
+  static constexpr int kRows = 8;
+
+  // Distances from the mean of the elements before (at first from an element) are summed up for a while, then the mean
+  // moves on: what is added is never much larger than what comes of it.
+  template <int kCount>
+  struct Sums {
+    static constexpr int kAWhile = 4 * kRows;
+
+    __device__ Sums(const Moments&, std::int64_t) {}
+    template <int kPacks, class At, class Exists>
+    __device__ void add(const Moments& moments, const At& at, const Exists& exists) {
+      C values[kPacks][kCount];
+      moments.x.load(at, exists, values, C(0));
+      if (count + taken == C(0)) {
 #pragma unroll
-      for (int u = 0; u < kRows; ++u) count += exists(u) ? C(1) : C(0);
-    }
-    // All of the pack's channels have seen the same number of elements.
-    const C before = totals[0].count, inverse = C(1) / count, share = count / (before + count), weight = before * share;
-#pragma unroll
-    for (int j = 0; j < kCount; ++j) {
-      // Distances from the mean so far, at first from an element: what these are about to add is as large as they are.
-      const C center = before == C(0) ? values[0][j] : totals[j].mean;
-      C sum = 0, squares = 0;
-      if (whole) {
-#pragma unroll
-        for (int u = 0; u < kRows; ++u) add_distance(values[u][j] - center, sum, squares);
-      } else {
-#pragma unroll
-        for (int u = 0; u < kRows; ++u) add_distance(exists(u) ? values[u][j] - center : C(0), sum, squares);
+        for (int j = 0; j < kCount; ++j) mean[j] = values[0][j];
       }
-      const C difference = sum * inverse, inner = squares - sum * difference;
-      totals[j].count = before + count;
-      totals[j].mean = center + difference * share;
-      totals[j].squares += (inner < C(0) ? C(0) : inner) + difference * difference * weight;
+#pragma unroll
+      for (int u = 0; u < kPacks; ++u) {
+        const bool counts = exists(u);
+        taken += counts ? C(1) : C(0);
+#pragma unroll
+        for (int j = 0; j < kCount; ++j) {
+          const C distance = counts ? values[u][j] - mean[j] : C(0);
+          sum[j] += distance;
+          sum_of_squares[j] = multiply_add(distance, distance, sum_of_squares[j]);
+        }
+      }
+      if (taken >= C(kAWhile)) move_on();
     }
-  }
-  __device__ static void add_distance(C distance, C& sum, C& squares) {
-    sum += distance;
-    squares = multiply_add(distance, distance, squares);
-  }
+    __device__ Value value(int j) {
+      if (taken > C(0)) move_on();
+      return {count, mean[j], squares[j]};
+    }
+
+   private:
+    __device__ void move_on() {
+      const C inverse = C(1) / taken, share = taken / (count + taken), weight = count * share;
+#pragma unroll
+      for (int j = 0; j < kCount; ++j) {
+        const C difference = sum[j] * inverse, inner = sum_of_squares[j] - sum[j] * difference;
+        mean[j] += difference * share;
+        squares[j] += (inner < C(0) ? C(0) : inner) + difference * difference * weight;
+        sum[j] = sum_of_squares[j] = C(0);
+      }
+      count += taken;
+      taken = C(0);
+    }
+
+    C count = 0, mean[kCount] = {}, squares[kCount] = {};        // of distances from the mean
+    C taken = 0, sum[kCount] = {}, sum_of_squares[kCount] = {};  // since the mean moved on, distances from it
+  };
+
   __device__ void finish(std::int64_t channel, const Value& value) const {
     const C spread = value.squares / value.count, factor = gamma[channel] / fn::sqrt(spread + epsilon);
     mean[channel] = value.mean;

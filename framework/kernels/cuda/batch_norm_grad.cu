@@ -19,37 +19,57 @@ struct Flows {
 
   __device__ Value nothing() const { return {C(0), C(0)}; }
   __device__ Value merge(const Value& a, const Value& b) const { return {a.flow + b.flow, a.product + b.product}; }
-  template <int kRows, int kCount, class At, class Exists>
-  __device__ void add(Value (&totals)[kCount], std::int64_t channel, const At& at, const Exists& exists) const {
-    C flows[kRows][kCount], values[kRows][kCount];
-    dy.load(at, exists, flows, C(0));
-    x.load(at, exists, values, C(0));
-    if (scale) mask(flows, values, channel);
+  static constexpr int kRows = 4;
+
+  template <int kCount>
+  struct Sums {
+    __device__ Sums(const Flows& flows, std::int64_t channel) {
 #pragma unroll
-    for (int j = 0; j < kCount; ++j) {
-      const C center = mean[channel + j];
-      C flow = 0, product = 0;
-#pragma unroll
-      for (int u = 0; u < kRows; ++u) {
-        flow += flows[u][j];
-        product += flows[u][j] * (values[u][j] - center);
-      }
-      totals[j].flow += flow;
-      totals[j].product += product;
-    }
-  }
-  // The relu saw its input as an element of x's type.
-  template <int kRows, int kCount>
-  __device__ void mask(C (&flows)[kRows][kCount], const C (&values)[kRows][kCount], std::int64_t channel) const {
-#pragma unroll
-    for (int j = 0; j < kCount; ++j) {
-      const C factor = scale[channel + j], offset = shift[channel + j];
-#pragma unroll
-      for (int u = 0; u < kRows; ++u) {
-        if (!(lifted<C>(lowered<T>(values[u][j] * factor + offset)) > C(0))) flows[u][j] = C(0);
+      for (int j = 0; j < kCount; ++j) {
+        center[j] = flows.mean[channel + j];
+        if (flows.scale) {
+          factor[j] = flows.scale[channel + j];
+          offset[j] = flows.shift[channel + j];
+        }
       }
     }
-  }
+    template <int kPacks, class At, class Exists>
+    __device__ void add(const Flows& flows, const At& at, const Exists& exists) {
+      C flow[kPacks][kCount], values[kPacks][kCount];
+      flows.dy.load(at, exists, flow, C(0));
+      flows.x.load(at, exists, values, C(0));
+      if (flows.scale) mask(flow, values);
+#pragma unroll
+      for (int j = 0; j < kCount; ++j) {
+        C more = 0, product = 0;
+#pragma unroll
+        for (int u = 0; u < kPacks; ++u) {
+          more += flow[u][j];
+          product += flow[u][j] * (values[u][j] - center[j]);
+        }
+        totals[j].flow += more;
+        totals[j].product += product;
+      }
+    }
+    __device__ Value value(int j) const { return totals[j]; }
+
+   private:
+    // The relu saw its input as an element of x's type.
+    template <int kPacks>
+    __device__ void mask(C (&flow)[kPacks][kCount], const C (&values)[kPacks][kCount]) const {
+#pragma unroll
+      for (int u = 0; u < kPacks; ++u) {
+#pragma unroll
+        for (int j = 0; j < kCount; ++j) {
+          if (!(lifted<C>(lowered<T>(values[u][j] * factor[j] + offset[j])) > C(0))) flow[u][j] = C(0);
+        }
+      }
+    }
+
+    Value totals[kCount] = {};
+    C center[kCount], factor[kCount] = {}, offset[kCount] = {};
+  };
+
   __device__ void finish(std::int64_t channel, const Value& value) const {
     const C r = C(1) / fn::sqrt(variance[channel] + epsilon), to_flow = gamma[channel] * r;
     const C to_value = -to_flow * r * r * value.product / count;

@@ -12,6 +12,8 @@
 namespace cohort::kernels::cuda {
 
 inline constexpr int kChannelThreads = 256;
+// Blocks of them that gather on a multiprocessor at a time.
+inline constexpr int kChannelBlocks = 3;
 
 // A tensor as `outer` blocks of `channels` runs of `inner` elements, of which threads move packs of `width`. With
 // channels last (inner = 1) a block of threads is `lanes` packs of channels wide and `height` rows high; else a run is
@@ -23,8 +25,8 @@ struct ChannelPlan {
     const auto power = [](std::int64_t n, std::int64_t most) {
       return static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(std::clamp<std::int64_t>(n, 1, most))));
     };
-    // Blocks that fill a large GPU, with enough to do for each thread; results may depend on these numbers.
-    constexpr std::int64_t kBlocks = 1056, kLeastOfThread = 16;
+    // Blocks that a large GPU runs all at once, with enough to do for each thread; results may depend on these numbers.
+    constexpr std::int64_t kBlocks = 132 * kChannelBlocks, kLeastOfThread = 16;
     if (is_last()) {
       const std::int64_t packs = (channels + width - 1) / width;
       lanes = power(packs, kWarp);
@@ -78,17 +80,18 @@ void visit_width(const ChannelPlan& plan, const Visit& visit) {
   visit.template operator()<1>();
 }
 
-// Rows, or elements of runs, that a thread asks for at a time.
-inline constexpr int kChannelUnroll = 8;
-
 // Gathers a value for each channel. A Statistic has
 //   Value nothing(), merge(a, b)
-//   add(totals, first channel, at, exists): takes packs of one element for each of the channels into their totals
+//   kRows: rows, or elements of runs, that a thread asks for at a time
+//   Sums<kCount>(statistic, channel): what a thread knows of as many channels from this one on, with
+//     add<kRows>(statistic, at, exists): takes packs of one element for each of the channels; the first one exists
+//     value(j): of one of them, when all are taken
 //   finish(channel, value): writes what comes of it.
 template <class Statistic, int kCount>
-__global__ void __launch_bounds__(kChannelThreads)
+__global__ void __launch_bounds__(kChannelThreads, kChannelBlocks)
     gather_columns(Statistic statistic, ChannelPlan plan, typename Statistic::Value* parts) {
   using Value = typename Statistic::Value;
+  constexpr int kRows = Statistic::kRows;
   __shared__ Value shared[kCount][kChannelThreads];
   const int thread = static_cast<int>(threadIdx.x), lane = thread & (plan.lanes - 1),
             row_of_block = thread / plan.lanes;
@@ -99,10 +102,17 @@ __global__ void __launch_bounds__(kChannelThreads)
   Value totals[kCount];
 #pragma unroll
   for (Value& each : totals) each = statistic.nothing();
-  for (std::int64_t row = begin + row_of_block; row < end; row += kChannelUnroll * plan.height) {
-    statistic.template add<kChannelUnroll>(
-        totals, channel, [&](int u) { return (row + u * plan.height) * plan.channels + channel; },
-        [&](int u) { return row + u * plan.height < end; });
+  const std::int64_t row = begin + row_of_block, step = plan.height * plan.channels;
+  if (row < end) {
+    typename Statistic::template Sums<kCount> sums(statistic, channel);
+    std::int64_t left = (end - row + plan.height - 1) / plan.height, first = row * plan.channels + channel;
+    const auto at = [&](int u) { return first + u * step; };
+    for (; left >= kRows; left -= kRows, first += kRows * step) {
+      sums.template add<kRows>(statistic, at, [](int) { return true; });
+    }
+    if (left > 0) sums.template add<kRows>(statistic, at, [&](int u) { return u < left; });
+#pragma unroll
+    for (int j = 0; j < kCount; ++j) totals[j] = sums.value(j);
   }
 #pragma unroll
   for (int j = 0; j < kCount; ++j) shared[j][thread] = totals[j];
@@ -132,6 +142,7 @@ template <class Statistic>
 __global__ void __launch_bounds__(kChannelThreads)
     gather_runs(Statistic statistic, ChannelPlan plan, typename Statistic::Value* parts) {
   using Value = typename Statistic::Value;
+  constexpr int kRows = Statistic::kRows;
   __shared__ Value shared[kMostWarps];
   const std::int64_t channel = blockIdx.x;
   const std::int64_t begin = blockIdx.y * plan.part_size + threadIdx.x;
@@ -139,23 +150,27 @@ __global__ void __launch_bounds__(kChannelThreads)
   // Element number i of the channel is element `place` of its run number `run`.
   std::int64_t run = begin / plan.inner, place = begin - run * plan.inner;
   const std::int64_t more_runs = kChannelThreads / plan.inner, more = kChannelThreads - more_runs * plan.inner;
-  Value total[1] = {statistic.nothing()};
-  for (std::int64_t i = begin; i < end; i += kChannelUnroll * kChannelThreads) {
-    std::int64_t at[kChannelUnroll];
+  Value total = statistic.nothing();
+  if (begin < end) {
+    typename Statistic::template Sums<1> sums(statistic, channel);
+    for (std::int64_t i = begin; i < end; i += kRows * kChannelThreads) {
+      std::int64_t at[kRows];
 #pragma unroll
-    for (std::int64_t& each : at) {
-      each = (run * plan.channels + channel) * plan.inner + place;
-      run += more_runs;
-      place += more;
-      if (place >= plan.inner) {
-        place -= plan.inner;
-        ++run;
+      for (std::int64_t& each : at) {
+        each = (run * plan.channels + channel) * plan.inner + place;
+        run += more_runs;
+        place += more;
+        if (place >= plan.inner) {
+          place -= plan.inner;
+          ++run;
+        }
       }
+      sums.template add<kRows>(
+          statistic, [&](int u) { return at[u]; }, [&](int u) { return i + u * kChannelThreads < end; });
     }
-    statistic.template add<kChannelUnroll>(
-        total, channel, [&](int u) { return at[u]; }, [&](int u) { return i + u * kChannelThreads < end; });
+    total = sums.value(0);
   }
-  const Value value = merge_group(total[0], kChannelThreads, shared,
+  const Value value = merge_group(total, kChannelThreads, shared,
                                   [&](const Value& a, const Value& b) { return statistic.merge(a, b); });
   if (threadIdx.x > 0) return;
   if (parts) {
@@ -165,19 +180,28 @@ __global__ void __launch_bounds__(kChannelThreads)
   }
 }
 
+// Threads of the blocks that put parts together: small ones, so that few channels have many multiprocessors.
+inline constexpr int kPartThreads = 64;
+
 // Puts the parts of each channel together: a warp for each.
 template <class Statistic>
-__global__ void __launch_bounds__(kChannelThreads)
+__global__ void __launch_bounds__(kPartThreads)
     gather_parts(Statistic statistic, ChannelPlan plan, const typename Statistic::Value* parts) {
   using Value = typename Statistic::Value;
+  constexpr int kAhead = 8;
   const std::int64_t channel =
-      static_cast<std::int64_t>(blockIdx.x) * (kChannelThreads / kWarp) + static_cast<int>(threadIdx.x) / kWarp;
+      static_cast<std::int64_t>(blockIdx.x) * (kPartThreads / kWarp) + static_cast<int>(threadIdx.x) / kWarp;
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
   Value value = statistic.nothing();
   if (channel < plan.channels) {
-#pragma unroll 4
-    for (std::int64_t i = lane; i < plan.parts; i += kWarp) {
-      value = statistic.merge(value, parts[channel * plan.parts + i]);
+    for (std::int64_t i = lane; i < plan.parts; i += kAhead * kWarp) {
+      Value next[kAhead];
+#pragma unroll
+      for (int k = 0; k < kAhead; ++k) {
+        next[k] = i + k * kWarp < plan.parts ? parts[channel * plan.parts + i + k * kWarp] : statistic.nothing();
+      }
+#pragma unroll
+      for (const Value& each : next) value = statistic.merge(value, each);
     }
   }
   value = merge_group(value, kWarp, static_cast<Value*>(nullptr),
@@ -200,9 +224,9 @@ void launch_gather(const Statistic& statistic, const ChannelPlan& plan, void* me
   }
   cohort::cuda::check(cudaGetLastError());
   if (!parts) return;
-  constexpr std::int64_t kChannelsOfBlock = kChannelThreads / kWarp;
+  constexpr std::int64_t kChannelsOfBlock = kPartThreads / kWarp;
   const auto blocks = static_cast<unsigned int>((plan.channels + kChannelsOfBlock - 1) / kChannelsOfBlock);
-  gather_parts<Statistic><<<blocks, kChannelThreads, 0, stream>>>(statistic, plan, parts);
+  gather_parts<Statistic><<<blocks, kPartThreads, 0, stream>>>(statistic, plan, parts);
   cohort::cuda::check(cudaGetLastError());
 }
 

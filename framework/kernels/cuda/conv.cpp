@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "cohort/core/kernel.h"
+#include "cohort/kernels/column_sums.h"
 #include "cohort/kernels/cuda/conv_cudnn.h"
 #include "cohort/kernels/cuda/conv_direct.h"
 #include "cohort/kernels/cuda/conv_few_channels.h"
@@ -46,21 +47,32 @@ KernelFn make_conv(const KernelSpec& spec) {
     return as_product(spec, {dtype, sizes.outputs(), sizes.filters, sizes.channels, false, false});
   }
   if (KernelFn few = few_channels_conv(spec, sizes, false)) return few;
-  return by_library(spec, sizes, ConvResult::Output, direct_conv(spec, sizes));
+  KernelFn direct = direct_conv(spec, sizes);
+  if (KernelFn own = tensor_float_conv(spec, sizes, RowFinish(dtype, "", false, false))) {
+    return where_aligned(std::move(own), std::move(direct));
+  }
+  return by_library(spec, sizes, ConvResult::Output, std::move(direct));
 }
 
-KernelFn make_fused_conv(const KernelSpec& spec) {
-  const ConvSizes sizes(spec, spec.input(0).shape, spec.input(1).shape);
-  if (!sizes.pointwise()) {
-    if (KernelFn few = few_channels_conv(spec, sizes, true)) return few;
-  }
+// What follows a convolution in a kernel of its own.
+KernelFn finished(const KernelSpec& spec, KernelFn conv, const RowFinish& finish) {
   const Shape& y = spec.output(0).shape;
-  const RowFinish finish(spec.output(0).dtype, spec.attr<std::string>("activation"), true, false);
-  return [=, conv = make_conv(spec), columns = y.back(), rows = y.slice(0, y.rank() - 1).num_elements(),
+  return [=, conv = std::move(conv), columns = y.back(), rows = y.slice(0, y.rank() - 1).num_elements(),
           device = &cohort::cuda::device_of(spec)](const KernelIO& io) {
     conv(io);
     finish.run(io.outputs[0], io.inputs[2], rows, columns, *device, static_cast<cudaStream_t>(io.stream));
   };
+}
+
+KernelFn make_fused_conv(const KernelSpec& spec) {
+  const ConvSizes sizes(spec, spec.input(0).shape, spec.input(1).shape);
+  const RowFinish finish(spec.output(0).dtype, spec.attr<std::string>("activation"), true, false);
+  if (sizes.pointwise()) return finished(spec, make_conv(spec), finish);
+  if (KernelFn few = few_channels_conv(spec, sizes, true)) return few;
+  if (KernelFn own = tensor_float_conv(spec, sizes, finish)) {
+    return where_aligned(std::move(own), finished(spec, direct_conv(spec, sizes), finish));
+  }
+  return finished(spec, make_conv(spec), finish);
 }
 
 // (dy, kernel, like), and (x, kernel) of a transposed convolution: the image is what comes out.
@@ -70,7 +82,9 @@ KernelFn make_conv_grad_input(const KernelSpec& spec) {
   if (sizes.pointwise()) {
     return as_product(spec, {dtype, sizes.outputs(), sizes.channels, sizes.filters, false, true});
   }
-  return by_library(spec, sizes, ConvResult::InputGradient, direct_input_gradient(spec, sizes));
+  KernelFn direct = direct_input_gradient(spec, sizes);
+  if (KernelFn own = tensor_float_input_gradient(spec, sizes)) return where_aligned(std::move(own), std::move(direct));
+  return by_library(spec, sizes, ConvResult::InputGradient, std::move(direct));
 }
 
 // (x, dy, like)
@@ -80,10 +94,28 @@ KernelFn make_conv_grad_kernel(const KernelSpec& spec) {
   if (sizes.pointwise()) {
     return as_product(spec, {dtype, sizes.channels, sizes.filters, sizes.outputs(), true, false});
   }
-  if (KernelFn few = few_channels_kernel_gradient(spec, sizes)) return few;
+  if (KernelFn few = few_channels_kernel_gradient(spec, sizes, false)) return few;
   KernelFn direct = direct_kernel_gradient(spec, sizes);
-  if (KernelFn own = tensor_float_kernel_gradient(spec, sizes)) return where_aligned(std::move(own), std::move(direct));
+  if (KernelFn own = tensor_float_kernel_gradient(spec, sizes, false)) {
+    return where_aligned(std::move(own), std::move(direct));
+  }
   return by_library(spec, sizes, ConvResult::KernelGradient, std::move(direct));
+}
+
+// (x, dy, like) -> the same and the sums of dy, which own kernels make on the way.
+KernelFn make_conv_bias_grad(const KernelSpec& spec) {
+  const ConvSizes sizes(spec, spec.input(0).shape, spec.output(0).shape);
+  if (!sizes.pointwise()) {
+    if (KernelFn few = few_channels_kernel_gradient(spec, sizes, true)) return few;
+  }
+  KernelFn apart = [kernel = make_conv_grad_kernel(spec), sums = make_column_sums(spec)](const KernelIO& io) {
+    kernel(io);
+    sums({.inputs = io.inputs + 1, .outputs = io.outputs + 1, .stream = io.stream});
+  };
+  if (!sizes.pointwise()) {
+    if (KernelFn own = tensor_float_kernel_gradient(spec, sizes, true)) return where_aligned(own, apart);
+  }
+  return apart;
 }
 
 COHORT_KERNEL("Conv", kGPU, make_conv);
@@ -91,6 +123,7 @@ COHORT_KERNEL("FusedConv", kGPU, make_fused_conv);
 COHORT_KERNEL("ConvGradInput", kGPU, make_conv_grad_input);
 COHORT_KERNEL("ConvTranspose", kGPU, make_conv_grad_input);
 COHORT_KERNEL("ConvGradKernel", kGPU, make_conv_grad_kernel);
+COHORT_KERNEL("ConvBiasGrad", kGPU, make_conv_bias_grad);
 
 }  // namespace
 }  // namespace cohort::kernels::cuda

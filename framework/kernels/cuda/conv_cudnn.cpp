@@ -10,7 +10,7 @@
 #include "cohort/core/op_determinism.h"
 #include "cohort/core/tensor_float_32.h"
 #include "cohort/cuda/cudnn_plan.h"
-#include "cohort/kernels/cuda/conv_channels.h"
+#include "cohort/kernels/cuda/conv_cells.h"
 #include "cohort/kernels/cuda/matrix_transpose.h"
 
 namespace cohort::kernels::cuda {
@@ -127,77 +127,89 @@ bool suits(const ConvSizes& sizes, DType dtype) {
          sizes.outputs() * sizes.filters > 0 && sizes.kernel_size() > 0;
 }
 
-// The channels with which an image is copied for the library, whose fast kernels for 16-bit numbers want 4 or a
-// multiple of 8 of them. Gradients of images are left as they are: first layers need none.
-std::int64_t wide_channels(const ConvSizes& sizes, DType dtype, ConvResult result) {
-  const bool asks = size_of(dtype) == 2 && sizes.groups == 1 && sizes.channels < 8 && sizes.channels % 4 != 0 &&
-                    sizes.filters % 8 == 0 && result != ConvResult::InputGradient;
-  if (!asks) return sizes.channels;
-  return sizes.channels < 4 ? 4 : 8;
-}
-
 std::size_t whole_places(std::int64_t elements, DType dtype) {
   return (static_cast<std::size_t>(elements) * size_of(dtype) + kPlaces - 1) / kPlaces * kPlaces;
 }
 
-// What lies in the workspace: the kernel with its filters in front, then the image if it is copied, then what the plan
-// needs.
-struct LibraryMemory {
-  std::int64_t taps, channels, wide, filters, pixels;  // channels of a group, and those that the library sees
-  std::size_t element, image_at, plan_at;
-  bool copies;
+constexpr std::array<std::int64_t, 3> kIds = {kImage, kKernel, kOutput};
 
-  LibraryMemory(const ConvSizes& sizes, const ConvSizes& seen, DType dtype)
-      : taps(sizes.taps()),
-        channels(sizes.group_channels),
-        wide(seen.group_channels),
-        filters(sizes.filters),
-        pixels(sizes.inputs()),
-        element(size_of(dtype)),
-        image_at(whole_places(seen.kernel_size(), dtype)),
-        plan_at(image_at),
-        copies(wide != channels) {
-    if (copies) plan_at += whole_places(pixels * wide, dtype);
+// As many pieces of equal numbers of images as keep what is copied of them small. Memory for it is held all the time.
+std::int64_t pieces_of(std::int64_t images, std::size_t bytes) {
+  constexpr std::int64_t kMostPieces = 16;
+  constexpr std::size_t kMostCopied = std::size_t{32} << 20;
+  std::int64_t pieces = 1;
+  for (std::int64_t each = 2; each <= kMostPieces && bytes / static_cast<std::size_t>(pieces) > kMostCopied; ++each) {
+    if (images % each == 0) pieces = each;
   }
+  return pieces;
+}
 
-  void put_kernel(const void* kernel, void* to, const cohort::cuda::CudaDevice& device, cudaStream_t stream) const {
-    if (copies) return enqueue_wide_filters(kernel, to, taps, channels, wide, filters, device, stream);
-    enqueue_transpose(kernel, to, taps * channels, filters, element, stream);
-  }
-  void take_kernel(const void* from, void* kernel, const cohort::cuda::CudaDevice& device, cudaStream_t stream) const {
-    if (copies) return enqueue_narrow_filters(from, kernel, taps, channels, wide, filters, device, stream);
-    enqueue_transpose(from, kernel, filters, taps * channels, element, stream);
-  }
-};
+// A convolution over cells, by the library. In the workspace lie the kernel over cells (for its gradient, one of each
+// piece), the cells of a piece and what the plan needs. Gradients of images are left as they are: first layers need
+// none.
+KernelFn conv_over_cells(const KernelSpec& spec, const ConvSizes& sizes, ConvResult result) {
+  const DType dtype = spec.output(0).dtype;
+  if (size_of(dtype) != 2 || result == ConvResult::InputGradient || !ConvCells::suits(sizes)) return {};
+  auto& device = cohort::cuda::device_of(spec);
+  const ConvCells cells(sizes);
+  const std::int64_t pieces = pieces_of(sizes.batch, whole_places(sizes.batch * cells.cells() * cells.wide, dtype));
+  const ConvSizes seen = cells.over_cells(sizes, sizes.batch / pieces);
+  auto made = make_plan(device, seen, dtype, result);
+  if (!made) return {};
+  auto plan = std::make_shared<const CudnnPlan>(std::move(*made));
+  const bool is_gradient = result == ConvResult::KernelGradient;
+  const std::size_t kernel_bytes = whole_places(seen.kernel_size(), dtype);
+  const std::size_t cells_at = kernel_bytes * static_cast<std::size_t>(is_gradient ? pieces : 1);
+  const std::size_t plan_at = cells_at + whole_places(seen.inputs() * seen.channels, dtype);
+  device.reserve_workspace(plan_at + static_cast<std::size_t>(plan->workspace_bytes()));
+  const auto image_bytes = static_cast<std::size_t>(sizes.inputs() / pieces * sizes.channels) * size_of(dtype);
+  const auto output_bytes = static_cast<std::size_t>(seen.outputs() * seen.filters) * size_of(dtype);
+  return [=, device = &device](const KernelIO& io) {
+    const auto stream = static_cast<cudaStream_t>(io.stream);
+    char* workspace = static_cast<char*>(device->workspace());
+    const auto* image = static_cast<const char*>(io.inputs[0]);
+    char *kernel = workspace, *output = static_cast<char*>(is_gradient ? io.inputs[1] : io.outputs[0]);
+    if (!is_gradient) cells.enqueue_filters(io.inputs[1], kernel, *device, stream);
+    for (std::int64_t piece = 0; piece < pieces; ++piece) {
+      cells.enqueue_images(image, workspace + cells_at, seen.batch, *device, stream);
+      plan->run(kIds, std::array<void*, 3>{workspace + cells_at, kernel, output}, workspace + plan_at);
+      image += image_bytes;
+      output += output_bytes;
+      if (is_gradient) kernel += kernel_bytes;
+    }
+    if (!is_gradient) return;
+    const auto apart = static_cast<std::int64_t>(kernel_bytes / size_of(dtype));
+    cells.enqueue_sum_of_filters(workspace, io.outputs[0], pieces, apart, dtype, *device, stream);
+  };
+}
 
 }  // namespace
 
 KernelFn cudnn_conv(const KernelSpec& spec, const ConvSizes& sizes, ConvResult result) {
   const DType dtype = spec.output(0).dtype;
   if (!suits(sizes, dtype)) return {};
+  if (KernelFn cells = conv_over_cells(spec, sizes, result)) return cells;
   auto& device = cohort::cuda::device_of(spec);
-  ConvSizes seen = sizes;
-  seen.channels = wide_channels(sizes, dtype, result);
-  seen.group_channels = seen.channels / seen.groups;
-  auto made = make_plan(device, seen, dtype, result);
+  auto made = make_plan(device, sizes, dtype, result);
   if (!made) return {};
   auto plan = std::make_shared<const CudnnPlan>(std::move(*made));
-  const LibraryMemory layout(sizes, seen, dtype);
-  device.reserve_workspace(layout.plan_at + static_cast<std::size_t>(plan->workspace_bytes()));
+  // The library wants the filters in front.
+  const std::size_t element = size_of(dtype), kernel_bytes = whole_places(sizes.kernel_size(), dtype);
+  const std::int64_t rows = sizes.taps() * sizes.group_channels, filters = sizes.filters;
+  device.reserve_workspace(kernel_bytes + static_cast<std::size_t>(plan->workspace_bytes()));
   return [=, device = &device](const KernelIO& io) {
     const auto stream = static_cast<cudaStream_t>(io.stream);
     char* workspace = static_cast<char*>(device->workspace());
-    constexpr std::array<std::int64_t, 3> kIds = {kImage, kKernel, kOutput};
     std::array<void*, 3> memory = {io.inputs[0], workspace, io.outputs[0]};
     if (result == ConvResult::InputGradient) memory = {io.outputs[0], workspace, io.inputs[0]};
     if (result == ConvResult::KernelGradient) memory = {io.inputs[0], workspace, io.inputs[1]};
-    if (layout.copies) {
-      memory[0] = workspace + layout.image_at;
-      enqueue_wide_pixels(io.inputs[0], memory[0], layout.pixels, layout.channels, layout.wide, *device, stream);
+    if (result != ConvResult::KernelGradient) {
+      enqueue_transpose(io.inputs[1], workspace, rows, filters, element, stream);
     }
-    if (result != ConvResult::KernelGradient) layout.put_kernel(io.inputs[1], workspace, *device, stream);
-    plan->run(kIds, memory, workspace + layout.plan_at);
-    if (result == ConvResult::KernelGradient) layout.take_kernel(workspace, io.outputs[0], *device, stream);
+    plan->run(kIds, memory, workspace + kernel_bytes);
+    if (result == ConvResult::KernelGradient) {
+      enqueue_transpose(workspace, io.outputs[0], filters, rows, element, stream);
+    }
   };
 }
 

@@ -196,7 +196,7 @@ KernelFn direct_kernel_gradient(const KernelSpec& spec, const ConvSizes& sizes) 
       auto* sums = static_cast<C*>(device->workspace());
       launch(kernel_gradient<T, C>, elements * parts, *device, stream_of(io), sizes, io.in<T>(0), io.in<T>(1), sums,
              elements, parts, part_pixels, pixels);
-      enqueue_sum_of_parts(static_cast<const C*>(sums), io.out<T>(0), elements, parts, stream_of(io));
+      enqueue_sum_of_parts(static_cast<const C*>(sums), PartsTarget<T>{io.out<T>(0), elements}, parts, stream_of(io));
     };
   });
 }

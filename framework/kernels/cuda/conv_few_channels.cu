@@ -25,8 +25,8 @@ constexpr int kPatchWeights = 6144, kPatchNumbers = 5120;
 constexpr int kWindowElements = 256;
 // Elements of a window for which a thread has sums of a kernel's gradient.
 constexpr int kThreadRows = 9;
-// Sums of all threads of a block: what its shared memory holds at the end.
-constexpr int kThreadSums = kBlock * kThreadRows * kThreadFilters;
+// Sums of all threads of a block, and one row more: what its shared memory holds at the end.
+constexpr int kThreadSums = kBlock * (kThreadRows + 1) * kThreadFilters;
 // Blocks that fill a large GPU twice; a number of its own, since results must not depend on the machine.
 constexpr std::int64_t kPatchBlocks = 264;
 
@@ -203,26 +203,29 @@ __device__ inline void load_filters(const T* __restrict__ from, int count, bool 
   for (int k = 0; k < kThreadFilters; ++k) values[k] = k < count ? widened(from[k]) : 0.0f;
 }
 
-// Adds up what the threads of a block have for each row and filter, and writes the block's part.
-__device__ inline void write_block_sums(const PatchTiles& tiles, const float (&sums)[kThreadRows][kThreadFilters],
-                                        int first_row, int first_filter, float* shared, float* __restrict__ part) {
+// Adds up what the threads of a block have for each row and filter, and writes the block's part. What stands behind the
+// last row are the sums of what flows back; a block whose `end_row` is there writes them behind those of the kernel.
+__device__ inline void write_block_sums(const PatchTiles& tiles, const float (&sums)[kThreadRows + 1][kThreadFilters],
+                                        int first_row, int end_row, int first_filter, float* shared,
+                                        float* __restrict__ part) {
   const int lane = static_cast<int>(threadIdx.x) % tiles.lanes, slot = static_cast<int>(threadIdx.x) / tiles.lanes;
   const int slots = kBlock / tiles.lanes, width = tiles.chunk_filters();
   __syncthreads();  // the patch is still read
   if (slot < slots) {
 #pragma unroll
-    for (int r = 0; r < kThreadRows; ++r) {
-      reinterpret_cast<float4*>(shared)[(slot * kThreadRows + r) * tiles.lanes + lane] =
+    for (int r = 0; r <= kThreadRows; ++r) {
+      reinterpret_cast<float4*>(shared)[(slot * (kThreadRows + 1) + r) * tiles.lanes + lane] =
           make_float4(sums[r][0], sums[r][1], sums[r][2], sums[r][3]);
     }
   }
   __syncthreads();
-  for (int i = static_cast<int>(threadIdx.x); i < kThreadRows * width; i += kBlock) {
-    const int row = first_row + i / width, filter = first_filter + i % width;
-    if (row >= tiles.rows || filter >= tiles.filters) continue;
+  for (int i = static_cast<int>(threadIdx.x); i < (kThreadRows + 1) * width; i += kBlock) {
+    const bool of_flow = i / width == kThreadRows;
+    const int row = of_flow ? tiles.rows : first_row + i / width, filter = first_filter + i % width;
+    if (row >= (of_flow ? end_row : tiles.rows) || filter >= tiles.filters) continue;
     float sum = 0;
 #pragma unroll 8
-    for (int s = 0; s < slots; ++s) sum += shared[s * kThreadRows * width + i];
+    for (int s = 0; s < slots; ++s) sum += shared[s * (kThreadRows + 1) * width + i];
     part[row * tiles.filters + filter] = sum;
   }
 }
@@ -231,7 +234,7 @@ __device__ inline void write_block_sums(const PatchTiles& tiles, const float (&s
 template <class T>
 __global__ void __launch_bounds__(kBlock)
     few_channels_gradient(const __grid_constant__ PatchTiles tiles, const T* __restrict__ x, const T* __restrict__ dy,
-                          float* __restrict__ parts, bool packed) {
+                          float* __restrict__ parts, bool has_sums, bool packed) {
   __shared__ alignas(16) float shared[kThreadSums];
   const int lane = static_cast<int>(threadIdx.x) % tiles.lanes, slot = static_cast<int>(threadIdx.x) / tiles.lanes;
   const int slots = kBlock / tiles.lanes, first_row = static_cast<int>(blockIdx.y) * kThreadRows;
@@ -245,7 +248,7 @@ __global__ void __launch_bounds__(kBlock)
 #pragma unroll
   for (int r = 0; r < kThreadRows; ++r) offsets[r] = tiles.row_at(min(first_row + r, tiles.rows - 1));
 
-  float sums[kThreadRows][kThreadFilters] = {};
+  float sums[kThreadRows + 1][kThreadFilters] = {};
   for (std::int64_t tile = blockIdx.x; tile < tiles.tiles; tile += gridDim.x) {
     const TilePlace place(tiles, tile);
     const T* flows = dy + place.image * outputs_down * outputs_across * tiles.filters + filter;
@@ -270,6 +273,8 @@ __global__ void __launch_bounds__(kBlock)
       for (int p = 0; p < kThreadPixels; ++p) {
         if (windows[p] < 0) continue;
 #pragma unroll
+        for (int k = 0; k < kThreadFilters; ++k) sums[kThreadRows][k] += flow[p][k];
+#pragma unroll
         for (int r = 0; r < kThreadRows; ++r) {
           const float value = shared[windows[p] + offsets[r]];
 #pragma unroll
@@ -278,8 +283,9 @@ __global__ void __launch_bounds__(kBlock)
       }
     }
   }
-  write_block_sums(tiles, sums, first_row, first_filter, shared,
-                   parts + static_cast<std::int64_t>(blockIdx.x) * tiles.rows * tiles.filters);
+  const int rows = tiles.rows + (has_sums ? 1 : 0);  // of a part
+  write_block_sums(tiles, sums, first_row, blockIdx.y == 0 ? rows : tiles.rows, first_filter, shared,
+                   parts + static_cast<std::int64_t>(blockIdx.x) * rows * tiles.filters);
 }
 
 int cut_evenly(std::int64_t size, std::int64_t wanted) {
@@ -385,27 +391,29 @@ KernelFn few_channels_conv(const KernelSpec& spec, const ConvSizes& sizes, bool 
   });
 }
 
-KernelFn few_channels_kernel_gradient(const KernelSpec& spec, const ConvSizes& sizes) {
+KernelFn few_channels_kernel_gradient(const KernelSpec& spec, const ConvSizes& sizes, bool has_sums) {
   const DType dtype = spec.output(0).dtype;
   auto* device = &cohort::cuda::device_of(spec);
   const std::optional<PatchTiles> made = make_patch_tiles(sizes, dtype, kFilterLanes, 3, kThreadSums);
   if (!made) return {};
   const std::int64_t groups = (made->rows + kThreadRows - 1) / kThreadRows, beside = groups * made->chunks;
   const std::int64_t parts = std::min(made->tiles, (kPatchBlocks + beside - 1) / beside);
-  device->reserve_workspace(static_cast<std::size_t>(parts * sizes.kernel_size()) * sizeof(float));
+  const std::int64_t elements = sizes.kernel_size(), more = has_sums ? sizes.filters : 0;
+  device->reserve_workspace(static_cast<std::size_t>(parts * (elements + more)) * sizeof(float));
   return visit_floating(dtype, [&](auto type) -> KernelFn {
     using T = typename decltype(type)::type;
     if constexpr (std::is_same_v<T, double>) {
       return {};
     } else {
-      return [=, tiles = *made, elements = sizes.kernel_size()](const KernelIO& io) {
+      return [=, tiles = *made](const KernelIO& io) {
         auto* sums = static_cast<float*>(device->workspace());
         const dim3 blocks(static_cast<unsigned int>(parts), static_cast<unsigned int>(groups),
                           static_cast<unsigned int>(tiles.chunks));
         few_channels_gradient<T><<<blocks, kBlock, 0, stream_of(io)>>>(
-            tiles, io.in<T>(0), io.in<T>(1), sums, can_pack_filters(tiles, io.inputs[1], sizeof(T)));
+            tiles, io.in<T>(0), io.in<T>(1), sums, has_sums, can_pack_filters(tiles, io.inputs[1], sizeof(T)));
         cohort::cuda::check(cudaGetLastError());
-        enqueue_sum_of_parts(static_cast<const float*>(sums), io.out<T>(0), elements, parts, stream_of(io));
+        const PartsTarget<T> target{io.out<T>(0), elements, has_sums ? io.out<T>(1) : nullptr, more};
+        enqueue_sum_of_parts(sums, target, parts, stream_of(io));
       };
     }
   });

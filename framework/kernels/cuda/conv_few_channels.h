@@ -11,7 +11,7 @@ namespace cohort::kernels::cuda {
 // (x, kernel) -> y, or (x, kernel, bias) -> relu(y + bias) by the attribute "activation", if that is Relu or nothing,
 // rounded as the separate ops do.
 KernelFn few_channels_conv(const KernelSpec& spec, const ConvSizes& sizes, bool has_bias);
-// (x, dy) -> dkernel, summed in an order that the sizes alone decide.
-KernelFn few_channels_kernel_gradient(const KernelSpec& spec, const ConvSizes& sizes);
+// (x, dy) -> dkernel and, where `has_sums`, the sums of dy over all pixels, in an order that the sizes alone decide.
+KernelFn few_channels_kernel_gradient(const KernelSpec& spec, const ConvSizes& sizes, bool has_sums);
 
 }  // namespace cohort::kernels::cuda

@@ -84,8 +84,8 @@ __device__ inline void begin_stage(const WindowSizes& sizes, const WindowPlace* 
     const int at_y = place.y + row.y, at_x = place.x + row.x;
     const bool inside = row.exists && at < count && at_y >= 0 && at_y < height && at_x >= 0 && at_x < width;
     const std::int64_t from = inside ? place.first + row.y * width + row.x : 0;
-    begin_copy(&stage.left[pixel][thread % kAlong * kStageVector], x + from * sizes.channels + row.channel * inside,
-               inside);
+    begin_cached_copy(&stage.left[pixel][thread % kAlong * kStageVector],
+                      x + from * sizes.channels + row.channel * inside, inside);
   }
   constexpr int kAcross = kColumns / kStageVector;
   for (int i = thread; i < kStageDepth * kAcross; i += kWindowThreads) {
@@ -123,12 +123,47 @@ __device__ inline void multiply_stage(const WindowStage<kColumns>& stage, int ro
   }
 }
 
-// A block has kStageRows rows, kColumns filters and, by blockIdx.z, a part of the pixels; the parts of the whole kernel
-// lie one after the other in `to`.
+// A thread copies the same four columns of dy for all of its pixels, and adds them up when they are there.
+template <int kColumns>
+struct WindowFlowSums {
+  static constexpr int kAcross = kColumns / kStageVector, kShares = kWindowThreads / kAcross;
+  static_assert(kWindowThreads % kAcross == 0);
+  float values[kStageVector] = {};
+
+  __device__ void add(const WindowStage<kColumns>& stage) {
+    const int first = static_cast<int>(threadIdx.x) / kAcross, column = static_cast<int>(threadIdx.x) % kAcross;
+    for (int pixel = first; pixel < kStageDepth; pixel += kShares) {
+#pragma unroll
+      for (int i = 0; i < kStageVector; ++i) values[i] += stage.right[pixel][column * kStageVector + i];
+    }
+  }
+  // Adds up what the threads of a block have.
+  __device__ void write(float (*shared)[kColumns], int filters, float* __restrict__ to) const {
+    const int thread = static_cast<int>(threadIdx.x), column = thread % kAcross * kStageVector;
+#pragma unroll
+    for (int i = 0; i < kStageVector; ++i) shared[thread / kAcross][column + i] = values[i];
+    __syncthreads();
+    if (thread >= kColumns || thread >= filters) return;
+    float sum = 0;
+#pragma unroll
+    for (int share = 0; share < kShares; ++share) sum += shared[share][thread];
+    to[thread] = sum;
+  }
+};
+
+// Where a block's results go, those of part 0: the kernel's gradient, and where it is wanted the sums of dy's columns;
+// and how far the parts lie from each other.
+struct WindowTarget {
+  float* kernel;
+  float* sums;  // null for none
+  std::int64_t part;
+};
+
+// A block has kStageRows rows, kColumns filters and, by blockIdx.z, a part of the pixels.
 template <int kColumns>
 __global__ void __launch_bounds__(kWindowThreads)
     multiply_windows(const __grid_constant__ WindowSizes sizes, const float* __restrict__ x,
-                     const float* __restrict__ dy, float* __restrict__ to) {
+                     const float* __restrict__ dy, WindowTarget to) {
   constexpr int kDown = kStageRows / kWindowWarpsDown / 16, kAcross = kColumns / kWindowWarpsAcross / 8;
   __shared__ alignas(16) WindowStage<kColumns> stages[kWindowStages];
   __shared__ WindowPlace places[kMostWindows];
@@ -154,15 +189,18 @@ __global__ void __launch_bounds__(kWindowThreads)
   for (int turn = 0; turn < kWindowStages - 1; ++turn) begin_turn(turn);
 
   const int row = warp / kWindowWarpsAcross * (kDown * 16), column = warp % kWindowWarpsAcross * (kAcross * 8);
+  const bool adds = to.sums && blockIdx.x == 0;
+  WindowFlowSums<kColumns> flow_sums;
   SumFragment sums[kDown][kAcross] = {};
   for (int turn = 0; turn < turns; ++turn) {
     wait_for_copies<kWindowStages - 2>();
+    if (adds) flow_sums.add(stages[turn % kWindowStages]);
     __syncthreads();  // all have copied this stage, and read the one that is written next
     begin_turn(turn + kWindowStages - 1);
     multiply_stage(stages[turn % kWindowStages], row, column, sums);
   }
 
-  float* part = to + static_cast<std::int64_t>(blockIdx.z) * sizes.rows * sizes.filters;
+  float* part = to.kernel + static_cast<std::int64_t>(blockIdx.z) * to.part;
 #pragma unroll
   for (int i = 0; i < kDown; ++i) {
 #pragma unroll
@@ -177,9 +215,19 @@ __global__ void __launch_bounds__(kWindowThreads)
       }
     }
   }
+  if (adds) {
+    __shared__ float shared[WindowFlowSums<kColumns>::kShares][kColumns];
+    flow_sums.write(shared, sizes.filters - first_filter,
+                    to.sums + static_cast<std::int64_t>(blockIdx.z) * to.part + first_filter);
+  }
 }
 
-// Sizes for which the overhead of a library's kernels counts, and that int holds.
+int whole_stages(std::int64_t pixels) {
+  return static_cast<int>((pixels + kStageDepth - 1) / kStageDepth) * kStageDepth;
+}
+
+}  // namespace
+
 bool suits_tensor_float(const ConvSizes& sizes, DType dtype) {
   constexpr std::int64_t kMostWork = std::int64_t{1} << 31, kLargest = std::int64_t{1} << 30, kLongest = 1 << 14;
   const ConvWindow &depth = sizes.axes[0], &down = sizes.axes[1], &across = sizes.axes[2];
@@ -198,13 +246,7 @@ bool suits_tensor_float(const ConvSizes& sizes, DType dtype) {
          sizes.kernel_size() <= kMostWork / sizes.outputs();
 }
 
-int whole_stages(std::int64_t pixels) {
-  return static_cast<int>((pixels + kStageDepth - 1) / kStageDepth) * kStageDepth;
-}
-
-}  // namespace
-
-KernelFn tensor_float_kernel_gradient(const KernelSpec& spec, const ConvSizes& sizes) {
+KernelFn tensor_float_kernel_gradient(const KernelSpec& spec, const ConvSizes& sizes, bool has_sums) {
   if (!suits_tensor_float(sizes, spec.output(0).dtype)) return {};
   auto* device = &cohort::cuda::device_of(spec);
   const std::int64_t pixels = sizes.outputs(), elements = sizes.kernel_size();
@@ -228,16 +270,21 @@ KernelFn tensor_float_kernel_gradient(const KernelSpec& spec, const ConvSizes& s
   const std::int64_t parts = (pixels + windows.part_pixels - 1) / windows.part_pixels;
   constexpr std::int64_t kMostTiles = 0xffff;  // along the second and third axis of a grid
   if (tiles_across > kMostTiles || parts > kMostTiles) return {};
-  if (parts > 1) device->reserve_workspace(static_cast<std::size_t>(parts * elements) * sizeof(float));
+  const std::int64_t part_elements = elements + (has_sums ? sizes.filters : 0);
+  if (parts > 1) device->reserve_workspace(static_cast<std::size_t>(parts * part_elements) * sizeof(float));
   return [=](const KernelIO& io) {
-    auto* sums = parts > 1 ? static_cast<float*>(device->workspace()) : io.out<float>(0);
+    const PartsTarget<float> target{io.out<float>(0), elements, has_sums ? io.out<float>(1) : nullptr,
+                                    part_elements - elements};
+    WindowTarget to{target.first, target.second, part_elements};
+    if (parts > 1) {
+      to.kernel = static_cast<float*>(device->workspace());
+      to.sums = has_sums ? to.kernel + elements : nullptr;
+    }
     const dim3 blocks(tiles_down, tiles_across, static_cast<unsigned int>(parts));
     const auto kernel = narrow ? multiply_windows<32> : multiply_windows<64>;
-    kernel<<<blocks, kWindowThreads, 0, stream_of(io)>>>(windows, io.in<float>(0), io.in<float>(1), sums);
+    kernel<<<blocks, kWindowThreads, 0, stream_of(io)>>>(windows, io.in<float>(0), io.in<float>(1), to);
     cohort::cuda::check(cudaGetLastError());
-    if (parts > 1) {
-      enqueue_sum_of_parts(static_cast<const float*>(sums), io.out<float>(0), elements, parts, stream_of(io));
-    }
+    if (parts > 1) enqueue_sum_of_parts<float>(to.kernel, target, parts, stream_of(io));
   };
 }
 

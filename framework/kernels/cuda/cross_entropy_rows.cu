@@ -1,5 +1,7 @@
 #include "cohort/kernels/cuda/checked_labels.h"
+#include "cohort/kernels/cuda/row_packs.h"
 #include "cohort/kernels/cuda/softmax_rows.h"
+#include "cohort/kernels/cuda/tensor_core.h"
 
 namespace cohort::kernels::cuda {
 namespace {
@@ -140,6 +142,187 @@ COHORT_LOGITS_KERNEL loss_and_gradient_of_rows(TypedElements<C> dlosses, TypedEl
   if (row.is_first()) labels[row.index()];
 }
 
+// What a row's threads have in common while its loss and gradient are made from 16-byte packs of logits of type T.
+template <class T>
+struct LabelledRow {
+  static constexpr int kCount = kPerAccess<T>;
+
+  __device__ LabelledRow(const TypedElements<float>& dlosses, const T* x, const CheckedLabels& labels, std::int64_t row,
+                         std::int64_t count)
+      : row(row), label(labels.labels[row]), has_label(label >= 0 && label < count), dy(dlosses[row]) {
+    wanted = has_label ? widened(x[row * count + label]) : 0.0f;
+  }
+  // By one thread, which reports a label that lies outside.
+  __device__ void write_loss(const RowLogarithm<float>& logarithm, const TypedElements<float>& losses,
+                             const CheckedLabels& labels) const {
+    if (has_label) losses.set(row, logarithm.log_sum - (wanted - logarithm.max));
+    labels[row];
+  }
+  // What flows to the logits of a pack that begins at a column.
+  __device__ void make_gradient(std::int64_t column, float logsumexp, float (&values)[kCount]) const {
+#pragma unroll
+    for (float& each : values) each = unit_exp(each - logsumexp);
+    const std::int64_t place = label - column;
+    if (place >= 0 && place < kCount) {
+#pragma unroll
+      for (int j = 0; j < kCount; ++j) values[j] -= place == j ? 1.0f : 0.0f;
+    }
+#pragma unroll
+    for (float& each : values) each *= dy;
+  }
+
+  std::int64_t row, label;
+  bool has_label;
+  float dy, wanted;
+};
+
+// Of rows that a warp holds in its registers. dx may be x, as before.
+template <class Held>
+__global__ void __launch_bounds__(WarpRows::kThreads)
+    loss_and_gradient_of_warp_rows(TypedElements<float> dlosses, const typename Held::Stored* x, CheckedLabels labels,
+                                   TypedElements<float> losses, typename Held::Stored* dx, WarpRows rows) {
+  const std::int64_t index = std::int64_t{blockIdx.x} * WarpRows::kWarps + threadIdx.x / kWarp;
+  if (index >= rows.rows) return;
+  const auto width = static_cast<int>(rows.width);
+  Held held;
+  held.load(x + index * rows.width, width);
+  const LabelledRow<typename Held::Stored> row(dlosses, x, labels, index, rows.width);
+  float largest = lowest<float>(), sum = 0;
+#pragma unroll
+  for (int k = 0; k < Held::kPacks; ++k) {
+#pragma unroll
+    for (int j = 0; j < Held::kCount; ++j) {
+      if (Held::has(k, width)) largest = fmaxf(largest, held.element(k, j));
+    }
+  }
+  const float max =
+      merge_group(largest, kWarp, static_cast<float*>(nullptr), [](float a, float b) { return fmaxf(a, b); });
+#pragma unroll
+  for (int k = 0; k < Held::kPacks; ++k) {
+#pragma unroll
+    for (int j = 0; j < Held::kCount; ++j) {
+      if (Held::has(k, width)) sum += unit_exp(held.element(k, j) - max);
+    }
+  }
+  const RowLogarithm<float> logarithm{max, fn::log(sum_group(sum, kWarp, static_cast<float*>(nullptr)))};
+  if (Held::lane() == 0) row.write_loss(logarithm, losses, labels);
+  __syncwarp();
+  const float logsumexp = logarithm.logsumexp();
+  Held::store(dx + index * rows.width, width, [&](int k, float(&values)[Held::kCount]) {
+#pragma unroll
+    for (int j = 0; j < Held::kCount; ++j) values[j] = held.element(k, j);
+    row.make_gradient(Held::column(k * Held::kCount, Held::lane()), logsumexp, values);
+  });
+}
+
+// Rows that a block holds in its shared memory: all of a row is on its way from the beginning on, in parts that are
+// looked at as they come. A thread looks at nothing but what it has asked for itself.
+struct BlockRows {
+  static constexpr int kParts = 4, kMostThreads = 1024;
+  // What a block needs beside a row.
+  static constexpr std::size_t kOwnBytes = 1024;
+
+  // Whether a block may have that much shared memory on the current device.
+  bool fit(DType dtype) const {
+    if (dtype == DType::Float64 || rows == 0 || width <= WarpRows::kMost || bytes(dtype) % kAccessBytes != 0) {
+      return false;
+    }
+    int device = 0, most = 0;
+    cohort::cuda::check(cudaGetDevice(&device));
+    cohort::cuda::check(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+    return bytes(dtype) + kOwnBytes <= static_cast<std::size_t>(most);
+  }
+  std::size_t bytes(DType dtype) const { return static_cast<std::size_t>(width) * size_of(dtype); }
+  // Each has a few packs of every part.
+  int threads(DType dtype) const { return bytes(dtype) >= (std::size_t{32} << 10) ? kMostThreads : kMostThreads / 4; }
+
+  std::int64_t rows, width;
+};
+
+template <class T>
+__device__ inline void unpack(const uint4& words, float (&values)[kPerAccess<T>]) {
+  Pack<T, kPerAccess<T>> pack;
+  memcpy(&pack, &words, sizeof pack);
+#pragma unroll
+  for (int j = 0; j < kPerAccess<T>; ++j) values[j] = widened(pack.values[j]);
+}
+
+// The largest of the elements that a thread has seen, and the sum of exp(x - largest).
+struct RunningSum {
+  template <int kCount>
+  __device__ void add(const float (&values)[kCount]) {
+    float top = largest;
+#pragma unroll
+    for (float each : values) top = fmaxf(top, each);
+    // Nothing but -inf so far: its distance from itself is none.
+    const float origin = top == lowest<float>() ? 0.0f : top;
+    if (top > largest) sum *= unit_exp(largest - origin);
+    largest = top;
+#pragma unroll
+    for (float each : values) sum += unit_exp(each - origin);
+  }
+  float largest = lowest<float>(), sum = 0;
+};
+
+// dx may be x: all of the row was read when the first is written.
+template <class T>
+__global__ void __launch_bounds__(BlockRows::kMostThreads, 2)
+    loss_and_gradient_of_block_rows(TypedElements<float> dlosses, const T* x, CheckedLabels labels,
+                                    TypedElements<float> losses, T* dx, BlockRows rows) {
+  extern __shared__ uint4 held_logits[];
+  __shared__ float shared[kMostWarps];
+  constexpr int kCount = kPerAccess<T>, kParts = BlockRows::kParts;
+  const int threads = static_cast<int>(blockDim.x), packs = static_cast<int>(rows.width) / kCount;
+  const int rounds = (packs + kParts * threads - 1) / (kParts * threads);  // of a part
+  const std::int64_t index = blockIdx.x;
+  const uint4* from = reinterpret_cast<const uint4*>(x + index * rows.width);
+  int next = static_cast<int>(threadIdx.x);
+#pragma unroll
+  for (int part = 0; part < kParts; ++part) {
+    for (int i = 0; i < rounds; ++i, next += threads) {
+      if (next < packs) begin_copy(held_logits + next, from + next, true);
+    }
+    end_group_of_copies();
+  }
+  const LabelledRow<T> row(dlosses, x, labels, index, rows.width);
+  RunningSum running;
+  next = static_cast<int>(threadIdx.x);
+  const auto look_at_part = [&] {
+    for (int i = 0; i < rounds; ++i, next += threads) {
+      if (next >= packs) return;
+      float values[kCount];
+      unpack<T>(held_logits[next], values);
+      running.add(values);
+    }
+  };
+  static_assert(kParts == 4);
+  wait_for_copies<3>();
+  look_at_part();
+  wait_for_copies<2>();
+  look_at_part();
+  wait_for_copies<1>();
+  look_at_part();
+  wait_for_copies<0>();
+  look_at_part();
+  const float max = merge_group(running.largest, threads, shared, [](float a, float b) { return fmaxf(a, b); });
+  const float sum = sum_group(running.sum * unit_exp(running.largest - max), threads, shared);
+  const RowLogarithm<float> logarithm{max, fn::log(sum)};
+  if (threadIdx.x == 0) row.write_loss(logarithm, losses, labels);
+  const float logsumexp = logarithm.logsumexp();
+  uint4* to = reinterpret_cast<uint4*>(dx + index * rows.width);
+  for (int i = static_cast<int>(threadIdx.x); i < packs; i += threads) {
+    float values[kCount];
+    unpack<T>(held_logits[i], values);
+    row.make_gradient(std::int64_t{i} * kCount, logsumexp, values);
+    Pack<T, kCount> pack;
+#pragma unroll
+    for (int j = 0; j < kCount; ++j) pack.values[j] = narrowed<T>(values[j]);
+    uint4 words;
+    memcpy(&words, &pack, sizeof words);
+    to[i] = words;
+  }
+}
+
 // Rows of logits that are computed in C, read by accesses of kAccessBytes where that can be.
 template <class C>
 class Logits {
@@ -221,7 +404,63 @@ KernelFn make_rows_gradient(const KernelSpec& spec) {
   });
 }
 
+// Lets a kernel have as much shared memory as there is: two of its blocks run on a multiprocessor where that suffices.
+template <class Kernel>
+void allow_shared_memory(Kernel* kernel) {
+  int device = 0, most = 0;
+  cohort::cuda::check(cudaGetDevice(&device));
+  cohort::cuda::check(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+  cohort::cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                           most - static_cast<int>(BlockRows::kOwnBytes)));
+  cohort::cuda::check(
+      cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxShared));
+}
+
+// Loss and gradient of rows that are held while both are made; nothing for others.
+KernelFn make_held_rows(const KernelSpec& spec) {
+  const TensorSpec& logits = spec.input(1);
+  const DType label_type = spec.input(2).dtype, loss_type = spec.output(1).dtype;
+  if (loss_type == DType::Float64 || logits.dtype == DType::Float64 || logits.dtype != spec.output(0).dtype) return {};
+  const std::int64_t width = logits.shape.back(), count = logits.shape.slice(0, logits.shape.rank() - 1).num_elements();
+  auto& device = cohort::cuda::device_of(spec);
+  device.make_current();
+  auto* errors = device.error_record();
+  const auto made = [&]<class Launch>(const Launch& launch) -> KernelFn {
+    return [=, site = add_label_check(spec, width)](const KernelIO& io) {
+      const CheckedLabels labels{{io.inputs[2], label_type}, width, errors, site};
+      launch(TypedElements<float>{io.inputs[0], loss_type}, labels, TypedElements<float>{io.outputs[1], loss_type}, io);
+      cohort::cuda::check(cudaGetLastError());
+    };
+  };
+  KernelFn kernel;
+  if (const WarpRows rows{count, width}; rows.fit(logits.dtype)) {
+    visit_warp_rows(logits.dtype, width, [&](auto type) {
+      using Held = typename decltype(type)::type;
+      using T = typename Held::Stored;
+      kernel = made([rows](const auto& dlosses, const auto& labels, const auto& losses, const KernelIO& io) {
+        loss_and_gradient_of_warp_rows<Held><<<rows.blocks(rows.rows), WarpRows::kThreads, 0, stream_of(io)>>>(
+            dlosses, io.in<T>(1), labels, losses, io.out<T>(0), rows);
+      });
+    });
+  } else if (const BlockRows rows{count, width}; rows.fit(logits.dtype)) {
+    visit_floating(logits.dtype, [&](auto type) {
+      using T = typename decltype(type)::type;
+      if constexpr (!std::is_same_v<T, double>) {
+        allow_shared_memory(loss_and_gradient_of_block_rows<T>);
+        kernel = made([rows, dtype = logits.dtype](const auto& dlosses, const auto& labels, const auto& losses,
+                                                   const KernelIO& io) {
+          loss_and_gradient_of_block_rows<T>
+              <<<static_cast<unsigned int>(rows.rows), rows.threads(dtype), rows.bytes(dtype), stream_of(io)>>>(
+                  dlosses, io.in<T>(1), labels, losses, io.out<T>(0), rows);
+        });
+      }
+    });
+  }
+  return kernel;
+}
+
 KernelFn make_rows_both(const KernelSpec& spec) {
+  if (KernelFn held = make_held_rows(spec)) return held;
   const DType label_type = spec.input(2).dtype, result_type = spec.output(0).dtype, loss_type = spec.output(1).dtype;
   auto* errors = cohort::cuda::device_of(spec).error_record();
   return visit_computed_floating(loss_type, [&](auto type) -> KernelFn {

@@ -42,6 +42,57 @@ struct FindLargest {
   }
 };
 
+// The same for windows that are kSize elements wide over two axes: a line of them is asked for before the first one is
+// looked at.
+template <class T, int kCount, int kSize>
+struct FindLargestOfLines {
+  PoolGeometry pool;
+  BoundedDivider by_groups;
+  const T* x;
+  T* y;
+  std::uint8_t* index;
+
+  __device__ void operator()(std::int64_t i) const {
+    const PoolAxis &down = pool.axes[0], &across = pool.axes[1];
+    const PoolPlace place = pool.output.place(i, by_groups, kCount);
+    const int left = place.at[1] * across.stride - across.before;
+    const int first = down.begin(place.at[0]), end = down.end(place.at[0]);
+    const auto is_inside = [&](int b) { return left + b >= 0 && left + b < across.inputs; };
+    const T* line = x + pool.input.offset(place, first, left, 0);
+    float best[kCount] = {};
+    int where[kCount] = {}, tap = 0;
+#pragma unroll 1
+    for (int a = first; a < end; ++a, line += across.inputs * pool.input.channels) {
+      Pack<T, kCount> values[kSize];
+#pragma unroll
+      for (int b = 0; b < kSize; ++b) {
+        if (is_inside(b)) values[b] = *reinterpret_cast<const Pack<T, kCount>*>(line + b * pool.input.channels);
+      }
+#pragma unroll
+      for (int b = 0; b < kSize; ++b) {
+        if (!is_inside(b)) continue;
+#pragma unroll
+        for (int k = 0; k < kCount; ++k) {
+          const float value = widened(values[b].values[k]);
+          const bool larger = tap == 0 || best[k] < value;
+          best[k] = larger ? value : best[k];
+          where[k] = larger ? tap : where[k];
+        }
+        ++tap;
+      }
+    }
+    Pack<T, kCount> result;
+    Pack<std::uint8_t, kCount> chosen;
+#pragma unroll
+    for (int k = 0; k < kCount; ++k) {
+      result.values[k] = narrowed<T>(best[k]);
+      chosen.values[k] = static_cast<std::uint8_t>(where[k]);
+    }
+    reinterpret_cast<Pack<T, kCount>*>(y)[i] = result;
+    reinterpret_cast<Pack<std::uint8_t, kCount>*>(index)[i] = chosen;
+  }
+};
+
 // An input gets what flows back from the windows in which it was the largest.
 template <class T, class I, int kCount>
 struct FlowToLargest {
@@ -68,11 +119,13 @@ struct FlowToLargest {
   }
 };
 
-// The same over two axes whose windows begin two inputs apart and reach over at most kReach of the cells between their
-// beginnings: a thread has the 2 x 2 inputs of a cell, which share all that they read.
-template <class T, int kCount, int kReach>
+// The same over two axes whose windows of kSize x kSize elements begin two inputs apart: a thread has the 2 x 2 inputs
+// of a cell, which share all that they read.
+template <class T, int kCount, int kSize>
 struct FlowToCells {
-  static constexpr int kSide = 2;
+  static constexpr int kSide = 2, kReach = (kSize + kSide - 1) / kSide;  // windows over a cell, along an axis
+  using Flow = Pack<T, kCount>;
+  using Chosen = Pack<std::uint8_t, kCount>;
   PoolGeometry pool;
   BoundedDivider by_groups, by_across, by_down;
   const T* dy;
@@ -97,76 +150,92 @@ struct FlowToCells {
   __device__ void operator()(std::int64_t i) const {
     const PoolAxis &down = pool.axes[0], &across = pool.axes[1];
     PoolPlace place;
-    std::int64_t rest = i;
-    i = by_groups.split(rest);
-    place.channel = rest * kCount;
-    std::int64_t cell_x = i, cell_y = by_across.split(cell_x);
+    std::int64_t group = i, cell_x = by_groups.split(group), cell_y = by_across.split(cell_x);
+    place.channel = group * kCount;
     place.image = by_down.split(cell_y);
     const int first_y = static_cast<int>(cell_y) - kReach + 1, first_x = static_cast<int>(cell_x) - kReach + 1;
 
-    Pack<T, kCount> flows[kReach][kReach] = {};
-    Pack<std::uint8_t, kCount> chosen[kReach][kReach] = {};
+    Flow flows[kReach][kReach];
+    Chosen chosen[kReach][kReach];
+    load(place, first_y, first_x, flows, chosen);
+    // Inputs that the first windows lack because they begin in the padding, and how wide the windows are.
+    int lacks_y[kReach], lacks_x[kReach], width[kReach];
 #pragma unroll
     for (int a = 0; a < kReach; ++a) {
-#pragma unroll
-      for (int b = 0; b < kReach; ++b) {
-        if (!exists(first_y + a, first_x + b)) continue;
-        const std::int64_t offset = pool.output.offset(place, first_y + a, first_x + b, 0);
-        flows[a][b] = *reinterpret_cast<const Pack<T, kCount>*>(dy + offset);
-        chosen[a][b] = *reinterpret_cast<const Pack<std::uint8_t, kCount>*>(index + offset);
-      }
+      lacks_y[a] = max(0, down.before - kSide * (first_y + a));
+      lacks_x[a] = max(0, across.before - kSide * (first_x + a));
+      width[a] = min(kSize, across.inputs + across.before - kSide * (first_x + a)) - lacks_x[a];
     }
-    const int y = static_cast<int>(cell_y) * kSide - down.before, x = static_cast<int>(cell_x) * kSide - across.before;
-    float sums[kSide * kSide][kCount] = {};
+    float sums[kSide][kSide][kCount] = {};
 #pragma unroll
     for (int a = 0; a < kReach; ++a) {
 #pragma unroll
       for (int b = 0; b < kReach; ++b) {
 #pragma unroll
         for (int p = 0; p < kSide * kSide; ++p) {
-          const int tap = tap_of(first_y + a, first_x + b, y + p / kSide, x + p % kSide);
+          const int row = (kReach - 1 - a) * kSide + p / kSide, column = (kReach - 1 - b) * kSide + p % kSide;
+          if (row >= kSize || column >= kSize) continue;
+          const int tap = (row - lacks_y[a]) * width[b] + column - lacks_x[b];
 #pragma unroll
           for (int k = 0; k < kCount; ++k) {
-            sums[p][k] += chosen[a][b].values[k] == tap ? widened(flows[a][b].values[k]) : 0.0f;
+            if (chosen[a][b].values[k] == tap) sums[p / kSide][p % kSide][k] += widened(flows[a][b].values[k]);
           }
         }
       }
     }
-#pragma unroll
-    for (int p = 0; p < kSide * kSide; ++p) {
-      const int at_y = y + p / kSide, at_x = x + p % kSide;
-      if (at_y < 0 || at_y >= down.inputs || at_x < 0 || at_x >= across.inputs) continue;
-      Pack<T, kCount> result;
-#pragma unroll
-      for (int k = 0; k < kCount; ++k) result.values[k] = narrowed<T>(sums[p][k]);
-      *reinterpret_cast<Pack<T, kCount>*>(dx + pool.input.offset(place, at_y, at_x, 0)) = result;
-    }
+    store(place, static_cast<int>(cell_y) * kSide - down.before, static_cast<int>(cell_x) * kSide - across.before,
+          sums);
   }
 
  private:
-  __device__ bool exists(int window_y, int window_x) const {
-    return window_y >= 0 && window_y < pool.axes[0].outputs && window_x >= 0 && window_x < pool.axes[1].outputs;
+  // No element of a window that does not exist was chosen.
+  __device__ void load(const PoolPlace& place, int first_y, int first_x, Flow (&flows)[kReach][kReach],
+                       Chosen (&chosen)[kReach][kReach]) const {
+    constexpr std::uint8_t kNone = 255;
+    const PoolAxis &down = pool.axes[0], &across = pool.axes[1];
+    const std::int64_t first = pool.output.offset(place, first_y, first_x, 0);
+    const std::int64_t line = across.outputs * pool.output.channels;
+#pragma unroll
+    for (int a = 0; a < kReach; ++a) {
+#pragma unroll
+      for (int b = 0; b < kReach; ++b) {
+        const int window_y = first_y + a, window_x = first_x + b;
+        if (window_y >= 0 && window_y < down.outputs && window_x >= 0 && window_x < across.outputs) {
+          const std::int64_t offset = first + a * line + b * pool.output.channels;
+          flows[a][b] = *reinterpret_cast<const Flow*>(dy + offset);
+          chosen[a][b] = *reinterpret_cast<const Chosen*>(index + offset);
+        } else {
+#pragma unroll
+          for (int k = 0; k < kCount; ++k) chosen[a][b].values[k] = kNone;
+        }
+      }
+    }
   }
-  // Number of an input in a window, or -1.
-  __device__ int tap_of(int window_y, int window_x, int y, int x) const {
-    const int begin_y = pool.axes[0].begin(window_y), begin_x = pool.axes[1].begin(window_x);
-    const int end_x = pool.axes[1].end(window_x);
-    const bool inside =
-        exists(window_y, window_x) && y >= begin_y && y < pool.axes[0].end(window_y) && x >= begin_x && x < end_x;
-    return inside ? (y - begin_y) * (end_x - begin_x) + x - begin_x : -1;
+  // Writes the inputs of the cell that begins at (y, x), as far as they exist.
+  __device__ void store(const PoolPlace& place, int y, int x, const float (&sums)[kSide][kSide][kCount]) const {
+    const PoolAxis &down = pool.axes[0], &across = pool.axes[1];
+    T* corner = dx + pool.input.offset(place, y, x, 0);
+    const std::int64_t line = across.inputs * pool.input.channels;
+#pragma unroll
+    for (int p = 0; p < kSide * kSide; ++p) {
+      const int a = p / kSide, b = p % kSide;
+      if (y + a < 0 || y + a >= down.inputs || x + b < 0 || x + b >= across.inputs) continue;
+      Flow result;
+#pragma unroll
+      for (int k = 0; k < kCount; ++k) result.values[k] = narrowed<T>(sums[a][b][k]);
+      *reinterpret_cast<Flow*>(corner + a * line + b * pool.input.channels) = result;
+    }
   }
 };
 
-// How many cells the windows reach over; 0 where there are no such cells.
-int reach_over_cells(const PoolGeometry& pool) {
-  constexpr int kSide = 2, kLargest = 4;
-  for (int axis = 0; axis < 2; ++axis) {
-    const PoolAxis& a = pool.axes[axis];
-    if (a.adaptive || a.stride != kSide || a.size > kLargest) return 0;
-  }
-  if (pool.axes[2].inputs != 1 || pool.axes[2].outputs != 1) return 0;
-  return (std::max(pool.axes[0].size, pool.axes[1].size) + kSide - 1) / kSide;
+// The size of windows over two axes, 2 or 3 along both; 0 for others.
+int small_window(const PoolGeometry& pool) {
+  const PoolAxis &down = pool.axes[0], &across = pool.axes[1], &third = pool.axes[2];
+  const bool flat = third.inputs == 1 && third.outputs == 1 && !down.adaptive && !across.adaptive;
+  if (!flat || down.size != across.size || down.size < 2 || down.size > 3) return 0;
+  return down.size;
 }
+bool begin_two_apart(const PoolGeometry& pool) { return pool.axes[0].stride == 2 && pool.axes[1].stride == 2; }
 
 // The element of each window that the index names.
 template <class Word, class I>
@@ -197,6 +266,14 @@ KernelFn visit_pool_index(DType dtype, Visit&& visit) {
 template <class T, class I>
 constexpr int kChannelsAtATime = std::is_same_v<I, std::uint8_t> ? kPerAccess<T> : 1;
 
+// Blocks for cells that a multiprocessor has room for at a time.
+constexpr int kCellBlocks = 3;
+
+template <class Cells>
+__global__ void __launch_bounds__(kBlock, kCellBlocks) each_cell(std::int64_t n, Cells cells) {
+  COHORT_EACH(i, n) cells(i);
+}
+
 template <class Body, class... Memory>
 void launch_pool(const PoolGeometry& pool, const PoolSide& side, int count, const cohort::cuda::CudaDevice& device,
                  cudaStream_t stream, Memory... memory) {
@@ -204,16 +281,21 @@ void launch_pool(const PoolGeometry& pool, const PoolSide& side, int count, cons
   launch_each(n, device, stream, Body{pool, BoundedDivider(groups, n), memory...});
 }
 
-template <class T, int kCount, int kReach>
+template <class T, int kCount, int kSize>
 void launch_cells(const PoolGeometry& pool, const cohort::cuda::CudaDevice& device, cudaStream_t stream, const T* dy,
                   const std::uint8_t* index, T* dx) {
-  const FlowToCells<T, kCount, kReach> body(pool, dy, index, dx);
-  launch_each(body.count(), device, stream, body);
+  const FlowToCells<T, kCount, kSize> cells(pool, dy, index, dx);
+  const std::int64_t n = cells.count();
+  if (n == 0) return;
+  const int blocks = std::min(blocks_for(n, device), device.multiprocessors() * kCellBlocks);
+  each_cell<<<blocks, kBlock, 0, stream>>>(n, cells);
+  cohort::cuda::check(cudaGetLastError());
 }
 
 KernelFn make_max_pool(const KernelSpec& spec) {
   const PoolGeometry pool(spec, spec.input(0).shape);
   const auto* device = &cohort::cuda::device_of(spec);
+  const int small = small_window(pool);
   return visit_floating(spec.input(0).dtype, [&](auto type) -> KernelFn {
     using T = typename decltype(type)::type;
     return visit_pool_index(spec.output(1).dtype, [&](auto index_type) -> KernelFn {
@@ -222,6 +304,13 @@ KernelFn make_max_pool(const KernelSpec& spec) {
         constexpr int kCount = kChannelsAtATime<T, I>;
         const bool packed = pool.output.channels % kCount == 0 && is_aligned(io.inputs[0]) &&
                             both_aligned(kAccessBytes, io.outputs[0], io.outputs[1]);
+        if constexpr (kCount > 2) {
+          if (packed && small > 0) {
+            const auto launch = small == 2 ? launch_pool<FindLargestOfLines<T, kCount, 2>, const T*, T*, I*>
+                                           : launch_pool<FindLargestOfLines<T, kCount, 3>, const T*, T*, I*>;
+            return launch(pool, pool.output, kCount, *device, stream_of(io), io.in<T>(0), io.out<T>(0), io.out<I>(1));
+          }
+        }
         const auto launch = packed ? launch_pool<FindLargest<T, I, kCount>, const T*, T*, I*>
                                    : launch_pool<FindLargest<T, I, 1>, const T*, T*, I*>;
         launch(pool, pool.output, packed ? kCount : 1, *device, stream_of(io), io.in<T>(0), io.out<T>(0), io.out<I>(1));
@@ -234,7 +323,7 @@ KernelFn make_max_pool(const KernelSpec& spec) {
 KernelFn make_max_pool_grad(const KernelSpec& spec) {
   const PoolGeometry pool(spec, spec.output(0).shape);
   const auto* device = &cohort::cuda::device_of(spec);
-  const int reach = reach_over_cells(pool);
+  const int small = begin_two_apart(pool) ? small_window(pool) : 0;
   return visit_floating(spec.input(0).dtype, [&](auto type) -> KernelFn {
     using T = typename decltype(type)::type;
     return visit_pool_index(spec.input(1).dtype, [&](auto index_type) -> KernelFn {
@@ -244,8 +333,8 @@ KernelFn make_max_pool_grad(const KernelSpec& spec) {
         const bool packed = pool.input.channels % kCount == 0 && is_aligned(io.outputs[0]) &&
                             both_aligned(kAccessBytes, io.inputs[0], io.inputs[1]);
         if constexpr (kCount > 2) {
-          if (packed && reach > 0) {
-            const auto launch = reach == 1 ? launch_cells<T, kCount, 1> : launch_cells<T, kCount, 2>;
+          if (packed && small > 0) {
+            const auto launch = small == 2 ? launch_cells<T, kCount, 2> : launch_cells<T, kCount, 3>;
             return launch(pool, *device, stream_of(io), io.in<T>(0), io.in<I>(1), io.out<T>(0));
           }
         }

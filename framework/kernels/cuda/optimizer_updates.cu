@@ -1,5 +1,6 @@
 #include <memory>
 
+#include "cohort/core/mixed_types.h"
 #include "cohort/kernels/cuda/update_rules.h"
 
 namespace cohort::kernels::cuda {
@@ -45,7 +46,7 @@ __global__ void __launch_bounds__(kBlock)
 template <template <class> class Rule>
 KernelFn make_update(const KernelSpec& spec) {
   const UpdateLayout at(spec.call());
-  return visit_floating(spec.input(at.gradient(0)).dtype, [&](auto type) -> KernelFn {
+  return visit_floating(compute_type(spec.call(), at.gradient(0)), [&](auto type) -> KernelFn {
     using T = typename decltype(type)::type;
     using Own = Rule<Compute<T>>;
     using Launches = UpdateLaunches<update_arrays(Own::kSlots)>;

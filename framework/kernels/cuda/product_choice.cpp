@@ -25,11 +25,13 @@ using Clock = std::chrono::steady_clock;
 
 // Multiplications and additions from which a better algorithm is worth looking for.
 constexpr double kLeastWork = 1e9;
-// Algorithms that are tried for a product: if there is one way to do it, or for each of several.
-constexpr int kTriedAlone = 8, kTriedOfEach = 6;
+// From here on a product alone brings a GPU to the limit of its power.
+constexpr double kHeavyWork = 1e11;
+// Algorithms that are tried for a product: if there is one way to do it, or for each of several; for a heavy one.
+constexpr int kTriedAlone = 8, kTriedOfEach = 6, kTriedIfHeavy = 12;
 // What looking may take: for one product, after which the best so far is taken, and for all of a process, which may
 // meet new shapes all the time.
-constexpr std::chrono::milliseconds kMostOfProduct{30}, kMostOfProcess{2000};
+constexpr std::chrono::milliseconds kMostOfProduct{30}, kMostOfHeavy{60}, kMostOfProcess{2000};
 constexpr char kEnding[] = ".choice";
 
 // A way by its number, and the algorithm to take for it. Kept on disk as it lies in memory.
@@ -173,45 +175,109 @@ struct Trial {
 };
 
 std::vector<Trial> trials_of(const std::vector<LibraryProduct>& ways) {
+  const int light = ways.size() == 1 ? kTriedAlone : kTriedOfEach;
+  const int most = work_of(ways.at(0).shape()) >= kHeavyWork ? kTriedIfHeavy : light;
+  std::vector<std::vector<cublasLtMatmulAlgo_t>> algorithms;
+  for (const LibraryProduct& way : ways) algorithms.push_back(way.algorithms(most));
+  // By turns: there may not be time for all of them.
   std::vector<Trial> trials;
-  const int most = ways.size() == 1 ? kTriedAlone : kTriedOfEach;
-  for (std::size_t i = 0; i < ways.size(); ++i) {
-    for (const cublasLtMatmulAlgo_t& algorithm : ways[i].algorithms(most)) {
-      trials.push_back({{i, algorithm}, ways[i]});
-      trials.back().product.take(algorithm);
+  for (std::size_t rank = 0; rank < static_cast<std::size_t>(most); ++rank) {
+    for (std::size_t i = 0; i < ways.size(); ++i) {
+      if (rank >= algorithms[i].size()) continue;
+      trials.push_back({{i, algorithms[i][rank]}, ways[i]});
+      trials.back().product.take(algorithms[i][rank]);
     }
   }
   return trials;
 }
 
-// Tries them out: each once, then the good ones again, for the first time of a kernel says little.
-void take_times(std::vector<Trial>& trials, const ProductMemory& memory, const ProductRest& rest, cudaStream_t stream) {
-  constexpr int kRounds = 3;
-  constexpr float kGood = 1.2f, kShort = 0.1f;  // times the best, milliseconds
-  constexpr int kRepeats = 8;                   // of short ones
-  const Clock::time_point end = Clock::now() + kMostOfProduct;
-  Stopwatch watch(stream);
-  float best = std::numeric_limits<float>::max();
-  for (int round = 0; round < kRounds; ++round) {
-    for (Trial& trial : trials) {
-      if (Clock::now() > end && best < std::numeric_limits<float>::max()) return;
-      if (round > 0 && trial.milliseconds > kGood * best) continue;
-      bool done = true;
-      const int repeats = round > 0 && best < kShort ? kRepeats : 1;
-      const auto run = [&] {
-        for (int i = 0; i < repeats && done; ++i) {
-          done = trial.product.try_run(memory, stream);
-          if (done) rest(trial.product, memory, stream);
-        }
-      };
-      if (round == 0) run();  // loads it
-      const float milliseconds = watch.time(run) / static_cast<float>(repeats);
-      if (!done) continue;
-      trial.milliseconds = std::min(trial.milliseconds, milliseconds);
-      best = std::min(best, milliseconds);
+// Takes the times of trials.
+class TrialTimes {
+ public:
+  TrialTimes(std::vector<Trial>& trials, const ProductMemory& memory, const ProductRest& rest, cudaStream_t stream)
+      : trials_(trials), memory_(memory), rest_(rest), stream_(stream), watch_(stream) {}
+
+  // Each once, then the good ones again, for the first time of a kernel says little.
+  void take() {
+    const bool heavy = work_of(trials_[0].product.shape()) >= kHeavyWork;
+    const Clock::time_point end = Clock::now() + (heavy ? kMostOfHeavy : kMostOfProduct);
+    bool any = false;
+    for (Trial& trial : trials_) {
+      if (any && Clock::now() > end) break;
+      take(trial, 1);  // loads it
+      trial.milliseconds = take(trial, 1);
+      any = any || trial.milliseconds < kNever;
+    }
+    std::stable_sort(trials_.begin(), trials_.end(),
+                     [](const Trial& a, const Trial& b) { return a.milliseconds < b.milliseconds; });
+    if (!any) return;
+    if (heavy) {
+      take_turns();
+    } else {
+      take_again(end);
     }
   }
-}
+
+ private:
+  static constexpr float kNever = std::numeric_limits<float>::max();
+
+  // They are in order by then.
+  float best() const { return trials_[0].milliseconds; }
+  // How many of them are within this factor of the best.
+  std::size_t good_ones(float factor) const {
+    const float most = factor * best();
+    return static_cast<std::size_t>(
+        std::count_if(trials_.begin(), trials_.end(), [&](const Trial& trial) { return trial.milliseconds <= most; }));
+  }
+
+  void take_again(Clock::time_point end) {
+    constexpr int kRounds = 2, kRepeats = 8;      // of short ones
+    constexpr float kGood = 1.2f, kShort = 0.1f;  // times the best, milliseconds
+    const std::size_t good = good_ones(kGood);
+    const int repeats = best() < kShort ? kRepeats : 1;
+    for (int round = 0; round < kRounds; ++round) {
+      for (std::size_t i = 0; i < good && Clock::now() < end; ++i) {
+        trials_[i].milliseconds = std::min(trials_[i].milliseconds, take(trials_[i], repeats));
+      }
+    }
+  }
+
+  // Heavy ones by turns of some milliseconds: in training they run when the clock has come down, and one that takes
+  // less power is then the faster. What they took before, with a high clock, does not count.
+  void take_turns() {
+    constexpr int kRounds = 2, kTurnsBefore = 4;
+    constexpr std::size_t kMost = 6;
+    constexpr float kGood = 1.1f, kTurn = 2.5f;  // times the best, milliseconds
+    const std::size_t good = std::min(good_ones(kGood), kMost);
+    if (good < 2) return;
+    const int repeats = std::max(1, static_cast<int>(kTurn / best()));
+    for (Trial& trial : trials_) trial.milliseconds = kNever;
+    take(trials_[0], kTurnsBefore * repeats);
+    for (int round = 0; round < kRounds; ++round) {
+      for (std::size_t i = 0; i < good; ++i) {
+        trials_[i].milliseconds = std::min(trials_[i].milliseconds, take(trials_[i], repeats));
+      }
+    }
+  }
+
+  // Milliseconds of one of several runs; kNever if the library does not do it.
+  float take(const Trial& trial, int repeats) {
+    bool done = true;
+    const float all = watch_.time([&] {
+      for (int i = 0; i < repeats && done; ++i) {
+        done = trial.product.try_run(memory_, stream_);
+        if (done) rest_(trial.product, memory_, stream_);
+      }
+    });
+    return done ? all / static_cast<float>(repeats) : kNever;
+  }
+
+  std::vector<Trial>& trials_;
+  const ProductMemory& memory_;
+  const ProductRest& rest_;
+  cudaStream_t stream_;
+  Stopwatch watch_;
+};
 
 // The best by trial; nothing where that cannot be done.
 std::optional<Choice> try_out(const std::vector<LibraryProduct>& ways, cohort::cuda::CudaDevice& device,
@@ -227,7 +293,7 @@ std::optional<Choice> try_out(const std::vector<LibraryProduct>& ways, cohort::c
   if (trials.size() > 1) {
     try {
       const TrialMemory memory(ways[0].shape(), device);
-      take_times(trials, memory.pointers(), rest, device.stream(DeviceStream::Compute));
+      TrialTimes(trials, memory.pointers(), rest, device.stream(DeviceStream::Compute)).take();
     } catch (const Error& error) {
       if (error.code() != ErrorCode::ResourceExhausted) throw;
       return std::nullopt;

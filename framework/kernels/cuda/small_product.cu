@@ -3,9 +3,11 @@
 #include <type_traits>
 
 #include "cohort/kernels/cuda/element.h"
+#include "cohort/kernels/cuda/elementwise.h"
 #include "cohort/kernels/cuda/groups.h"
 #include "cohort/kernels/cuda/launch.h"
 #include "cohort/kernels/cuda/row_finish_elements.h"
+#include "cohort/kernels/cuda/words.h"
 
 namespace cohort::kernels::cuda {
 namespace {
@@ -109,6 +111,22 @@ __device__ void write_sum(const SmallSums& sums, int column, float sum) {
   }
 }
 
+// From the matrices of the first product to those of another, in elements.
+struct ProductOffsets {
+  std::int64_t a = 0, b = 0, c = 0;
+
+  __device__ ProductOffsets(const ProductShape& shape, int product) {
+    for (int i = shape.batch_rank - 1; i >= 0; --i) {
+      const ProductShape::BatchAxis& axis = shape.batch[i];
+      const int size = static_cast<int>(axis.size), at = product % size;
+      product /= size;
+      a += at * axis.a_stride;
+      b += at * axis.b_stride;
+      c += at * axis.c_stride;
+    }
+  }
+};
+
 template <class T, class To, int kSide>
 __global__ void __launch_bounds__(kBlock)
     multiply_small(const __grid_constant__ ProductShape shape, const T* __restrict__ a, const T* __restrict__ b,
@@ -122,14 +140,10 @@ __global__ void __launch_bounds__(kBlock)
   rest /= column_tiles;
   const int first_row = rest % row_tiles * kSide;
   rest /= row_tiles;
-  for (int i = shape.batch_rank - 1; i >= 0; --i) {
-    const ProductShape::BatchAxis& axis = shape.batch[i];
-    const int size = static_cast<int>(axis.size), at = rest % size;
-    rest /= size;
-    a += at * axis.a_stride;
-    b += at * axis.b_stride;
-    c += at * axis.c_stride;
-  }
+  const ProductOffsets offsets(shape, rest);
+  a += offsets.a;
+  b += offsets.b;
+  c += offsets.c;
   const int a_line = shape.transpose_a ? 1 : k, b_line = shape.transpose_b ? k : 1;
   const SmallLines<T> rows{a + first_row * a_line, m - first_row, a_line, shape.transpose_a ? m : 1,
                            finish.sums.memory ? m - first_row : -1};
@@ -193,6 +207,98 @@ __global__ void __launch_bounds__(kBlock)
   c[row * n + column] = narrowed<To>(activated(sum, finish.activation));
 }
 
+// Shallow products: a thread has all of the depth, for some neighbouring columns of a row of the block's.
+constexpr int kShallowDepth = 32, kShallowRows = 16, kShallowColumns = 64, kShallowOwn = 4;
+// By how many a line in shared memory is longer: what is read along the depth is written to few banks twice.
+constexpr int kShallowGap = 4;
+static_assert(kShallowRows * kShallowColumns == kBlock * kShallowOwn);
+
+// All lines of an operand that a block has, zeros where there are no more.
+template <int kLines, class T>
+__device__ inline void load_shallow(const SmallLines<T>& from, int depth, float (*to)[kLines + kShallowGap]) {
+  for (int i = static_cast<int>(threadIdx.x); i < depth * kLines; i += kBlock) {
+    // Neighbours in memory belong to neighbouring threads.
+    const bool along_depth = from.depth_stride == 1;
+    const int line = along_depth ? i / depth : i % kLines, at = along_depth ? i % depth : i / kLines;
+    float value = 0;
+    if (line < from.count) value = widened(from.data[line * from.line_stride + at * from.depth_stride]);
+    to[at][line] = value;
+  }
+}
+
+// `packed`: a thread writes all of its columns at once.
+template <class T, class To>
+__global__ void __launch_bounds__(kBlock)
+    multiply_shallow(const __grid_constant__ ProductShape shape, const T* __restrict__ a, const T* __restrict__ b,
+                     To* __restrict__ c, SmallFinish finish, int row_tiles, int column_tiles, bool packed) {
+  __shared__ alignas(16) float a_part[kShallowDepth][kShallowRows + kShallowGap];
+  __shared__ alignas(16) float b_part[kShallowDepth][kShallowColumns + kShallowGap];
+  const int m = static_cast<int>(shape.m), n = static_cast<int>(shape.n), k = static_cast<int>(shape.k);
+  int rest = static_cast<int>(blockIdx.x);
+  const int first_column = rest % column_tiles * kShallowColumns;
+  rest /= column_tiles;
+  const int first_row = rest % row_tiles * kShallowRows;
+  const ProductOffsets offsets(shape, rest / row_tiles);
+  a += offsets.a;
+  b += offsets.b;
+  c += offsets.c;
+  const int a_line = shape.transpose_a ? 1 : k, b_line = shape.transpose_b ? k : 1;
+  load_shallow<kShallowRows>(SmallLines<T>{a + first_row * a_line, m - first_row, a_line, shape.transpose_a ? m : 1}, k,
+                             a_part);
+  load_shallow<kShallowColumns>(
+      SmallLines<T>{b + first_column * b_line, n - first_column, b_line, shape.transpose_b ? 1 : n}, k, b_part);
+  __syncthreads();
+
+  constexpr int kAcross = kShallowColumns / kShallowOwn;
+  const int own_row = static_cast<int>(threadIdx.x) / kAcross;
+  const int own_column = static_cast<int>(threadIdx.x) % kAcross * kShallowOwn;
+  const int row = first_row + own_row, column = first_column + own_column;
+  if (row >= m || column >= n) return;
+  float sums[kShallowOwn] = {};
+#pragma unroll 4
+  for (int at = 0; at < k; ++at) {
+    const float left = a_part[at][own_row];
+    const float4 right = *reinterpret_cast<const float4*>(&b_part[at][own_column]);
+    sums[0] = fmaf(left, right.x, sums[0]);
+    sums[1] = fmaf(left, right.y, sums[1]);
+    sums[2] = fmaf(left, right.z, sums[2]);
+    sums[3] = fmaf(left, right.w, sums[3]);
+  }
+  Pack<To, kShallowOwn> pack;
+#pragma unroll
+  for (int i = 0; i < kShallowOwn; ++i) {
+    if (finish.bias && column + i < n) sums[i] += widened(bias_at<T>(finish.bias, finish.wide_bias, column + i));
+    pack.values[i] = narrowed<To>(activated(sums[i], finish.activation));
+  }
+  To* to = c + row * n + column;
+  if (packed) {
+    *reinterpret_cast<Pack<To, kShallowOwn>*>(to) = pack;
+    return;
+  }
+#pragma unroll
+  for (int i = 0; i < kShallowOwn; ++i) {
+    if (column + i < n) to[i] = pack.values[i];
+  }
+}
+
+// Whether a product is shallow, and so wide that threads which share the depth of an element have little to share.
+bool is_shallow(const ProductShape& shape, const SmallFinish& finish) {
+  constexpr std::int64_t kManyElements = 1 << 14;
+  return !finish.sums.memory && shape.k <= kShallowDepth && shape.products() * shape.m * shape.n >= kManyElements;
+}
+
+template <class T, class To>
+void launch_shallow(const ProductShape& shape, const SmallFinish& finish, const void* a, const void* b, void* c,
+                    cudaStream_t stream) {
+  const auto row_tiles = static_cast<int>((shape.m + kShallowRows - 1) / kShallowRows);
+  const auto column_tiles = static_cast<int>((shape.n + kShallowColumns - 1) / kShallowColumns);
+  const auto blocks = static_cast<unsigned int>(shape.products() * row_tiles * column_tiles);
+  const bool packed = shape.n % kShallowOwn == 0 && is_aligned_to(c, sizeof(Pack<To, kShallowOwn>));
+  multiply_shallow<T, To><<<blocks, kBlock, 0, stream>>>(shape, static_cast<const T*>(a), static_cast<const T*>(b),
+                                                         static_cast<To*>(c), finish, row_tiles, column_tiles, packed);
+  cohort::cuda::check(cudaGetLastError());
+}
+
 std::int64_t tiles_of(const ProductShape& shape, int side) {
   return (shape.m + side - 1) / side * ((shape.n + side - 1) / side) * shape.products();
 }
@@ -219,6 +325,7 @@ void launch_small(const ProductShape& shape, const SmallFinish& finish, const vo
 template <class T, class To>
 void launch_small(const ProductShape& shape, const SmallFinish& finish, const void* a, const void* b, void* c,
                   const cohort::cuda::CudaDevice& device, cudaStream_t stream) {
+  if (is_shallow(shape, finish)) return launch_shallow<T, To>(shape, finish, a, b, c, stream);
   switch (side_for(shape, device)) {
     case 16:
       return launch_small<T, To, 16>(shape, finish, a, b, c, stream);

@@ -30,6 +30,12 @@ __device__ inline void begin_copy(void* shared, const void* global, bool exists)
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(shared)), "l"(global), "r"(bytes)
                : "memory");
 }
+// The same by way of the multiprocessor's own cache, for what its threads read again soon.
+__device__ inline void begin_cached_copy(void* shared, const void* global, bool exists) {
+  const int bytes = exists ? 16 : 0;
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(shared)), "l"(global), "r"(bytes)
+               : "memory");
+}
 __device__ inline void end_group_of_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 // Waits for the calling thread's copies; with kLeft, not for those of that many last groups.
 template <int kLeft = 0>

@@ -26,10 +26,10 @@ __device__ inline int find_variable(const int* first_block, int count, int block
 }
 
 // What the blocks of one launch over many variables work on: a parameter of the kernel, as large as parameters may be
-// everywhere. Each variable has kPointers arrays of its size.
+// everywhere. Each variable has kPointers arrays of its size; its gradient may have a type of its own.
 template <int kPointers>
 struct UpdateTable {
-  static constexpr int kMost = 3584 / (kPointers * 8 + 12);
+  static constexpr int kMost = 3584 / (kPointers * 8 + 13);
 
   struct Place {
     int variable;
@@ -52,6 +52,7 @@ struct UpdateTable {
   int first_block[kMost + 1];
   std::int64_t sizes[kMost];
   void* memory[kPointers][kMost];
+  DType gradient_types[kMost];
 };
 
 // Elements of a block: enough blocks to fill a GPU where there are elements for them; no more for what is very large.
@@ -74,7 +75,8 @@ class UpdateLaunches {
     std::vector<Inputs> inputs;
   };
 
-  UpdateLaunches(const std::vector<std::int64_t>& sizes, const std::vector<Inputs>& inputs) {
+  UpdateLaunches(const std::vector<std::int64_t>& sizes, const std::vector<Inputs>& inputs,
+                 const std::vector<DType>& gradient_types) {
     std::int64_t total = 0;
     for (const std::int64_t size : sizes) total += size;
     const std::int64_t chunk = update_chunk(total);
@@ -88,6 +90,7 @@ class UpdateLaunches {
       Table& table = launch.table;
       const int i = table.count++;
       table.sizes[i] = sizes[v];
+      table.gradient_types[i] = gradient_types[v];
       table.first_block[i + 1] = table.first_block[i] + static_cast<int>((sizes[v] + chunk - 1) / chunk);
       launch.inputs.push_back(inputs[v]);
     }
@@ -171,10 +174,11 @@ struct UpdateElements {
     Stored values[kCount];
   };
 
-  // The arrays of one variable.
+  // The arrays of one variable; a gradient in a half type is not to be read as it stands in `memory`.
   struct Arrays {
     T* memory[kSlots + 3];
     void* rounded;
+    DType gradient_type;
     bool aligned;
     __device__ Arrays(const Table& table, int variable) {
       std::uintptr_t places = 0;
@@ -184,6 +188,7 @@ struct UpdateElements {
         places |= reinterpret_cast<std::uintptr_t>(memory[p]);
       }
       rounded = table.template at<void>(kSlots + 3, variable);
+      gradient_type = table.gradient_types[variable];
       places |= reinterpret_cast<std::uintptr_t>(rounded);
       aligned = places % 16 == 0;
     }
@@ -194,13 +199,26 @@ struct UpdateElements {
   // The elements from `at` on; behind `end` they are zero.
   __device__ void load(const Arrays& arrays, std::int64_t at, std::int64_t end) {
     load_values(arrays, at, end);
-    read(arrays, kSlots + 1, at, end, gradient);
+    load_gradient(arrays, at, end);
     if (arrays.memory[kSlots + 2]) {
       read(arrays, kSlots + 2, at, end, square);
     } else {
 #pragma unroll
       for (int i = 0; i < kCount; ++i) square[i] = gradient[i] * gradient[i];
     }
+  }
+  // Float32 variables may have gradients in half types.
+  __device__ void load_gradient(const Arrays& arrays, std::int64_t at, std::int64_t end) {
+    if constexpr (std::is_same_v<T, float>) {
+      const void* memory = arrays.memory[kSlots + 1];
+      if (arrays.gradient_type == DType::BFloat16) {
+        return read(static_cast<const __nv_bfloat16*>(memory), arrays.aligned, at, end, gradient);
+      }
+      if (arrays.gradient_type == DType::Float16) {
+        return read(static_cast<const __half*>(memory), arrays.aligned, at, end, gradient);
+      }
+    }
+    read(arrays, kSlots + 1, at, end, gradient);
   }
   // All but gradient and square.
   __device__ void load_values(const Arrays& arrays, std::int64_t at, std::int64_t end) {
@@ -227,9 +245,14 @@ struct UpdateElements {
   }
 
   static __device__ void read(const Arrays& arrays, int which, std::int64_t at, std::int64_t end, Real (&to)[kCount]) {
-    const T* from = arrays.memory[which] + at;
-    if (arrays.aligned && at + kCount <= end) {
-      const auto access = *reinterpret_cast<const Access<T>*>(from);
+    read(arrays.memory[which], arrays.aligned, at, end, to);
+  }
+  template <class Stored>
+  static __device__ void read(const Stored* array, bool aligned, std::int64_t at, std::int64_t end,
+                              Real (&to)[kCount]) {
+    const Stored* from = array + at;
+    if (aligned && at + kCount <= end) {
+      const auto access = *reinterpret_cast<const Access<Stored>*>(from);
 #pragma unroll
       for (int i = 0; i < kCount; ++i) to[i] = widened(access.values[i]);
     } else {
@@ -260,8 +283,10 @@ template <int kSlots>
 UpdateLaunches<update_arrays(kSlots)> update_launches(const KernelSpec& spec, const UpdateLayout& at) {
   std::vector<std::int64_t> sizes;
   std::vector<std::array<int, update_arrays(kSlots)>> inputs;
+  std::vector<DType> gradient_types;
   for (int v = 0; v < at.count(); ++v) {
     sizes.push_back(spec.input_size(at.gradient(v)));
+    gradient_types.push_back(spec.input(at.gradient(v)).dtype);
     auto& own = inputs.emplace_back();
     own[0] = at.variable(v);
     for (int s = 0; s < kSlots; ++s) own[static_cast<std::size_t>(s) + 1] = at.slot(v, s);
@@ -269,7 +294,7 @@ UpdateLaunches<update_arrays(kSlots)> update_launches(const KernelSpec& spec, co
     own[kSlots + 2] = at.has_squares() ? at.squares(v) : -1;
     own[kSlots + 3] = at.has_rounded() ? at.rounded(v) : -1;
   }
-  return {sizes, inputs};
+  return {sizes, inputs, gradient_types};
 }
 
 }  // namespace cohort::kernels::cuda

@@ -12,13 +12,13 @@ namespace cohort {
 
 // A thread of low priority that does one piece of work at a time, beside whoever gives it. Used by one thread at a
 // time.
-class BackgroundTask {
+class BackgroundWork {
  public:
   // `who` is for messages.
-  explicit BackgroundTask(std::string who) : who_(std::move(who)) {}
+  explicit BackgroundWork(std::string who) : who_(std::move(who)) {}
   // Waits; an error nobody has seen yet is logged.
-  ~BackgroundTask();
-  BackgroundTask(const BackgroundTask&) = delete;
+  ~BackgroundWork();
+  BackgroundWork(const BackgroundWork&) = delete;
 
   // Begins a piece of work once the one before is done. That one's error is thrown here, and nothing begun.
   void start(std::function<void()> work);

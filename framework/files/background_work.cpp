@@ -1,4 +1,4 @@
-#include "cohort/files/background_task.h"
+#include "cohort/files/background_work.h"
 
 #include <sys/resource.h>
 #include <unistd.h>
@@ -10,7 +10,7 @@
 
 namespace cohort {
 
-BackgroundTask::~BackgroundTask() {
+BackgroundWork::~BackgroundWork() {
   {
     const std::lock_guard lock(mutex_);
     ending_ = true;
@@ -25,7 +25,7 @@ BackgroundTask::~BackgroundTask() {
   }
 }
 
-void BackgroundTask::start(std::function<void()> work) {
+void BackgroundWork::start(std::function<void()> work) {
   wait();
   {
     const std::lock_guard lock(mutex_);
@@ -35,7 +35,7 @@ void BackgroundTask::start(std::function<void()> work) {
   changed_.notify_all();
 }
 
-void BackgroundTask::wait(std::chrono::milliseconds timeout) {
+void BackgroundWork::wait(std::chrono::milliseconds timeout) {
   std::unique_lock lock(mutex_);
   if (!changed_.wait_for(lock, timeout, [this] { return !work_; })) {
     throw Error(ErrorCode::DeadlineExceeded, who_, "what was begun in the background must end",
@@ -44,12 +44,12 @@ void BackgroundTask::wait(std::chrono::milliseconds timeout) {
   if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
 }
 
-bool BackgroundTask::busy() const {
+bool BackgroundWork::busy() const {
   const std::lock_guard lock(mutex_);
   return static_cast<bool>(work_);
 }
 
-void BackgroundTask::run() {
+void BackgroundWork::run() {
   // On Linux this is the thread's own: the steps of a training come first.
   ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), 10);
   std::unique_lock lock(mutex_);
