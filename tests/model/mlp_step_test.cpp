@@ -46,7 +46,8 @@ class MlpStep : public ::testing::Test {
       }
       Specs specs;
       for (const Value& input : node.inputs) specs.push_back(graph.spec(input));
-      for (const JoinedSteps::Step& step : JoinedSteps(OpCall(*node.op, node.attributes, specs)).steps()) {
+      const JoinedSteps joined(OpCall(*node.op, node.attributes, specs));
+      for (const JoinedSteps::Step& step : joined.steps()) {
         names.push_back(with_activation(*step.op, step.attributes));
       }
     }

@@ -1,6 +1,7 @@
 #include "cohort/kernels/cuda/product_choice.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstring>
@@ -243,20 +244,24 @@ class TrialTimes {
   }
 
   // Heavy ones by turns of some milliseconds: in training they run when the clock has come down, and one that takes
-  // less power is then the faster. What they took before, with a high clock, does not count.
+  // less power is then the faster. What they took before, with a high clock, does not count; nor does the shortest of
+  // their turns, in which the clock may have been high for once.
   void take_turns() {
-    constexpr int kRounds = 2, kTurnsBefore = 4;
+    constexpr int kRounds = 5, kTurnsBefore = 5;
     constexpr std::size_t kMost = 6;
-    constexpr float kGood = 1.1f, kTurn = 2.5f;  // times the best, milliseconds
+    constexpr float kGood = 1.1f, kTurn = 2.0f;  // times the best, milliseconds
     const std::size_t good = std::min(good_ones(kGood), kMost);
     if (good < 2) return;
     const int repeats = std::max(1, static_cast<int>(kTurn / best()));
-    for (Trial& trial : trials_) trial.milliseconds = kNever;
     take(trials_[0], kTurnsBefore * repeats);
-    for (int round = 0; round < kRounds; ++round) {
-      for (std::size_t i = 0; i < good; ++i) {
-        trials_[i].milliseconds = std::min(trials_[i].milliseconds, take(trials_[i], repeats));
-      }
+    std::vector<std::array<float, kRounds>> turns(good);
+    for (std::size_t round = 0; round < kRounds; ++round) {
+      for (std::size_t i = 0; i < good; ++i) turns[i][round] = take(trials_[i], repeats);
+    }
+    for (Trial& trial : trials_) trial.milliseconds = kNever;
+    for (std::size_t i = 0; i < good; ++i) {
+      std::nth_element(turns[i].begin(), turns[i].begin() + kRounds / 2, turns[i].end());
+      trials_[i].milliseconds = turns[i][kRounds / 2];
     }
   }
 
