@@ -20,7 +20,9 @@ struct ElementPlace {
 // What an element is known by: its number at the source, and the pass over the source. Random draws of map depend on it
 // and on nothing else of the way here: not on shards, workers, threads or the order.
 struct ElementKey {
+  // How often the source was walked before.
   std::uint64_t pass = 0;
+  // Its number at the source.
   std::uint64_t number = 0;
   friend bool operator==(const ElementKey&, const ElementKey&) = default;
 };
@@ -74,13 +76,18 @@ class IndexedSelection : public IndexedElements {
  public:
   explicit IndexedSelection(std::unique_ptr<IndexedElements> input) : input_(std::move(input)) {}
 
+  // Whoever holds what it chooses from.
   const IndexedElements& resolve(std::span<ElementPlace> places) const final {
     to_input(places);
     return input_->resolve(places);
   }
+  // What the element chosen is known by.
   ElementKey key(ElementPlace place) const final { return resolve({&place, 1}).key(place); }
+  // Fills `element` with the one chosen.
   void read(ElementPlace place, Tensors& element) const final { resolve({&place, 1}).read(place, element); }
+  // What the input's order depends on.
   void save_to(StateWriter& state) const override { input_->save_to(state); }
+  // The reverse.
   void restore_from(StateReader& state) override { input_->restore_from(state); }
 
  protected:
