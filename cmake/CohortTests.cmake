@@ -45,6 +45,7 @@ function(cohort_add_test name room)
 endfunction()
 
 # What tests use to look at files by other means than the library's, beside what their room uses.
+set(COHORT_TEST_LIBS_datasets ZLIB::ZLIB)
 set(COHORT_TEST_LIBS_saving ZLIB::ZLIB)
 set(COHORT_TEST_LIBS_summary PNG::PNG)
 

@@ -8,6 +8,7 @@
 
 #include "cohort/core/thread_pool.h"
 #include "cohort/data/indexed_iterator.h"
+#include "cohort/data/row_stream.h"
 #include "cohort/datasets/sources/rows.h"
 #include "cohort/datasets/transforms/transform.h"
 #include "cohort/datasets/transforms/workspaces.h"
@@ -216,6 +217,52 @@ class RowReader {
   bool known_ = false;
 };
 
+// Lets a stream write its elements into the rows of a batch.
+class StreamedRows {
+ public:
+  // `stream` may be nullptr: it has none.
+  StreamedRows(RowStream* stream, const ElementSpec& element) : stream_(stream), specs_(element.flatten()) {
+    strings_.resize(specs_.size());
+    leaves_.resize(specs_.size());
+  }
+  bool defined() const { return stream_ != nullptr; }
+  // Writes at most `capacity` elements; finish() follows.
+  RowStream::Rows read(std::int64_t capacity, Tensors& batch) {
+    batch.resize(specs_.size());
+    for (std::size_t i = 0; i < specs_.size(); ++i) {
+      const auto width = static_cast<std::size_t>(specs_[i].shape.num_elements());
+      if (specs_[i].dtype == DType::String) {
+        batch[i] = Tensor();
+        strings_[i].resize(static_cast<std::size_t>(capacity) * width);
+        leaves_[i] = {reinterpret_cast<char*>(strings_[i].data()), width * sizeof(std::string)};
+      } else {
+        batch[i].renew(specs_[i].dtype, with_rows(capacity, specs_[i].shape), cpu());
+        leaves_[i] = {static_cast<char*>(batch[i].raw()), width * size_of(specs_[i].dtype)};
+      }
+    }
+    return stream_->next_rows(leaves_, static_cast<std::size_t>(capacity));
+  }
+  // Makes the batch one of `count` rows.
+  void finish(std::int64_t count, std::int64_t capacity, Tensors& batch) {
+    for (std::size_t i = 0; i < specs_.size(); ++i) {
+      const Shape shape = with_rows(count, specs_[i].shape);
+      if (specs_[i].dtype == DType::String) {
+        strings_[i].resize(static_cast<std::size_t>(shape.num_elements()));
+        batch[i] = Tensor::of_strings(std::move(strings_[i]), shape);
+        strings_[i].clear();
+      } else if (count < capacity) {
+        batch[i].renew_over(specs_[i].dtype, shape, batch[i].buffer());
+      }
+    }
+  }
+
+ private:
+  RowStream* stream_;
+  Specs specs_;
+  std::vector<RowMemory> leaves_;
+  std::vector<std::vector<std::string>> strings_;
+};
+
 // What decides which elements make a batch.
 struct BatchSize {
   std::int64_t asked;
@@ -274,14 +321,19 @@ class BatchIterator : public TransformIterator {
  public:
   // `capacity` is how much of a batch there can ever be.
   BatchIterator(std::unique_ptr<DatasetIterator> input, BatchSize size, std::int64_t capacity,
-                std::shared_ptr<const RowReader> reader)
-      : TransformIterator(std::move(input)), size_(size), capacity_(capacity), reader_(std::move(reader)) {
+                std::shared_ptr<const RowReader> reader, const ElementSpec& element)
+      : TransformIterator(std::move(input)),
+        size_(size),
+        capacity_(capacity),
+        reader_(std::move(reader)),
+        rows_(dynamic_cast<RowStream*>(input_.get()), element) {
     if (input_->indexed()) places_.resize(static_cast<std::size_t>(capacity));
   }
 
   bool next(Tensors& element) override {
     const IndexedElements* elements = input_->indexed();
-    return elements ? next_from_places(*elements, element) : next_from_stream(element);
+    if (elements) return next_from_places(*elements, element);
+    return rows_.defined() ? next_from_rows(element) : next_from_stream(element);
   }
   std::uint64_t skip(std::uint64_t count) override {
     const auto size = static_cast<std::uint64_t>(size_.asked);
@@ -309,6 +361,14 @@ class BatchIterator : public TransformIterator {
     return true;
   }
 
+  bool next_from_rows(Tensors& element) {
+    const RowStream::Rows rows = rows_.read(capacity_, element);
+    if (size_.too_few(rows.count)) return false;
+    key_ = rows.first;
+    rows_.finish(static_cast<std::int64_t>(rows.count), capacity_, element);
+    return true;
+  }
+
   bool next_from_stream(Tensors& element) {
     std::int64_t count = 0;
     while (count < capacity_ && input_->next(incoming_)) {
@@ -327,6 +387,7 @@ class BatchIterator : public TransformIterator {
   std::int64_t capacity_;
   std::shared_ptr<const RowReader> reader_;
   std::vector<ElementPlace> places_;
+  StreamedRows rows_;
   Tensors incoming_;
   Stack stack_;
   std::optional<ElementKey> key_;
@@ -361,7 +422,7 @@ class BatchStage : public TransformStage {
     const std::int64_t available = input().cardinality();
     // A batch size far above what there is takes memory for what there is only.
     const std::int64_t capacity = available < 0 ? batch_size_ : std::clamp<std::int64_t>(available, 1, batch_size_);
-    return std::make_unique<BatchIterator>(input().make_iterator(), size(), capacity, reader_);
+    return std::make_unique<BatchIterator>(input().make_iterator(), size(), capacity, reader_, input().element_spec());
   }
   bool is_indexed() const override { return input().stage().is_indexed(); }
   std::unique_ptr<IndexedElements> indexed() const override {

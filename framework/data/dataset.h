@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cohort/core/attributes.h"
+#include "cohort/data/dataset_range.h"
 #include "cohort/data/element.h"
 #include "cohort/data/element_function.h"
 #include "cohort/data/indexed_elements.h"
@@ -60,6 +61,48 @@ struct MapOptions {
   bool deterministic = true;
 };
 
+// What Dataset::padded_batch takes besides the size.
+struct PaddedBatchOptions {
+  // For each tensor of an element its shape in a batch, kUnknown where the longest element of the batch decides; none:
+  // as element_spec() says. A longer element is an error.
+  std::vector<Shape> padded_shapes = {};
+  // For each tensor a scalar of its type, or an undefined tensor for 0, false and ""; one alone serves all.
+  Tensors padding_values = {};
+  // Leave a last batch out that is smaller than the others.
+  bool drop_remainder = false;
+};
+// What Dataset::bucket_by_sequence_length takes besides lengths, boundaries and sizes.
+struct BucketOptions {
+  // For each tensor of an element its shape in a batch, kUnknown where the longest element of the batch decides; none:
+  // as element_spec() says. A longer element is an error.
+  std::vector<Shape> padded_shapes = {};
+  // For each tensor a scalar of its type, or an undefined tensor for 0, false and ""; one alone serves all.
+  Tensors padding_values = {};
+  // Pad to the longest sequence that its bucket takes, and not to the longest of the batch; a sequence that belongs
+  // beyond the last boundary is an error.
+  bool pad_to_bucket_boundary = false;
+  // Pad nothing: elements of a batch must have one shape.
+  bool no_padding = false;
+  // Leave batches out that are not full when the dataset ends.
+  bool drop_remainder = false;
+};
+// What Dataset::window takes besides the size.
+struct WindowOptions {
+  // Elements from the start of one window to the start of the next; 0: the size, so that they do not overlap.
+  std::int64_t shift = 0;
+  // Elements from one of a window to its next.
+  std::int64_t stride = 1;
+  // Leave windows out that have fewer elements than the others.
+  bool drop_remainder = false;
+};
+// What Dataset::ignore_errors takes.
+struct IgnoreErrorsOptions {
+  // Log what was wrong with each element that is left out.
+  bool log_warning = false;
+};
+// What Dataset::scan takes: of the state and an element the next state and the result for the element.
+using ScanFunction = std::function<std::pair<Element, Element>(const Element& state, const Element& element)>;
+
 class Dataset;
 // What makes one dataset of another, for Dataset::apply: what datasets/transforms/ has, or any function like it.
 using DatasetTransform = std::function<Dataset(const Dataset&)>;
@@ -103,6 +146,51 @@ class Dataset {
   // graph; it may use neither variables nor iterators.
   //   f: of the element, or of its tensors: map([](Tensor x, Tensor y) { return std::tuple(x / 255.0, y); }).
   Dataset map(const ElementFunction& f, MapOptions options = {}) const;
+  // The elements for which the function holds.
+  //   f: of the element or of its tensors, gives one bool; traced, as map's function is.
+  Dataset filter(const ElementFunction& f) const;
+  // The elements before the first one for which the function does not hold.
+  //   f: of the element or of its tensors, gives one bool; traced, as map's function is.
+  Dataset take_while(const ElementFunction& f) const;
+  // The elements, then those of another dataset.
+  //   other: its elements have the same structure, types and numbers of axes.
+  Dataset concatenate(const Dataset& other) const;
+  // Tuples of one element of each dataset; the shortest one ends them: Dataset::zip({images, labels}).
+  //   datasets: at least one.
+  static Dataset zip(const std::vector<Dataset>& datasets);
+  // Dicts of one element of each dataset, by name: Dataset::zip({{"image", images}, {"label", labels}}).
+  //   datasets: at least one; no name twice.
+  static Dataset zip(const std::vector<std::pair<std::string, Dataset>>& datasets);
+  // The rows of the elements, one after the other, as elements.
+  Dataset unbatch() const;
+  // The rows of the elements, whatever their number in each, in batches of one size.
+  //   batch_size: rows of a batch; the last one may be smaller.
+  Dataset rebatch(std::int64_t batch_size, BatchOptions options = {}) const;
+  // Batches of consecutive elements, padded at their ends to one shape and stacked along a new axis 0.
+  //   batch_size: elements of a batch; the last one may be smaller.
+  Dataset padded_batch(std::int64_t batch_size, PaddedBatchOptions options = {}) const;
+  // Padded batches of elements of similar length, each given when it is full. Those that are not full when the dataset
+  // ends come last, the shortest sequences first.
+  //   length: of the element or of its tensors; gives one integer. Traced, as map's function is.
+  //   boundaries: ascending; bucket i takes sequences shorter than boundary i and no shorter than the one before, a
+  //     last one takes the rest.
+  //   batch_sizes: elements of a batch of each bucket, one more than there are boundaries.
+  Dataset bucket_by_sequence_length(const ElementFunction& length, std::vector<std::int64_t> boundaries,
+                                    std::vector<std::int64_t> batch_sizes, BucketOptions options = {}) const;
+  // Windows over consecutive elements, stacked along a new axis 0. Elements that several windows share are computed
+  // once.
+  //   size: elements of a window; the last ones may be smaller.
+  Dataset window(std::int64_t size, WindowOptions options = {}) const;
+  // Like map, with a state that goes from element to element and begins anew with every pass. An element that fails
+  // leaves the state as it was. The state is part of saved positions.
+  //   initial_state: tensors with values.
+  //   f: traced, as map's function is; gives a state of the structure and types of the initial one.
+  Dataset scan(const Element& initial_state, const ScanFunction& f) const;
+  // The elements that can be computed; others are left out and counted. A source that cannot go on is still an error.
+  Dataset ignore_errors(IgnoreErrorsOptions options = {}) const;
+  // Says how many elements there are where the dataset cannot tell. Walking it throws when there are more or fewer.
+  //   expected_cardinality: the number of elements, or kInfiniteCardinality.
+  Dataset assert_cardinality(std::int64_t expected_cardinality) const;
   // Any other transform: data.apply(datasets::enumerate()), or a function that makes one dataset of another.
   Dataset apply(const DatasetTransform& transform) const;
 

@@ -105,18 +105,18 @@ std::uint32_t zip_checksum(const std::string& bytes) {
 }
 
 // A file open for reading and for writing at places.
-class ZipFile {
+class ReopenedZip {
  public:
-  ZipFile(const std::string& path, const std::string& name) : name_(name) {
+  ReopenedZip(const std::string& path, const std::string& name) : name_(name) {
     descriptor_ = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
     struct stat about {};
     if (descriptor_ < 0 || ::fstat(descriptor_, &about) != 0) fail();
     size_ = static_cast<std::uint64_t>(about.st_size);
   }
-  ~ZipFile() {
+  ~ReopenedZip() {
     if (descriptor_ >= 0) ::close(descriptor_);
   }
-  ZipFile(const ZipFile&) = delete;
+  ReopenedZip(const ReopenedZip&) = delete;
   std::uint64_t size() const { return size_; }
 
   void write(std::uint64_t place, std::string_view bytes) const {
@@ -156,7 +156,7 @@ class ZipFile {
 
 void write_stored_zip(AtomicFile& whole, const std::string& path, const StoredZip& archive) {
   constexpr std::uint64_t kLargeOffset = StoredZip::kLargeOffset;
-  const ZipFile file(whole.temporary(), path);
+  const ReopenedZip file(whole.temporary(), path);
   whole.start_writing_back();  // while the checksum is made
 
   ZipEntry first{archive.first.first, 0, archive.first.second.size(), zip_checksum(archive.first.second)};

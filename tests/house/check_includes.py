@@ -54,7 +54,7 @@ ENGINE = r"framework/(kernels|cuda|files|saving/(json|hdf5|legacy|checkpoint)|gr
 # A header that is not public is its room's own. Who else may include it:
 PRIVATE_EDGES = [
     # Bytes on disk and on the wire.
-    ("saving|summary|callbacks|distribute|programs|cuda", r"framework/files/"),
+    ("saving|summary|callbacks|distribute|programs|cuda|datasets", r"framework/files/"),
     ("programs|datasets", r"framework/saving/hdf5/hdf5_file\.h"),
     ("data|distribute", r"framework/graph/graph_proto\.h"),
     # Kernels, what they share with the definitions of their ops, and the memory they work in.
@@ -65,6 +65,7 @@ PRIVATE_EDGES = [
     ("graph|kernels|ops", r"framework/core/(mixed_types|joined_steps)\.h"),
     ("graph|variables", r"framework/core/rounded_value\.h"),
     ("datasets", r"framework/graph/planned_executable\.h"),
+    ("datasets", r"framework/data/row_stream\.h"),
     ("graph|cuda", r"framework/core/kernel_work\.h"),
     ("distribute", r"framework/core/thread_share\.h"),
     ("graph|distribute", r"framework/core/pinned_memory\.h"),
