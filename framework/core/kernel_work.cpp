@@ -57,6 +57,10 @@ const std::map<std::string_view, Operations>& counted_ops() {
       {"ConvGradInput", [](const OpCall& call, auto) { return convolution_operations(call.shape(0), call.shape(1)); }},
       {"ConvGradKernel", [](const OpCall& call, auto) { return convolution_operations(call.shape(1), call.shape(2)); }},
       {"ConvBiasGrad", [](const OpCall& call, auto) { return convolution_operations(call.shape(1), call.shape(2)); }},
+      {"ConvReluMaxPool",  // four pixels are computed for each that comes out
+       [](const OpCall& call, auto outputs) { return 4 * convolution_operations(outputs[0].shape, call.shape(1)); }},
+      {"ConvReluMaxPoolGrad",
+       [](const OpCall& call, auto) { return convolution_operations(call.shape(1), call.shape(3)); }},
       {"DotProductAttention", [](const OpCall& call, auto) { return attention_operations(call, 1, 1); }},
       {"DotProductAttentionGrad", [](const OpCall& call, auto) { return attention_operations(call, 3, 2); }},
   };
@@ -98,8 +102,8 @@ DType operand_type(const OpCall& call) {
 
 bool looks_at_shape_only(const OpDef& op, int input) {
   static const std::map<std::string_view, int> kLike = {
-      {"ConvGradInput", 2},   {"ConvGradKernel", 2}, {"ConvBiasGrad", 2}, {"MaxPoolGrad", 2},
-      {"AveragePoolGrad", 1}, {"BroadcastLike", 1},  {"SumToLike", 1}};
+      {"ConvGradInput", 2}, {"ConvGradKernel", 2},  {"ConvBiasGrad", 2},  {"ConvReluMaxPoolGrad", 3},
+      {"MaxPoolGrad", 2},   {"AveragePoolGrad", 1}, {"BroadcastLike", 1}, {"SumToLike", 1}};
   const auto like = kLike.find(op.name());
   return like != kLike.end() && like->second == input;
 }

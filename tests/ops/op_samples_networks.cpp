@@ -54,6 +54,14 @@ void add_conv_samples(OpSamples& samples, DType dtype) {
   samples.add_plain(in_words("ConvBiasGrad", cases[0].inputs, dtype),
                     {first[0], sample_numbers({7, 17, 15, 20}, -1, 1, dtype, 3), first[1]},
                     [=](const Tensors& t) { return run_op_all("ConvBiasGrad", t, apart); });
+  if (dtype == float32) {
+    const Tensor flows = sample_numbers({70, 13, 13, 32}, -1, 1, dtype, 4), image = sample_numbers({70, 28, 28, 1});
+    const Tensor chosen = cast(sample_indices(flows.shape(), 5), uint8), few = sample_numbers({3, 3, 1, 32}, 2);
+    samples.add_plain("ConvReluMaxPool", {image, few, sample_numbers({32}, 3)},
+                      [](const Tensors& t) { return run_op_all("ConvReluMaxPool", t); });
+    samples.add_plain("ConvReluMaxPoolGrad", {image, flows, chosen, few},
+                      [](const Tensors& t) { return run_op_all("ConvReluMaxPoolGrad", t); });
+  }
   samples.add(in_words("ConvTranspose", cases[0].inputs, dtype),
               {first[0], sample_numbers({3, 3, 14, 8}, -1, 1, dtype, 2)},
               [](const Tensors& t) { return conv_transpose(t[0], t[1], {.strides = {2}, .padding = "same"}); });

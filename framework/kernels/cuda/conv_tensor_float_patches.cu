@@ -15,7 +15,7 @@ namespace {
 // many steps of them.
 constexpr int kSquareSide = 32, kSquareShares = 2, kStepRows = 8;
 // Rows of the weights that are in shared memory at a time, in one of two places.
-constexpr int kTurnRows = 32;
+constexpr int kTurnRows = 64;
 // Elements of one access, and by how many a line in shared memory is longer, so that a warp meets no bank twice: where
 // eight lines of four elements are read at a time, and where four lines of eight are.
 constexpr int kPatchVector = 4, kLineGap = 4, kWideLineGap = 8;
@@ -368,7 +368,7 @@ bool overlaps(const ConvWindow& axis) {
 KernelFn multiply_by_patches(const KernelSpec& spec, std::int64_t images, std::int64_t depth, std::int64_t columns,
                              const ConvWindow& down, const ConvWindow& across, bool transposed,
                              const RowFinish& finish) {
-  constexpr std::size_t kMostBytes = 96 << 10;  // of shared memory, so that two blocks have room
+  constexpr std::size_t kMostBytes = 112 << 10;  // of shared memory, so that two blocks have room
   if (depth % kStepRows != 0 || !overlaps(down) || !overlaps(across)) return {};
   const std::int64_t pixels = images * down.outputs * across.outputs;
   PatchSizes sizes{static_cast<int>(depth),
