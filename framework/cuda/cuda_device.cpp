@@ -49,7 +49,8 @@ class CudaDevice::CudaEvent : public DeviceEvent {
 
 class CudaDevice::CudaRecording : public Recording {
  public:
-  CudaRecording(CudaDevice& device, cudaGraph_t graph) : device_(device), moves_(device.workspace_moves_) {
+  CudaRecording(CudaDevice& device, cudaGraph_t graph)
+      : device_(device), workspace_(device.workspace_), moves_(device.workspace_moves_) {
     cuda::check(cudaGraphInstantiate(&executable_, graph, 0));
     cuda::check(cudaGraphUpload(executable_, device_.compute_));
   }
@@ -69,6 +70,8 @@ class CudaDevice::CudaRecording : public Recording {
 
  private:
   CudaDevice& device_;
+  // Another kernel's making may move the device's at any time, also between is_valid() and launch().
+  const std::shared_ptr<void> workspace_;
   const std::uint64_t moves_;
   cudaGraphExec_t executable_ = nullptr;
 };
@@ -173,8 +176,11 @@ void CudaDevice::copy_from_host(void* target, const void* source, std::size_t by
   make_current();
   refuse_while_recording("copy from the host");
   KernelTimes::Stretch stretch(times(), DeviceStream::Compute);
-  // From pageable memory it returns when the source has been read.
+  // From pageable memory it returns when the source has been read; from pinned memory, before.
   cuda::check(cudaMemcpyAsync(target, source, bytes, cudaMemcpyHostToDevice, compute_));
+  cudaPointerAttributes memory{};
+  cuda::check(cudaPointerGetAttributes(&memory, source));
+  if (memory.type == cudaMemoryTypeHost) cuda::check(cudaStreamSynchronize(compute_));
   stretch.end_copy(bytes);
 }
 
@@ -381,8 +387,7 @@ void CudaDevice::reserve_workspace(std::size_t bytes) {
   if (bytes <= workspace_bytes_) return;
   void* larger = allocate(bytes);
   account_.note(larger, bytes, "working memory of kernels");
-  if (workspace_) deallocate(workspace_, workspace_bytes_);
-  workspace_ = larger;
+  workspace_.reset(larger, [this, bytes](void* memory) { deallocate(memory, bytes); });
   workspace_bytes_ = bytes;
   ++workspace_moves_;
 }

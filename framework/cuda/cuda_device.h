@@ -64,13 +64,13 @@ class CudaDevice : public Device {
   int architecture() const { return architecture_; }
 
   // Holds the device: nobody else puts work into its streams meanwhile.
-  std::unique_lock<std::recursive_mutex> hold() { return std::unique_lock(mutex_); }
+  std::unique_lock<std::recursive_mutex> hold() const { return std::unique_lock(mutex_); }
 
   // Working memory of one kernel's launches, from its first to its last; the next kernel gets the same. To be asked for
   // when the kernel is made, so that nothing moves while kernels run.
   void reserve_workspace(std::size_t bytes);
   // For a kernel that runs.
-  void* workspace() const { return workspace_; }
+  void* workspace() const { return workspace_.get(); }
   // How often the workspace has moved.
   std::uint64_t workspace_moves() const { return workspace_moves_; }
 
@@ -101,8 +101,8 @@ class CudaDevice : public Device {
   ErrorRecord* errors_ = nullptr;
   MemoryAccount account_{*this};
 
-  std::recursive_mutex mutex_;  // of whoever enqueues; guards what follows
-  void* workspace_ = nullptr;
+  mutable std::recursive_mutex mutex_;  // of whoever enqueues; guards what follows
+  std::shared_ptr<void> workspace_;     // recordings keep the one that they know
   std::size_t workspace_bytes_ = 0;
   std::uint64_t workspace_moves_ = 0;
   // The stream that kernels are put into: the compute stream, else one of those below. Nobody waits for these, which

@@ -86,6 +86,7 @@ CudnnDescriptor cudnn_tensor(std::int64_t id, cudnnDataType_t type, std::span<co
 std::optional<CudnnPlan> CudnnPlan::make(const CudaDevice& device, std::vector<CudnnDescriptor> parts,
                                          CudnnDescriptor operation, const CudnnLimits& limits) {
   const Cudnn& library = cudnn();
+  const auto held = device.hold();  // others run their plans by the same handle
   device.make_current();
   cudnnHandle_t handle = cudnn_handle(device);
   if (!operation.try_finalize()) return std::nullopt;
