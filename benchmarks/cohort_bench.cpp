@@ -1,5 +1,5 @@
 // The training jobs of the peers, written as a user would: cohort-bench --job dense10 prints one JSON line. Beside them
-// what the machine can do: --roofline, --product, --attention. A GPU has jobs of its own.
+// what the machine can do: --roofline, --product, --attention. A GPU has jobs of its own. Input pipelines: --data csv.
 #include <cohort/cohort.h>
 #include <cohort/core/cpu_level.h>
 #include <cohort/core/thread_pool.h>
@@ -16,6 +16,7 @@
 #include <sstream>
 
 #include "benchmarks/command_line.h"
+#include "benchmarks/data_jobs.h"
 #include "benchmarks/device_rates.h"
 #include "benchmarks/gpu_jobs.h"
 #include "benchmarks/jobs.h"
@@ -27,10 +28,10 @@ namespace ch = cohort;
 namespace {
 
 struct Options {
-  std::string job, device, precision = "float32", product;
+  std::string job, device, precision = "float32", product, data, folder;
   std::int64_t layers = 100, steps_per_execution = 10;
   std::int64_t batch = 0, steps = 0;  // 0: the job's own
-  std::int64_t profile = 0, profile_rows = 10;
+  std::int64_t profile = 0, profile_rows = 10, runs = 3;
   int threads = 0;
   bool roofline = false, packed = false, attention = false, gpu_jobs = false;
 };
@@ -214,6 +215,7 @@ void run(const Options& options, double import_s) {
     ch::bench::print_attention(size, bfloat16);
   }
   if (bfloat16) ch::mixed_precision::set_global_policy("mixed_bfloat16");
+  if (!options.data.empty()) ch::bench::run_data_job(options.data, options.folder, options.runs);
   if (!options.job.empty()) run_job_of_device(options, on_gpu, import_s);
 }
 
@@ -234,6 +236,10 @@ int main(int argc, char** argv) {
       "Measures a training job, a matrix product or what the machine can do, each in a JSON line");
   Options options;
   command_line.add_choice("--job", options.job, "which one to train; a GPU has its own of some names", all_job_names());
+  command_line.add_choice("--data", options.data, "which input pipeline to walk, over the files in --folder",
+                          ch::bench::data_job_names());
+  command_line.add_folder("--folder", options.folder, "where the peers' script has made the files of --data");
+  command_line.add("--runs", options.runs, "epochs of --data that are timed; the best counts", {1, 1 << 20});
   command_line.add("--gpu-jobs", options.gpu_jobs, "the jobs and products of a GPU, on whatever device there is");
   command_line.add("--batch", options.batch,
                    "rows of a batch of a GPU's job and of --attention; 0: as the peers have it", {0, 1 << 20});
@@ -257,9 +263,15 @@ int main(int argc, char** argv) {
   command_line.add("--profile-rows", options.profile_rows, "lines of that table", {1, 1 << 20});
   if (const std::optional<int> ended = command_line.parse(argc, argv)) return *ended;
   if (options.precision == "fp32") options.precision = "float32";
-  if (options.job.empty() && options.product.empty() && !options.roofline && !options.attention) {
-    std::fprintf(stderr,
-                 "cohort-bench: one of --job, --product, --attention and --roofline is required. Run with --help.\n");
+  if (options.job.empty() && options.product.empty() && options.data.empty() && !options.roofline &&
+      !options.attention) {
+    std::fprintf(
+        stderr,
+        "cohort-bench: one of --job, --data, --product, --attention and --roofline is required. Run with --help.\n");
+    return 2;
+  }
+  if (!options.data.empty() && options.folder.empty()) {
+    std::fprintf(stderr, "cohort-bench: --data needs --folder. Run with --help.\n");
     return 2;
   }
   try {

@@ -14,6 +14,7 @@ void ThroughputCallback::on_train_begin() {
 
 void ThroughputCallback::on_epoch_begin(std::int64_t) {
   seconds_ = 0.0;
+  before_ = run().data_stats();
   begin_ = Clock::now();
 }
 
@@ -45,7 +46,19 @@ void ThroughputCallback::on_epoch_end(std::int64_t epoch, Logs& logs) {
     logs.set("data_wait", share);
     append(", %.1f %% of the time waiting for data", share * 100.0);
   }
-  if (options_.verbose > 0) std::printf("%s\n", text);
+  if (options_.verbose == 0) return;
+  const std::string slowest = slowest_in_epoch();
+  std::printf("%s%s\n", text, slowest.empty() ? "" : (", slowest stage: " + slowest).c_str());
+}
+
+std::string ThroughputCallback::slowest_in_epoch() const {
+  DatasetStats stats = run().data_stats();
+  // Stages do not change their places; the first epoch began without any.
+  if (before_.size() == stats.size()) {
+    for (std::size_t i = 0; i < stats.size(); ++i) stats[i].own_seconds -= before_[i].own_seconds;
+  }
+  const StageStats* slowest = slowest_stage(stats);
+  return slowest ? slowest->stage : "";
 }
 
 Throughput::Throughput(ThroughputOptions options) : Ref(std::make_shared<ThroughputCallback>(options)) {}

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <chrono>
+#include <string>
 
+#include "cohort/data/stage_stats.h"
 #include "cohort/model/fit/callback.h"
 
 namespace cohort::callbacks {
@@ -22,15 +24,19 @@ class ThroughputCallback : public Callback {
  private:
   using Clock = std::chrono::steady_clock;
   void note_end();
+  // The stage of the data that took the most time in this epoch; empty where that is not known.
+  std::string slowest_in_epoch() const;
 
   ThroughputOptions options_;
   Clock::time_point begin_{};
   double seconds_ = 0.0;  // of training in this epoch; 0 while it runs
+  DatasetStats before_;   // of the data when the epoch began
 };
 
 // Says after every epoch how fast it trained, validation left out: one line, and the figures steps_per_second,
-// examples_per_second and data_wait (the share of the time spent waiting for data) in the logs. The last two only where
-// batches are seen by this process; nothing is asked of the steps but two looks at the clock.
+// examples_per_second and data_wait (the share of the time spent waiting for data) in the logs. The line names the
+// stage of the data that took the most time. All but the first only where batches are seen by this process; nothing is
+// asked of the steps but two looks at the clock.
 struct Throughput : Ref<ThroughputCallback> {
   explicit Throughput(ThroughputOptions options = {});
 };

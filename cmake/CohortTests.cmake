@@ -168,6 +168,9 @@ endif()
 # interop: the program that the Python tests drive against the real Keras and TensorBoard.
 file(GLOB sources CONFIGURE_DEPENDS ${tests}/interop/*.cpp)
 cohort_program_with_precompiled(interop tests interop ${sources})
+if(TARGET interop)
+  target_include_directories(interop PRIVATE ${PROJECT_SOURCE_DIR})
+endif()
 # What the tests of DLPack load into their own process.
 add_library(dlpack_exchange MODULE ${tests}/interop/dlpack/exchange.cpp)
 target_compile_options(dlpack_exchange PRIVATE ${test_options})

@@ -8,10 +8,12 @@ LocalCluster::LocalCluster(const std::vector<std::pair<std::string, int>>& jobs,
     : spec_(local_cluster_spec(jobs)) {
   for (const std::string& job : spec_.jobs()) {
     for (std::int64_t index : spec_.task_indices(job)) {
-      servers_.push_back(std::make_unique<Server>(
-          spec_,
-          ServerOptions{
-              .job_name = job, .task_index = index, .transport = options.transport, .threads = options.threads}));
+      // What they read is named by this process.
+      servers_.push_back(std::make_unique<Server>(spec_, ServerOptions{.job_name = job,
+                                                                       .task_index = index,
+                                                                       .transport = options.transport,
+                                                                       .threads = options.threads,
+                                                                       .data_roots = {{"/"}}}));
     }
   }
 }

@@ -1,9 +1,12 @@
 #include "cohort/distribute/server.h"
 
+#include <filesystem>
+
 #include "cohort/distribute/cluster/job_name.h"
 #include "cohort/distribute/rpc/transport.h"
 #include "cohort/distribute/stop_on_signal.h"
 #include "cohort/distribute/worker/task_service.h"
+#include "cohort/files/data_root.h"
 
 namespace cohort::distribute {
 namespace {
@@ -35,6 +38,17 @@ ServerOptions named(const ClusterResolver& resolver, ServerOptions options) {
   return options;
 }
 
+constexpr const char* kSystemData = "/usr/share/datasets";
+
+constexpr const char* kHowToRead = "Give its folder by --data-root (cohort server) or ServerOptions::data_roots.";
+
+// Files are named by whoever leads the job.
+std::shared_ptr<const DataRoots> readable(const ServerOptions& options) {
+  std::vector<std::string> folders{"."};
+  if (std::filesystem::is_directory(kSystemData)) folders.emplace_back(kSystemData);
+  return make_data_roots(options.data_roots.value_or(folders), kHowToRead);
+}
+
 }  // namespace
 
 class Server::Body {
@@ -47,8 +61,8 @@ class Server::Body {
             {.only_job = job_name_or_environment(options.only_job),
              .memory_limit = static_cast<std::uint64_t>(options.memory_limit),
              .threads = options.threads,
-             .orphan_timeout = std::chrono::milliseconds(static_cast<std::int64_t>(options.orphan_timeout * 1000.0))}) {
-  }
+             .orphan_timeout = std::chrono::milliseconds(static_cast<std::int64_t>(options.orphan_timeout * 1000.0)),
+             .data_roots = readable(options)}) {}
 
   const std::string name;
   const std::string address;

@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "cohort/distribute/cluster/cluster_resolver.h"
 
@@ -32,6 +33,10 @@ struct ServerOptions {
   double orphan_timeout = 600.0;
   // Threads it computes with for each request, of those that all tasks of this process share; 0: as many as there are.
   int threads = 0;
+  // Folders that datasets which a chief sends may read from: files are opened beneath one of them, relative names in
+  // the first. "/": everywhere. An empty list: nothing may be read. Not given: the working folder and
+  // /usr/share/datasets. What this process reads for itself has no such limit.
+  std::optional<std::vector<std::string>> data_roots = std::nullopt;
 };
 
 // One task of a cluster: serves graphs to whoever leads the job. Several may live in one process. Thread-safe.

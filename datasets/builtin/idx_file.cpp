@@ -1,11 +1,12 @@
 #include "cohort/datasets/builtin/idx_file.h"
 
+#include <unistd.h>
 #include <zlib.h>
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
-#include <memory>
+
+#include "cohort/datasets/builtin/labelled_images.h"
 
 namespace cohort::datasets {
 namespace {
@@ -22,12 +23,22 @@ constexpr std::uint64_t kBestRatio = 1032;
 
 class GzipFile {
  public:
-  explicit GzipFile(const std::string& path) : path_(path), file_(gzopen(path.c_str(), "rb")) {
-    if (!file_) throw not_found(kReadIdx, "a readable file is expected", {{"path", path}});
+  explicit GzipFile(const SourceFile& file) : path_(file.path()), bytes_(file.size()) {
+    if (file.descriptor() < 0) {
+      throw invalid_argument(kReadIdx, "a file on this machine is expected", {{"path", path_}}, "Fetch it first.");
+    }
+    const int descriptor = ::dup(file.descriptor());
+    file_ = gzdopen(descriptor, "rb");
+    if (file_) return;
+    if (descriptor >= 0) ::close(descriptor);
+    throw Error(ErrorCode::ResourceExhausted, kReadIdx, "memory to read a file is expected", {{"path", path_}});
   }
   ~GzipFile() { gzclose(file_); }
   GzipFile(const GzipFile&) = delete;
 
+  const std::string& path() const { return path_; }
+  // Packed, as it lies there.
+  std::uint64_t bytes() const { return bytes_; }
   void read(void* target, std::size_t bytes) {
     auto* next = static_cast<char*>(target);
     while (bytes > 0) {
@@ -50,13 +61,12 @@ class GzipFile {
 
  private:
   std::string path_;
-  gzFile file_;
+  std::uint64_t bytes_;
+  gzFile file_ = nullptr;
 };
 
-}  // namespace
-
-Tensor read_idx(const std::string& path) {
-  GzipFile file(path);
+Shape read_shape(GzipFile& file) {
+  const std::string& path = file.path();
   std::array<std::uint8_t, 4> magic;
   file.read(magic.data(), magic.size());
   if (magic[0] != 0 || magic[1] != 0 || magic[3] == 0 || magic[3] > Shape::kMaxRank)
@@ -65,8 +75,7 @@ Tensor read_idx(const std::string& path) {
     throw unimplemented(kReadIdx, "an IDX file of unsigned bytes is expected",
                         {{"path", path}, {"type", int{magic[2]}}});
   }
-  std::error_code ignored;
-  const std::uint64_t most = std::max<std::uint64_t>(std::filesystem::file_size(path, ignored), 1) * kBestRatio;
+  const std::uint64_t most = std::max<std::uint64_t>(file.bytes(), 1) * kBestRatio;
   Shape shape;
   std::uint64_t bytes = 1;
   for (int axis = 0; axis < magic[3]; ++axis) {
@@ -78,10 +87,26 @@ Tensor read_idx(const std::string& path) {
     if (n > 0 && bytes > most / static_cast<std::uint64_t>(n)) damaged(path, "it is too short for its shape");
     bytes *= static_cast<std::uint64_t>(n);
   }
-  Tensor values = Tensor::empty(DType::UInt8, shape, cpu());
+  return shape;
+}
+
+Tensor read_idx_values(const SourceFile& opened) {
+  GzipFile file(opened);
+  Tensor values = Tensor::empty(DType::UInt8, read_shape(file), cpu());
   file.read(values.raw(), values.bytes());
   file.finish();
   return values;
 }
+
+}  // namespace
+
+Shape read_idx_shape(const std::string& path) {
+  const SourceFile opened(kReadIdx, path);
+  GzipFile file(opened);
+  return read_shape(file);
+}
+
+Tensor read_idx(const std::string& path) { return read_idx_values(SourceFile(kReadIdx, path)); }
+Tensor read_idx_file(const InputFile& file) { return read_idx_values(SourceFile(kReadIdx, file)); }
 
 }  // namespace cohort::datasets

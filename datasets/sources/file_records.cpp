@@ -57,7 +57,7 @@ bool FileRecords::next(Tensors& element) {
   if (!find(extent)) return false;
   const RecordText record = text_at(0, extent.content, 0);
   pass(extent);  // before it can fail; its bytes stay where they are until more are read
-  ++number_;
+  count_records(1);
   element.resize(row_.size());
   for (std::size_t i = 0; i < row_.size(); ++i) {
     renew_leaf(files_->specs[i], element[i]);
@@ -73,7 +73,7 @@ RowStream::Rows FileRecords::next_rows(std::span<const RowMemory> leaves, std::s
     RecordExtent extent;
     if (!find(extent)) break;
     const std::size_t got = find_rows(count - rows.count);
-    if (rows.count == 0) rows.first = ElementKey{pass_, number_};
+    if (rows.count == 0) rows.first = ElementKey{pass_, record_key(files_->files[file_], record_)};
     std::exception_ptr error;
     try {
       parse_rows(leaves, rows.count);
@@ -85,7 +85,7 @@ RowStream::Rows FileRecords::next_rows(std::span<const RowMemory> leaves, std::s
     extent.whole += last.ahead;
     extent.lines += last.lines_ahead;
     pass(extent);
-    number_ += got;
+    count_records(got);
     rows.count += got;
     if (error) {
       skip(count - rows.count);
@@ -139,7 +139,7 @@ void FileRecords::parse_rows(std::span<const RowMemory> leaves, std::size_t firs
 void FileRecords::rewind() {
   close();
   ++pass_;
-  number_ = file_ = offset_ = line_ = 0;
+  known_by_ = file_ = record_ = offset_ = line_ = 0;
 }
 
 std::uint64_t FileRecords::skip(std::uint64_t count) {
@@ -147,26 +147,31 @@ std::uint64_t FileRecords::skip(std::uint64_t count) {
   RecordExtent extent;
   while (passed < count && find(extent)) {
     pass(extent);
-    ++number_;
+    count_records(1);
     ++passed;
   }
   return passed;
 }
 
 std::optional<ElementKey> FileRecords::key() const {
-  if (number_ == 0) return std::nullopt;
-  return ElementKey{pass_, number_ - 1};
+  if (known_by_ == 0) return std::nullopt;
+  return ElementKey{pass_, known_by_ - 1};
+}
+
+void FileRecords::count_records(std::uint64_t records) {
+  record_ += records;
+  known_by_ = record_key(files_->files[file_], record_ - 1) + 1;
 }
 
 void FileRecords::save_to(StateWriter& state) const {
   state.stage('F');
-  for (const std::uint64_t number : {pass_, number_, file_, offset_, line_}) state.number(number);
+  for (const std::uint64_t number : {pass_, known_by_, file_, record_, offset_, line_}) state.number(number);
 }
 
 void FileRecords::restore_from(StateReader& state) {
   state.stage('F');
   close();
-  for (std::uint64_t* number : {&pass_, &number_, &file_, &offset_, &line_}) *number = state.number();
+  for (std::uint64_t* number : {&pass_, &known_by_, &file_, &record_, &offset_, &line_}) *number = state.number();
   const std::size_t count = files_->files.size();
   if (file_ > count || (file_ == count && offset_ > 0) ||
       (file_ < count && files_->packing == Packing::None && offset_ > files_->files[file_].bytes)) {
@@ -185,7 +190,7 @@ bool FileRecords::find(RecordExtent& extent) {
     }
     close();
     ++file_;
-    offset_ = line_ = 0;
+    record_ = offset_ = line_ = 0;
   }
   return false;
 }

@@ -83,6 +83,7 @@ class FileRecords : public DatasetIterator, public RowStream {
   bool find(RecordExtent& extent);
   void open();
   void close();
+  void count_records(std::uint64_t records);
   std::size_t find_rows(std::size_t count);
   void parse_rows(std::span<const RowMemory> leaves, std::size_t first_row) const;
 
@@ -91,7 +92,9 @@ class FileRecords : public DatasetIterator, public RowStream {
   FileWindow window_;
   std::vector<Found> found_;
   std::vector<RowMemory> row_;  // memory of one element
-  std::uint64_t pass_ = 0, number_ = 0, file_ = 0, offset_ = 0, line_ = 0;
+  std::uint64_t pass_ = 0;
+  std::uint64_t known_by_ = 0;  // what the last element is known by, and 1; 0: there is none
+  std::uint64_t file_ = 0, record_ = 0, offset_ = 0, line_ = 0;  // of the next
 };
 
 // A line: up to the next "\n", without it and a "\r" before it; at the end of the file, up to there.

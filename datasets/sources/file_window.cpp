@@ -18,7 +18,7 @@ FileWindow::~FileWindow() = default;
 
 void FileWindow::open(const InputFile& file, std::uint64_t offset) try {
   close();
-  file_ = std::make_unique<SourceFile>(who_, file.path, file.bytes);
+  file_ = std::make_unique<SourceFile>(who_, file);
   bytes_ = bytes_of(who_, *file_, packing_);
   if (bytes_->pass(offset) < offset) {
     throw Error(ErrorCode::DataLoss, who_, "a file as long as it was is expected",

@@ -44,7 +44,7 @@ class FewOpenFiles {
     std::lock_guard lock(mutex_);
     Slot& slot = slots_[number % slots_.size()];
     if (!slot.file || slot.number != number) {
-      slot.file = std::make_shared<const SourceFile>(kFixedLength, files[number].path, files[number].bytes);
+      slot.file = std::make_shared<const SourceFile>(kFixedLength, files[number]);
       slot.number = number;
     }
     return slot.file;
@@ -69,8 +69,9 @@ struct RecordTable {
   std::size_t file_of(std::uint64_t record) const {
     return static_cast<std::size_t>(std::upper_bound(ends.begin(), ends.end(), record) - ends.begin());
   }
+  std::uint64_t first_of(std::size_t file) const { return file == 0 ? 0 : ends[file - 1]; }
   std::uint64_t offset_of(std::uint64_t record, std::size_t file) const {
-    return layout.header + (record - (file == 0 ? 0 : ends[file - 1])) * layout.record;
+    return layout.header + (record - first_of(file)) * layout.record;
   }
 };
 
@@ -79,7 +80,10 @@ class FixedLengthElements : public IndexedElements {
   explicit FixedLengthElements(std::shared_ptr<const RecordTable> table) : table_(std::move(table)) {}
 
   std::uint64_t count() const override { return table_->count(); }
-  ElementKey key(ElementPlace place) const override { return {place.pass, place.position}; }
+  ElementKey key(ElementPlace place) const override {
+    const std::size_t file = table_->file_of(place.position);
+    return {place.pass, record_key(table_->files[file], place.position - table_->first_of(file))};
+  }
   void read(ElementPlace place, Tensors& element) const override {
     element.resize(1);
     renew_leaf(table_->layout.spec(), element[0]);
@@ -101,7 +105,8 @@ class FixedLengthElements : public IndexedElements {
       first += run;
     }
   }
-  // Reading takes no computing: threads of the pool have nothing to gain.
+  bool blocks() const override { return true; }
+  // Reading takes no computing: several threads have nothing to gain.
   std::size_t parallel_reads() const override { return 1; }
 
  private:

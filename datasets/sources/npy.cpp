@@ -200,6 +200,7 @@ struct NpySource {
   std::uint64_t bytes = 0;           // of the file
   std::vector<std::string> members;  // of an archive; empty: the file is one array
   std::vector<TensorSpec> specs = {};
+  std::shared_ptr<const DataRoots> roots = data_roots_in_force();
 };
 
 // The arrays, read when they are first asked for. Thread-safe.
@@ -226,7 +227,8 @@ class NpyColumns {
     ready_.store(true, std::memory_order_release);
   }
   Tensors read() const {
-    const SourceFile file(source_.members.empty() ? kNpy : kNpz, source_.file, source_.bytes);
+    const SourceFile file(source_.members.empty() ? kNpy : kNpz,
+                          InputFile{.path = source_.file, .bytes = source_.bytes, .roots = source_.roots});
     if (source_.members.empty()) {
       NpyInFile bytes(file);
       const NpyHeader header = read_header(bytes, source_.file);
@@ -354,6 +356,9 @@ Dataset npy(const std::string& file) {
 
 Dataset npz(const std::string& file, const std::vector<std::string>& names) {
   const SourceFile opened(kNpz, file);
+  if (opened.descriptor() < 0) {
+    throw invalid_argument(kNpz, "an archive on this machine is expected", {{"file", file}}, "Fetch it first.");
+  }
   const ZipFile archive(opened.descriptor(), file);
   NpySource source{file, opened.size(), {}};
   if (names.empty()) source.members = archive.names();

@@ -1,15 +1,17 @@
 #include "cohort/datasets/sources/source_file.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <numeric>
 #include <system_error>
 
 #include "cohort/core/error.h"
+#include "cohort/files/data_root.h"
+#include "cohort/files/remote_file.h"
 
 namespace cohort::datasets {
 namespace {
@@ -118,33 +120,32 @@ class InflatedBytes : public SourceBytes {
 
 }  // namespace
 
-SourceFile::SourceFile(const char* who, std::string path, std::optional<std::uint64_t> expected_bytes)
+SourceFile::SourceFile(const char* who, std::string path, std::optional<std::uint64_t> expected_bytes,
+                       const std::shared_ptr<const DataRoots>& roots)
     : who_(who), path_(std::move(path)) {
-  // Opening a pipe would wait for its writer.
-  descriptor_ = ::open(path_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
-  if (descriptor_ < 0) {
-    const int error = errno;
-    const ErrorCode code = error == ENOENT || error == ENOTDIR ? ErrorCode::NotFound
-                           : error == EACCES                   ? ErrorCode::PermissionDenied
-                                                               : ErrorCode::Unavailable;
-    throw Error(code, who, "a file that can be read is expected", {{"file", path_}, {"problem", reason(error)}});
+  if (RemoteFile::is_address(path_)) {
+    check_may_fetch(who, path_, roots.get());
+    remote_ = std::make_unique<RemoteFile>(who, path_, expected_bytes);
+    size_ = remote_->size();
+    return;
   }
+  descriptor_ = open_data_file(who, path_, roots.get());
   struct stat about {};
-  const bool regular = ::fstat(descriptor_, &about) == 0 && S_ISREG(about.st_mode);
+  const bool found = ::fstat(descriptor_, &about) == 0;
   size_ = static_cast<std::uint64_t>(about.st_size);
-  if (regular && (!expected_bytes || *expected_bytes == size_)) return;
+  if (found && (!expected_bytes || *expected_bytes == size_)) return;
   ::close(descriptor_);
-  if (!regular) {
-    throw invalid_argument(who, "a regular file is expected, not a folder, pipe or device", {{"file", path_}});
-  }
   throw failed_precondition(who, "the file that the dataset was made of is expected",
-                            {{"file", path_}, {"bytes", size_}, {"bytes_then", *expected_bytes}},
+                            {{"file", path_}, {"bytes", size_}, {"bytes_then", expected_bytes.value_or(0)}},
                             "Make the dataset again after changing its files.");
 }
 
-SourceFile::~SourceFile() { ::close(descriptor_); }
+SourceFile::~SourceFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
 
 std::size_t SourceFile::read_at(std::uint64_t offset, void* target, std::size_t bytes) const {
+  if (remote_) return remote_->read_at(offset, target, bytes);
   auto* next = static_cast<char*>(target);
   const std::uint64_t wanted = offset < size_ ? std::min<std::uint64_t>(bytes, size_ - offset) : 0;
   std::uint64_t done = 0;
@@ -166,7 +167,7 @@ void SourceFile::unreadable(std::uint64_t offset, std::string_view problem) cons
 std::vector<InputFile> find_input_files(const char* who, const std::vector<std::string>& paths) {
   if (paths.empty()) throw invalid_argument(who, "at least one file is expected", {{"files.size", 0}});
   std::vector<InputFile> files;
-  for (const std::string& path : paths) files.push_back({path, SourceFile(who, path).size()});
+  for (const std::string& path : paths) files.push_back({path, SourceFile(who, path).size(), files.size()});
   return files;
 }
 
@@ -182,14 +183,24 @@ void add_input_files(const std::vector<InputFile>& files, Attributes& attributes
 }
 
 std::vector<InputFile> input_files_of(const char* who, const Attributes& attributes) {
+  constexpr const char* kNumbers = "file_numbers";
   const auto paths = attributes.get<std::vector<std::string>>("files");
   const auto bytes = attributes.get<std::vector<std::int64_t>>("file_bytes");
-  if (paths.size() != bytes.size() || std::any_of(bytes.begin(), bytes.end(), [](auto n) { return n < 0; })) {
-    throw invalid_argument(who, "files and the size of each are expected",
-                           {{"files.size", paths.size()}, {"file_bytes.size", bytes.size()}});
+  std::vector<std::int64_t> numbers(paths.size());
+  std::iota(numbers.begin(), numbers.end(), 0);
+  if (attributes.has(kNumbers)) numbers = attributes.get<std::vector<std::int64_t>>(kNumbers);
+  const auto impossible = [](std::int64_t n) { return n < 0; };
+  const auto no_number = [](std::int64_t n) { return n < 0 || static_cast<std::uint64_t>(n) > kMostFileNumber; };
+  if (paths.size() != bytes.size() || paths.size() != numbers.size() ||
+      std::any_of(bytes.begin(), bytes.end(), impossible) || std::any_of(numbers.begin(), numbers.end(), no_number)) {
+    throw invalid_argument(
+        who, "files, and the size and a number below 2^24 of each, are expected",
+        {{"files.size", paths.size()}, {"file_bytes.size", bytes.size()}, {"file_numbers.size", numbers.size()}});
   }
   std::vector<InputFile> files;
-  for (std::size_t i = 0; i < paths.size(); ++i) files.push_back({paths[i], static_cast<std::uint64_t>(bytes[i])});
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    files.push_back({paths[i], static_cast<std::uint64_t>(bytes[i]), static_cast<std::uint64_t>(numbers[i])});
+  }
   return files;
 }
 

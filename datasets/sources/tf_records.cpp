@@ -29,9 +29,7 @@ T record_number(const char* bytes) {
 class RecordFile {
  public:
   RecordFile(const InputFile& file, Packing packing, std::uint64_t offset)
-      : file_(kTFRecords, file.path, file.bytes),
-        plain_(packing == Packing::None),
-        bytes_(bytes_of(kTFRecords, file_, packing)) {
+      : file_(kTFRecords, file), plain_(packing == Packing::None), bytes_(bytes_of(kTFRecords, file_, packing)) {
     if (offset > 0 && bytes_->pass(offset) < offset) {
       throw Error(ErrorCode::DataLoss, kTFRecords, "a position inside the file is expected",
                   {{"file", file.path}, {"offset", offset}});
@@ -159,7 +157,7 @@ class TFRecordsIterator : public DatasetIterator {
     });
     if (more && !whole) {
       throw Error(ErrorCode::DataLoss, kTFRecords, "a record whose bytes fit their sum is expected",
-                  {{"file", files_->files[file_].path}, {"offset", offset}, {"record", number_ - 1}},
+                  {{"file", files_->files[file_].path}, {"offset", offset}, {"record", record_ - 1}},
                   "Write the file again, or leave such records out.");
     }
     return more;
@@ -167,38 +165,40 @@ class TFRecordsIterator : public DatasetIterator {
   std::uint64_t skip(std::uint64_t count) override {
     std::uint64_t passed = 0;
     while (passed < count) {
-      const std::uint64_t before = number_;
+      const std::uint64_t before = taken_;
       try {
         if (!take([](RecordFile& file) { return file.pass(); })) break;
       } catch (const BrokenSource&) {
         throw;
       } catch (const Error&) {
-        if (number_ == before) throw;  // it is not the place of an element
+        if (taken_ == before) throw;  // it is not the place of an element
       }
       ++passed;
     }
     return passed;
   }
   std::optional<ElementKey> key() const override {
-    if (number_ == 0) return std::nullopt;
-    return ElementKey{pass_, number_ - 1};
+    if (known_by_ == 0) return std::nullopt;
+    return ElementKey{pass_, known_by_ - 1};
   }
   void rewind() override {
     reader_.reset();
     ++pass_;
     file_ = 0;
-    offset_ = number_ = 0;
+    offset_ = record_ = known_by_ = 0;
   }
   void save_to(StateWriter& state) const override {
     state.stage('R');
     state.number(pass_);
-    state.number(number_);
+    state.number(known_by_);
     state.number(file_);
+    state.number(record_);
     state.number(reader_ ? reader_->offset() : offset_);
   }
   void restore_from(StateReader& state) override {
     state.stage('R');
-    const std::uint64_t pass = state.number(), number = state.number(), file = state.number(), offset = state.number();
+    const std::uint64_t pass = state.number(), known_by = state.number(), file = state.number();
+    const std::uint64_t record = state.number(), offset = state.number();
     const bool inside = file < files_->files.size() ? files_->packing != Packing::None ||
                                                           offset <= files_->files[static_cast<std::size_t>(file)].bytes
                                                     : file == files_->files.size() && offset == 0;
@@ -208,7 +208,8 @@ class TFRecordsIterator : public DatasetIterator {
     }
     reader_.reset();
     pass_ = pass;
-    number_ = number;
+    known_by_ = known_by;
+    record_ = record;
     file_ = static_cast<std::size_t>(file);
     offset_ = offset;
   }
@@ -223,14 +224,18 @@ class TFRecordsIterator : public DatasetIterator {
       try {
         if (!step(*reader_)) continue;
       } catch (const Error&) {
-        ++number_;
+        count_record();
         next_file();
         throw;
       }
-      ++number_;
+      count_record();
       return true;
     }
     return false;
+  }
+  void count_record() {
+    ++taken_;
+    known_by_ = record_key(files_->files[file_], record_++) + 1;
   }
   void open() try {
     reader_ = std::make_unique<RecordFile>(files_->files[file_], files_->packing, offset_);
@@ -240,13 +245,16 @@ class TFRecordsIterator : public DatasetIterator {
   void next_file() {
     reader_.reset();
     ++file_;
-    offset_ = 0;
+    offset_ = record_ = 0;
   }
 
   std::shared_ptr<const RecordFiles> files_;
   std::unique_ptr<RecordFile> reader_;  // of the file at hand, once something is read
-  std::uint64_t pass_ = 0, number_ = 0;
+  std::uint64_t pass_ = 0;
+  std::uint64_t known_by_ = 0;  // what the last element is known by, and 1; 0: there is none
+  std::uint64_t taken_ = 0;     // elements, by this iterator
   std::size_t file_ = 0;
+  std::uint64_t record_ = 0;  // the next one's number in the file
   std::uint64_t offset_ = 0;  // where the reader begins
 };
 

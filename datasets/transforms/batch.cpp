@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <exception>
-#include <mutex>
 
 #include "cohort/core/thread_pool.h"
 #include "cohort/data/indexed_iterator.h"
 #include "cohort/data/row_stream.h"
 #include "cohort/datasets/sources/rows.h"
+#include "cohort/datasets/transforms/parallel_reads.h"
 #include "cohort/datasets/transforms/transform.h"
 #include "cohort/datasets/transforms/workspaces.h"
 
@@ -158,7 +157,7 @@ class RowReader {
       leaves[i] = {static_cast<char*>(batch[i].raw()),
                    static_cast<std::size_t>(specs_[i].shape.num_elements()) * size_of(specs_[i].dtype)};
     }
-    in_blocks(from, count, [&](std::int64_t begin, std::int64_t end) {
+    read_in_blocks(from, count, [&](std::int64_t begin, std::int64_t end) {
       std::array<RowMemory, kMostLeaves> few_here;
       std::vector<RowMemory> many_here(leaves.size() > few_here.size() ? leaves.size() : 0);
       const std::span<RowMemory> here =
@@ -174,7 +173,7 @@ class RowReader {
   void read_unknown(const IndexedElements& from, std::span<const ElementPlace> places, Tensors& batch) const {
     const auto count = static_cast<std::int64_t>(places.size());
     std::vector<Tensors> elements(places.size());
-    in_blocks(from, count, [&](std::int64_t begin, std::int64_t end) {
+    read_in_blocks(from, count, [&](std::int64_t begin, std::int64_t end) {
       for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
         from.read(places[i], elements[i]);
       }
@@ -185,33 +184,7 @@ class RowReader {
     stack.finish(count, batch);
   }
 
-  // Of several elements that throw it is the first whose error is thrown.
-  template <class Body>
-  static void in_blocks(const IndexedElements& from, std::int64_t count, const Body& body) {
-    const auto threads = static_cast<std::int64_t>(ThreadPool::instance().threads());
-    const auto allowed = static_cast<std::int64_t>(from.parallel_reads());
-    const std::int64_t blocks = std::min(count, std::min(allowed == 0 ? threads : allowed, threads) * kBlocksOfThread);
-    if (allowed == 1 || blocks < 2) return body(0, count);
-    std::int64_t first_failed = count;
-    std::mutex mutex;
-    std::exception_ptr error;
-    ThreadPool::instance().run_blocks(blocks, [&](std::int64_t block) {
-      const std::int64_t begin = count * block / blocks, end = count * (block + 1) / blocks;
-      try {
-        body(begin, end);
-      } catch (...) {
-        std::lock_guard lock(mutex);
-        if (begin < first_failed) {
-          first_failed = begin;
-          error = std::current_exception();
-        }
-      }
-    });
-    if (error) std::rethrow_exception(error);
-  }
-
   static constexpr std::size_t kMostLeaves = 8;  // without asking for memory
-  static constexpr std::int64_t kBlocksOfThread = 4;
 
   Specs specs_;
   bool known_ = false;
@@ -307,6 +280,7 @@ class BatchedElements : public IndexedElements {
     const IndexedElements& from = input_->resolve(places);
     reader_->read(from, places, element);
   }
+  bool blocks() const override { return input_->blocks(); }
   void save_to(StateWriter& state) const override { input_->save_to(state); }
   void restore_from(StateReader& state) override { input_->restore_from(state); }
 
@@ -314,7 +288,7 @@ class BatchedElements : public IndexedElements {
   std::unique_ptr<IndexedElements> input_;
   BatchSize size_;
   std::shared_ptr<const RowReader> reader_;
-  mutable Workspaces<PlacesOfBatch> places_{[] { return std::make_unique<PlacesOfBatch>(); }};
+  mutable Workspaces<PlacesOfBatch> places_{[] { return std::make_unique<PlacesOfBatch>(); }, input_->blocks()};
 };
 
 class BatchIterator : public TransformIterator {

@@ -162,4 +162,8 @@ COHORT_DATASET("cache", [](const std::vector<Dataset>& inputs, const Attributes&
 
 DatasetTransform cache() { return make_transform("cache"); }
 
+DatasetTransform cache(const std::string& file) {
+  return file.empty() ? cache() : make_transform("cache_in_file", {{"file", file}});
+}
+
 }  // namespace cohort::datasets

@@ -1,3 +1,4 @@
+#include "cohort/datasets/sources/saved.h"
 #include "cohort/datasets/transforms/assert_cardinality.h"
 #include "cohort/datasets/transforms/batch.h"
 #include "cohort/datasets/transforms/bucket_by_sequence_length.h"
@@ -5,7 +6,9 @@
 #include "cohort/datasets/transforms/concatenate.h"
 #include "cohort/datasets/transforms/enumerate.h"
 #include "cohort/datasets/transforms/filter.h"
+#include "cohort/datasets/transforms/flat_map.h"
 #include "cohort/datasets/transforms/ignore_errors.h"
+#include "cohort/datasets/transforms/interleave.h"
 #include "cohort/datasets/transforms/map.h"
 #include "cohort/datasets/transforms/padded_batch.h"
 #include "cohort/datasets/transforms/prefetch.h"
@@ -19,6 +22,7 @@
 #include "cohort/datasets/transforms/take_while.h"
 #include "cohort/datasets/transforms/unbatch.h"
 #include "cohort/datasets/transforms/window.h"
+#include "cohort/datasets/transforms/with_options.h"
 #include "cohort/datasets/transforms/zip.h"
 
 // The methods of Dataset are defined here and not beside it: framework/data knows none of the transforms.
@@ -38,8 +42,19 @@ Dataset Dataset::shard(std::int64_t num_shards, std::int64_t index) const {
 }
 Dataset Dataset::prefetch(std::int64_t buffer_size) const { return apply(datasets::prefetch(buffer_size)); }
 Dataset Dataset::cache() const { return apply(datasets::cache()); }
+Dataset Dataset::cache(const std::string& file) const { return apply(datasets::cache(file)); }
+void Dataset::save(const std::string& folder, std::int64_t num_shards) const {
+  datasets::save(*this, folder, {.num_shards = num_shards});
+}
 Dataset Dataset::enumerate() const { return apply(datasets::enumerate()); }
 Dataset Dataset::map(const ElementFunction& f, MapOptions options) const { return apply(datasets::map(f, options)); }
+Dataset Dataset::map(const HostFunction& f, MapOptions options) const { return apply(datasets::map(f, options)); }
+Dataset Dataset::flat_map(const DatasetFunction& f, FlatMapOptions options) const {
+  return apply(datasets::flat_map(f, std::move(options)));
+}
+Dataset Dataset::interleave(const DatasetFunction& f, InterleaveOptions options) const {
+  return apply(datasets::interleave(f, std::move(options)));
+}
 Dataset Dataset::filter(const ElementFunction& f) const { return apply(datasets::filter(f)); }
 Dataset Dataset::take_while(const ElementFunction& f) const { return apply(datasets::take_while(f)); }
 Dataset Dataset::concatenate(const Dataset& other) const { return apply(datasets::concatenate(other)); }
@@ -48,6 +63,9 @@ Dataset Dataset::zip(const std::vector<std::pair<std::string, Dataset>>& dataset
 Dataset Dataset::unbatch() const { return apply(datasets::unbatch()); }
 Dataset Dataset::rebatch(std::int64_t batch_size, BatchOptions options) const {
   return apply(datasets::rebatch(batch_size, options));
+}
+Dataset Dataset::rebatch(std::vector<std::int64_t> batch_sizes, BatchOptions options) const {
+  return apply(datasets::rebatch(std::move(batch_sizes), options));
 }
 Dataset Dataset::padded_batch(std::int64_t batch_size, PaddedBatchOptions options) const {
   return apply(datasets::padded_batch(batch_size, std::move(options)));
@@ -63,6 +81,7 @@ Dataset Dataset::window(std::int64_t size, WindowOptions options) const {
 Dataset Dataset::scan(const Element& initial_state, const ScanFunction& f) const {
   return apply(datasets::scan(initial_state, f));
 }
+Dataset Dataset::with_options(DatasetOptions options) const { return apply(datasets::with_options(options)); }
 Dataset Dataset::ignore_errors(IgnoreErrorsOptions options) const { return apply(datasets::ignore_errors(options)); }
 Dataset Dataset::assert_cardinality(std::int64_t expected_cardinality) const {
   return apply(datasets::assert_cardinality(expected_cardinality));

@@ -76,6 +76,7 @@ class EnumeratedElements : public IndexedElements {
     std::move(rest.begin(), rest.end(), element.begin() + 1);
     write_number(number, element);
   }
+  bool blocks() const override { return input_->blocks(); }
   std::size_t parallel_reads() const override { return input_->parallel_reads(); }
   void save_to(StateWriter& state) const override { input_->save_to(state); }
   void restore_from(StateReader& state) override { input_->restore_from(state); }

@@ -81,6 +81,7 @@ class GroupedElements : public IndexedElements {
     const IndexedElements& from = input_->resolve(work->places);
     read_group(*stacking_, from, *work.operator->(), group);
   }
+  bool blocks() const override { return input_->blocks(); }
   void save_to(StateWriter& state) const override { input_->save_to(state); }
   void restore_from(StateReader& state) override { input_->restore_from(state); }
 
@@ -88,7 +89,7 @@ class GroupedElements : public IndexedElements {
   std::unique_ptr<IndexedElements> input_;
   Grouping grouping_;
   std::shared_ptr<const Stacking> stacking_;
-  mutable Workspaces<GroupWorkspace> workspaces_{[] { return std::make_unique<GroupWorkspace>(); }};
+  mutable Workspaces<GroupWorkspace> workspaces_{[] { return std::make_unique<GroupWorkspace>(); }, input_->blocks()};
 };
 
 // Holds elements from the first of the next group on: those that several groups share are computed once.

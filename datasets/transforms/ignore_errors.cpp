@@ -74,7 +74,7 @@ DatasetTransform ignore_errors(IgnoreErrorsOptions options) {
 }
 
 std::uint64_t ignored_errors(const DatasetIterator& iterator) {
-  const auto* ignoring = dynamic_cast<const IgnoreErrorsIterator*>(&iterator);
+  const auto* ignoring = dynamic_cast<const IgnoreErrorsIterator*>(&iterator.unmeasured());
   if (!ignoring) {
     throw invalid_argument("datasets.ignored_errors",
                            "an iterator of a dataset that ends with ignore_errors is expected");

@@ -60,6 +60,10 @@ void JoinedIterator::restore_from(StateReader& state) {
   for (const auto& input : inputs_) input->restore_from(state);
 }
 
+bool JoinedElements::blocks() const {
+  return std::any_of(parts_.begin(), parts_.end(), [](const auto& part) { return part->blocks(); });
+}
+
 std::size_t JoinedElements::parallel_reads() const {
   std::size_t fewest = 0;
   for (const auto& part : parts_) {

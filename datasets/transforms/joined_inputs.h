@@ -34,6 +34,7 @@ class JoinedElements : public IndexedElements {
  public:
   explicit JoinedElements(std::vector<std::unique_ptr<IndexedElements>> parts) : parts_(std::move(parts)) {}
 
+  bool blocks() const override;
   std::size_t parallel_reads() const override;
   void save_to(StateWriter& state) const override;
   void restore_from(StateReader& state) override;

@@ -1,39 +1,52 @@
 #include "cohort/datasets/transforms/map.h"
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <exception>
+#include <thread>
 
-#include "cohort/core/random.h"
 #include "cohort/core/thread_pool.h"
-#include "cohort/datasets/transforms/transform.h"
+#include "cohort/data/stage_counters.h"
+#include "cohort/datasets/transforms/autotune.h"
+#include "cohort/datasets/transforms/reader_threads.h"
+#include "cohort/datasets/transforms/spec_attributes.h"
+#include "cohort/datasets/transforms/traced_function.h"
 #include "cohort/datasets/transforms/workspaces.h"
-#include "cohort/graph/executable.h"
 #include "cohort/graph/planned_executable.h"
-#include "cohort/graph/trace.h"
 
 namespace cohort::datasets {
 namespace {
 
 constexpr const char* kMap = "Dataset.map";
 
-// The traced function, run on the host; what an element draws depends on what it is known by alone.
+constexpr const char* kHostFunction = "host_function";
+
+// What is computed of each element: a traced function or a registered one.
 class MappedFunction {
  public:
-  MappedFunction(std::shared_ptr<const Graph> graph, std::uint64_t seed)
-      : outputs_(graph->outputs.size()), seed_(seed), executables_(std::move(graph)) {}
-
-  void run(const Tensors& arguments, Tensors& results, const ElementKey& key) {
-    results.resize(outputs_);
-    executables_.run(arguments, results, random_at(key), cpu());
+  MappedFunction(const ElementSpec& element, const Attributes& attributes) {
+    if (attributes.has(kHostFunction)) {
+      host_ = HostFunction::registered(attributes.get<std::string>(kHostFunction), element_spec_of(kMap, attributes));
+    } else {
+      traced_ = std::make_unique<TracedFunction>(kMap, element, attributes);
+    }
   }
-  // The function made ready for elements of these shapes.
-  std::shared_ptr<Executable> ready_for(const Tensors& arguments) { return executables_.specialize(arguments, cpu()); }
-  RandomState random_at(const ElementKey& key) const { return {.seed = seed_, .epoch = key.pass, .step = key.number}; }
+
+  const ElementSpec& result_spec() const { return traced_ ? traced_->result_spec() : host_->result_spec(); }
+  void run(const Tensors& arguments, Tensors& results, const ElementKey& key) {
+    traced_ ? traced_->run(arguments, results, key) : host_->run(arguments, results, key);
+  }
+  // A traced function made ready for elements of these shapes; nullptr for a registered one.
+  std::shared_ptr<Executable> ready_for(const Tensors& arguments) {
+    return traced_ ? traced_->ready_for(arguments) : nullptr;
+  }
+  // What a traced function draws from.
+  RandomState random_at(const ElementKey& key) const { return traced_->random_at(key); }
 
  private:
-  std::size_t outputs_;
-  std::uint64_t seed_;
-  ExecutableCache executables_;
+  std::unique_ptr<TracedFunction> traced_;
+  std::optional<HostFunction> host_;
 };
 
 // What a thread needs to compute elements one after the other; used again and again.
@@ -45,7 +58,7 @@ class MappingThread {
   Tensors& arguments() { return arguments_; }
   // Writes the results for them into rows of memory.
   void run(const ElementKey& key, std::span<const RowMemory> leaves, const Specs& specs, std::size_t row) {
-    if (!executable_ || !is_ready()) prepare(specs);
+    if (!is_ready()) prepare(specs);
     if (!direct_) {
       function_.run(arguments_, results_, key);
       for (std::size_t i = 0; i < leaves.size(); ++i) write_row(results_[i], specs[i], leaves[i], row);
@@ -63,6 +76,7 @@ class MappingThread {
     results_ = room_for(other.results_);
     specs_ = other.specs_;
     executable_ = other.executable_;
+    is_prepared_ = other.is_prepared_;
     direct_ = other.direct_;
     pointers_.reserve(other.pointers_.capacity());
   }
@@ -73,13 +87,16 @@ class MappingThread {
 
  private:
   bool is_ready() const {
-    return std::equal(arguments_.begin(), arguments_.end(), specs_.begin(), specs_.end(),
-                      [](const Tensor& leaf, const TensorSpec& spec) { return leaf.spec() == spec; });
+    return is_prepared_ && std::equal(arguments_.begin(), arguments_.end(), specs_.begin(), specs_.end(),
+                                      [](const Tensor& leaf, const TensorSpec& spec) { return leaf.spec() == spec; });
   }
   void prepare(const Specs& results) {
     specs_.clear();
     for (const Tensor& argument : arguments_) specs_.push_back(argument.spec());
     executable_ = function_.ready_for(arguments_);
+    is_prepared_ = true;
+    direct_ = false;
+    if (!executable_) return;
     const Graph& graph = executable_->graph();
     direct_ = dynamic_cast<const PlannedExecutable*>(executable_.get()) != nullptr;
     for (std::size_t i = 0; direct_ && i < results.size(); ++i) direct_ = graph.spec(graph.outputs[i]) == results[i];
@@ -89,6 +106,7 @@ class MappingThread {
   Tensors arguments_, results_;
   Specs specs_;  // of the arguments that the executable is ready for
   std::shared_ptr<Executable> executable_;
+  bool is_prepared_ = false;
   bool direct_ = false;  // its results can be written in place
   std::vector<void*> pointers_;
 };
@@ -101,7 +119,7 @@ class MappedElements : public IndexedElements {
       : input_(std::move(input)),
         function_(std::move(function)),
         parallel_(parallel),
-        threads_([this] { return std::make_unique<MappingThread>(*function_); }) {}
+        threads_([this] { return std::make_unique<MappingThread>(*function_); }, input_->blocks()) {}
 
   std::uint64_t count() const override { return input_->count(); }
   ElementKey key(ElementPlace place) const override { return input_->resolve({&place, 1}).key(place); }
@@ -122,6 +140,7 @@ class MappedElements : public IndexedElements {
       thread->run(from.key(place), leaves, specs, row);
     }
   }
+  bool blocks() const override { return input_->blocks(); }
   std::size_t parallel_reads() const override { return parallel_; }
   void save_to(StateWriter& state) const override { input_->save_to(state); }
   void restore_from(StateReader& state) override { input_->restore_from(state); }
@@ -133,15 +152,27 @@ class MappedElements : public IndexedElements {
   mutable Workspaces<MappingThread> threads_;
 };
 
-// Computes elements ahead, as tasks of the pool, in a ring of slots, and gives them out in order. A ring of one slot is
-// no ring: the element is computed by the thread that asks for it.
+// How many elements are computed ahead.
+struct MapWidth {
+  std::size_t first, most;
+};
+
+// Computes elements ahead, as tasks of the pool, in a ring of slots, and gives them out in order, or else as they are
+// done. Arguments that have to be waited for are read by reader threads before. A ring of one slot is no ring: the
+// element is computed by the thread that asks for it.
 class MapIterator : public TransformIterator {
  public:
-  // `width` is how many elements are computed ahead, at first where `most` is more.
-  MapIterator(std::unique_ptr<DatasetIterator> input, std::shared_ptr<MappedFunction> function, std::size_t width,
-              std::size_t most)
-      : TransformIterator(std::move(input)), function_(std::move(function)), width_(width), ring_(most) {
-    for (Slot& slot : ring_) slot.map = this;
+  MapIterator(std::unique_ptr<DatasetIterator> input, std::shared_ptr<MappedFunction> function, MapWidth width,
+              bool in_order)
+      : TransformIterator(std::move(input)),
+        function_(std::move(function)),
+        blocks_(input_->indexed() && input_->indexed()->blocks()),
+        width_(width.first, width.most),
+        in_order_(in_order),
+        ring_(width.most) {
+    slots_.reserve(ring_.size());
+    free_.reserve(ring_.size());
+    add_slots();
     begin_anew();
   }
   ~MapIterator() override { drop_all(); }
@@ -149,9 +180,9 @@ class MapIterator : public TransformIterator {
   bool next(Tensors& element) override {
     fill();
     if (given_ == pulled_) return false;
-    Slot& slot = slot_at(given_);
+    Slot& slot = in_order_ ? slot_at(given_) : first_done();
     finish(slot);
-    ++given_;
+    give(slot);
     key_ = slot.key;
     if (slot.error) std::rethrow_exception(std::exchange(slot.error, nullptr));
     if (!has_room_) make_room(slot);
@@ -161,7 +192,16 @@ class MapIterator : public TransformIterator {
   }
   std::uint64_t skip(std::uint64_t count) override {
     std::uint64_t passed = 0;
-    for (; passed < count && given_ < pulled_; ++passed) drop(slot_at(given_++));
+    for (; passed < count && given_ < pulled_; ++passed) {
+      Slot& slot = slot_at(given_);
+      drop(slot);
+      give(slot);
+    }
+    // Between elements that had been given out before their turn.
+    while (passed < count && !early_.empty() && input_->skip(1) == 1) {
+      if (!was_given(pulled_)) ++passed;
+      given_ = ++pulled_;
+    }
     if (passed < count && !ended_) {
       const std::uint64_t further = input_->skip(count - passed);
       passed += further;
@@ -173,6 +213,7 @@ class MapIterator : public TransformIterator {
   std::optional<ElementKey> key() const override { return key_; }
   void rewind() override {
     drop_all();
+    early_.clear();
     ++epoch_;
     given_ = pulled_ = 0;
     input_->rewind();
@@ -180,9 +221,16 @@ class MapIterator : public TransformIterator {
   }
   void save_to(StateWriter& state) const override {
     const Start& start = given_ < newer_.at ? older_ : newer_;
+    std::uint64_t early = early_.size();
+    for (std::uint64_t i = given_; i < pulled_; ++i) early += slot_at(i).given;
     state.stage('M');
     state.number(epoch_);
     state.number(given_);
+    state.number(early);
+    for (std::uint64_t i = given_; i < pulled_; ++i) {
+      if (slot_at(i).given) state.number(i);
+    }
+    for (const std::uint64_t number : early_) state.number(number);
     state.number(given_ - start.at);
     state.raw(start.state);
   }
@@ -191,6 +239,9 @@ class MapIterator : public TransformIterator {
     drop_all();
     epoch_ = state.number();
     given_ = pulled_ = state.number();
+    early_.clear();
+    // The reader ends with the state, whatever number this is.
+    for (std::uint64_t left = state.number(); left > 0; --left) early_.push_back(state.number());
     const std::uint64_t behind = state.number();
     input_->restore_from(state);
     // What had been given out is passed by unmapped.
@@ -201,15 +252,29 @@ class MapIterator : public TransformIterator {
   }
 
  private:
-  struct Slot : BackgroundTask {
-    MapIterator* map = nullptr;
+  struct Slot : BackgroundTask, ReaderTask {
+    explicit Slot(MapIterator* owner) : map(owner) {}
+
+    MapIterator* map;
     bool submitted = false;
-    ElementPlace place;  // of the argument, where the input gives places
+    bool given = false;              // out, before its turn
+    std::atomic<bool> begun{false};  // a thread is about it
+    ElementPlace place;              // of the argument, where the input gives places
     Tensors arguments, results;
     ElementKey key;
     std::exception_ptr error;
 
-    void run() noexcept override { map->compute(*this); }
+    // The argument is there: the pool goes on with it.
+    void read() noexcept override {
+      begun.store(true, std::memory_order_relaxed);
+      map->read_argument(*this);
+      begun.store(false, std::memory_order_relaxed);
+      ThreadPool::instance().submit(*this);
+    }
+    void run() noexcept override {
+      begun.store(true, std::memory_order_relaxed);
+      map->compute(*this);
+    }
   };
   // Where the input stood before element number `at` was pulled.
   struct Start {
@@ -217,7 +282,55 @@ class MapIterator : public TransformIterator {
     std::string state;
   };
 
-  Slot& slot_at(std::uint64_t number) { return ring_[static_cast<std::size_t>(number % ring_.size())]; }
+  Slot& slot_at(std::uint64_t number) const { return *ring_[static_cast<std::size_t>(number % ring_.size())]; }
+  // One for the element that is pulled next.
+  Slot& take_slot() { return *(ring_[static_cast<std::size_t>(pulled_ % ring_.size())] = free_.back()); }
+  // It holds that element from now on.
+  void keep_slot() {
+    free_.pop_back();
+    ++pulled_;
+  }
+  void give_back_first() {
+    Slot& slot = slot_at(given_++);
+    slot.given = false;
+    free_.push_back(&slot);
+  }
+  // As many as the width says.
+  void add_slots() {
+    while (slots_.size() < width_.now()) {
+      slots_.push_back(std::make_unique<Slot>(this));
+      free_.push_back(slots_.back().get());
+    }
+    if (StageCounters* counters = StageCounters::current()) counters->set_parallelism(width_.now());
+  }
+  bool is_done(const Slot& slot) const { return (!blocks_ || slot.is_read()) && slot.is_done(); }
+
+  // One that can be given at once; otherwise one that can be computed here; otherwise the first that others get done.
+  Slot& first_done() const {
+    constexpr std::chrono::microseconds kBetweenLooks{20};
+    for (;; std::this_thread::sleep_for(kBetweenLooks)) {
+      Slot* open = nullptr;
+      for (std::uint64_t i = given_; i < pulled_; ++i) {
+        Slot& slot = slot_at(i);
+        if (slot.given) continue;
+        if (!slot.submitted || is_done(slot)) return slot;
+        if (!open && !slot.begun.load(std::memory_order_relaxed)) open = &slot;
+      }
+      if (open) return *open;
+    }
+  }
+  // Those that are all given out up to some element leave the ring.
+  void give(Slot& slot) {
+    slot.given = true;
+    while (given_ < pulled_ && slot_at(given_).given) give_back_first();
+  }
+  // Whether this element was given out before its turn, as a restored position says.
+  bool was_given(std::uint64_t number) {
+    const auto found = std::find(early_.begin(), early_.end(), number);
+    if (found == early_.end()) return false;
+    early_.erase(found);
+    return true;
+  }
 
   // Nothing is under way and the input stands behind what was given out.
   void begin_anew() {
@@ -237,18 +350,29 @@ class MapIterator : public TransformIterator {
 
   void fill() {
     // The first one goes alone: the others get memory like its own.
-    while (!ended_ && pulled_ - given_ < (has_room_ ? width_ : 1)) {
+    while (!ended_ && pulled_ - given_ < (has_room_ ? width_.now() : 1)) {
       mark_start();
-      Slot& slot = slot_at(pulled_);
+      if (!early_.empty() && was_given(pulled_)) {
+        pass_given();
+        continue;
+      }
+      Slot& slot = take_slot();
       if (!pull(slot)) {
         ended_ = true;
         break;
       }
-      ++pulled_;
-      if (slot.error || ring_.size() == 1) continue;
-      slot.submitted = true;
-      ThreadPool::instance().submit(slot);
+      keep_slot();
+      if (!slot.error && ring_.size() > 1) submit(slot);
     }
+  }
+
+  void pass_given() {
+    ended_ = input_->skip(1) == 0;
+    if (ended_) return;
+    Slot& slot = take_slot();
+    keep_slot();
+    slot.error = nullptr;
+    give(slot);
   }
 
   // An error of the input takes the place of the element it came for, behind those that came before it.
@@ -266,13 +390,24 @@ class MapIterator : public TransformIterator {
     return true;
   }
 
-  void compute(Slot& slot) noexcept {
+  void submit(Slot& slot) {
+    slot.submitted = true;
+    slot.begun.store(false, std::memory_order_relaxed);
+    blocks_ ? ReaderThreads::instance().submit(slot) : ThreadPool::instance().submit(slot);
+  }
+  void read_argument(Slot& slot) noexcept {
     try {
-      if (const IndexedElements* elements = input_->indexed()) {
-        const IndexedElements& from = elements->resolve({&slot.place, 1});
-        slot.key = from.key(slot.place);
-        from.read(slot.place, slot.arguments);
-      }
+      const IndexedElements& from = input_->indexed()->resolve({&slot.place, 1});
+      slot.key = from.key(slot.place);
+      from.read(slot.place, slot.arguments);
+    } catch (...) {
+      slot.error = std::current_exception();
+    }
+  }
+  void compute(Slot& slot) noexcept {
+    if (input_->indexed() && !(blocks_ && slot.submitted)) read_argument(slot);
+    if (slot.error) return;
+    try {
       function_->run(slot.arguments, slot.results, slot.key);
     } catch (...) {
       slot.error = std::current_exception();
@@ -280,18 +415,32 @@ class MapIterator : public TransformIterator {
   }
 
   void finish(Slot& slot) {
-    if (slot.error && !slot.submitted) return;
-    if (!std::exchange(slot.submitted, false)) return compute(slot);
-    // One that others wait for is worth another under way.
-    if (!slot.is_done() && width_ < ring_.size()) ++width_;
+    if (!slot.submitted) {
+      if (!slot.error) compute(slot);
+      return;
+    }
+    const bool waited = !is_done(slot);
+    if (blocks_) ReaderThreads::instance().finish(slot);
     ThreadPool::instance().finish(slot);
+    slot.submitted = false;
+    // One that the consumer waits for is worth more under way.
+    if (waited && has_room_ && !slot.error && width_.widen(slot_bytes_)) widen_like(slot);
+  }
+  void widen_like(const Slot& done) {
+    const std::size_t before = slots_.size();
+    add_slots();
+    for (std::size_t i = before; i < slots_.size(); ++i) make_room_like(done, *slots_[i]);
   }
   void drop(Slot& slot) {
-    if (std::exchange(slot.submitted, false)) ThreadPool::instance().withdraw(slot);
+    if (slot.submitted && (!blocks_ || ReaderThreads::instance().withdraw(slot))) ThreadPool::instance().withdraw(slot);
+    slot.submitted = false;
     slot.error = nullptr;
   }
   void drop_all() {
-    for (; given_ < pulled_; ++given_) drop(slot_at(given_));
+    while (given_ < pulled_) {
+      drop(slot_at(given_));
+      give_back_first();
+    }
   }
 
   // How many threads take part is a matter of timing, so every slot has its memory from the first element on.
@@ -299,17 +448,30 @@ class MapIterator : public TransformIterator {
     has_room_ = true;
     if (ring_.size() == 1) return;
     const auto threads = static_cast<std::size_t>(ThreadPool::instance().threads());
-    function_->ready_for(first.arguments)->reserve(std::min(threads, ring_.size()) + 1);
-    for (Slot& slot : ring_) {
-      if (&slot == &first) continue;
-      slot.arguments = room_for(first.arguments);
-      slot.results = room_for(first.results);
+    if (const auto executable = function_->ready_for(first.arguments)) {
+      executable->reserve(std::min(threads, ring_.size()) + 1);
     }
+    for (const Tensors* leaves : {&first.arguments, &first.results}) {
+      for (const Tensor& leaf : *leaves) slot_bytes_ += leaf.bytes();
+    }
+    for (const auto& slot : slots_) {
+      if (slot.get() != &first) make_room_like(first, *slot);
+    }
+  }
+  static void make_room_like(const Slot& first, Slot& slot) {
+    slot.arguments = room_for(first.arguments);
+    slot.results = room_for(first.results);
   }
 
   std::shared_ptr<MappedFunction> function_;
-  std::size_t width_;
-  std::vector<Slot> ring_;
+  const bool blocks_;  // reading the arguments does
+  AutotunedWidth width_;
+  bool in_order_;
+  std::vector<std::unique_ptr<Slot>> slots_;  // as many as the width says
+  std::vector<Slot*> free_;
+  std::vector<Slot*> ring_;  // which one an element has, by its number
+  std::uint64_t slot_bytes_ = 0;
+  std::vector<std::uint64_t> early_;      // elements to come that were given out before the position was saved
   std::uint64_t given_ = 0, pulled_ = 0;  // elements of this pass
   bool ended_ = false, has_room_ = false;
   Start older_, newer_;
@@ -320,53 +482,41 @@ class MapIterator : public TransformIterator {
 class MapStage : public TransformStage {
  public:
   MapStage(const std::vector<Dataset>& inputs, const Attributes& attributes) : TransformStage(kMap, inputs) {
-    const auto graph = attributes.get<std::shared_ptr<const Graph>>("graph");
-    if (!graph) throw invalid_argument(kMap, "the graph of the function is expected");
-    check_inputs(*graph);
-    Specs outputs;
-    for (const Value& output : graph->outputs) outputs.push_back(graph->spec(output));
-    spec_ = parse_structure(attributes.get<std::string>("structure"), outputs);
     const auto calls = attributes.get<std::int64_t>("num_parallel_calls", 0);
     if (calls < kAutotune || calls > kMaxCalls) {
       throw invalid_argument(kMap, "the number of parallel calls must lie in [0, 1024], or be kAutotune",
                              {{"num_parallel_calls", calls}});
     }
-    // Two for each thread: one that it computes and one that it finds next.
-    most_ = calls == kAutotune ? 2 * static_cast<std::size_t>(ThreadPool::instance().threads())
-                               : static_cast<std::size_t>(std::max<std::int64_t>(calls, 1));
-    width_ = calls == kAutotune ? std::min<std::size_t>(most_, 2) : most_;
-    parallel_reads_ = calls == kAutotune ? 0 : most_;
-    function_ =
-        std::make_shared<MappedFunction>(graph, static_cast<std::uint64_t>(attributes.get<std::int64_t>("seed", 0)));
+    calls_ = calls == kAutotune ? 0 : static_cast<std::size_t>(std::max<std::int64_t>(calls, 1));
+    in_order_ = attributes.get<bool>("deterministic", true);
+    function_ = std::make_shared<MappedFunction>(input().element_spec(), attributes);
   }
-  const ElementSpec& element_spec() const override { return spec_; }
+  const ElementSpec& element_spec() const override { return function_->result_spec(); }
   std::int64_t cardinality() const override { return input().cardinality(); }
   std::unique_ptr<DatasetIterator> iterator() const override {
-    return std::make_unique<MapIterator>(input().make_iterator(), function_, width_, most_);
+    auto from = input().make_iterator();
+    const bool blocks = from->indexed() && from->indexed()->blocks();
+    return std::make_unique<MapIterator>(std::move(from), function_, width(blocks), in_order_);
   }
   bool is_indexed() const override { return input().stage().is_indexed(); }
   std::unique_ptr<IndexedElements> indexed() const override {
-    return std::make_unique<MappedElements>(input().stage().indexed(), function_, parallel_reads_);
+    return std::make_unique<MappedElements>(input().stage().indexed(), function_, calls_);
   }
 
  private:
   static constexpr std::int64_t kMaxCalls = 1024;
 
-  void check_inputs(const Graph& graph) const {
-    const Specs wanted = graph.input_specs();
-    const Specs given = input().element_spec().flatten();
-    bool fits = wanted.size() == given.size();
-    for (std::size_t i = 0; fits && i < wanted.size(); ++i) {
-      fits = wanted[i].dtype == given[i].dtype && wanted[i].shape.compatible(given[i].shape);
-    }
-    if (!fits) {
-      throw invalid_argument(kMap, "a function of the input's elements is expected",
-                             {{"element", to_string(input().element_spec())}, {"arguments", wanted.size()}});
-    }
+  // Where it is chosen: two for each thread, one that it computes and one that it finds next.
+  MapWidth width(bool blocks) const {
+    constexpr std::size_t kFirst = 2;
+    if (calls_ > 0) return {calls_, calls_};
+    const std::size_t readers = blocks ? ReaderThreads::instance().most() : 0;
+    const std::size_t most = 2 * static_cast<std::size_t>(ThreadPool::instance().threads()) + readers;
+    return {std::min(most, kFirst), most};
   }
 
-  ElementSpec spec_;
-  std::size_t width_ = 1, most_ = 1, parallel_reads_ = 1;
+  bool in_order_ = true;
+  std::size_t calls_ = 1;  // 0: as many as there is use for
   std::shared_ptr<MappedFunction> function_;
 };
 
@@ -374,29 +524,24 @@ COHORT_DATASET("map", [](const std::vector<Dataset>& inputs, const Attributes& a
   return std::make_shared<MapStage>(inputs, attributes);
 });
 
+Dataset make_map(const Dataset& input, Attributes attributes, const MapOptions& options) {
+  attributes.set("num_parallel_calls", options.num_parallel_calls);
+  attributes.set("deterministic", options.deterministic);
+  return Dataset::make("map", {input}, std::move(attributes));
+}
+
 }  // namespace
 
 DatasetTransform map(ElementFunction f, MapOptions options) {
   return [f = std::move(f), options](const Dataset& input) {
-    const ElementSpec& spec = input.element_spec();
-    std::string structure;
-    const TracedGraph traced = trace(spec.flatten(), [&](const Tensors& leaves) {
-      const Element result = f(spec.with_leaves(leaves), kMap);
-      structure = structure_of(result);
-      return result.flatten();
-    });
-    if (!traced.captures.empty()) {
-      throw invalid_argument(kMap, "the function may use neither variables nor iterators",
-                             {{"captures", traced.captures.size()}},
-                             "Pass values as tensors, or do this in the model instead.");
-    }
-    return Dataset::make("map", {input},
-                         {{"graph", traced.graph},
-                          {"structure", structure},
-                          {"num_parallel_calls", options.num_parallel_calls},
-                          {"deterministic", options.deterministic},
-                          {"seed", static_cast<std::int64_t>(global_seed())}});
+    return make_map(input, trace_function(kMap, input.element_spec(), f), options);
   };
+}
+
+DatasetTransform map(HostFunction f, MapOptions options) {
+  Attributes attributes{{kHostFunction, f.name()}};
+  add_element_spec(f.result_spec(), attributes);
+  return [attributes, options](const Dataset& input) { return make_map(input, attributes, options); };
 }
 
 }  // namespace cohort::datasets

@@ -262,7 +262,7 @@ class ParsedElements : public IndexedElements {
  public:
   ParsedElements(std::unique_ptr<IndexedElements> input, std::shared_ptr<const ExampleParser> parser)
       : input_(std::move(input)),
-        threads_([parser = std::move(parser)] { return std::make_unique<ParsedBatch>(parser); }) {}
+        threads_([parser = std::move(parser)] { return std::make_unique<ParsedBatch>(parser); }, input_->blocks()) {}
 
   std::uint64_t count() const override { return input_->count(); }
   ElementKey key(ElementPlace place) const override { return input_->resolve({&place, 1}).key(place); }
@@ -273,6 +273,7 @@ class ParsedElements : public IndexedElements {
     view_strings(thread->strings(), thread->examples());
     thread->parse(thread->strings()[0].rank() == 1, from.key(place), element);
   }
+  bool blocks() const override { return input_->blocks(); }
   std::size_t parallel_reads() const override { return input_->parallel_reads(); }
   void save_to(StateWriter& state) const override { input_->save_to(state); }
   void restore_from(StateReader& state) override { input_->restore_from(state); }

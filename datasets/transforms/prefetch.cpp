@@ -5,9 +5,13 @@
 #include <condition_variable>
 #include <exception>
 #include <mutex>
+#include <span>
 #include <thread>
+#include <utility>
 
 #include "cohort/core/scratch.h"
+#include "cohort/data/stage_counters.h"
+#include "cohort/datasets/transforms/autotune.h"
 #include "cohort/datasets/transforms/transform.h"
 
 namespace cohort::datasets {
@@ -20,15 +24,20 @@ using Nanoseconds = std::chrono::duration<double, std::nano>;
 // read by the consumer itself, and a thread of its own reads one that is clearly dearer.
 constexpr Nanoseconds kCheap{4'000};
 constexpr Nanoseconds kDear{15'000};
-constexpr std::int64_t kChosenSize = 8;
+// Where the framework chooses: elements kept ready at first, and at most.
+constexpr std::int64_t kFirstSize = 2, kMostChosen = 8;
+constexpr std::uint64_t kSmallStore = std::uint64_t{4} << 20;  // bytes that are taken without being asked for
 constexpr std::int64_t kMaxSize = 1024;  // more elements in store than this hide nothing any more
 
 // Reads ahead on a thread of its own into a ring of slots that are used again and again. Everything below the mutex is
 // guarded by it; the input belongs to the producer unless it is paused.
 class PrefetchIterator : public TransformIterator {
  public:
-  PrefetchIterator(std::unique_ptr<DatasetIterator> input, std::size_t slots)
-      : TransformIterator(std::move(input)), slots_(slots) {}
+  // `slots` elements are kept ready, at first where `most` is more.
+  PrefetchIterator(std::unique_ptr<DatasetIterator> input, std::size_t slots, std::size_t most)
+      : TransformIterator(std::move(input)), open_(slots, most), slots_(most) {
+    note_parallelism();
+  }
 
   ~PrefetchIterator() override {
     if (!producer_.joinable()) return;
@@ -63,6 +72,8 @@ class PrefetchIterator : public TransformIterator {
       }
       if (ended_) return false;
       if (paused_ && !reading_) return read(element);
+      // One that gets ahead and is then found empty has too little in store for elements of such different cost.
+      if (std::exchange(was_full_, false) && open_.widen(element_bytes_)) note_parallelism();
       wait_for_producer(lock);
     }
   }
@@ -124,7 +135,7 @@ class PrefetchIterator : public TransformIterator {
     for (;;) {
       wanted_.wait(lock, [this] { return stop_ || !(paused_ || full_ || ended_ || error_); });
       if (stop_) return;
-      Slot& slot = slots_[(first_ + held_) % slots_.size()];
+      Slot& slot = slots_[(first_ + held_) % open_.now()];
       reading_ = true;
       lock.unlock();
       bool got = false;
@@ -148,7 +159,8 @@ class PrefetchIterator : public TransformIterator {
       } else if (!got) {
         ended_ = true;
       } else {
-        full_ = ++held_ == slots_.size();
+        full_ = ++held_ >= open_.now();
+        was_full_ = was_full_ || full_;
       }
       if (consumer_waits_) filled_.notify_one();
     }
@@ -160,11 +172,11 @@ class PrefetchIterator : public TransformIterator {
     if (slot.element.empty()) slot.element = room_for(element);
     key_ = slot.key;
     given_state_.swap(slot.state);
-    first_ = (first_ + 1) % slots_.size();
+    first_ = (first_ + 1) % open_.now();
     --held_;
     if (cost_ < kCheap) paused_ = true;
     // A producer that had to stop is woken for half a ring at once: waking costs more than most elements.
-    if (full_ && held_ <= slots_.size() / 2) {
+    if (full_ && held_ <= open_.now() / 2) {
       full_ = false;
       if (!paused_) wanted_.notify_one();
     }
@@ -188,7 +200,9 @@ class PrefetchIterator : public TransformIterator {
   // How far the producer gets ahead is a matter of timing, so every slot has its memory from the first element on.
   void make_room(const Tensors& element) {
     write_input_state(given_state_);
-    for (Slot& slot : slots_) {
+    for (const Tensor& leaf : element) element_bytes_ += leaf.bytes();
+    while (2 * open_.now() * element_bytes_ <= kSmallStore && open_.widen(element_bytes_)) note_parallelism();
+    for (Slot& slot : std::span(slots_).first(open_.now())) {
       slot.element = room_for(element);
       write_input_state(slot.state);
     }
@@ -212,15 +226,25 @@ class PrefetchIterator : public TransformIterator {
   }
 
   void wait_for_producer(std::unique_lock<std::mutex>& lock) {
+    const bool timed = StageCounters::is_timed();
+    const Clock::time_point begin = timed ? Clock::now() : Clock::time_point();
     consumer_waits_ = true;
     filled_.wait(lock);
     consumer_waits_ = false;
+    if (timed) StageCounters::waited_for_input(std::chrono::nanoseconds(Clock::now() - begin).count());
+  }
+
+  void note_parallelism() const {
+    if (StageCounters* counters = StageCounters::current()) counters->set_parallelism(open_.now());
   }
 
   std::thread producer_;
   mutable std::mutex mutex_;
   std::condition_variable wanted_, filled_;
+  // The ring is as many of the slots. It grows while it is empty, so that the one being filled stays where it is.
+  AutotunedWidth open_;
   std::vector<Slot> slots_;
+  std::uint64_t element_bytes_ = 0;
   std::size_t first_ = 0, held_ = 0;
   std::string given_state_;        // the input's after the element given out last
   std::string error_state_;        // the input's after the element that failed
@@ -228,7 +252,8 @@ class PrefetchIterator : public TransformIterator {
   Nanoseconds cost_{0};            // of one element, a running mean
   std::exception_ptr error_;
   bool paused_ = true, reading_ = false, full_ = false, ended_ = false, stop_ = false, consumer_waits_ = false;
-  bool ready_ = false;  // the slots have memory
+  bool ready_ = false;     // the slots have memory
+  bool was_full_ = false;  // since the consumer waited last
   Tensors passed_;
 };
 
@@ -244,9 +269,11 @@ class PrefetchStage : public TransformStage {
   std::int64_t cardinality() const override { return input().cardinality(); }
   std::unique_ptr<DatasetIterator> iterator() const override {
     if (buffer_size_ == 0) return input().make_iterator();
-    std::int64_t slots = buffer_size_ == kAutotune ? kChosenSize : std::min(buffer_size_, kMaxSize);
-    if (const std::int64_t available = cardinality(); available > 0) slots = std::min(slots, available);
-    return std::make_unique<PrefetchIterator>(input().make_iterator(), static_cast<std::size_t>(slots));
+    std::int64_t most = buffer_size_ == kAutotune ? kMostChosen : std::min(buffer_size_, kMaxSize);
+    if (const std::int64_t available = cardinality(); available > 0) most = std::min(most, available);
+    const std::int64_t slots = buffer_size_ == kAutotune ? std::min(most, kFirstSize) : most;
+    return std::make_unique<PrefetchIterator>(input().make_iterator(), static_cast<std::size_t>(slots),
+                                              static_cast<std::size_t>(most));
   }
 
  private:

@@ -80,20 +80,77 @@ class Pieces {
   std::size_t size_ = 0;
 };
 
+// Sizes of batches that take turns.
+class Turns {
+ public:
+  explicit Turns(const std::vector<std::int64_t>& sizes) {
+    if (sizes.size() == 1 && sizes[0] < 1) {
+      throw invalid_argument(kRebatch, "a batch of at least one row is expected", {{"batch_size", sizes[0]}});
+    }
+    for (const std::int64_t size : sizes) {
+      if (size < 0 || size > INT64_MAX - static_cast<std::int64_t>(sum_)) {
+        throw invalid_argument(kRebatch, "batches of 0 rows or more are expected", {{"batch_size", size}});
+      }
+      sizes_.push_back(static_cast<std::uint64_t>(size));
+      sum_ += sizes_.back();
+    }
+    if (sum_ == 0) {
+      throw invalid_argument(kRebatch, "a batch of at least one row is expected", {{"batch_sizes.size", sizes.size()}});
+    }
+  }
+  std::size_t count() const { return sizes_.size(); }
+  std::uint64_t size(std::size_t turn) const { return sizes_[turn]; }
+  std::size_t after(std::size_t turn, std::uint64_t batches) const {
+    return static_cast<std::size_t>((turn + batches % sizes_.size()) % sizes_.size());
+  }
+  // All of one size, for shapes; 0 where they are not.
+  std::uint64_t only_size() const {
+    return std::all_of(sizes_.begin(), sizes_.end(), [&](std::uint64_t each) { return each == sizes_[0]; }) ? sizes_[0]
+                                                                                                            : 0;
+  }
+  // Rows of so many batches, or the largest number.
+  std::uint64_t rows_of(std::uint64_t batches, std::size_t turn) const {
+    const std::uint64_t rounds = batches / sizes_.size();
+    if (rounds >= (UINT64_MAX - sum_) / sum_) return UINT64_MAX;
+    std::uint64_t rows = rounds * sum_;
+    for (std::uint64_t left = batches % sizes_.size(); left > 0; --left, turn = after(turn, 1)) rows += sizes_[turn];
+    return rows;
+  }
+  // Batches that so many rows are cut into, from one's turn on. An empty batch is one only before a row.
+  std::uint64_t batches_of(std::uint64_t rows, std::size_t turn, bool drop_remainder) const {
+    if (rows == 0) return 0;
+    const std::uint64_t rounds = (rows - 1) / sum_;
+    std::uint64_t left = rows - rounds * sum_, batches = rounds * sizes_.size();
+    for (; left > 0; turn = after(turn, 1)) {
+      if (sizes_[turn] > left) return batches + (drop_remainder ? 0 : 1);
+      left -= sizes_[turn];
+      ++batches;
+    }
+    return batches;
+  }
+
+ private:
+  std::vector<std::uint64_t> sizes_;
+  std::uint64_t sum_ = 0;
+};
+
 class RebatchIterator : public RowsOfBatches {
  public:
-  RebatchIterator(std::unique_ptr<DatasetIterator> input, std::int64_t rows_of_each, std::uint64_t size,
-                  bool drop_remainder)
-      : RowsOfBatches(kRebatch, std::move(input), rows_of_each), size_(size), drop_remainder_(drop_remainder) {}
+  RebatchIterator(std::unique_ptr<DatasetIterator> input, std::int64_t rows_of_each, Turns turns, bool drop_remainder)
+      : RowsOfBatches(kRebatch, std::move(input), rows_of_each),
+        turns_(std::move(turns)),
+        drop_remainder_(drop_remainder) {}
 
   bool next(Tensors& element) override {
     if (!load(element)) return false;
     key_ = row_key();
+    size_ = turns_.size(turn_);
+    turn_ = turns_.after(turn_, 1);
     if (!error() && rows_left() >= size_) {
       give_part(element);
       return true;
     }
-    std::exception_ptr error;
+    std::exception_ptr error = size_ == 0 ? this->error() : nullptr;
     const std::uint64_t rows = collect(error);
     if (rows < size_ && drop_remainder_) return false;
     if (error) std::rethrow_exception(error);
@@ -101,16 +158,30 @@ class RebatchIterator : public RowsOfBatches {
     return true;
   }
   std::uint64_t skip(std::uint64_t count) override {
-    const std::uint64_t passed = pass_rows(count > UINT64_MAX / size_ ? UINT64_MAX : count * size_);
-    return passed / size_ + (drop_remainder_ || passed % size_ == 0 ? 0 : 1);
+    const std::uint64_t rows = turns_.rows_of(count, turn_), passed = pass_rows(rows);
+    std::uint64_t batches = std::min(count, turns_.batches_of(passed, turn_, drop_remainder_));
+    // Those without rows behind the last row that was passed are there if another row is.
+    if (passed == rows && batches < count && load()) batches = count;
+    turn_ = turns_.after(turn_, batches);
+    return batches;
   }
   std::optional<ElementKey> key() const override { return key_; }
+  void rewind() override {
+    turn_ = 0;
+    RowsOfBatches::rewind();
+  }
   void save_to(StateWriter& state) const override {
     state.stage('r');
+    state.number(turn_);
     RowsOfBatches::save_to(state);
   }
   void restore_from(StateReader& state) override {
     state.stage('r');
+    const std::uint64_t turn = state.number();
+    if (turn >= turns_.count()) {
+      throw invalid_argument("Iterator.restore", "a position inside the dataset is expected", {{"turn", turn}});
+    }
+    turn_ = static_cast<std::size_t>(turn);
     RowsOfBatches::restore_from(state);
   }
 
@@ -175,8 +246,10 @@ class RebatchIterator : public RowsOfBatches {
                                            [](const Tensor& leaf) { return leaf.defined() && leaf.owns_memory(); });
   }
 
-  std::uint64_t size_;
+  Turns turns_;
   bool drop_remainder_;
+  std::size_t turn_ = 0;
+  std::uint64_t size_ = 0;  // of the batch that is made
   Pieces pieces_;
   Tensors spare_;
   std::optional<ElementKey> key_;
@@ -184,17 +257,15 @@ class RebatchIterator : public RowsOfBatches {
 
 class RebatchStage : public TransformStage {
  public:
-  RebatchStage(const std::vector<Dataset>& inputs, std::int64_t batch_size, bool drop_remainder)
+  RebatchStage(const std::vector<Dataset>& inputs, const std::vector<std::int64_t>& batch_sizes, bool drop_remainder)
       : TransformStage(kRebatch, inputs),
         rows_of_each_(rows_of_each_batch(kRebatch, input().element_spec())),
-        batch_size_(batch_size),
+        turns_(batch_sizes),
         drop_remainder_(drop_remainder) {
-    if (batch_size < 1) {
-      throw invalid_argument(kRebatch, "a batch of at least one row is expected", {{"batch_size", batch_size}});
-    }
+    const bool fixed = drop_remainder && turns_.only_size() > 0;
     spec_ = input().element_spec().map([&](const TensorSpec& leaf) {
       TensorSpec batch = leaf;
-      batch.shape[0] = drop_remainder ? batch_size : kUnknown;
+      batch.shape[0] = fixed ? static_cast<std::int64_t>(turns_.only_size()) : kUnknown;
       return batch;
     });
   }
@@ -202,21 +273,26 @@ class RebatchStage : public TransformStage {
   std::int64_t cardinality() const override {
     const std::int64_t rows = rows_of_all_batches(input(), rows_of_each_);
     if (rows < 0) return rows;
-    return rows / batch_size_ + (!drop_remainder_ && rows % batch_size_ != 0 ? 1 : 0);
+    return static_cast<std::int64_t>(turns_.batches_of(static_cast<std::uint64_t>(rows), 0, drop_remainder_));
   }
   std::unique_ptr<DatasetIterator> iterator() const override {
-    return std::make_unique<RebatchIterator>(input().make_iterator(), rows_of_each_,
-                                             static_cast<std::uint64_t>(batch_size_), drop_remainder_);
+    return std::make_unique<RebatchIterator>(input().make_iterator(), rows_of_each_, turns_, drop_remainder_);
   }
 
  private:
-  std::int64_t rows_of_each_, batch_size_;
+  std::int64_t rows_of_each_;
+  Turns turns_;
   bool drop_remainder_;
   ElementSpec spec_;
 };
 
+std::vector<std::int64_t> batch_sizes_of(const Attributes& attributes) {
+  if (attributes.has("batch_sizes")) return attributes.get<std::vector<std::int64_t>>("batch_sizes");
+  return {attributes.get<std::int64_t>("batch_size")};
+}
+
 COHORT_DATASET("rebatch", [](const std::vector<Dataset>& inputs, const Attributes& attributes) {
-  return std::make_shared<RebatchStage>(inputs, attributes.get<std::int64_t>("batch_size"),
+  return std::make_shared<RebatchStage>(inputs, batch_sizes_of(attributes),
                                         attributes.get<bool>("drop_remainder", false));
 });
 
@@ -224,6 +300,11 @@ COHORT_DATASET("rebatch", [](const std::vector<Dataset>& inputs, const Attribute
 
 DatasetTransform rebatch(std::int64_t batch_size, BatchOptions options) {
   return make_transform("rebatch", {{"batch_size", batch_size}, {"drop_remainder", options.drop_remainder}});
+}
+
+DatasetTransform rebatch(std::vector<std::int64_t> batch_sizes, BatchOptions options) {
+  return make_transform("rebatch",
+                        {{"batch_sizes", std::move(batch_sizes)}, {"drop_remainder", options.drop_remainder}});
 }
 
 }  // namespace cohort::datasets

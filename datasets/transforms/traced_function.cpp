@@ -1,5 +1,7 @@
 #include "cohort/datasets/transforms/traced_function.h"
 
+#include <algorithm>
+
 #include "cohort/graph/trace.h"
 
 namespace cohort::datasets {
@@ -19,6 +21,9 @@ std::shared_ptr<const Graph> graph_for(const char* who, const ElementSpec& eleme
   }
   return graph;
 }
+
+// What the cache of executables holds: more would be compiled again and again.
+constexpr std::size_t kMostShapes = 16;
 
 Specs output_specs(const Graph& graph) {
   Specs specs;
@@ -48,12 +53,36 @@ TracedFunction::TracedFunction(const char* who, const ElementSpec& element, cons
       executables_(graph_for(who, element, attributes)) {
   const Specs outputs = output_specs(*executables_.graph());
   outputs_ = outputs.size();
+  const Specs inputs = executables_.graph()->input_specs();
+  has_fixed_shapes_ =
+      std::all_of(inputs.begin(), inputs.end(), [](const TensorSpec& spec) { return spec.shape.fully_known(); });
   spec_ = parse_structure(attributes.get<std::string>("structure"), outputs);
 }
 
 void TracedFunction::run(const Tensors& arguments, Tensors& results, const ElementKey& key) {
   results.resize(outputs_);
-  executables_.run(arguments, results, {.seed = seed_, .epoch = key.pass, .step = key.number}, cpu());
+  ready_for(arguments)->run(arguments, results, random_at(key));
+}
+
+std::shared_ptr<Executable> TracedFunction::ready_for(const Tensors& arguments) {
+  if (has_fixed_shapes_ || is_compiled_for(arguments)) return executables_.specialize(arguments, cpu());
+  return of_others_;
+}
+
+bool TracedFunction::is_compiled_for(const Tensors& arguments) {
+  const auto is_like = [](const Tensor& leaf, const TensorSpec& spec) { return leaf.spec() == spec; };
+  std::lock_guard lock(mutex_);
+  for (const Specs& shapes : shapes_) {
+    if (std::equal(arguments.begin(), arguments.end(), shapes.begin(), shapes.end(), is_like)) return true;
+  }
+  if (shapes_.size() == kMostShapes) {
+    const Graph& graph = *executables_.graph();
+    if (!of_others_) of_others_ = compile_op_by_op(graph, graph.input_specs(), cpu());
+    return false;
+  }
+  Specs& shapes = shapes_.emplace_back();
+  for (const Tensor& argument : arguments) shapes.push_back(argument.spec());
+  return true;
 }
 
 PredicateStage::PredicateStage(const char* who, const std::vector<Dataset>& inputs, const Attributes& attributes)

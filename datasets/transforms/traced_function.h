@@ -1,6 +1,8 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
+#include <vector>
 
 #include "cohort/core/random.h"
 #include "cohort/datasets/transforms/transform.h"
@@ -22,12 +24,23 @@ class TracedFunction {
   const ElementSpec& result_spec() const { return spec_; }
   // Fills `results` with its results for an element's leaves; memory is used again as by DatasetIterator::next.
   void run(const Tensors& arguments, Tensors& results, const ElementKey& key);
+  // The function made ready for elements of these shapes. Where there are many shapes, the later ones share one that
+  // serves all, so that nothing is compiled for them.
+  std::shared_ptr<Executable> ready_for(const Tensors& arguments);
+  // What an element draws from.
+  RandomState random_at(const ElementKey& key) const { return {.seed = seed_, .epoch = key.pass, .step = key.number}; }
 
  private:
+  bool is_compiled_for(const Tensors& arguments);
+
   ElementSpec spec_;
   std::size_t outputs_;
   std::uint64_t seed_;
   ExecutableCache executables_;
+  bool has_fixed_shapes_;
+  std::mutex mutex_;
+  std::vector<Specs> shapes_;              // that the function is compiled for
+  std::shared_ptr<Executable> of_others_;  // runs op by op
 };
 
 // Base of stages that ask a function of elements whether it holds for each of theirs.

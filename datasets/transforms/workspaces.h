@@ -7,16 +7,19 @@
 #include <vector>
 
 #include "cohort/core/thread_pool.h"
+#include "cohort/datasets/transforms/reader_threads.h"
 
 namespace cohort::datasets {
 
-// What threads need while they read elements, lent to one of them at a time. As many as the pool has threads get their
-// memory with the first: how many read at a time is a matter of timing, and a steady state allocates nothing.
+// What threads need while they read elements, lent to one of them at a time. As many as may read at a time get their
+// memory with the first: how many do is a matter of timing, and a steady state allocates nothing.
 // A Workspace has make_room_like(const Workspace&) and reserve(number of them in use at a time). Thread-safe.
 template <class Workspace>
 class Workspaces {
  public:
-  explicit Workspaces(std::function<std::unique_ptr<Workspace>()> make) : make_(std::move(make)) {}
+  //   blocks: as IndexedElements::blocks(): reader threads use them, otherwise the pool's.
+  explicit Workspaces(std::function<std::unique_ptr<Workspace>()> make, bool blocks = false)
+      : make_(std::move(make)), blocks_(blocks) {}
 
   // One thread's, while it lives.
   class Lease {
@@ -49,7 +52,8 @@ class Workspaces {
   }
   void make_room_like(Workspace& first) {
     has_room_ = true;
-    const auto threads = static_cast<std::size_t>(ThreadPool::instance().threads());
+    const std::size_t threads = blocks_ ? ReaderThreads::instance().most() + 1  // with whoever waits for them
+                                        : static_cast<std::size_t>(ThreadPool::instance().threads());
     first.reserve(threads);
     free_.reserve(threads);
     for (; made_ < threads; ++made_) {
@@ -59,6 +63,7 @@ class Workspaces {
   }
 
   std::function<std::unique_ptr<Workspace>()> make_;
+  const bool blocks_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<Workspace>> free_;
   std::size_t made_ = 0;

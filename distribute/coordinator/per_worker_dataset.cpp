@@ -32,19 +32,19 @@ const ElementSpec& PerWorkerDataset::element_spec() const {
   return body_->pipelines.front().element_spec();
 }
 
-std::vector<Dataset> make_pipelines(const DatasetCreator& creator, const std::vector<std::string>& workers,
+std::vector<Dataset> make_pipelines(const DatasetCreator& creator, const std::vector<std::string>& names,
                                     std::int64_t num_replicas_in_sync) {
   std::vector<Dataset> pipelines;
-  for (std::size_t i = 0; i < workers.size(); ++i) {
-    const InputContext context{.num_input_pipelines = static_cast<std::int64_t>(workers.size()),
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const InputContext context{.num_input_pipelines = static_cast<std::int64_t>(names.size()),
                                .input_pipeline_id = static_cast<std::int64_t>(i),
                                .num_replicas_in_sync = num_replicas_in_sync};
-    pipelines.push_back(make_pipeline(creator, context, workers[i]));
+    pipelines.push_back(make_pipeline(creator, context, names[i]));
     const std::string first = to_string(pipelines.front().element_spec());
     const std::string spec = to_string(pipelines.back().element_spec());
     if (spec != first) {
-      throw invalid_argument(kCreatePerWorkerDataset, "every worker's dataset must have the same kind of elements",
-                             {{workers.front(), first}, {workers[i], spec}},
+      throw invalid_argument(kCreatePerWorkerDataset, "every pipeline must have the same kind of elements",
+                             {{names.front(), first}, {names[i], spec}},
                              "Let only the contents depend on the InputContext.");
     }
   }

@@ -23,9 +23,10 @@ class PerWorkerValues::Body {
   std::shared_ptr<const PerWorkerDataset::Body> dataset;
 };
 
-// One pipeline for each worker, made here by calling the function with its context. Throws, naming the worker, when the
-// function throws, gives nothing, or elements unlike the first worker's.
-std::vector<Dataset> make_pipelines(const DatasetCreator& creator, const std::vector<std::string>& workers,
+// One pipeline for each name, made here by calling the function with its context. Throws, naming it, when the function
+// throws, gives nothing, or elements unlike the first one's.
+//   names: of the workers, or of the pipelines where those are not as many.
+std::vector<Dataset> make_pipelines(const DatasetCreator& creator, const std::vector<std::string>& names,
                                     std::int64_t num_replicas_in_sync = 1);
 // For PipelineBook::add.
 std::vector<std::int64_t> cardinalities(const std::vector<Dataset>& pipelines);

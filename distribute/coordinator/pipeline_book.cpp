@@ -132,8 +132,14 @@ void PipelineBook::grant(Closure& closure, int worker, const std::vector<std::in
 
 int PipelineBook::choose(int number, int worker, std::uint64_t pulls) const {
   const std::vector<PipelineRecord>& pipelines = record(number).pipelines;
-  const std::size_t own = static_cast<std::size_t>(worker) % pipelines.size();
-  if (pipelines[own].left() >= pulls) return static_cast<int>(own);
+  // Where pipelines are more than workers, each worker has several, which take turns.
+  std::size_t own = pipelines.size();
+  for (std::size_t i = static_cast<std::size_t>(worker) % pipelines.size(); i < pipelines.size();
+       i += static_cast<std::size_t>(workers_)) {
+    if (pipelines[i].left() < pulls) continue;
+    if (own == pipelines.size() || pipelines[i].next < pipelines[own].next) own = i;
+  }
+  if (own < pipelines.size()) return static_cast<int>(own);
   const auto fullest =
       std::max_element(pipelines.begin(), pipelines.end(),
                        [](const PipelineRecord& a, const PipelineRecord& b) { return a.left() < b.left(); });

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "cohort/core/timeline.h"
+#include "cohort/data/auto_shard.h"
 #include "cohort/data/iterator_state.h"
 #include "cohort/distribute/coordinator/per_worker_dataset.h"
 
@@ -31,23 +32,50 @@ std::int64_t sum_of_cardinalities(const std::vector<Dataset>& pipelines) {
 
 ParameterServerRunner::ParameterServerRunner(std::shared_ptr<ClusterRuntime> runtime, std::shared_ptr<Program> program,
                                              const RunnerData& data, const RunnerOptions& options)
-    : RunnerBase(std::move(program), options), runtime_(std::move(runtime)) {
+    : RunnerBase(std::move(program), options), runtime_(std::move(runtime)), data_(data) {
   if (program_->eager()) {
     throw failed_precondition("ParameterServerStrategy", "a model that is compiled without run_eagerly is expected", {},
                               "What runs on workers is a graph.");
   }
-  if (!data.creator) {
-    pipelines_ = {data.dataset};  // one for all workers
-  } else if (predicts()) {
-    pipelines_ = {(*data.creator)(InputContext{})};  // outputs have an order
-  } else {
-    pipelines_ = make_pipelines(*data.creator, runtime_->connections()->worker_names());
-  }
-  cardinality_ = sum_of_cardinalities(pipelines_);
+  divide_data(pipelines_at_start());
   if (cardinality_ == kInfiniteCardinality && !options.steps_per_epoch) {
     throw invalid_argument("ParameterServerStrategy", "data without an end needs a number of steps",
                            {{"cardinality", "infinite"}}, "Give steps_per_epoch (validation_steps, steps).");
   }
+}
+
+std::int64_t ParameterServerRunner::pipelines_at_start() const {
+  if (predicts()) return 1;  // outputs have an order
+  const std::int64_t workers = runtime_->connections()->num_workers();
+  if (data_.creator) {
+    const std::int64_t asked = data_.creator->input_options().num_input_pipelines;
+    return asked > 0 ? asked : workers;
+  }
+  const AutoShardPolicy policy = auto_shard_policy_of(data_.dataset).value_or(AutoShardPolicy::Auto);
+  const AutoShardPolicy became = resolve_auto_shard(data_.dataset, policy, workers);
+  if (policy == AutoShardPolicy::Auto) say_auto_shard(data_.dataset, became, workers);
+  // Divided by elements it is one pipeline, in one machine's order: leases are stretches of it.
+  return became == AutoShardPolicy::Data ? 1 : workers;
+}
+
+void ParameterServerRunner::divide_data(std::int64_t pipelines) {
+  const std::vector<std::string> workers = runtime_->connections()->worker_names();
+  if (data_.creator) {
+    std::vector<std::string> names = workers;
+    if (pipelines != static_cast<std::int64_t>(workers.size())) {
+      names.clear();
+      for (std::int64_t i = 0; i < pipelines; ++i) names.push_back("input pipeline " + std::to_string(i));
+    }
+    pipelines_ = make_pipelines(*data_.creator, names);
+  } else {
+    const bool is_off = auto_shard_policy_of(data_.dataset) == AutoShardPolicy::Off;
+    const AutoShardPolicy policy = is_off ? AutoShardPolicy::Off : AutoShardPolicy::File;
+    pipelines_.clear();
+    for (std::int64_t i = 0; i < pipelines; ++i) {
+      pipelines_.push_back(shard_for(data_.dataset, policy, pipelines, i));
+    }
+  }
+  cardinality_ = sum_of_cardinalities(pipelines_);
 }
 
 ParameterServerRunner::~ParameterServerRunner() {
@@ -350,7 +378,13 @@ void ParameterServerRunner::restore_data(const std::string& state) {
   if (state.empty()) return;
   StateReader reader(state);
   const std::uint64_t taken = reader.number();
-  std::vector<Lease> leases(std::min<std::uint64_t>(reader.number(), pipelines_.size() + 1));
+  constexpr std::uint64_t kMostPipelines = std::uint64_t{1} << 16;
+  const std::uint64_t count = reader.number();
+  if (count == 0 || count > kMostPipelines) {
+    throw Error(ErrorCode::DataLoss, "ParameterServerStrategy", "a position of 1 to 2^16 pipelines is expected",
+                {{"pipelines", count}});
+  }
+  std::vector<Lease> leases(static_cast<std::size_t>(count));
   std::vector<std::string> beginnings;
   for (std::size_t i = 0; i < leases.size(); ++i) {
     beginnings.emplace_back(reader.bytes());
@@ -358,10 +392,10 @@ void ParameterServerRunner::restore_data(const std::string& state) {
     leases[i].pipeline = static_cast<int>(i);
   }
   reader.finish();
+  // The data stays divided as it was when the job began, whatever the number of workers now.
+  if (leases.size() != pipelines_.size()) divide_data(static_cast<std::int64_t>(count));
   // Those of another dataset would be found by a worker, much later.
-  for (std::size_t i = 0; i < std::min(leases.size(), pipelines_.size()); ++i) {
-    pipelines_[i].make_iterator()->restore(beginnings[i]);
-  }
+  for (std::size_t i = 0; i < leases.size(); ++i) pipelines_[i].make_iterator()->restore(beginnings[i]);
   dataset_ = runtime_->add_dataset(pipelines_, beginnings);
   for (Lease& lease : leases) lease.dataset = dataset_->number();
   runtime_->pipelines().resume(dataset_->number(), leases);

@@ -53,6 +53,10 @@ class ParameterServerRunner : public RunnerBase {
     std::exception_ptr error;                 // the first one
   };
 
+  // Pipelines that the data is divided into when a job first starts.
+  std::int64_t pipelines_at_start() const;
+  // Divides the data into so many.
+  void divide_data(std::int64_t pipelines);
   void trace_step();
   void prepare();
   std::int64_t cardinality() const override { return cardinality_; }
@@ -71,6 +75,7 @@ class ParameterServerRunner : public RunnerBase {
   std::int64_t elements_left() const;
 
   std::shared_ptr<ClusterRuntime> runtime_;
+  const RunnerData data_;
   std::vector<Dataset> pipelines_;
   std::int64_t cardinality_ = 0;  // of all pipelines together
   std::shared_ptr<const ClusterDataset> dataset_;

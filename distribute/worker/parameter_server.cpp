@@ -5,10 +5,10 @@
 #include <new>
 #include <optional>
 
+#include "cohort/core/free_memory.h"
 #include "cohort/core/timeline.h"
 #include "cohort/distribute/protocol/message_flags.h"
 #include "cohort/distribute/protocol/messages.pb.h"
-#include "cohort/distribute/worker/free_memory.h"
 #include "cohort/graph/graph_proto.h"
 #include "cohort/graph/partition.h"
 #include "cohort/graph/write_effects.h"

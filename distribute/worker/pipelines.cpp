@@ -1,6 +1,7 @@
 #include "cohort/distribute/worker/pipelines.h"
 
 #include <algorithm>
+#include <chrono>
 #include <limits>
 #include <vector>
 
@@ -11,8 +12,29 @@ namespace {
 
 // More passes than a job makes; to walk through them takes a second.
 constexpr std::uint64_t kMostRewinds = std::uint64_t{1} << 24;
+// So many elements are skipped before anybody knows what that takes.
+constexpr std::uint64_t kFewElements = 64;
+// Above this, a state is tried of which nobody knows what it takes.
+constexpr double kWorthTrying = 1e-3;
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 }  // namespace
+
+void Pipeline::Cost::add(double measured) {
+  constexpr double kWeightOfNewest = 0.25;
+  const double cost = std::max(measured, 0.0);
+  seconds = seconds ? *seconds + kWeightOfNewest * (cost - *seconds) : cost;
+}
+
+bool Pipeline::state_is_nearer(const Lease& lease) const {
+  if (lease.state_at <= position_) return false;
+  const std::uint64_t spared = lease.state_at - position_;
+  if (!skip_.seconds) return spared > kFewElements;
+  return *skip_.seconds * static_cast<double>(spared) > restore_.seconds.value_or(kWorthTrying);
+}
 
 // A new iterator would shuffle in another order; put back it does not.
 void Pipeline::restart() {
@@ -36,7 +58,9 @@ bool Pipeline::seek(const Lease& lease, const std::function<void()>& go_on) {
   const bool behind = lease.rewinds < rewinds_ || (lease.rewinds == rewinds_ && lease.first < position_);
   const bool other_pass = lease.rewinds != rewinds_;
   const bool state_helps =
-      !lease.state.empty() && lease.state_at <= lease.first && (behind || other_pass || lease.state_at > position_);
+      !lease.state.empty() && lease.state_at <= lease.first && (behind || other_pass || state_is_nearer(lease));
+  const Clock::time_point start = Clock::now();
+  const std::uint64_t stood_at = position_;
   if (state_helps) {
     iterator_->restore(lease.state);
     rewinds_ = lease.rewinds;
@@ -46,7 +70,14 @@ bool Pipeline::seek(const Lease& lease, const std::function<void()>& go_on) {
     // it from the same place.
     restart();
   }
-  return walk_to(lease, go_on);
+  const bool only_skips = !state_helps && !behind && !other_pass;
+  const bool found = walk_to(lease, go_on);
+  passed_ = only_skips ? position_ - stood_at : 0;
+  // Some iterators do what a restored state asks for when the next element is wanted; a long walk behind a state says
+  // nothing about either.
+  const bool tells = only_skips ? passed_ > 0 : state_helps && lease.first == lease.state_at;
+  sought_in_ = tells ? std::optional(seconds_since(start)) : std::nullopt;
+  return found;
 }
 
 bool Pipeline::walk_to(const Lease& lease, const std::function<void()>& go_on) {
@@ -67,8 +98,18 @@ bool Pipeline::walk_to(const Lease& lease, const std::function<void()>& go_on) {
 }
 
 bool Pipeline::next(Tensors& element) {
+  const Clock::time_point start = Clock::now();
+  const std::optional<double> sought_in = std::exchange(sought_in_, std::nullopt);
   if (!iterator_->next(element)) return false;
   ++position_;
+  const double seconds = seconds_since(start);
+  if (!sought_in) {
+    next_.add(seconds);
+  } else if (passed_ > 0) {
+    skip_.add((*sought_in + seconds - next_.seconds.value_or(seconds)) / static_cast<double>(passed_));
+  } else {
+    restore_.add(*sought_in + seconds - next_.seconds.value_or(seconds));
+  }
   return true;
 }
 
@@ -77,6 +118,7 @@ std::string Pipeline::save() const { return iterator_ ? iterator_->save() : std:
 void Pipelines::create(const Request<Method::CreatePipeline>& request, Reply<Method::CreatePipeline>&) {
   const proto::CreatePipelineProto& from = request.metadata;
   Entry made{.pipeline = nullptr, .constants = constants_.take(from.constants(), request.parts)};
+  const DataRootScope readable(data_roots_);
   made.pipeline = std::make_shared<Pipeline>(parse_dataset(from.chain(), made.constants.table), from.beginning());
   std::lock_guard lock(mutex_);
   // A repeat of the message must not move a pipeline that is in use.

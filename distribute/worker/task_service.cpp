@@ -39,12 +39,12 @@ std::vector<std::string> ps_addresses_of(const ClusterSpec& cluster) {
 // All that a task holds for one chief.
 struct TaskService::Job {
   Job(std::uint64_t id, const proto::HelloProto& hello, std::uint64_t incarnation, const ClusterSpec& cluster,
-      const PsLinkOptions& options, std::uint64_t memory_limit)
+      const PsLinkOptions& options, const TaskLimits& limits)
       : id(id),
         name(hello.led_job()),
         key(hello.job_key()),
-        pipelines(constants),
-        parameter_server(constants, memory_limit),
+        pipelines(constants, limits.data_roots),
+        parameter_server(constants, limits.memory_limit),
         closures(constants, pipelines, ps_addresses_of(cluster), id, incarnation, options) {}
   const std::uint64_t id;
   const std::string name, key;
@@ -161,8 +161,7 @@ void TaskService::take_over(const Request<Method::Hello>& request, const PsLinkO
     log::info(name() + ": a new chief has come; the job before it ends here.");
     note_before(job_->id);
   }
-  before = std::exchange(
-      job_, std::make_shared<Job>(id, request.metadata, incarnation_, cluster_, options, limits_.memory_limit));
+  before = std::exchange(job_, std::make_shared<Job>(id, request.metadata, incarnation_, cluster_, options, limits_));
   if (before) before->closures.end();
   job_->recoveries = request.metadata.recoveries();
   job_->closures.begin_epoch(head.epoch);

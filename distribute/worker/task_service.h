@@ -15,6 +15,7 @@
 #include "cohort/distribute/cluster/cluster_spec.h"
 #include "cohort/distribute/protocol/methods.h"
 #include "cohort/distribute/rpc/transport.h"
+#include "cohort/files/data_root.h"
 
 namespace cohort::distribute {
 
@@ -26,6 +27,7 @@ struct TaskLimits {
   std::uint64_t memory_limit = 0;  // bytes of its variables; 0: what the machine has
   int threads = 0;                 // of the process's pool that a request may compute with; 0: all
   std::chrono::milliseconds orphan_timeout = std::chrono::minutes(10);  // it ends so long after its chief; 0: never
+  std::shared_ptr<const DataRoots> data_roots = nullptr;  // where chains of a chief may read files; nullptr: everywhere
 };
 
 // What a task does with messages: takes part in the job of the chief that said hello last, as a server and as a worker.

@@ -4,6 +4,7 @@
 
 #include "cohort/core/text.h"
 #include "cohort/data/fingerprint.h"
+#include "cohort/data/stage_counters.h"
 
 namespace cohort {
 namespace {
@@ -28,6 +29,14 @@ DatasetMaker find_maker(const std::string& kind) {
                     "Known kinds: " + join(all.by_kind, [](const auto& each) { return each.first; }) + ".");
   }
   return found->second;
+}
+
+// The kinds of a chain in which elements are reached by number: one iterator walks it.
+std::string stages_of(const Dataset& dataset, int most = 8) {
+  if (dataset.inputs().empty()) return dataset.kind();
+  if (most == 0) return "...";
+  return dataset.kind() + "(" + join(dataset.inputs(), [&](const Dataset& each) { return stages_of(each, most - 1); }) +
+         ")";
 }
 
 }  // namespace
@@ -79,7 +88,14 @@ std::unique_ptr<IndexedElements> DatasetStage::indexed() const {
 }
 
 std::unique_ptr<DatasetIterator> Dataset::make_iterator() const {
-  std::unique_ptr<DatasetIterator> iterator = stage().iterator();
+  const std::shared_ptr<StageCounters> counters = StageCounters::make(kind());
+  std::unique_ptr<DatasetIterator> iterator;
+  {
+    const StageCounters::Making making(*counters);
+    iterator = stage().iterator();
+  }
+  if (!counters->has_inputs()) counters->set_stage(stages_of(*this));
+  iterator = measured(std::move(iterator), counters);
   iterator->fingerprint_ = fingerprint();
   return iterator;
 }

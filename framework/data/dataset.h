@@ -9,9 +9,12 @@
 #include <vector>
 
 #include "cohort/core/attributes.h"
+#include "cohort/data/dataset_function.h"
 #include "cohort/data/dataset_range.h"
+#include "cohort/data/distributed_input.h"
 #include "cohort/data/element.h"
 #include "cohort/data/element_function.h"
+#include "cohort/data/host_function.h"
 #include "cohort/data/indexed_elements.h"
 #include "cohort/data/iterator.h"
 #include "cohort/graph/graph.h"
@@ -57,7 +60,7 @@ struct MapOptions {
   // Elements computed at a time, up to 1024; kAutotune: as many as the pool has threads; 0: one, on the thread that
   // asks.
   std::int64_t num_parallel_calls = 0;
-  // Accepted for TensorFlow's signature: the order is kept either way.
+  // Keep the order; else results come as they are done, none lost or repeated.
   bool deterministic = true;
 };
 
@@ -140,12 +143,25 @@ class Dataset {
   Dataset prefetch(std::int64_t buffer_size) const;
   // Keeps the elements of the first pass in memory for the later ones.
   Dataset cache() const;
+  // The same in a file, which outlives the process: the first whole pass writes it, later ones map it.
+  //   file: its path; empty: in memory.
+  Dataset cache(const std::string& file) const;
   // Pairs (number, element), counted from 0 as int64.
   Dataset enumerate() const;
   // The function's results for the elements. `f` is traced once on symbols of one element's tensors and travels as a
   // graph; it may use neither variables nor iterators.
   //   f: of the element, or of its tensors: map([](Tensor x, Tensor y) { return std::tuple(x / 255.0, y); }).
   Dataset map(const ElementFunction& f, MapOptions options = {}) const;
+  // The results of a registered C++ function for the elements.
+  //   f: HostFunction::registered("name", result_spec).
+  Dataset map(const HostFunction& f, MapOptions options = {}) const;
+  // The elements of the datasets that a function makes of the elements, one dataset after the other.
+  //   f: plain C++, of the element or of its tensors; DatasetFunction::registered("name") travels.
+  Dataset flat_map(const DatasetFunction& f, FlatMapOptions options = {}) const;
+  // The same with cycle_length datasets walked at a time, block_length elements of each in turn; one that has ended is
+  // replaced in its place by the next.
+  //   f: as flat_map's.
+  Dataset interleave(const DatasetFunction& f, InterleaveOptions options = {}) const;
   // The elements for which the function holds.
   //   f: of the element or of its tensors, gives one bool; traced, as map's function is.
   Dataset filter(const ElementFunction& f) const;
@@ -166,6 +182,9 @@ class Dataset {
   // The rows of the elements, whatever their number in each, in batches of one size.
   //   batch_size: rows of a batch; the last one may be smaller.
   Dataset rebatch(std::int64_t batch_size, BatchOptions options = {}) const;
+  // The same rows in batches of several sizes, which take turns.
+  //   batch_sizes: rows of each, 0 or more but not all 0.
+  Dataset rebatch(std::vector<std::int64_t> batch_sizes, BatchOptions options = {}) const;
   // Batches of consecutive elements, padded at their ends to one shape and stacked along a new axis 0.
   //   batch_size: elements of a batch; the last one may be smaller.
   Dataset padded_batch(std::int64_t batch_size, PaddedBatchOptions options = {}) const;
@@ -191,8 +210,16 @@ class Dataset {
   // Says how many elements there are where the dataset cannot tell. Walking it throws when there are more or fewer.
   //   expected_cardinality: the number of elements, or kInfiniteCardinality.
   Dataset assert_cardinality(std::int64_t expected_cardinality) const;
+  // The same elements, with options that travel with the dataset.
+  //   options: those that are set; of several stages the last one's count.
+  Dataset with_options(DatasetOptions options) const;
   // Any other transform: data.apply(datasets::enumerate()), or a function that makes one dataset of another.
   Dataset apply(const DatasetTransform& transform) const;
+
+  // Walks the dataset once and writes its elements into a folder, which datasets::load reads.
+  //   folder: its path; another folder than one that save wrote is not replaced.
+  //   num_shards: files that the elements are dealt out to in turn.
+  void save(const std::string& folder, std::int64_t num_shards = 1) const;
 
   // True for one that has a stage.
   bool defined() const { return static_cast<bool>(node_); }

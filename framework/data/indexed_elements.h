@@ -49,6 +49,9 @@ class IndexedElements {
   // Who holds or computes the elements at these places: these, or those that they choose from, whose places are then
   // written over the ones given.
   virtual const IndexedElements& resolve(std::span<ElementPlace> places) const;
+  // Whether who reads an element may have to wait for something else than computing, such as a file: reader threads do
+  // it then, and the compute pool's never.
+  virtual bool blocks() const { return false; }
 
   // What follows is asked of what resolve() gave.
 
@@ -81,6 +84,8 @@ class IndexedSelection : public IndexedElements {
     to_input(places);
     return input_->resolve(places);
   }
+  // Whether reading what it chooses does.
+  bool blocks() const final { return input_->blocks(); }
   // What the element chosen is known by.
   ElementKey key(ElementPlace place) const final { return resolve({&place, 1}).key(place); }
   // Fills `element` with the one chosen.

@@ -66,6 +66,12 @@ std::size_t DatasetIterator::next_places(std::span<ElementPlace>) {
   throw internal_error("DatasetIterator", "places are asked of iterators whose elements are indexed");
 }
 
+DatasetStats DatasetIterator::stats() const {
+  DatasetStats stats;
+  collect_stats(stats);
+  return stats;
+}
+
 IteratorResource::IteratorResource(std::unique_ptr<DatasetIterator> iterator, ElementSpec spec)
     : Resource(unique_name()), iterator_(std::move(iterator)), spec_(std::move(spec)) {}
 
@@ -95,6 +101,8 @@ IteratorResource& Iterator::resource() const {
 const ElementSpec& Iterator::element_spec() const { return resource().element_spec(); }
 
 DatasetIterator& Iterator::dataset_iterator() const { return resource().dataset_iterator(); }
+
+DatasetStats Iterator::stats() const { return dataset_iterator().stats(); }
 
 Tensors Iterator::next_leaves() const {
   if (handle_.is_symbolic() || current_trace()) {

@@ -12,6 +12,7 @@
 #include "cohort/data/element.h"
 #include "cohort/data/indexed_elements.h"
 #include "cohort/data/iterator_state.h"
+#include "cohort/data/stage_stats.h"
 #include "cohort/graph/function.h"
 
 namespace cohort {
@@ -49,6 +50,13 @@ class DatasetIterator {
   // Instead of next, where elements are indexed: fills `places` with the next ones; how many, fewer than asked only at
   // the end.
   virtual std::size_t next_places(std::span<ElementPlace> places);
+
+  // What each stage of the chain has done so far, the last one first. From any thread, as long as the iterator lives.
+  DatasetStats stats() const;
+  // The same for the stages of a chain: appends what is known of it and its inputs.
+  virtual void collect_stats(DatasetStats&) const {}
+  // What walks the dataset, without what measures it.
+  virtual const DatasetIterator& unmeasured() const { return *this; }
 
  private:
   friend class Dataset;
@@ -97,6 +105,8 @@ class Iterator {
     for (std::size_t i = 0; i < N; ++i) result[i] = leaves[i];
     return result;
   }
+  // What each stage of the dataset has done so far, the last one first; to_string() makes a table of it.
+  DatasetStats stats() const;
   // The resource tensor that stands for it in graphs.
   const Tensor& handle() const { return handle_; }
   // What is behind the handle, for runners; only outside traces.

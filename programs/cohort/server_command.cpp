@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "cohort/core/error.h"
 #include "cohort/core/text.h"
@@ -28,6 +29,7 @@ struct ServerArguments {
   std::string transport = "auto";
   std::int64_t memory_limit = 0;
   std::string job_name;
+  std::vector<std::string> data_roots;
 };
 
 // The cluster with one task more.
@@ -69,7 +71,8 @@ int serve(const ServerArguments& arguments) {
                                        .address = arguments.address,
                                        .only_job = arguments.job_name,
                                        .memory_limit = arguments.memory_limit,
-                                       .orphan_timeout = arguments.orphan_timeout});
+                                       .orphan_timeout = arguments.orphan_timeout,
+                                       .data_roots = arguments.data_roots});
   const distribute::StopOnSignal signals([&server] { server.stop(); });
   // Said when a signal no longer kills.
   std::cout << "serving at " << server.target() << std::endl;
@@ -97,6 +100,12 @@ void add_server_command(CLI::App& app, int& exit_code) {
       ->type_name("NAME");
   command->add_option("--memory-limit", arguments->memory_limit, "bytes that variables may take; 0: what is free")
       ->check(CLI::NonNegativeNumber);
+  command
+      ->add_option("--data-root", arguments->data_roots,
+                   "folder that data may be read from, links out of it refused; several may be given; / everywhere; "
+                   "none: no files")
+      ->type_name("DIR")
+      ->check(CLI::ExistingDirectory);
   command->add_option("--transport", arguments->transport, "how it reaches other tasks")
       ->check(CLI::IsMember({"auto", "grpc"}));
   command->footer("What it runs are graphs that the program sends: it needs none of the program's code.");

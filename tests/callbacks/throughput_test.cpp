@@ -7,8 +7,11 @@
 #include <thread>
 
 #include "cohort/callbacks/lambda_callback.h"
+#include "cohort/datasets/datasets.h"
 #include "cohort/layers/core/dense.h"
 #include "cohort/model/sequential.h"
+#include "cohort/ops/matmul.h"
+#include "cohort/ops/reduce.h"
 
 namespace cohort::callbacks {
 namespace {
@@ -38,7 +41,27 @@ TEST(Throughput, PrintsOneLineAnEpoch) {
   fit_small({.epochs = 2, .verbose = 0, .callbacks = {Throughput()}});
   EXPECT_THAT(testing::internal::GetCapturedStdout(),
               testing::MatchesRegex("Epoch 1: [0-9.]+ steps/s, [0-9.]+ examples/s, [0-9.]+ % of the time waiting for "
-                                    "data\nEpoch 2: [^\n]+\n"));
+                                    "data, slowest stage: batch[^\n]+\nEpoch 2: [^\n]+\n"));
+}
+
+// A map that computes far more than the rows it reads.
+TEST(Throughput, NamesTheStageThatTakesTheMostTime) {
+  const Dataset data = datasets::from_tensor_slices(Tensor::full({64, 200, 200}, 0.01))
+                           .batch(8)
+                           .prefetch(0)
+                           .map([](Tensor x) {
+                             Tensor y = ops::matmul(x, x);
+                             for (int i = 0; i < 4; ++i) y = ops::matmul(y, x);
+                             return std::tuple(ops::mean(y, {2}), ops::mean(y, {1, 2}));
+                           })
+                           .prefetch(1);
+  Sequential model({layers::Dense(1)});
+  model.compile({.optimizer = "sgd", .loss = "mse"});
+  testing::internal::CaptureStdout();
+  model.fit(data, {.epochs = 2, .verbose = 0, .callbacks = {Throughput()}});
+  EXPECT_THAT(
+      testing::internal::GetCapturedStdout(),
+      testing::MatchesRegex("Epoch 1: [^\n]+, slowest stage: map[^\n]*\nEpoch 2: [^\n]+, slowest stage: map[^\n]*\n"));
 }
 
 TEST(Throughput, LeavesValidationOut) {

@@ -13,7 +13,7 @@ using testing::ThrowsMessage;
 TEST(Dataset, SaysWhatIsMissing) {
   EXPECT_THAT([] { Dataset().batch(2); }, ThrowsMessage<Error>(HasSubstr("from_tensor_slices")));
   EXPECT_THAT([] { Dataset::make("zebra", {}, {}); },
-              ThrowsMessage<Error>(HasSubstr("kind='zebra'. Known kinds: batch, ")));
+              ThrowsMessage<Error>(HasSubstr("kind='zebra'. Known kinds: assert_cardinality, batch, ")));
   EXPECT_THROW(Dataset::make("batch", {}, {{"batch_size", 3}}), Error);
   EXPECT_THROW(Dataset::make("batch", {datasets::range(3)}, {}), Error);
 }

@@ -51,7 +51,8 @@ TEST_F(IdxFile, ReadsPlainAndGzippedFiles) {
 }
 
 TEST_F(IdxFile, RefusesDamagedFiles) {
-  EXPECT_THAT([&] { read_idx(folder_.file("none")); }, ThrowsMessage<Error>(HasSubstr("a readable file is expected")));
+  EXPECT_THAT([&] { read_idx(folder_.file("none")); },
+              ThrowsMessage<Error>(HasSubstr("a file that can be read is expected")));
   EXPECT_THAT([&] { read_idx(plain("a", "abc")); }, ThrowsMessage<Error>(HasSubstr("ends too early")));
   EXPECT_THAT([&] { read_idx(plain("a", "abcdefgh")); }, ThrowsMessage<Error>(HasSubstr("magic number")));
   EXPECT_THAT([&] { read_idx(plain("a", idx({6}, "abc"))); }, ThrowsMessage<Error>(HasSubstr("ends too early")));

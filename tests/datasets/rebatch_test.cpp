@@ -53,7 +53,7 @@ TEST(Rebatch, JoinsStrings) {
 }
 
 TEST(Rebatch, CopiesRowsOnlyWhereTheyLieInTwoBatches) {
-  const Tensor column = Tensor::of<std::int64_t>({0, 1, 2, 3, 4, 5, 6, 7}, {8});
+  const Tensor column = Tensor::of<std::int64_t>({0, 1, 2, 3, 4, 5, 6, 7}, {8}).to_host();
   const Dataset batches = from_tensor_slices(column).batch(4);
   const auto shared = [&](std::int64_t size) {
     auto iterator = cut_anew(batches, size).make_iterator();

@@ -4,11 +4,13 @@
 #include <exception>
 #include <random>
 #include <string>
+#include <vector>
 
 #include "cohort/datasets/datasets.h"
 #include "cohort/distribute/rpc/wire.h"
 #include "cohort/files/atomic_file.h"
 #include "cohort/files/record.h"
+#include "cohort/files/wav.h"
 #include "cohort/graph/graph_file.h"
 #include "cohort/graph/trace.h"
 #include "cohort/layers/convolutional/conv2d.h"
@@ -119,6 +121,7 @@ void write_all(const std::string& folder) {
   write("control_message/second", control_message_choices(2));
   write("checkpoint_index/small", index_text());
   write("record/three", records());
+  write("wav/short", encode_wav(std::vector<float>{0.5f, -0.5f}, 1, 8000));
 }
 
 }  // namespace

@@ -55,7 +55,7 @@ ENGINE = r"framework/(kernels|cuda|files|saving/(json|hdf5|legacy|checkpoint)|gr
 PRIVATE_EDGES = [
     # Bytes on disk and on the wire.
     ("saving|summary|callbacks|distribute|programs|cuda|datasets", r"framework/files/"),
-    ("programs|datasets", r"framework/saving/hdf5/hdf5_file\.h"),
+    ("programs|datasets", r"framework/saving/hdf5/hdf5_(file|rows)\.h"),
     ("data|distribute", r"framework/graph/graph_proto\.h"),
     # Kernels, what they share with the definitions of their ops, and the memory they work in.
     ("kernels", r"framework/ops/(conv_window|pool_windows|slice_range)\.h"),
@@ -65,7 +65,10 @@ PRIVATE_EDGES = [
     ("graph|kernels|ops", r"framework/core/(mixed_types|joined_steps)\.h"),
     ("graph|variables", r"framework/core/rounded_value\.h"),
     ("datasets", r"framework/graph/planned_executable\.h"),
-    ("datasets", r"framework/data/row_stream\.h"),
+    ("datasets", r"framework/data/(row_stream|stage_counters)\.h"),
+    ("datasets|distribute", r"framework/core/free_memory\.h"),
+    ("datasets", r"framework/core/(cpu_count|denormals|thread_share)\.h"),
+    ("data", r"framework/files/data_root\.h"),
     ("graph|cuda", r"framework/core/kernel_work\.h"),
     ("distribute", r"framework/core/thread_share\.h"),
     ("graph|distribute", r"framework/core/pinned_memory\.h"),

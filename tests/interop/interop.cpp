@@ -17,6 +17,10 @@
 #include "cohort/saving/hdf5/hdf5_file.h"
 #include "cohort/saving/keras_archive.h"
 #include "cohort/summary/event_writer.h"
+#include "tests/interop/data_files.h"
+#include "tests/interop/data_utilities.h"
+#include "tests/interop/images.h"
+#include "tests/interop/remote_reads.h"
 
 namespace ch = cohort;
 
@@ -319,7 +323,14 @@ void board(const std::string& model_file, const std::string& io_file, const std:
 int main(int argc, char** argv) {
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   try {
-    if (arguments.size() == 2 && arguments[0] == "save") {
+    if (data_files(arguments)) {
+    } else if (arguments.size() > 1 && arguments[0] == "data") {
+      ch::interop::print_data_utility({arguments.begin() + 1, arguments.end()});
+    } else if (arguments.size() > 1 && arguments[0] == "remote") {
+      ch::interop::print_remote_reads({arguments.begin() + 1, arguments.end()});
+    } else if (arguments.size() > 1 && arguments[0] == "images" &&
+               ch::interop::images({arguments.begin() + 1, arguments.end()})) {
+    } else if (arguments.size() == 2 && arguments[0] == "save") {
       save(arguments[1]);
     } else if (arguments.size() == 2 && arguments[0] == "branches") {
       branches(arguments[1]);
@@ -343,7 +354,9 @@ int main(int argc, char** argv) {
       std::fprintf(
           stderr,
           "usage: interop save DIR | branches DIR | predict MODEL IO OUT | infer MODEL IO OUT | convert FROM TO | "
-          "export MODEL IO GRAPH OUT | serve GRAPH IO OUT | curve MODEL IO OUT | board MODEL IO DIR | events DIR\n");
+          "export MODEL IO GRAPH OUT | serve GRAPH IO OUT | curve MODEL IO OUT | board MODEL IO DIR | events DIR | "
+          "npy FILE | npz FILE | csv FILE | examples FILE COMPRESSION | write_examples FILE COMPRESSION | "
+          "data UTILITY ... | remote ADDRESS ... | images decode REQUESTS OUT | images folder DIR OPTIONS OUT\n");
       return 2;
     }
   } catch (const std::exception& error) {

@@ -6,7 +6,8 @@
 
 namespace cohort::test {
 
-ProcessCluster::ProcessCluster(int workers, int servers, std::size_t payload, bool proxied_workers)
+ProcessCluster::ProcessCluster(int workers, int servers, std::size_t payload, bool proxied_workers,
+                               const std::vector<std::string>& arguments)
     : addresses_(free_addresses(static_cast<std::size_t>(workers + servers))) {
   std::map<std::string, std::vector<std::string>> jobs;
   const auto first_server = addresses_.begin() + workers;
@@ -24,7 +25,7 @@ ProcessCluster::ProcessCluster(int workers, int servers, std::size_t payload, bo
   spec_ = distribute::ClusterSpec(jobs);
   const auto start = [&](const std::string& job, int index, const std::string& address) {
     return std::make_unique<ServerProcess>(job, index, spec_.as_text(), address,
-                                           logs_.file(job + std::to_string(index)));
+                                           logs_.file(job + std::to_string(index)), arguments);
   };
   for (int i = 0; i < servers; ++i) {
     servers_.push_back(start("ps", i, addresses_[static_cast<std::size_t>(workers + i)]));

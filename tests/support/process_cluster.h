@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "cohort/distribute/cluster/cluster_spec.h"
@@ -15,7 +16,9 @@ namespace cohort::test {
 class ProcessCluster {
  public:
   // With a payload, every ps, or every worker too, is reached through a proxy that knows messages of that many bytes.
-  ProcessCluster(int workers, int servers, std::size_t payload = 0, bool proxied_workers = false);
+  // `arguments` are given to every task besides.
+  ProcessCluster(int workers, int servers, std::size_t payload = 0, bool proxied_workers = false,
+                 const std::vector<std::string>& arguments = {});
 
   // The addresses by which tasks reach one another.
   const distribute::ClusterSpec& spec() const { return spec_; }

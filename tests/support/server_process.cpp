@@ -32,12 +32,14 @@ int count(const std::string& text, const std::string& words) {
 
 }  // namespace
 
-ServerProcess::ServerProcess(std::string job, int index, std::string cluster, std::string address, std::string log)
+ServerProcess::ServerProcess(std::string job, int index, std::string cluster, std::string address, std::string log,
+                             std::vector<std::string> more)
     : job_(std::move(job)),
       task_(job_ + ":" + std::to_string(index)),
       cluster_(std::move(cluster)),
       address_(std::move(address)),
       log_(std::move(log)),
+      more_(std::move(more)),
       index_(index) {
   start();
 }
@@ -50,6 +52,7 @@ void ServerProcess::start() {
   std::vector<std::string> texts = {command_path(),         "server",    "--job", job_, "--task",
                                     std::to_string(index_), "--cluster", cluster_};
   if (!address_.empty()) texts.insert(texts.end(), {"--address", address_});
+  texts.insert(texts.end(), more_.begin(), more_.end());
   std::vector<char*> arguments;
   for (std::string& text : texts) arguments.push_back(text.data());
   arguments.push_back(nullptr);

@@ -3,6 +3,7 @@
 #include <sys/types.h>
 
 #include <string>
+#include <vector>
 
 namespace cohort::test {
 
@@ -11,8 +12,9 @@ namespace cohort::test {
 class ServerProcess {
  public:
   // `cluster` is the JSON of all addresses; `address`, where it listens when it is not the one given there. What the
-  // process prints goes to the file `log`.
-  ServerProcess(std::string job, int index, std::string cluster, std::string address, std::string log);
+  // process prints goes to the file `log`. `more` are arguments besides.
+  ServerProcess(std::string job, int index, std::string cluster, std::string address, std::string log,
+                std::vector<std::string> more = {});
   ~ServerProcess();
   ServerProcess(const ServerProcess&) = delete;
 
@@ -36,6 +38,7 @@ class ServerProcess {
   void signal(int number) const;
 
   const std::string job_, task_, cluster_, address_, log_;
+  const std::vector<std::string> more_;
   const int index_;
   pid_t id_ = -1;
 };

@@ -1,6 +1,10 @@
 #include "cohort/model/fit/local_runner.h"
 
+#include <algorithm>
+#include <array>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "cohort/core/timeline.h"
 #include "cohort/model/fit/training.h"
@@ -11,11 +15,32 @@ namespace {
 
 constexpr std::string_view kExamples = "examples", kSecondsWaiting = "seconds_waiting_for_data";
 
+// Stages that only move what lies in memory: their elements are cheaper than to hand them from thread to thread.
+constexpr std::array<std::string_view, 11> kCheapStages{
+    "tensor_slices", "range", "shuffle", "batch", "repeat", "take", "skip", "shard", "enumerate", "zip", "concatenate"};
+constexpr std::size_t kMostStages = 256;  // looked at
+
+bool is_cheap(const Dataset& dataset) {
+  std::vector<const Dataset*> stages{&dataset};
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    const std::string& kind = stages[i]->kind();
+    if (i == kMostStages || std::find(kCheapStages.begin(), kCheapStages.end(), kind) == kCheapStages.end())
+      return false;
+    for (const Dataset& input : stages[i]->inputs()) stages.push_back(&input);
+  }
+  return true;
+}
+
+// The next batches are read while a step runs, unless the program has seen to that or there is nothing to gain.
+Dataset read_ahead(const Dataset& dataset) {
+  return dataset.kind() == "prefetch" || is_cheap(dataset) ? dataset : dataset.prefetch(kAutotune);
+}
+
 }  // namespace
 
 LocalRunner::LocalRunner(std::shared_ptr<Program> program, const RunnerData& data, const RunnerOptions& options)
     : RunnerBase(std::move(program), options),
-      dataset_(data.creator ? (*data.creator)(InputContext{}) : data.dataset),
+      dataset_(read_ahead(data.creator ? (*data.creator)(InputContext{}) : data.dataset)),
       device_(&default_device()) {}
 
 void LocalRunner::build() {

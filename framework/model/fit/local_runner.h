@@ -22,6 +22,7 @@ class LocalRunner : public RunnerBase {
   void synchronize() override { device_->synchronize(); }
   bool measure(std::string_view name) override;
   std::optional<double> measured(std::string_view name) const override;
+  DatasetStats data_stats() const override { return iterator_ ? iterator_->stats() : DatasetStats(); }
 
  private:
   void build_eagerly();

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cohort/core/timeline.h"
+#include "cohort/data/stage_stats.h"
 #include "cohort/model/fit/position.h"
 #include "cohort/model/fit/run_figures.h"
 
@@ -28,6 +29,8 @@ class RunControl {
   // The figure for the training of the epoch in progress, or of the last one when it has ended; none where measure()
   // said no, or was not called for a figure that needs it.
   virtual std::optional<double> measured(std::string_view name) const = 0;
+  // What each stage of the data has done since the run began, the last one first; nothing where others read it.
+  virtual DatasetStats data_stats() const = 0;
   // What the strategy's runner can tell of those who run the steps, for logs; nothing where that is fit's own thread.
   // `asks`: of now, for which it may ask them and wait a moment; else what is new since the last time, at once.
   virtual RunFigures figures(bool asks) = 0;

@@ -91,6 +91,7 @@ class FitControl : public RunControl {
   void restore(const Position& position) override;
   bool measure(std::string_view name) override { return loop_.measure(name); }
   std::optional<double> measured(std::string_view name) const override { return loop_.measured(name); }
+  DatasetStats data_stats() const override { return loop_.runner().data_stats(); }
   RunFigures figures(bool asks) override { return loop_.runner().figures(asks); }
   void begin_recording() override { loop_.runner().begin_recording(); }
   std::vector<TimelineTrack> end_recording() override { return loop_.runner().end_recording(); }

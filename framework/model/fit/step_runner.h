@@ -8,6 +8,7 @@
 
 #include "cohort/core/timeline.h"
 #include "cohort/data/element.h"
+#include "cohort/data/stage_stats.h"
 #include "cohort/model/fit/logs.h"
 #include "cohort/model/fit/position.h"
 #include "cohort/model/fit/run_figures.h"
@@ -77,6 +78,8 @@ class StepRunner : public LogsSource {
   virtual bool measure(std::string_view) { return false; }
   // A figure that it was asked to measure, of the epoch so far.
   virtual std::optional<double> measured(std::string_view) const { return std::nullopt; }
+  // What RunControl::data_stats gives.
+  virtual DatasetStats data_stats() const { return {}; }
   // What RunControl::figures gives.
   virtual RunFigures figures(bool /*asks*/) { return {}; }
   // From here to the next call all other threads and tasks that work for it note what they do when.

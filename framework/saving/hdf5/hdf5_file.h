@@ -9,6 +9,8 @@
 
 namespace cohort {
 
+class Hdf5Rows;
+
 // An HDF5 file whose groups, datasets and attributes are named by paths ("layers/dense/vars/0"; "" is the root).
 // Thread-safe: one lock for the process, because the HDF5 library has no other. What a file claims (types, ranks,
 // sizes) is checked before memory is taken for it.
@@ -67,6 +69,7 @@ class Hdf5File {
                                    const std::vector<std::string>& values);
 
  private:
+  friend class Hdf5Rows;  // reads parts of datasets
   struct State;
   explicit Hdf5File(std::unique_ptr<State> state);
   const State& state() const;

@@ -39,7 +39,7 @@ Tensor steps_of(std::initializer_list<bool> steps) { return Tensor::of<bool>(ste
 Dense dense() { return Dense(1, {.kernel_initializer = initializers::Constant(0.5), .bias_initializer = "ones"}); }
 
 template <class F>
-std::string error_of(F run) {
+std::string refusal_of(F run) {
   try {
     run();
   } catch (const Error& error) {
@@ -268,31 +268,34 @@ TEST(MasksOfInputs, OfTheWrongShapeAreRefused) {
   const Tensor x = batch();
   Dense layer = dense();
   layer->set_name("scores");
-  EXPECT_THAT(error_of([&] {
+  EXPECT_THAT(refusal_of([&] {
                 layer(x, {.mask = Tensor::full({2, 4}, 1.0, DType::Bool)});
               }),
               AllOf(HasSubstr("Dense 'scores': a mask must have the leading axes of its input"),
                     HasSubstr("mask.shape=(2, 4)"), HasSubstr("input.shape=(2, 3, 2)")));
   const Tensor steps = steps_of({true, true, true, true, true, true});
-  EXPECT_THAT(error_of([&] {
+  EXPECT_THAT(refusal_of([&] {
                 layer(x, {.mask = Element::tuple({steps, steps})});
               }),
               HasSubstr("a mask for each input is expected"));
-  EXPECT_THAT(error_of([&] { Add()(Tensors{x, x}, {.mask = steps}); }), HasSubstr("a mask for each input is expected"));
+  EXPECT_THAT(refusal_of([&] {
+                Add()(Tensors{x, x}, {.mask = steps});
+              }),
+              HasSubstr("a mask for each input is expected"));
 
   Sequential weighted({Masking(), dense()});
   weighted.compile({.loss = "mse"});
   const auto fit = [&](const Tensor& weights) {
     weighted.fit(x, masked_targets(), {.verbose = 0, .sample_weight = weights});
   };
-  EXPECT_THAT(error_of([&] { fit(Tensor::full({2}, 1.0)); }),
+  EXPECT_THAT(refusal_of([&] { fit(Tensor::full({2}, 1.0)); }),
               AllOf(HasSubstr("sample_weight.shape=(None,)"), HasSubstr("(batch, 1)")));
   EXPECT_NO_THROW(fit(Tensor::full({2, 1}, 1.0)));
 
   Sequential model({Masking(), make<LastStep>()});
   model.compile({.loss = "mse"});
   EXPECT_THAT(
-      error_of([&] {
+      refusal_of([&] {
         model.evaluate(x, Tensor::full({2, 2}, 1.0), {.verbose = 0});
       }),
       AllOf(HasSubstr("the mask of y_pred must have the shape of the loss's values"), HasSubstr("compute_mask")));

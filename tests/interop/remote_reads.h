@@ -1,0 +1,12 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace cohort::interop {
+
+// Prints the size of a remote file and the bytes at some offsets, or the error, for the Python test that serves it.
+//   arguments: the address, then pairs of an offset and a number of bytes.
+void print_remote_reads(const std::vector<std::string>& arguments);
+
+}  // namespace cohort::interop
