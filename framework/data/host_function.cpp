@@ -54,14 +54,15 @@ void HostFunction::run(const Tensors& arguments, Tensors& results, const Element
   }
   for (std::size_t i = 0; i < leaves_.size(); ++i) {
     const bool fits = results[i].defined() && results[i].dtype() == leaves_[i].dtype &&
-                      results[i].shape().compatible(leaves_[i].shape) && results[i].device().host_readable();
+                      results[i].shape().compatible(leaves_[i].shape);
     if (!fits) {
-      throw invalid_argument("HostFunction " + in_quotes(name_),
-                             "a result of the declared type and shape, on the host, is expected",
+      throw invalid_argument("HostFunction " + in_quotes(name_), "a result of the declared type and shape is expected",
                              {{"declared", leaves_[i]},
                               {"result " + std::to_string(i),
                                results[i].defined() ? results[i].spec().to_string() : std::string("none")}});
     }
+    // What it makes without naming a device lies on the program's.
+    if (!results[i].device().host_readable()) results[i] = results[i].to_host();
   }
 }
 

@@ -1,11 +1,6 @@
-#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <csignal>
 #include <filesystem>
 
 #include "cohort/datasets/transforms/cache.h"
@@ -17,6 +12,7 @@
 #include "tests/datasets/skipping.h"
 #include "tests/datasets/stage_checks.h"
 #include "tests/support/error_of.h"
+#include "tests/support/hindered_writes.h"
 #include "tests/support/paths.h"
 
 namespace cohort::datasets::test {
@@ -204,19 +200,12 @@ TEST_F(CacheInFile, NoticesADamagedFile) {
 }
 
 TEST_F(CacheInFile, AFullDiskIsAnErrorThatLeavesNothing) {
-  const pid_t child = ::fork();
-  if (child == 0) {
-    std::signal(SIGXFSZ, SIG_IGN);
-    const struct rlimit little { 1 << 20, 1 << 20 };
-    ::setrlimit(RLIMIT_FSIZE, &little);
-    const std::string error = error_of([&] {
-      all(from_tensor_slices(Tensor::full({3, 1 << 20}, 0.0)).apply(cached()));
-    });
-    ::_exit(error.find("the disk not full") != std::string::npos ? 0 : 1);
-  }
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  EXPECT_EQ(status, 0);
+  const Dataset rows = from_tensor_slices(Tensor::full({3, 1 << 20}, 0.0)).apply(cached());
+  const auto error = [&] {
+    const cohort::test::FullDisk full(1 << 20);
+    return error_of([&] { all(rows); });
+  }();
+  EXPECT_THAT(error, HasSubstr("the disk not full"));
   EXPECT_EQ(files_in(folder_), 0u);
 }
 
