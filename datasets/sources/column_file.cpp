@@ -252,6 +252,7 @@ class ColumnFile::State {
     try {
       parse(description);
     } catch (const Error& error) {
+      if (error.code() == ErrorCode::DataLoss) throw;
       damaged(error.what());
     }
   }

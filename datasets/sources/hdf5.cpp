@@ -16,6 +16,13 @@ namespace {
 
 constexpr const char* kHdf5 = "datasets.hdf5";
 
+// Its library opens by itself what such a file names: other files, wherever they are.
+void refuse_for_others(const InputFile& file) {
+  if (!file.roots) return;
+  throw Error(ErrorCode::PermissionDenied, kHdf5, "HDF5 files are not read for another process", {{"file", file.path}},
+              "Give npy files or TFRecords, or serve with --data-root /.");
+}
+
 using Hdf5Columns = std::vector<std::unique_ptr<const Hdf5Rows>>;
 
 Hdf5Columns open_columns(const std::string& file, const std::vector<std::string>& names) {
@@ -50,11 +57,7 @@ class Hdf5Reader {
     std::lock_guard lock(mutex_);
     if (ready_.load(std::memory_order_relaxed)) return;
     try {
-      // Its library opens by itself what such a file names: other files, wherever they are.
-      if (source_.files[0].roots) {
-        throw Error(ErrorCode::PermissionDenied, kHdf5, "HDF5 files are not read for another process",
-                    {{"file", source_.files[0].path}}, "Give npy files or TFRecords, or serve with --data-root /.");
-      }
+      refuse_for_others(source_.files[0]);
       const SourceFile as_it_was(kHdf5, source_.files[0]);
       Hdf5Columns columns = open_columns(source_.files[0].path, source_.names);
       for (std::size_t i = 0; i < columns.size(); ++i) check(i, columns[i]->spec());
@@ -148,7 +151,9 @@ COHORT_DATASET("hdf5", make_hdf5);
 Dataset hdf5(const std::string& file, const std::vector<std::string>& names) {
   if (names.empty()) throw invalid_argument(kHdf5, "the name of at least one dataset is expected", {{"file", file}});
   Attributes attributes{{"names", names}};
-  add_input_files(find_input_files(kHdf5, {file}), attributes);
+  const std::vector<InputFile> files = find_input_files(kHdf5, {file});
+  refuse_for_others(files[0]);
+  add_input_files(files, attributes);
   std::vector<ElementSpec> rows;
   std::int64_t count = 0;
   for (const auto& column : open_columns(file, names)) {

@@ -105,7 +105,9 @@ class JsonLinesIterator : public FileRecords {
       char* memory = leaves[i].first + row * leaves[i].row_bytes;
       if (!write_json(missing ? *target.default_value : *member, target.spec, 0, memory)) {
         wrong(record, "a member of " + target.spec.to_string() + " is expected", target.name,
-              shown(member->dump(-1, ' ', false, Json::error_handler_t::replace)));
+              // Not what is nested in it: writing that down takes a stack as deep.
+              member->is_structured() ? member->type_name()
+                                      : shown(member->dump(-1, ' ', false, Json::error_handler_t::replace)));
       }
     }
   }

@@ -167,7 +167,10 @@ class SavedElements : public IndexedElements {
 class SavedStage : public DatasetStage {
  public:
   SavedStage(std::vector<InputFile> files, ElementSpec spec, std::int64_t count) : spec_(std::move(spec)) {
-    if (count < 0) throw invalid_argument(kLoad, "a number of elements is expected", {{"count", count}});
+    if (count < 0 || files.empty()) {
+      throw invalid_argument(kLoad, "files and a number of elements are expected",
+                             {{"files.size", files.size()}, {"count", count}});
+    }
     files_ = std::make_shared<const SavedFiles>(std::move(files), spec_, static_cast<std::uint64_t>(count));
   }
   const ElementSpec& element_spec() const override { return spec_; }

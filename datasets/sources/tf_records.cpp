@@ -223,7 +223,13 @@ class TFRecordsIterator : public DatasetIterator {
       if (!reader_) open();
       try {
         if (!step(*reader_)) continue;
-      } catch (const Error&) {
+      } catch (const Error& error) {
+        // What may come right by itself costs no record: asked again, it is read from there again.
+        if (error.retryable()) {
+          offset_ = reader_->offset();
+          reader_.reset();
+          throw BrokenSource(error);
+        }
         count_record();
         next_file();
         throw;

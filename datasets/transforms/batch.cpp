@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "cohort/core/thread_pool.h"
+#include "cohort/data/broken_source.h"
 #include "cohort/data/indexed_iterator.h"
 #include "cohort/data/row_stream.h"
 #include "cohort/datasets/sources/rows.h"
@@ -345,12 +346,20 @@ class BatchIterator : public TransformIterator {
 
   bool next_from_stream(Tensors& element) {
     std::int64_t count = 0;
-    while (count < capacity_ && input_->next(incoming_)) {
-      if (count == 0) {
-        key_ = input_->key();
-        stack_.begin(incoming_, capacity_, element);
+    try {
+      for (; count < capacity_ && input_->next(incoming_); ++count) {
+        if (count == 0) {
+          key_ = input_->key();
+          stack_.begin(incoming_, capacity_, element);
+        }
+        stack_.append(count, incoming_, element);
       }
-      stack_.append(count++, incoming_, element);
+    } catch (const BrokenSource&) {
+      throw;
+    } catch (...) {
+      // An element that fails costs its batch, and no other.
+      input_->skip(static_cast<std::uint64_t>(capacity_ - count - 1));
+      throw;
     }
     if (size_.too_few(static_cast<std::size_t>(count))) return false;
     stack_.finish(count, element);

@@ -92,10 +92,11 @@ class BucketIterator : public TransformIterator {
     forget();
     pass_ = state.number();
     const std::uint64_t pulled = state.number();
-    std::vector<Number> numbers(std::min(state.number(), kMostWaiting));
-    for (Number& each : numbers) {
-      each.number = state.number();
-      each.bucket = static_cast<std::size_t>(state.number());
+    // Memory by what the state holds, not by what it claims.
+    std::vector<Number> numbers;
+    for (std::uint64_t left = state.number(); left > 0; --left) {
+      const std::uint64_t number = state.number();
+      numbers.push_back({number, static_cast<std::size_t>(state.number()), nullptr});
     }
     pulled_ = state.number();
     input_->restore_from(state);
@@ -104,7 +105,6 @@ class BucketIterator : public TransformIterator {
   }
 
  private:
-  static constexpr std::uint64_t kMostWaiting = std::uint64_t{1} << 32;
   static constexpr std::uint64_t kMarkEvery = 64;
 
   // Where the input stood before element number `at` of the pass.

@@ -199,11 +199,15 @@ class FileCacheIterator : public TransformIterator {
   }
   void begin_writing() {
     if (position_ != 0 || !std::exchange(may_write_, false)) return;
-    auto lock = std::make_unique<WritersLock>(cached_->path());
-    std::error_code problem;
-    if (lock->is_taken() || std::filesystem::exists(cached_->path(), problem)) return;
-    writer_ = std::make_unique<ColumnFileWriter>(kCacheInFile, cached_->path(), cached_->spec());
-    lock_ = std::move(lock);
+    try {
+      auto lock = std::make_unique<WritersLock>(cached_->path());
+      std::error_code problem;
+      if (lock->is_taken() || std::filesystem::exists(cached_->path(), problem)) return;
+      writer_ = std::make_unique<ColumnFileWriter>(kCacheInFile, cached_->path(), cached_->spec());
+      lock_ = std::move(lock);
+    } catch (const Error& error) {
+      throw BrokenSource(error);  // no element has been read
+    }
   }
   void stop_writing() {
     writer_.reset();

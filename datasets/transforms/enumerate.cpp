@@ -60,31 +60,6 @@ class EnumerateIterator : public TransformIterator {
   Tensors incoming_;
 };
 
-class EnumeratedElements : public IndexedElements {
- public:
-  explicit EnumeratedElements(std::unique_ptr<IndexedElements> input) : input_(std::move(input)) {}
-
-  std::uint64_t count() const override { return input_->count(); }
-  ElementKey key(ElementPlace place) const override { return input_->resolve({&place, 1}).key(place); }
-  void read(ElementPlace place, Tensors& element) const override {
-    const std::uint64_t number = place.position;
-    // The input writes over what the element holds.
-    Tensors rest(std::make_move_iterator(element.begin() + (element.empty() ? 0 : 1)),
-                 std::make_move_iterator(element.end()));
-    input_->resolve({&place, 1}).read(place, rest);
-    element.resize(rest.size() + 1);
-    std::move(rest.begin(), rest.end(), element.begin() + 1);
-    write_number(number, element);
-  }
-  bool blocks() const override { return input_->blocks(); }
-  std::size_t parallel_reads() const override { return input_->parallel_reads(); }
-  void save_to(StateWriter& state) const override { input_->save_to(state); }
-  void restore_from(StateReader& state) override { input_->restore_from(state); }
-
- private:
-  std::unique_ptr<IndexedElements> input_;
-};
-
 class EnumerateStage : public TransformStage {
  public:
   explicit EnumerateStage(const std::vector<Dataset>& inputs)

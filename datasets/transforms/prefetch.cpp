@@ -27,7 +27,7 @@ constexpr Nanoseconds kDear{15'000};
 // Where the framework chooses: elements kept ready at first, and at most.
 constexpr std::int64_t kFirstSize = 2, kMostChosen = 8;
 constexpr std::uint64_t kSmallStore = std::uint64_t{4} << 20;  // bytes that are taken without being asked for
-constexpr std::int64_t kMaxSize = 1024;  // more elements in store than this hide nothing any more
+constexpr std::int64_t kMaxSize = 1024;                        // more elements in store than this hide nothing any more
 
 // Reads ahead on a thread of its own into a ring of slots that are used again and again. Everything below the mutex is
 // guarded by it; the input belongs to the producer unless it is paused.

@@ -5,6 +5,7 @@
 #include <limits>
 #include <vector>
 
+#include "cohort/data/auto_shard.h"
 #include "cohort/distribute/protocol/messages.pb.h"
 
 namespace cohort::distribute {
@@ -54,7 +55,8 @@ bool Pipeline::seek(const Lease& lease, const std::function<void()>& go_on) {
   }
   const std::int64_t cardinality = dataset_.cardinality();
   if (cardinality >= 0 && lease.first > static_cast<std::uint64_t>(cardinality)) return false;
-  if (!iterator_) restart();
+  if (!iterator_ || lost_) restart();
+  lost_ = true;  // until it is where the lease wants it
   const bool behind = lease.rewinds < rewinds_ || (lease.rewinds == rewinds_ && lease.first < position_);
   const bool other_pass = lease.rewinds != rewinds_;
   const bool state_helps =
@@ -77,6 +79,7 @@ bool Pipeline::seek(const Lease& lease, const std::function<void()>& go_on) {
   // nothing about either.
   const bool tells = only_skips ? passed_ > 0 : state_helps && lease.first == lease.state_at;
   sought_in_ = tells ? std::optional(seconds_since(start)) : std::nullopt;
+  lost_ = false;
   return found;
 }
 
@@ -100,7 +103,10 @@ bool Pipeline::walk_to(const Lease& lease, const std::function<void()>& go_on) {
 bool Pipeline::next(Tensors& element) {
   const Clock::time_point start = Clock::now();
   const std::optional<double> sought_in = std::exchange(sought_in_, std::nullopt);
-  if (!iterator_->next(element)) return false;
+  lost_ = true;  // behind an element that throws it stands elsewhere
+  const bool found = iterator_->next(element);
+  lost_ = false;
+  if (!found) return false;
   ++position_;
   const double seconds = seconds_since(start);
   if (!sought_in) {
@@ -119,7 +125,8 @@ void Pipelines::create(const Request<Method::CreatePipeline>& request, Reply<Met
   const proto::CreatePipelineProto& from = request.metadata;
   Entry made{.pipeline = nullptr, .constants = constants_.take(from.constants(), request.parts)};
   const DataRootScope readable(data_roots_);
-  made.pipeline = std::make_shared<Pipeline>(parse_dataset(from.chain(), made.constants.table), from.beginning());
+  made.pipeline =
+      std::make_shared<Pipeline>(in_order(parse_dataset(from.chain(), made.constants.table)), from.beginning());
   std::lock_guard lock(mutex_);
   // A repeat of the message must not move a pipeline that is in use.
   pipelines_.try_emplace({from.dataset(), from.pipeline()}, std::move(made));

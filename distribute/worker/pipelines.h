@@ -46,6 +46,7 @@ class Pipeline {
   std::unique_ptr<DatasetIterator> iterator_;
   std::string beginning_;  // the position before the first element of the first pass
   std::uint64_t rewinds_ = 0, position_ = 0;
+  bool lost_ = false;                // an error has left it at no particular element
   Cost skip_;                        // of one element
   Cost restore_, next_;              // of one call
   std::optional<double> sought_in_;  // seconds of the last seek, until the first element behind it has come

@@ -150,6 +150,30 @@ Dataset elements_of_worker(const Dataset& dataset, std::int64_t num_workers, std
                        dataset.attributes());
 }
 
+// Stages that feed two others are made once.
+class InOrder {
+ public:
+  Dataset of(const Dataset& dataset) {
+    const DatasetStage* stage = &dataset.stage();
+    if (const auto known = made_.find(stage); known != made_.end()) return known->second;
+    std::vector<Dataset> inputs;
+    for (const Dataset& input : dataset.inputs()) inputs.push_back(of(input));
+    Attributes attributes = dataset.attributes();
+    if (attributes.has(kDeterministic)) attributes.set(kDeterministic, true);
+    return made_[stage] = Dataset::make(dataset.kind(), std::move(inputs), std::move(attributes));
+  }
+  // Whether there is anything to change.
+  static bool is_needed(const Dataset& dataset) {
+    const Attributes& attributes = dataset.attributes();
+    if (attributes.has(kDeterministic) && !attributes.get<bool>(kDeterministic)) return true;
+    return std::any_of(dataset.inputs().begin(), dataset.inputs().end(), is_needed);
+  }
+
+ private:
+  static constexpr const char* kDeterministic = "deterministic";
+  std::map<const DatasetStage*, Dataset> made_;
+};
+
 std::string why_data(const FileCount& count, std::int64_t num_workers) {
   if (count.fewest < 0 || !count.other_source.empty()) return "not all of its sources read files";
   if (count.fewest < num_workers) {
@@ -197,6 +221,8 @@ AutoShardPolicy resolve_auto_shard(const Dataset& dataset, AutoShardPolicy polic
   return by_files ? AutoShardPolicy::File : AutoShardPolicy::Data;
 }
 
+Dataset in_order(const Dataset& dataset) { return InOrder::is_needed(dataset) ? InOrder().of(dataset) : dataset; }
+
 Dataset shard_for(const Dataset& dataset, AutoShardPolicy policy, std::int64_t num_workers, std::int64_t index) {
   if (num_workers < 1 || index < 0 || index >= num_workers) {
     throw invalid_argument(kShardFor, "at least one worker and an index in [0, num_workers) are expected",
@@ -213,7 +239,7 @@ Dataset shard_for(const Dataset& dataset, AutoShardPolicy policy, std::int64_t n
       check_files(count_files(dataset), num_workers);
       return FileDivision(num_workers, index).part_of(dataset);
     case AutoShardPolicy::Data:
-      return elements_of_worker(dataset, num_workers, index);
+      return elements_of_worker(in_order(dataset), num_workers, index);
     case AutoShardPolicy::Auto:
       break;
   }

@@ -19,6 +19,10 @@ AutoShardPolicy resolve_auto_shard(const Dataset& dataset, AutoShardPolicy polic
 // Says in the log what AUTO became for a dataset that reads files; each sentence once in a process.
 void say_auto_shard(const Dataset& dataset, AutoShardPolicy became, std::int64_t num_workers);
 
+// The same dataset with every stage in order (deterministic): positions and shares that several iterators have in
+// common mean nothing otherwise.
+Dataset in_order(const Dataset& dataset);
+
 // The share of one worker in a dataset. Shares of all workers together are its elements, each once; with Off every
 // worker has all of them. What AUTO became is said in the log, by worker 0.
 //   policy: File divides the files of its sources, Data its elements (batches, where it ends in batches): those of

@@ -27,8 +27,7 @@ struct MeasuredThread {
   std::uint64_t timed_calls = 0;  // since the outermost one began
   std::int64_t inside = 0;        // nanoseconds of the inputs of the one under way
 };
-// Looked at for every element: at a fixed place, not by a call.
-[[gnu::tls_model("initial-exec")]] constinit thread_local MeasuredThread measured_thread;
+constinit thread_local MeasuredThread measured_thread;
 
 std::int64_t now() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())

@@ -152,9 +152,10 @@ int open_data_file(const char* who, const std::string& path, const DataRoots* ro
   if (file < 0) {
     const int error = errno;
     if (roots && error == EXDEV) refuse(who, path, *roots);
-    const ErrorCode code = error == ENOENT || error == ENOTDIR ? ErrorCode::NotFound
-                           : error == EACCES                   ? ErrorCode::PermissionDenied
-                                                               : ErrorCode::Unavailable;
+    const ErrorCode code = error == ENOENT || error == ENOTDIR       ? ErrorCode::NotFound
+                           : error == EACCES                         ? ErrorCode::PermissionDenied
+                           : error == ELOOP || error == ENAMETOOLONG ? ErrorCode::InvalidArgument
+                                                                     : ErrorCode::Unavailable;
     throw Error(code, who, "a file that can be read is expected", {{"file", path}, {"problem", reason_of(error)}});
   }
   struct stat about {};

@@ -17,6 +17,7 @@ namespace cohort {
 namespace {
 
 constexpr std::string_view kS3 = "s3://";
+constexpr std::size_t kMostOfRequest = std::size_t{16} << 20;
 
 }  // namespace
 
@@ -52,6 +53,22 @@ std::string first_set(const char* name, const char* other, const char* fallback)
 
 std::string s3_region() { return first_set("AWS_REGION", "AWS_DEFAULT_REGION", "us-east-1"); }
 
+// As part of an address: what means something there is written in hexadecimal.
+std::string escaped(std::string_view key) {
+  constexpr std::string_view kPlain = "-_.~/", kDigits = "0123456789ABCDEF";
+  std::string result;
+  for (const char c : key) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    if (letter || kPlain.find(c) != std::string_view::npos) {
+      result += c;
+    } else {
+      result += {'%', kDigits[byte >> 4], kDigits[byte & 15]};
+    }
+  }
+  return result;
+}
+
 // Where an object of S3 is asked for.
 std::string s3_url(const char* who, const std::string& address) {
   const std::string rest = address.substr(kS3.size());
@@ -61,8 +78,8 @@ std::string s3_url(const char* who, const std::string& address) {
   }
   std::string endpoint = environment("AWS_ENDPOINT_URL");
   while (endpoint.ends_with('/')) endpoint.pop_back();
-  if (!endpoint.empty()) return endpoint + "/" + rest;
-  return "https://" + rest.substr(0, slash) + ".s3." + s3_region() + ".amazonaws.com" + rest.substr(slash);
+  if (!endpoint.empty()) return endpoint + "/" + escaped(rest);
+  return "https://" + rest.substr(0, slash) + ".s3." + s3_region() + ".amazonaws.com" + escaped(rest.substr(slash));
 }
 
 // The parts of an answer that matter.
@@ -207,7 +224,9 @@ struct RemoteFile::Connection {
     add_headers();
     const CURLcode code = curl_easy_perform(handle);
     curl_easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &answer.status);
-    answer.retryable = may_be_asked_again(code, answer.status);
+    // An error's text may be longer than the range: then the status counts.
+    const bool other_body = code == CURLE_WRITE_ERROR && answer.status != 206;
+    answer.retryable = may_be_asked_again(other_body ? CURLE_OK : code, answer.status);
     if (code == CURLE_OK) return;
     answer.problem = text[0] ? text : curl_easy_strerror(code);
     // A body larger than asked for is no range; what the status says counts then.
@@ -273,9 +292,11 @@ std::size_t RemoteFile::read_at(std::uint64_t offset, void* target, std::size_t 
     done += some;
   };
   take_ahead();
-  if (wanted - done >= connection.options.read_ahead) {
-    connection.read_range(offset + done, next + done, wanted - done, size_);
-    return wanted;
+  // In parts, each of which a slow connection can bring before its deadline.
+  while (wanted - done >= connection.options.read_ahead) {
+    const std::size_t part = std::min(wanted - done, kMostOfRequest);
+    connection.read_range(offset + done, next + done, part, size_);
+    done += part;
   }
   if (done == wanted) return wanted;
   const std::uint64_t at = offset + done;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <thread>
@@ -13,7 +14,7 @@ namespace cohort {
 namespace {
 
 // y = x * factor; its kernel notes the thread it runs on.
-std::thread::id kernel_thread;
+std::atomic<std::thread::id> kernel_thread;
 
 KernelFn make_scale(const KernelSpec& spec) {
   const auto factor = spec.attr<float>("factor");
@@ -95,11 +96,11 @@ TEST(Dispatch, AKernelMayDecideItsOutputsShape) {
 
 TEST(Dispatch, TheTestDeviceRunsKernelsOnAThreadOfItsOwn) {
   run_op("DispatchTestScale", {Tensor::scalar(1, DType::Float32, cpu())});
-  EXPECT_EQ(kernel_thread, std::this_thread::get_id());
+  EXPECT_EQ(kernel_thread.load(), std::this_thread::get_id());
   const Tensor y = run_op("DispatchTestScale", {Tensor::scalar(1, DType::Float32, device_named("TEST:0"))});
   EXPECT_EQ(y.device().name(), "TEST:0");
   EXPECT_EQ(y.item<float>(), 2.0f);
-  EXPECT_NE(kernel_thread, std::this_thread::get_id());
+  EXPECT_NE(kernel_thread.load(), std::this_thread::get_id());
 }
 
 TEST(Dispatch, ADeviceScopeDecidesWhereAnOpRuns) {

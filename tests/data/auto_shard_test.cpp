@@ -3,9 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <fstream>
+#include <numeric>
+#include <thread>
 
 #include "cohort/data/dataset_function.h"
+#include "cohort/data/host_function.h"
 #include "cohort/datasets/transforms/with_options.h"
 #include "cohort/ops/ops.h"
 #include "cohort/ops/random_ops.h"
@@ -28,6 +32,13 @@ using testing::HasSubstr;
 using testing::UnorderedElementsAreArray;
 
 using Lines = std::vector<std::string>;
+
+void wait_now_and_then(const Tensors& arguments, Tensors& results) {
+  const auto number = *static_cast<const std::int64_t*>(arguments[0].raw());
+  if (number % 3 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  results = {arguments[0]};
+}
+COHORT_HOST_FUNCTION("test>wait_now_and_then", wait_now_and_then);
 
 Lines lines_of(const Dataset& dataset) {
   Lines lines;
@@ -65,6 +76,23 @@ class AutoShard : public testing::Test {
 
   const test::TemporaryFolder folder_;
 };
+
+// Workers that walk in an order of their own would lose elements and repeat others.
+TEST(AutoShardOrder, SharesOfDataKeepIt) {
+  const Dataset any_order =
+      range(40).map(HostFunction::registered("test>wait_now_and_then", TensorSpec{DType::Int64, {}}),
+                    {.num_parallel_calls = 4, .deterministic = false});
+  std::vector<std::int64_t> together, expected(40);
+  std::iota(expected.begin(), expected.end(), 0);
+  for (const std::int64_t worker : {0, 1}) {
+    for (const std::int64_t number : numbers(shard_for(any_order, AutoShardPolicy::Data, 2, worker))) {
+      EXPECT_EQ(number % 2, worker);
+      together.push_back(number);
+    }
+  }
+  EXPECT_THAT(together, UnorderedElementsAreArray(expected));
+  EXPECT_EQ(in_order(any_order).fingerprint(), any_order.fingerprint());
+}
 
 TEST_F(AutoShard, ByFilesGivesEveryNthFile) {
   const Dataset data = files(5);

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/datasets/damaged_source.h"
 #include "tests/datasets/positions.h"
 
 namespace cohort::datasets::test {
@@ -10,6 +11,23 @@ using testing::HasSubstr;
 using testing::ThrowsMessage;
 
 using Batches = std::vector<std::vector<std::int64_t>>;
+
+// An element that fails costs its batch; those behind it have the elements that they would have had.
+TEST(Batch, StaysAlignedBehindAnError) {
+  const auto iterator = damaged_source(12, 5).batch(4).make_iterator();  // 0, 5 and 10 fail
+  Tensors element;
+  EXPECT_THROW(iterator->next(element), Error);
+  EXPECT_THROW(iterator->next(element), Error);
+  EXPECT_THROW(iterator->next(element), Error);
+  EXPECT_FALSE(iterator->next(element));
+  const auto good = damaged_source(12, 7).batch(3).make_iterator();  // 0 and 7 fail
+  EXPECT_THROW(good->next(element), Error);
+  ASSERT_TRUE(good->next(element));
+  EXPECT_THAT(element[0].to_vector<std::int64_t>(), testing::ElementsAre(3, 4, 5));
+  EXPECT_THROW(good->next(element), Error);
+  ASSERT_TRUE(good->next(element));
+  EXPECT_THAT(element[0].to_vector<std::int64_t>(), testing::ElementsAre(9, 10, 11));
+}
 
 TEST(Batch, KeepsOrDropsTheRemainder) {
   for (const Dataset& seven : rows_and_range(7)) {

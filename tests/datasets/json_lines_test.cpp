@@ -48,6 +48,18 @@ TEST(JsonLines, WrongOnesNameFileLineAndField) {
   }
 }
 
+// What is nested deeply is no reason to run out of stack.
+TEST(JsonLines, ADeepMemberIsAnErrorLikeAnyOther) {
+  constexpr std::size_t kDepth = 1'000'000;
+  const std::string file =
+      json_file("deep.jsonl", "{\"n\": " + std::string(kDepth, '[') + std::string(kDepth, ']') + "}\n{\"n\": 2}\n");
+  const auto iterator = json_lines(file, {{"n", DType::Int32}}).make_iterator();
+  Tensors element;
+  EXPECT_NE(cohort::test::error_of([&] { iterator->next(element); }).find("value=array"), std::string::npos);
+  ASSERT_TRUE(iterator->next(element));
+  EXPECT_EQ(*static_cast<const std::int32_t*>(element[0].raw()), 2);
+}
+
 TEST(JsonLines, RefuseWrongFields) {
   const std::string file = three_objects();
   EXPECT_NE(cohort::test::error_of([&] { json_lines(file, {}); }).find("at least one field"), std::string::npos);

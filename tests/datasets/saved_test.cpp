@@ -58,6 +58,17 @@ TEST_F(Saved, AnElementThatFailsLeavesWhatWasThere) {
   EXPECT_EQ(entries(), 1u);
 }
 
+TEST_F(Saved, AStageWithoutFilesIsRefused) {
+  range(3).save(folder_.file("saved"));
+  const Dataset loaded = load(folder_.file("saved"));
+  Attributes attributes = loaded.attributes();
+  for (const char* list : {"file_bytes", "file_numbers"}) {
+    if (attributes.has(list)) attributes.set(list, std::vector<std::int64_t>{});
+  }
+  attributes.set("files", std::vector<std::string>{});
+  EXPECT_THAT(error_of([&] { Dataset::make(loaded.kind(), {}, attributes); }), HasSubstr("files.size=0"));
+}
+
 TEST_F(Saved, RefusesWhatItCannotDo) {
   EXPECT_THAT(error_of([&] { save(range(3).repeat(), folder()); }), HasSubstr("a dataset that ends"));
   EXPECT_THAT(error_of([&] { save(range(3), folder(), {.num_shards = 0}); }), HasSubstr("num_shards=0"));
