@@ -1,41 +1,27 @@
 #include "cohort/datasets/builtin/labelled_images.h"
 
-#include <atomic>
 #include <filesystem>
-#include <mutex>
 
 #include "cohort/core/error.h"
-#include "cohort/data/broken_source.h"
 #include "cohort/data/indexed_iterator.h"
 #include "cohort/datasets/builtin/idx_file.h"
 #include "cohort/datasets/sources/rows.h"
+#include "cohort/datasets/sources/source.h"
 
 namespace cohort::datasets {
 namespace {
 
-// Images and labels of a split, read when they are first asked for. Thread-safe.
-class ImageColumns {
+// Images and labels of a split.
+class ImageColumns : public SourceColumns {
  public:
   ImageColumns(ImageCollection collection, std::vector<InputFile> files, Specs specs)
       : collection_(std::move(collection)), files_(std::move(files)), specs_(std::move(specs)) {}
 
-  const Tensors& get() const {
-    if (!ready_.load(std::memory_order_acquire)) read_once();
-    return columns_;
-  }
-
  private:
-  // Tried again by whoever comes after one that failed.
-  void read_once() const {
-    std::lock_guard lock(mutex_);
-    if (ready_.load(std::memory_order_relaxed)) return;
-    try {
-      columns_ = collection_.read(files_);
-      for (std::size_t i = 0; i < specs_.size(); ++i) check(columns_[i].spec(), specs_[i]);
-    } catch (const Error& error) {
-      throw BrokenSource(error);
-    }
-    ready_.store(true, std::memory_order_release);
+  Tensors read() const override {
+    Tensors columns = collection_.read(files_);
+    for (std::size_t i = 0; i < specs_.size(); ++i) check(columns[i].spec(), specs_[i]);
+    return columns;
   }
   void check(const TensorSpec& found, const TensorSpec& expected) const {
     if (found == expected) return;
@@ -47,26 +33,6 @@ class ImageColumns {
   ImageCollection collection_;
   std::vector<InputFile> files_;
   Specs specs_;
-  mutable std::mutex mutex_;
-  mutable std::atomic<bool> ready_ = false;
-  mutable Tensors columns_;
-};
-
-class CollectionElements : public IndexedElements {
- public:
-  CollectionElements(std::shared_ptr<const ImageColumns> columns, std::uint64_t count)
-      : columns_(std::move(columns)), count_(count) {}
-
-  std::uint64_t count() const override { return count_; }
-  ElementKey key(ElementPlace place) const override { return {place.pass, place.position}; }
-  const Tensors* columns() const override { return &columns_->get(); }
-  void read(ElementPlace place, Tensors& element) const override {
-    row_of(columns_->get(), static_cast<std::int64_t>(place.position), element);
-  }
-
- private:
-  std::shared_ptr<const ImageColumns> columns_;
-  std::uint64_t count_;
 };
 
 class ImagesStage : public DatasetStage {
@@ -88,7 +54,7 @@ class ImagesStage : public DatasetStage {
   std::unique_ptr<DatasetIterator> iterator() const override { return std::make_unique<IndexedIterator>(indexed()); }
   bool is_indexed() const override { return true; }
   std::unique_ptr<IndexedElements> indexed() const override {
-    return std::make_unique<CollectionElements>(columns_, static_cast<std::uint64_t>(count_));
+    return rows_by_number(columns_, static_cast<std::uint64_t>(count_));
   }
 
  private:
@@ -101,7 +67,7 @@ class ImagesStage : public DatasetStage {
 
 DatasetMaker images_maker(ImageCollection collection) {
   return [collection = std::move(collection)](const std::vector<Dataset>& inputs, const Attributes& attributes) {
-    if (!inputs.empty()) throw invalid_argument(collection.who, "a source has no inputs", {{"inputs", inputs.size()}});
+    check_no_inputs(collection.who, inputs);
     return std::make_shared<ImagesStage>(collection, input_files_of(collection.who, attributes),
                                          TensorSpec{DType::UInt8, attributes.get<Shape>("images")},
                                          TensorSpec{DType::UInt8, attributes.get<Shape>("labels")});

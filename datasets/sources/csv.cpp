@@ -5,6 +5,7 @@
 #include "cohort/data/broken_source.h"
 #include "cohort/datasets/sources/csv_rows.h"
 #include "cohort/datasets/sources/parse_number.h"
+#include "cohort/datasets/sources/source.h"
 
 namespace cohort::datasets {
 namespace {
@@ -162,7 +163,7 @@ class CsvPlan {
 };
 
 std::shared_ptr<const DatasetStage> make_csv(const std::vector<Dataset>& inputs, const Attributes& attributes) {
-  if (!inputs.empty()) throw invalid_argument(kCsv, "a source has no inputs", {{"inputs", inputs.size()}});
+  check_no_inputs(kCsv, inputs);
   const CsvPlan plan(attributes);
   std::optional<std::string> header;
   if (attributes.get<bool>("header")) header = attributes.get<std::string>("header_line");

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cstring>
 #include <exception>
-#include <mutex>
 
 #include "cohort/core/thread_pool.h"
 #include "cohort/data/broken_source.h"
+#include "cohort/datasets/transforms/first_error.h"
 
 namespace cohort::datasets {
 namespace {
@@ -115,9 +115,7 @@ void FileRecords::parse_rows(std::span<const RowMemory> leaves, std::size_t firs
   const std::size_t bytes = found_.back().ahead + found_.back().length;
   const std::int64_t grain = std::max<std::int64_t>(
       1, count * static_cast<std::int64_t>(kParseGrainBytes) / static_cast<std::int64_t>(bytes + 1));
-  std::int64_t first_failed = count;
-  std::mutex mutex;
-  std::exception_ptr error;
+  FirstError error;
   parallel_for(count, grain, [&](std::int64_t begin, std::int64_t end) {
     std::int64_t row = begin;
     try {
@@ -126,14 +124,10 @@ void FileRecords::parse_rows(std::span<const RowMemory> leaves, std::size_t firs
         parse(text_at(found.ahead, found.length, found.lines_ahead), leaves, first_row + static_cast<std::size_t>(row));
       }
     } catch (...) {
-      std::lock_guard lock(mutex);
-      if (row < first_failed) {
-        first_failed = row;
-        error = std::current_exception();
-      }
+      error.note(row);
     }
   });
-  if (error) std::rethrow_exception(error);
+  error.rethrow();
 }
 
 void FileRecords::rewind() {

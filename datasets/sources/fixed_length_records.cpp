@@ -8,6 +8,7 @@
 #include "cohort/data/broken_source.h"
 #include "cohort/data/indexed_iterator.h"
 #include "cohort/datasets/sources/file_records.h"
+#include "cohort/datasets/sources/source.h"
 
 namespace cohort::datasets {
 namespace {
@@ -204,7 +205,7 @@ std::uint64_t size_attribute(const Attributes& attributes, const char* name, std
 
 std::shared_ptr<const DatasetStage> make_fixed_length(const std::vector<Dataset>& inputs,
                                                       const Attributes& attributes) {
-  if (!inputs.empty()) throw invalid_argument(kFixedLength, "a source has no inputs", {{"inputs", inputs.size()}});
+  check_no_inputs(kFixedLength, inputs);
   const RecordLayout layout{size_attribute(attributes, "header_bytes", 0),
                             size_attribute(attributes, "record_bytes", 1),
                             size_attribute(attributes, "footer_bytes", 0), attributes.get<bool>("as_bytes")};

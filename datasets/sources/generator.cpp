@@ -4,6 +4,7 @@
 #include "cohort/data/broken_source.h"
 #include "cohort/datasets/sources/element_check.h"
 #include "cohort/datasets/sources/named_objects.h"
+#include "cohort/datasets/sources/source.h"
 #include "cohort/datasets/transforms/spec_attributes.h"
 
 namespace cohort::datasets {
@@ -111,7 +112,7 @@ class GeneratorStage : public DatasetStage {
 };
 
 COHORT_DATASET("generator", [](const std::vector<Dataset>& inputs, const Attributes& attributes) {
-  if (!inputs.empty()) throw invalid_argument(kGenerators.who, "a source has no inputs", {{"inputs", inputs.size()}});
+  check_no_inputs(kGenerators.who, inputs);
   const auto name = attributes.get<std::string>("name");
   const NamedGenerators& all = NamedGenerators::instance();
   return std::make_shared<GeneratorStage>(

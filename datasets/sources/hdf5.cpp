@@ -1,11 +1,8 @@
 #include "cohort/datasets/sources/hdf5.h"
 
-#include <atomic>
-#include <mutex>
-
 #include "cohort/core/error.h"
-#include "cohort/data/broken_source.h"
 #include "cohort/data/indexed_iterator.h"
+#include "cohort/datasets/sources/source.h"
 #include "cohort/datasets/sources/source_file.h"
 #include "cohort/datasets/transforms/spec_attributes.h"
 #include "cohort/saving/hdf5/hdf5_file.h"
@@ -47,25 +44,16 @@ class Hdf5Reader {
 
   const Hdf5Source& source() const { return source_; }
   const Hdf5Columns& get() const {
-    if (!ready_.load(std::memory_order_acquire)) open_once();
-    return columns_;
+    return columns_.get([this] { return open(); });
   }
 
  private:
-  // Tried again by whoever comes after one that failed.
-  void open_once() const {
-    std::lock_guard lock(mutex_);
-    if (ready_.load(std::memory_order_relaxed)) return;
-    try {
-      refuse_for_others(source_.files[0]);
-      const SourceFile as_it_was(kHdf5, source_.files[0]);
-      Hdf5Columns columns = open_columns(source_.files[0].path, source_.names);
-      for (std::size_t i = 0; i < columns.size(); ++i) check(i, columns[i]->spec());
-      columns_ = std::move(columns);
-    } catch (const Error& error) {
-      throw BrokenSource(error);
-    }
-    ready_.store(true, std::memory_order_release);
+  Hdf5Columns open() const {
+    refuse_for_others(source_.files[0]);
+    const SourceFile as_it_was(kHdf5, source_.files[0]);
+    Hdf5Columns columns = open_columns(source_.files[0].path, source_.names);
+    for (std::size_t i = 0; i < columns.size(); ++i) check(i, columns[i]->spec());
+    return columns;
   }
   void check(std::size_t i, const TensorSpec& found) const {
     if (found.dtype == source_.specs[i].dtype && found.shape.slice(1) == source_.specs[i].shape &&
@@ -82,9 +70,7 @@ class Hdf5Reader {
   }
 
   Hdf5Source source_;
-  mutable std::mutex mutex_;
-  mutable std::atomic<bool> ready_ = false;
-  mutable Hdf5Columns columns_;
+  ReadOnce<Hdf5Columns> columns_;
 };
 
 class Hdf5Elements : public IndexedElements {
@@ -132,7 +118,7 @@ class Hdf5Stage : public DatasetStage {
 };
 
 std::shared_ptr<const DatasetStage> make_hdf5(const std::vector<Dataset>& inputs, const Attributes& attributes) {
-  if (!inputs.empty()) throw invalid_argument(kHdf5, "a source has no inputs", {{"inputs", inputs.size()}});
+  check_no_inputs(kHdf5, inputs);
   const ElementSpec spec = element_spec_of(kHdf5, attributes);
   const std::int64_t count = attributes.get<std::int64_t>("count");
   Hdf5Source source{input_files_of(kHdf5, attributes), attributes.get<std::vector<std::string>>("names"),

@@ -7,6 +7,7 @@
 #include "cohort/data/indexed_iterator.h"
 #include "cohort/datasets/images/decode_image.h"
 #include "cohort/datasets/images/resize_image.h"
+#include "cohort/datasets/sources/source.h"
 #include "cohort/datasets/sources/source_file.h"
 #include "cohort/datasets/transforms/workspaces.h"
 
@@ -187,7 +188,7 @@ void check_image_table(const ImageTable& table) {
 }
 
 std::shared_ptr<const DatasetStage> make_image_files(const std::vector<Dataset>& inputs, const Attributes& attributes) {
-  if (!inputs.empty()) throw invalid_argument(kImageFiles, "a source has no inputs", {{"inputs", inputs.size()}});
+  check_no_inputs(kImageFiles, inputs);
   ImageTable table;
   table.files = attributes.get<std::vector<std::string>>("files");
   table.sizes = attributes.get<std::vector<std::int64_t>>("sizes");

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cohort/datasets/sources/file_records.h"
+#include "cohort/datasets/sources/source.h"
 
 namespace cohort::datasets {
 namespace {
@@ -196,7 +197,7 @@ std::vector<JsonTarget> targets_of(const Attributes& attributes) {
 }
 
 std::shared_ptr<const DatasetStage> make_json_lines(const std::vector<Dataset>& inputs, const Attributes& attributes) {
-  if (!inputs.empty()) throw invalid_argument(kJsonLines, "a source has no inputs", {{"inputs", inputs.size()}});
+  check_no_inputs(kJsonLines, inputs);
   std::vector<JsonTarget> targets = targets_of(attributes);
   Specs specs;
   for (const JsonTarget& target : targets) specs.push_back(target.spec);

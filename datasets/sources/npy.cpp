@@ -5,16 +5,14 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <bit>
 #include <cstring>
-#include <mutex>
 
 #include "cohort/core/error.h"
-#include "cohort/data/broken_source.h"
 #include "cohort/data/indexed_iterator.h"
 #include "cohort/datasets/sources/npy_header.h"
 #include "cohort/datasets/sources/rows.h"
+#include "cohort/datasets/sources/source.h"
 #include "cohort/datasets/sources/source_file.h"
 #include "cohort/files/zip_file.h"
 
@@ -203,30 +201,13 @@ struct NpySource {
   std::shared_ptr<const DataRoots> roots = data_roots_in_force();
 };
 
-// The arrays, read when they are first asked for. Thread-safe.
-class NpyColumns {
+// The arrays.
+class NpyColumns : public SourceColumns {
  public:
   explicit NpyColumns(NpySource source) : source_(std::move(source)) {}
 
-  const NpySource& source() const { return source_; }
-  const Tensors& get() const {
-    if (!ready_.load(std::memory_order_acquire)) read_once();
-    return columns_;
-  }
-
  private:
-  // Tried again by whoever comes after one that failed.
-  void read_once() const {
-    std::lock_guard lock(mutex_);
-    if (ready_.load(std::memory_order_relaxed)) return;
-    try {
-      columns_ = read();
-    } catch (const Error& error) {
-      throw BrokenSource(error);
-    }
-    ready_.store(true, std::memory_order_release);
-  }
-  Tensors read() const {
+  Tensors read() const override {
     const SourceFile file(source_.members.empty() ? kNpy : kNpz,
                           InputFile{.path = source_.file, .bytes = source_.bytes, .roots = source_.roots});
     if (source_.members.empty()) {
@@ -256,26 +237,6 @@ class NpyColumns {
   }
 
   NpySource source_;
-  mutable std::mutex mutex_;
-  mutable std::atomic<bool> ready_ = false;
-  mutable Tensors columns_;
-};
-
-class NpyElements : public IndexedElements {
- public:
-  NpyElements(std::shared_ptr<const NpyColumns> columns, std::uint64_t count)
-      : columns_(std::move(columns)), count_(count) {}
-
-  std::uint64_t count() const override { return count_; }
-  ElementKey key(ElementPlace place) const override { return {place.pass, place.position}; }
-  const Tensors* columns() const override { return &columns_->get(); }
-  void read(ElementPlace place, Tensors& element) const override {
-    row_of(columns_->get(), static_cast<std::int64_t>(place.position), element);
-  }
-
- private:
-  std::shared_ptr<const NpyColumns> columns_;
-  std::uint64_t count_;
 };
 
 class NpyStage : public DatasetStage {
@@ -303,7 +264,7 @@ class NpyStage : public DatasetStage {
   std::unique_ptr<DatasetIterator> iterator() const override { return std::make_unique<IndexedIterator>(indexed()); }
   bool is_indexed() const override { return true; }
   std::unique_ptr<IndexedElements> indexed() const override {
-    return std::make_unique<NpyElements>(columns_, static_cast<std::uint64_t>(count_));
+    return rows_by_number(columns_, static_cast<std::uint64_t>(count_));
   }
 
  private:
@@ -315,7 +276,7 @@ class NpyStage : public DatasetStage {
 std::string spec_attribute(const char* what, std::size_t array) { return what + std::to_string(array); }
 
 std::shared_ptr<const DatasetStage> make_npy(const std::vector<Dataset>& inputs, const Attributes& attributes) {
-  if (!inputs.empty()) throw invalid_argument(kNpy, "a source has no inputs", {{"inputs", inputs.size()}});
+  check_no_inputs(kNpy, inputs);
   NpySource source{attributes.get<std::string>("file"),
                    static_cast<std::uint64_t>(attributes.get<std::int64_t>("bytes")),
                    attributes.get<std::vector<std::string>>("members")};

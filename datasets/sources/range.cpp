@@ -1,6 +1,7 @@
 #include "cohort/datasets/sources/range.h"
 
 #include "cohort/data/indexed_iterator.h"
+#include "cohort/datasets/sources/source.h"
 
 namespace cohort::datasets {
 namespace {
@@ -62,7 +63,7 @@ class RangeStage : public DatasetStage {
 };
 
 std::shared_ptr<const DatasetStage> make_range(const std::vector<Dataset>& inputs, const Attributes& attributes) {
-  if (!inputs.empty()) throw invalid_argument("datasets.range", "a source has no inputs", {{"inputs", inputs.size()}});
+  check_no_inputs("datasets.range", inputs);
   return std::make_shared<RangeStage>(attributes.get<std::int64_t>("start"), attributes.get<std::int64_t>("stop"),
                                       attributes.get<std::int64_t>("step"));
 }

@@ -4,12 +4,11 @@
 
 #include <atomic>
 #include <filesystem>
-#include <mutex>
 
 #include "cohort/core/error.h"
-#include "cohort/data/broken_source.h"
 #include "cohort/data/indexed_iterator.h"
 #include "cohort/datasets/sources/column_file.h"
+#include "cohort/datasets/sources/source.h"
 #include "cohort/datasets/transforms/spec_attributes.h"
 #include "cohort/files/atomic_file.h"
 
@@ -108,25 +107,19 @@ class SavedFiles {
   std::uint64_t count() const { return count_; }
   std::size_t shards() const { return files_.size(); }
   const ColumnFile& get(std::size_t shard) const {
-    if (!ready_.load(std::memory_order_acquire)) open_once();
-    return *opened_[shard];
+    return *opened_.get([this] { return open(); })[shard];
   }
 
  private:
-  void open_once() const {
-    std::lock_guard lock(mutex_);
-    if (ready_.load(std::memory_order_relaxed)) return;
-    try {
-      std::vector<std::unique_ptr<const ColumnFile>> opened;
-      for (std::size_t i = 0; i < files_.size(); ++i) {
-        opened.push_back(std::make_unique<const ColumnFile>(kLoad, files_[i]));
-        check(i, opened.back()->info());
-      }
-      opened_ = std::move(opened);
-    } catch (const Error& error) {
-      throw BrokenSource(error);
+  using Opened = std::vector<std::unique_ptr<const ColumnFile>>;
+
+  Opened open() const {
+    Opened opened;
+    for (std::size_t i = 0; i < files_.size(); ++i) {
+      opened.push_back(std::make_unique<const ColumnFile>(kLoad, files_[i]));
+      check(i, opened.back()->info());
     }
-    ready_.store(true, std::memory_order_release);
+    return opened;
   }
   void check(std::size_t shard, const ColumnFileInfo& info) const {
     const std::uint64_t expected = count_ / files_.size() + (shard < count_ % files_.size() ? 1 : 0);
@@ -143,9 +136,7 @@ class SavedFiles {
   std::vector<InputFile> files_;
   ElementSpec spec_;
   std::uint64_t count_;
-  mutable std::mutex mutex_;
-  mutable std::atomic<bool> ready_ = false;
-  mutable std::vector<std::unique_ptr<const ColumnFile>> opened_;
+  ReadOnce<Opened> opened_;
 };
 
 class SavedElements : public IndexedElements {
@@ -185,7 +176,7 @@ class SavedStage : public DatasetStage {
 };
 
 COHORT_DATASET("load", [](const std::vector<Dataset>& inputs, const Attributes& attributes) {
-  if (!inputs.empty()) throw invalid_argument(kLoad, "a source has no inputs", {{"inputs", inputs.size()}});
+  check_no_inputs(kLoad, inputs);
   return std::make_shared<SavedStage>(input_files_of(kLoad, attributes), element_spec_of(kLoad, attributes),
                                       attributes.get<std::int64_t>("count"));
 });

@@ -7,6 +7,7 @@
 #include "cohort/data/indexed_iterator.h"
 #include "cohort/datasets/sources/element_check.h"
 #include "cohort/datasets/sources/named_objects.h"
+#include "cohort/datasets/sources/source.h"
 #include "cohort/datasets/transforms/spec_attributes.h"
 
 namespace cohort::datasets {
@@ -108,7 +109,7 @@ std::shared_ptr<utils::Sequence> make_registered(const std::string& name) {
 }
 
 COHORT_DATASET("sequence", [](const std::vector<Dataset>& inputs, const Attributes& attributes) {
-  if (!inputs.empty()) throw invalid_argument(kSequences.who, "a source has no inputs", {{"inputs", inputs.size()}});
+  check_no_inputs(kSequences.who, inputs);
   const auto name = attributes.get<std::string>("name");
   return std::make_shared<SequenceStage>(
       name.empty() ? LocalSequences::instance().find_local(kSequences, attributes.get<std::string>("local_function"))

@@ -2,6 +2,7 @@
 
 #include "cohort/datasets/sources/every_nth_slice.h"
 #include "cohort/datasets/sources/rows.h"
+#include "cohort/datasets/sources/source.h"
 
 namespace cohort::datasets {
 namespace {
@@ -12,7 +13,7 @@ std::string tensor_name(std::size_t i) { return "tensor_" + std::to_string(i); }
 
 std::shared_ptr<const DatasetStage> make_tensor_slices(const std::vector<Dataset>& inputs,
                                                        const Attributes& attributes) {
-  if (!inputs.empty()) throw invalid_argument(kFromTensorSlices, "a source has no inputs", {{"inputs", inputs.size()}});
+  check_no_inputs(kFromTensorSlices, inputs);
   Tensors tensors;
   Specs specs;
   while (attributes.has(tensor_name(tensors.size()))) {

@@ -1,6 +1,7 @@
 #include "cohort/datasets/sources/text_lines.h"
 
 #include "cohort/datasets/sources/file_records.h"
+#include "cohort/datasets/sources/source.h"
 
 namespace cohort::datasets {
 namespace {
@@ -50,7 +51,7 @@ class TextLinesStage : public DatasetStage {
 };
 
 std::shared_ptr<const DatasetStage> make_text_lines(const std::vector<Dataset>& inputs, const Attributes& attributes) {
-  if (!inputs.empty()) throw invalid_argument(kTextLines, "a source has no inputs", {{"inputs", inputs.size()}});
+  check_no_inputs(kTextLines, inputs);
   return std::make_shared<TextLinesStage>(
       FilesOfRecords{input_files_of(kTextLines, attributes),
                      packing_of(kTextLines, attributes.get<std::string>("compression")),

@@ -6,6 +6,7 @@
 
 #include "cohort/core/error.h"
 #include "cohort/data/broken_source.h"
+#include "cohort/datasets/sources/source.h"
 #include "cohort/datasets/sources/source_file.h"
 #include "cohort/files/crc32c.h"
 #include "cohort/files/record.h"
@@ -277,7 +278,7 @@ class TFRecordsStage : public DatasetStage {
 };
 
 COHORT_DATASET("tf_records", [](const std::vector<Dataset>& inputs, const Attributes& attributes) {
-  if (!inputs.empty()) throw invalid_argument(kTFRecords, "a source has no inputs", {{"inputs", inputs.size()}});
+  check_no_inputs(kTFRecords, inputs);
   return std::make_shared<TFRecordsStage>(RecordFiles{
       input_files_of(kTFRecords, attributes), packing_of(kTFRecords, attributes.get<std::string>("compression"))});
 });

@@ -2,6 +2,7 @@
 
 #include "cohort/core/error.h"
 #include "cohort/datasets/sources/file_elements.h"
+#include "cohort/datasets/sources/source.h"
 #include "cohort/datasets/sources/wav_audio.h"
 #include "cohort/datasets/transforms/workspaces.h"
 
@@ -60,7 +61,7 @@ void check_wav_options(const WavOptions& options) {
 }
 
 std::shared_ptr<const DatasetStage> make_wav(const std::vector<Dataset>& inputs, const Attributes& attributes) {
-  if (!inputs.empty()) throw invalid_argument(kWavFiles, "a source has no inputs", {{"inputs", inputs.size()}});
+  check_no_inputs(kWavFiles, inputs);
   const WavOptions options{attributes.get<std::int64_t>("desired_samples"),
                            attributes.get<std::int64_t>("sampling_rate")};
   check_wav_options(options);

@@ -6,6 +6,7 @@
 #include "cohort/data/indexed_iterator.h"
 #include "cohort/datasets/sources/file_elements.h"
 #include "cohort/datasets/sources/file_records.h"
+#include "cohort/datasets/sources/source.h"
 
 namespace cohort::datasets {
 namespace {
@@ -65,7 +66,7 @@ class ContentsReader : public FileReader {
 };
 
 COHORT_DATASET("whole_files", [](const std::vector<Dataset>& inputs, const Attributes& attributes) {
-  if (!inputs.empty()) throw invalid_argument(kWholeFiles, "a source has no inputs", {{"inputs", inputs.size()}});
+  check_no_inputs(kWholeFiles, inputs);
   return stage_of_files(input_files_of(kWholeFiles, attributes), TensorSpec{DType::String, {}},
                         std::make_shared<const ContentsReader>(attributes.get<std::int64_t>("max_length")));
 });

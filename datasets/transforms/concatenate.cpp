@@ -87,26 +87,11 @@ class ConcatenatedElements : public JoinedElements {
   std::uint64_t first_;
 };
 
-// What elements of either kind have in common; axes of different sizes are unknown.
-ElementSpec common_spec(const ElementSpec& first, const ElementSpec& second) {
-  Specs leaves = first.flatten();
-  const Specs others = second.flatten();
-  bool alike = first.same_structure(second);
-  for (std::size_t i = 0; alike && i < leaves.size(); ++i) {
-    Shape& shape = leaves[i].shape;
-    alike = leaves[i].dtype == others[i].dtype && shape.rank() == others[i].shape.rank();
-    for (int axis = 0; alike && axis < shape.rank(); ++axis) {
-      if (shape[axis] != others[i].shape[axis]) shape[axis] = kUnknown;
-    }
-  }
-  if (!alike) {
-    throw invalid_argument(kConcatenate,
-                           "datasets of the same structure, types and numbers of axes are "
-                           "expected",
-                           {{"first", to_string(first)}, {"second", to_string(second)}},
-                           "Bring the elements of one to those of the other with a map.");
-  }
-  return first.with_leaves(leaves);
+ElementSpec spec_of_both(const ElementSpec& first, const ElementSpec& second) {
+  if (const std::optional<ElementSpec> spec = common_spec(first, second)) return *spec;
+  throw invalid_argument(kConcatenate, "datasets of the same structure, types and numbers of axes are expected",
+                         {{"first", to_string(first)}, {"second", to_string(second)}},
+                         "Bring the elements of one to those of the other with a map.");
 }
 
 class ConcatenateStage : public DatasetStage {
@@ -115,7 +100,7 @@ class ConcatenateStage : public DatasetStage {
     if (inputs.size() != 2) {
       throw invalid_argument(kConcatenate, "two input datasets are expected", {{"inputs", inputs.size()}});
     }
-    spec_ = common_spec(inputs[0].element_spec(), inputs[1].element_spec());
+    spec_ = spec_of_both(inputs[0].element_spec(), inputs[1].element_spec());
   }
   const ElementSpec& element_spec() const override { return spec_; }
   std::int64_t cardinality() const override {

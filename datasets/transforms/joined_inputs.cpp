@@ -32,6 +32,20 @@ void copy_rows(const Tensors& columns, std::span<const ElementPlace> places, std
 
 }  // namespace
 
+std::optional<ElementSpec> common_spec(const ElementSpec& first, const ElementSpec& second) {
+  if (!first.same_structure(second)) return std::nullopt;
+  Specs leaves = first.flatten();
+  const Specs others = second.flatten();
+  for (std::size_t i = 0; i < leaves.size(); ++i) {
+    Shape& shape = leaves[i].shape;
+    if (leaves[i].dtype != others[i].dtype || shape.rank() != others[i].shape.rank()) return std::nullopt;
+    for (int axis = 0; axis < shape.rank(); ++axis) {
+      if (shape[axis] != others[i].shape[axis]) shape[axis] = kUnknown;
+    }
+  }
+  return first.with_leaves(leaves);
+}
+
 bool all_indexed(const std::vector<Dataset>& inputs) {
   return std::all_of(inputs.begin(), inputs.end(), [](const Dataset& input) { return input.stage().is_indexed(); });
 }

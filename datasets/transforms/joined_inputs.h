@@ -1,12 +1,17 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "cohort/data/dataset.h"
 
 namespace cohort::datasets {
+
+// What elements of either kind have in common, axes of different sizes being unknown; none where structures, types or
+// numbers of axes differ.
+std::optional<ElementSpec> common_spec(const ElementSpec& first, const ElementSpec& second);
 
 // Whether the elements of all of them can be reached by number.
 bool all_indexed(const std::vector<Dataset>& inputs);

@@ -4,12 +4,11 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <exception>
-#include <mutex>
 #include <span>
 
 #include "cohort/core/thread_pool.h"
 #include "cohort/data/indexed_elements.h"
+#include "cohort/datasets/transforms/first_error.h"
 #include "cohort/datasets/transforms/reader_threads.h"
 
 namespace cohort::datasets {
@@ -61,19 +60,13 @@ void read_in_blocks(const IndexedElements& from, std::int64_t count, const Body&
   const std::int64_t allowed = asked == 0 ? threads : std::min(asked, threads);
   const std::int64_t blocks = std::min(count, allowed * kBlocksOfThread);
   if (asked == 1 || blocks < 2) return body(0, count);
-  std::int64_t first_failed = count;
-  std::mutex mutex;
-  std::exception_ptr error;
+  FirstError error;
   const auto read_block = [&](std::int64_t block) {
     const std::int64_t begin = count * block / blocks, end = count * (block + 1) / blocks;
     try {
       body(begin, end);
     } catch (...) {
-      std::lock_guard lock(mutex);
-      if (begin < first_failed) {
-        first_failed = begin;
-        error = std::current_exception();
-      }
+      error.note(begin);
     }
   };
   if (blocks_threads) {
@@ -81,7 +74,7 @@ void read_in_blocks(const IndexedElements& from, std::int64_t count, const Body&
   } else {
     ThreadPool::instance().run_blocks(blocks, read_block);
   }
-  if (error) std::rethrow_exception(error);
+  error.rethrow();
 }
 
 }  // namespace cohort::datasets

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cstring>
 #include <exception>
-#include <mutex>
 
 #include "cohort/core/thread_pool.h"
 #include "cohort/data/broken_source.h"
 #include "cohort/data/indexed_iterator.h"
 #include "cohort/datasets/transforms/example_parser.h"
+#include "cohort/datasets/transforms/first_error.h"
 #include "cohort/datasets/transforms/transform.h"
 #include "cohort/datasets/transforms/workspaces.h"
 
@@ -96,21 +96,15 @@ class ParsedBatch {
     if (count == 0) return;
     if (blocks == 1) return parse_some(0, count);
     // Of several Examples that fail it is the first whose error is thrown.
-    std::int64_t first_failed = blocks;
-    std::mutex mutex;
-    std::exception_ptr error;
+    FirstError error;
     ThreadPool::instance().run_blocks(blocks, [&](std::int64_t block) {
       try {
         parse_some(count * block / blocks, count * (block + 1) / blocks);
       } catch (...) {
-        std::lock_guard lock(mutex);
-        if (block < first_failed) {
-          first_failed = block;
-          error = std::current_exception();
-        }
+        error.note(block);
       }
     });
-    if (error) std::rethrow_exception(error);
+    error.rethrow();
   }
 
   // Sequences of one batch, padded to the longest of them.

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "cohort/core/random.h"
+#include "cohort/datasets/transforms/joined_inputs.h"
 #include "cohort/datasets/transforms/take.h"
 
 namespace cohort::datasets {
@@ -178,22 +179,10 @@ class SampleIterator : public DatasetIterator {
   std::optional<ElementKey> key_;
 };
 
-// The spec of both; axes that differ are unknown.
-ElementSpec sampled_spec(const ElementSpec& a, const ElementSpec& b) {
-  std::vector<TensorSpec> leaves = a.flatten();
-  const std::vector<TensorSpec> others = b.flatten();
-  bool fits = a.same_structure(b);
-  for (std::size_t i = 0; fits && i < leaves.size(); ++i) {
-    fits = leaves[i].dtype == others[i].dtype && leaves[i].shape.rank() == others[i].shape.rank();
-    for (int axis = 0; fits && axis < leaves[i].shape.rank(); ++axis) {
-      if (leaves[i].shape[axis] != others[i].shape[axis]) leaves[i].shape[axis] = kUnknown;
-    }
-  }
-  if (!fits) {
-    throw invalid_argument(kSample, "datasets of elements of one structure and the same types are expected",
-                           {{"first", to_string(a)}, {"other", to_string(b)}});
-  }
-  return a.with_leaves(leaves);
+ElementSpec sampled_spec(const ElementSpec& first, const ElementSpec& other) {
+  if (const std::optional<ElementSpec> spec = common_spec(first, other)) return *spec;
+  throw invalid_argument(kSample, "datasets of elements of one structure and the same types are expected",
+                         {{"first", to_string(first)}, {"other", to_string(other)}});
 }
 
 class SampleStage : public DatasetStage {

@@ -26,21 +26,7 @@ void check_audio_options(const char* who, const AudioDirectoryOptions& options) 
 }  // namespace
 
 DirectoryDataset audio_dataset_from_directory(const std::string& directory, const AudioDirectoryOptions& options) {
-  const DirectoryQuery query{
-      .who = "utils.audio_dataset_from_directory",
-      .content = "audio",
-      .formats = {".wav"},
-      .directory = directory,
-      .labels = options.labels,
-      .label_mode = options.label_mode,
-      .class_names = options.class_names,
-      .shuffle = options.shuffle,
-      .seed = options.seed,
-      .validation_split = options.validation_split,
-      .subset = options.subset,
-      .follow_links = options.follow_links,
-      .verbose = options.verbose,
-  };
+  const DirectoryQuery query = query_of("utils.audio_dataset_from_directory", "audio", {".wav"}, directory, options);
   check_audio_options(query.who, options);
   return dataset_of_directory(
       query, options.batch_size,

@@ -66,6 +66,26 @@ struct DirectoryQuery {
   // Print what was found.
   bool verbose;
 };
+// The query that the options of one of these functions make.
+//   content: what its files hold, for errors.
+//   formats: how their names end.
+template <class Options>
+DirectoryQuery query_of(const char* who, const char* content, std::vector<std::string> formats,
+                        const std::string& directory, const Options& options) {
+  return {.who = who,
+          .content = content,
+          .formats = std::move(formats),
+          .directory = directory,
+          .labels = options.labels,
+          .label_mode = options.label_mode,
+          .class_names = options.class_names,
+          .shuffle = options.shuffle,
+          .seed = options.seed,
+          .validation_split = options.validation_split,
+          .subset = options.subset,
+          .follow_links = options.follow_links,
+          .verbose = options.verbose};
+}
 // Files with their labels.
 struct LabeledFiles {
   // Their paths.

@@ -29,19 +29,8 @@ DirectoryDataset image_dataset_from_directory(const std::string& directory, cons
   if (options.batch_size < 0) {
     throw invalid_argument(kImageDirectory, "`batch_size` must be 0 or greater", {{"batch_size", options.batch_size}});
   }
-  const DirectoryIndex index = index_directory({.who = kImageDirectory,
-                                                .content = "image",
-                                                .formats = {".bmp", ".gif", ".jpeg", ".jpg", ".png"},
-                                                .directory = directory,
-                                                .labels = options.labels,
-                                                .label_mode = options.label_mode,
-                                                .class_names = options.class_names,
-                                                .shuffle = options.shuffle,
-                                                .seed = options.seed,
-                                                .validation_split = options.validation_split,
-                                                .subset = options.subset,
-                                                .follow_links = options.follow_links,
-                                                .verbose = options.verbose});
+  const DirectoryIndex index = index_directory(
+      query_of(kImageDirectory, "image", {".bmp", ".gif", ".jpeg", ".jpg", ".png"}, directory, options));
   const auto make = [&](const LabeledFiles& files, bool shuffle) {
     Dataset data = images_of(files, index.class_names.size(), options);
     // All files at once: images are reached by number, so that a large buffer costs nothing.

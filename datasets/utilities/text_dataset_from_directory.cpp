@@ -6,21 +6,7 @@
 namespace cohort::utils {
 
 DirectoryDataset text_dataset_from_directory(const std::string& directory, const TextDirectoryOptions& options) {
-  const DirectoryQuery query{
-      .who = "utils.text_dataset_from_directory",
-      .content = "text",
-      .formats = {".txt"},
-      .directory = directory,
-      .labels = options.labels,
-      .label_mode = options.label_mode,
-      .class_names = options.class_names,
-      .shuffle = options.shuffle,
-      .seed = options.seed,
-      .validation_split = options.validation_split,
-      .subset = options.subset,
-      .follow_links = options.follow_links,
-      .verbose = options.verbose,
-  };
+  const DirectoryQuery query = query_of("utils.text_dataset_from_directory", "text", {".txt"}, directory, options);
   if (options.max_length && *options.max_length < 0) {
     throw invalid_argument(query.who, "`max_length` must be 0 or greater", {{"max_length", *options.max_length}});
   }

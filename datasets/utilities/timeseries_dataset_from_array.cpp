@@ -8,6 +8,7 @@
 #include "cohort/core/error.h"
 #include "cohort/core/random.h"
 #include "cohort/data/indexed_iterator.h"
+#include "cohort/datasets/sources/source.h"
 #include "cohort/datasets/utilities/numpy_random.h"
 
 namespace cohort::utils {
@@ -173,7 +174,7 @@ class TimeseriesStage : public DatasetStage {
 };
 
 COHORT_DATASET("timeseries", [](const std::vector<Dataset>& inputs, const Attributes& attributes) {
-  if (!inputs.empty()) throw invalid_argument(kTimeseries, "a source has no inputs", {{"inputs", inputs.size()}});
+  datasets::check_no_inputs(kTimeseries, inputs);
   const auto number = [&](const char* name) { return attributes.get<std::int64_t>(name); };
   return std::make_shared<TimeseriesStage>(
       Windows{attributes.get<Tensor>("data"), attributes.get<Tensor>("targets", Tensor()), number("sequence_length"),

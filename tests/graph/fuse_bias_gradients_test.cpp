@@ -1,8 +1,5 @@
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <functional>
-
 #include "cohort/autodiff/tape.h"
 #include "cohort/core/kernel.h"
 #include "cohort/graph/executable.h"
@@ -11,6 +8,7 @@
 #include "cohort/graph/trace.h"
 #include "cohort/ops/ops.h"
 #include "cohort/variables/variable.h"
+#include "tests/graph/rewritten_graph.h"
 #include "tests/support/same_products.h"
 
 namespace cohort {
@@ -26,53 +24,17 @@ Tensor scattered(const Shape& shape, int seed, DType dtype = DType::Float32) {
   return ops::cast(Tensor::of(values, shape), dtype);
 }
 
-// A function as a GPU's passes leave it, which computes what it computed before.
-class BiasesFused {
+// A function as these of a GPU's passes leave it.
+class BiasesFused : public test::RewrittenGraph {
  public:
-  using Body = std::function<Tensors(const Tensors&)>;
-
-  BiasesFused(const Tensors& arguments, const Body& body) : inputs_(arguments) {
-    for (const Tensor& argument : arguments) specs_.push_back(argument.spec());
-    traced_ = trace(specs_, body);
-    graph_ = specialize(*traced_.graph, specs_);
-    passes::fold(graph_);
-    passes::take_in_casts(graph_, kGPU);
-    passes::fuse_bias_gradients(graph_);
-    const Tensors seen = run(graph_, {}), wanted = run(*traced_.graph, {.fuse = false, .casts = false});
-    for (std::size_t i = 0; i < wanted.size(); ++i) expect_same(seen[i], wanted[i]);
-  }
-
-  const Graph& graph() const { return graph_; }
-  int count(const std::string& op) const { return count_in(graph_, op); }
-  // In what all passes of the default device leave.
-  int count_compiled(const std::string& op) const {
-    return count_in(compile(*traced_.graph, specs_, default_device())->graph(), op);
-  }
-  const Node& node(const std::string& op) const {
-    return *std::find_if(graph_.nodes.begin(), graph_.nodes.end(),
-                         [&](const Node& each) { return each.op->name() == op; });
-  }
+  BiasesFused(const Tensors& arguments, const Body& body) : RewrittenGraph(arguments, body, rewrite, DType::BFloat16) {}
 
  private:
-  static int count_in(const Graph& graph, const std::string& op) {
-    return static_cast<int>(
-        std::count_if(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) { return node.op->name() == op; }));
+  static void rewrite(Graph& graph) {
+    passes::fold(graph);
+    passes::take_in_casts(graph, kGPU);
+    passes::fuse_bias_gradients(graph);
   }
-  Tensors run(const Graph& graph, const PassOptions& passes) const {
-    Tensors outputs(graph.outputs.size());
-    compile(graph, specs_, default_device(), passes)->run(inputs_, outputs, {});
-    return outputs;
-  }
-  static void expect_same(const Tensor& seen, const Tensor& wanted) {
-    ASSERT_EQ(seen.spec(), wanted.spec());
-    test::expect_same_product(ops::cast(seen, DType::Float64).to_vector<double>(),
-                              ops::cast(wanted, DType::Float64).to_vector<double>(), DType::BFloat16);
-  }
-
-  Tensors inputs_;
-  Specs specs_;
-  TracedGraph traced_;
-  Graph graph_;
 };
 
 // The gradients of a layer's weight and bias, given its inputs, both of these, and what flows back.

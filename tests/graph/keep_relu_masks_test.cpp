@@ -1,16 +1,10 @@
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <functional>
-
 #include "cohort/autodiff/tape.h"
 #include "cohort/core/kernel.h"
-#include "cohort/graph/executable.h"
 #include "cohort/graph/passes/pass.h"
-#include "cohort/graph/specialize.h"
-#include "cohort/graph/trace.h"
 #include "cohort/ops/ops.h"
-#include "tests/support/same_products.h"
+#include "tests/graph/rewritten_graph.h"
 
 namespace cohort {
 namespace {
@@ -24,46 +18,17 @@ Tensor numbers_for_masks(const Shape& shape, int seed, DType dtype, float shift 
   return ops::cast(Tensor::of(values, shape), dtype);
 }
 
-// A function as a GPU's passes leave it, which computes what it computed before.
-class MasksKept {
+// A function as these of a GPU's passes leave it.
+class MasksKept : public test::RewrittenGraph {
  public:
-  MasksKept(const Tensors& arguments, const std::function<Tensors(const Tensors&)>& body) : inputs_(arguments) {
-    for (const Tensor& argument : arguments) specs_.push_back(argument.spec());
-    traced_ = trace(specs_, body);
-    graph_ = specialize(*traced_.graph, specs_);
-    passes::fold(graph_);
-    passes::fuse_epilogues(graph_);
-    passes::keep_relu_masks(graph_);
-    const Tensors seen = run(graph_, {}), wanted = run(*traced_.graph, {.fuse = false, .casts = false});
-    for (std::size_t i = 0; i < wanted.size(); ++i) {
-      EXPECT_EQ(seen[i].spec(), wanted[i].spec());
-      test::expect_same_product(ops::cast(seen[i], DType::Float64).to_vector<double>(),
-                                ops::cast(wanted[i], DType::Float64).to_vector<double>(), DType::BFloat16);
-    }
-  }
-
-  const Graph& graph() const { return graph_; }
-  int count(const std::string& op) const { return count_in(graph_, op); }
-  // In what all passes of the default device leave.
-  int count_compiled(const std::string& op) const {
-    return count_in(compile(*traced_.graph, specs_, default_device())->graph(), op);
-  }
+  MasksKept(const Tensors& arguments, const Body& body) : RewrittenGraph(arguments, body, rewrite, DType::BFloat16) {}
 
  private:
-  static int count_in(const Graph& graph, const std::string& op) {
-    return static_cast<int>(
-        std::count_if(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) { return node.op->name() == op; }));
+  static void rewrite(Graph& graph) {
+    passes::fold(graph);
+    passes::fuse_epilogues(graph);
+    passes::keep_relu_masks(graph);
   }
-  Tensors run(const Graph& graph, const PassOptions& passes) const {
-    Tensors outputs(graph.outputs.size());
-    compile(graph, specs_, default_device(), passes)->run(inputs_, outputs, {});
-    return outputs;
-  }
-
-  Tensors inputs_;
-  Specs specs_;
-  TracedGraph traced_;
-  Graph graph_;
 };
 
 // Two layers, the first with a relu: what flows to its weight and bias, given inputs, weight, bias, the next weight and

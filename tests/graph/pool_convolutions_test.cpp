@@ -1,16 +1,12 @@
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <functional>
 
 #include "cohort/autodiff/tape.h"
 #include "cohort/core/kernel.h"
-#include "cohort/graph/executable.h"
 #include "cohort/graph/passes/pass.h"
-#include "cohort/graph/specialize.h"
-#include "cohort/graph/trace.h"
 #include "cohort/ops/ops.h"
-#include "tests/support/same_products.h"
+#include "tests/graph/rewritten_graph.h"
 
 namespace cohort {
 namespace {
@@ -24,51 +20,20 @@ Tensor whole_numbers(const Shape& shape, int seed, DType dtype = DType::Float32)
   return ops::cast(Tensor::of(values, shape), dtype);
 }
 
-// A function as a GPU's passes leave it, which computes what it computed before.
-class ConvsPooled {
+// A function as these of a GPU's passes leave it.
+class ConvsPooled : public test::RewrittenGraph {
  public:
-  using Body = std::function<Tensors(const Tensors&)>;
-
-  ConvsPooled(const Tensors& arguments, const Body& body) : inputs_(arguments) {
-    for (const Tensor& argument : arguments) specs_.push_back(argument.spec());
-    traced_ = trace(specs_, body);
-    graph_ = specialize(*traced_.graph, specs_);
-    passes::fold(graph_);
-    passes::eliminate_common_subexpressions(graph_);
-    passes::mask_before_unpool(graph_);
-    passes::fuse_epilogues(graph_);
-    passes::fuse_bias_gradients(graph_);
-    passes::pool_convolutions(graph_);
-    const Tensors seen = run(graph_, {}), wanted = run(*traced_.graph, {.fuse = false, .casts = false});
-    for (std::size_t i = 0; i < wanted.size(); ++i) {
-      EXPECT_EQ(seen[i].spec(), wanted[i].spec());
-      test::expect_same_product(ops::cast(seen[i], DType::Float64).to_vector<double>(),
-                                ops::cast(wanted[i], DType::Float64).to_vector<double>(), DType::Float32);
-    }
-  }
-
-  const Graph& graph() const { return graph_; }
-  int count(const std::string& op) const { return count_in(graph_, op); }
-  // In what all passes of the default device leave.
-  int count_compiled(const std::string& op) const {
-    return count_in(compile(*traced_.graph, specs_, default_device())->graph(), op);
-  }
+  ConvsPooled(const Tensors& arguments, const Body& body) : RewrittenGraph(arguments, body, rewrite, DType::Float32) {}
 
  private:
-  static int count_in(const Graph& graph, const std::string& op) {
-    return static_cast<int>(
-        std::count_if(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) { return node.op->name() == op; }));
+  static void rewrite(Graph& graph) {
+    passes::fold(graph);
+    passes::eliminate_common_subexpressions(graph);
+    passes::mask_before_unpool(graph);
+    passes::fuse_epilogues(graph);
+    passes::fuse_bias_gradients(graph);
+    passes::pool_convolutions(graph);
   }
-  Tensors run(const Graph& graph, const PassOptions& passes) const {
-    Tensors outputs(graph.outputs.size());
-    compile(graph, specs_, default_device(), passes)->run(inputs_, outputs, {});
-    return outputs;
-  }
-
-  Tensors inputs_;
-  Specs specs_;
-  TracedGraph traced_;
-  Graph graph_;
 };
 
 Tensor layer_of(const Tensors& in) { return ops::relu(ops::conv(in[0], in[1]) + in[2]); }
