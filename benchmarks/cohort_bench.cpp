@@ -19,6 +19,7 @@
 #include "benchmarks/data_jobs.h"
 #include "benchmarks/device_rates.h"
 #include "benchmarks/gpu_jobs.h"
+#include "benchmarks/input_jobs.h"
 #include "benchmarks/jobs.h"
 #include "benchmarks/kernel_table.h"
 #include "benchmarks/roofline.h"
@@ -28,7 +29,7 @@ namespace ch = cohort;
 namespace {
 
 struct Options {
-  std::string job, device, precision = "float32", product, data, folder;
+  std::string job, device, precision = "float32", product, data, folder, input;
   std::int64_t layers = 100, steps_per_execution = 10;
   std::int64_t batch = 0, steps = 0;  // 0: the job's own
   std::int64_t profile = 0, profile_rows = 10, runs = 3;
@@ -125,7 +126,10 @@ void run_job(const Options& options, double import_s) {
       {.optimizer = ch::optimizers::Adam(1e-3), .loss = job.loss, .steps_per_execution = options.steps_per_execution});
   const auto start = Clock::now();
   const ch::Dataset data =
-      ch::datasets::from_tensor_slices(x, y).batch(job.batch, {.drop_remainder = true}).cache().prefetch(4);
+      options.input.empty()
+          ? ch::datasets::from_tensor_slices(x, y).batch(job.batch, {.drop_remainder = true}).cache().prefetch(4)
+          : ch::bench::image_input(options.input, job.batch);
+  const std::int64_t batches = data.cardinality();
   const auto first_step = ch::make<FirstStep>();
   model.fit(data, {.epochs = 1, .verbose = 0, .callbacks = {first_step}});
   Figures figures{.first_epoch_s = seconds_since(start), .start_s = first_step->at_s};
@@ -133,9 +137,10 @@ void run_job(const Options& options, double import_s) {
   for (int epoch = 0; epoch < 4; ++epoch) {
     const auto begin = Clock::now();
     const ch::History history = model.fit(data, {.epochs = 1, .verbose = 0});
-    best_s = std::min(best_s, seconds_since(begin) / static_cast<double>(job.batches));
+    best_s = std::min(best_s, seconds_since(begin) / static_cast<double>(batches));
     figures.loss = history["loss"].back();
   }
+  if (!options.input.empty()) figures.more = "\"input\": \"" + options.input + "\", ";
   if (options.job == "thin") figures.more = "\"layers\": " + std::to_string(options.layers) + ", ";
   figures.step_s = best_s;
   figures.samples_per_s = static_cast<double>(job.batch) / best_s;
@@ -192,6 +197,9 @@ void run_job_of_device(const Options& options, bool on_gpu, double import_s) {
     throw ch::invalid_argument("cohort-bench", "--batch and --steps are for the jobs of a GPU", {{"job", options.job}},
                                "Leave them out, or give --gpu-jobs and one of its jobs.");
   }
+  if (!options.input.empty() && options.job != "mlp") {
+    throw ch::invalid_argument("cohort-bench", "--input is for the job mlp", {{"job", options.job}});
+  }
   run_job(options, import_s);
 }
 
@@ -236,6 +244,9 @@ int main(int argc, char** argv) {
       "Measures a training job, a matrix product or what the machine can do, each in a JSON line");
   Options options;
   command_line.add_choice("--job", options.job, "which one to train; a GPU has its own of some names", all_job_names());
+  command_line.add_choice("--input", options.input,
+                          "where the batches of the job mlp come from; none: one array, cached",
+                          ch::bench::image_input_names());
   command_line.add_choice("--data", options.data, "which input pipeline to walk, over the files in --folder",
                           ch::bench::data_job_names());
   command_line.add_folder("--folder", options.folder, "where the peers' script has made the files of --data");

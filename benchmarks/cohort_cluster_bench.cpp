@@ -14,6 +14,7 @@
 #include <optional>
 #include <random>
 
+#include "benchmarks/cohort_cluster_bench_allreduce.h"
 #include "benchmarks/command_line.h"
 #include "benchmarks/jobs.h"
 #include "benchmarks/transport_bench.h"
@@ -176,6 +177,8 @@ void run(const Options& options) {
 int main(int argc, char** argv) {
   if (const std::optional<int> ended = cohort::bench::run_transport_bench_process({argv + 1, argv + argc}))
     return *ended;
+  if (const std::optional<int> ended = cohort::bench::run_allreduce_bench_process({argv + 1, argv + argc}))
+    return *ended;
   cohort::bench::CommandLine command_line(
       "Trains one of the jobs the project is measured on, on a cluster of this machine");
   Options options;
@@ -185,7 +188,8 @@ int main(int argc, char** argv) {
   command_line.add("--ps", options.ps, "number of parameter servers", {1, 256});
   command_line.add("--in-process", options.in_process, "all tasks in this process");
   command_line.add("--threads", options.threads, "threads for each task of --in-process; 0: they share all", {0, 4096});
-  command_line.add_choice("--transport", options.transport, "auto or grpc", {"auto", "grpc"});
+  command_line.add_choice("--transport", options.transport, "auto or grpc; for --allreduce also shm",
+                          {"auto", "grpc", "shm"});
   command_line.add("--epochs", options.epochs, "epochs");
   command_line.add("--steps", options.steps, "steps of an epoch");
   command_line.add("--spe,--steps-per-execution", options.steps_per_execution, "steps of a closure");
@@ -193,6 +197,8 @@ int main(int argc, char** argv) {
                    "measure so many closures that do next to nothing, not a job");
   bool transports = false;
   command_line.add("--transports", transports, "measure the transports alone, beside a plain gRPC stream");
+  bool allreduce = false;
+  command_line.add("--allreduce", allreduce, "measure the all-reduce between workers alone, not a job");
   int rounds = 15;
   command_line.add("--rounds", rounds, "of --transports, in which both take turns", {1, 1000});
   std::string only;
@@ -202,7 +208,12 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "cohort-cluster-bench: --threads is for tasks in this process. Add --in-process.\n");
     return 2;
   }
+  if (options.transport == "shm" && !allreduce) {
+    std::fprintf(stderr, "cohort-cluster-bench: --transport shm is for --allreduce. Use auto or grpc.\n");
+    return 2;
+  }
   try {
+    if (allreduce) return cohort::bench::allreduce_bench(options.workers, options.transport);
     if (transports) {
       std::puts(cohort::bench::transport_bench({"in_process", "grpc"}, rounds, only).c_str());
       return 0;

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -116,7 +117,7 @@ Dataset text(const std::string& folder) {
 }
 
 // The files of all classes in the order of their folders, each with the folder's number.
-Dataset jpeg(const std::string& folder, bool accurate, bool dct_scaling) {
+Dataset images(const std::string& folder, bool accurate, bool dct_scaling) {
   std::vector<std::string> files;
   datasets::ImageLabels labels;
   for (const std::string& one : files_in(folder + "/jpeg")) {
@@ -125,9 +126,41 @@ Dataset jpeg(const std::string& folder, bool accurate, bool dct_scaling) {
     labels.labels.insert(labels.labels.end(), inside.size(), std::stoll(one.substr(one.rfind('_') + 1)));
   }
   return datasets::image_files(files, labels,
-                               {.image_size = {224, 224}, .accurate = accurate, .dct_scaling = dct_scaling})
-      .batch(32)
-      .prefetch(kAutotune);
+                               {.image_size = {224, 224}, .accurate = accurate, .dct_scaling = dct_scaling});
+}
+
+Dataset jpeg(const std::string& folder, bool accurate, bool dct_scaling) {
+  return images(folder, accurate, dct_scaling).batch(32).prefetch(kAutotune);
+}
+
+// A folder for files of this process, which go with it.
+class FolderOfProcess {
+ public:
+  explicit FolderOfProcess(std::string pattern) : path_(std::move(pattern)) {
+    if (!::mkdtemp(path_.data())) {
+      throw invalid_argument(kWho, "a folder that can be written to is expected", {{"folder", path_}});
+    }
+  }
+  ~FolderOfProcess() {
+    std::error_code problem;
+    std::filesystem::remove_all(path_, problem);
+  }
+  FolderOfProcess(const FolderOfProcess&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+// The first epoch, which is checked, writes the files; the others find them.
+std::string cache_of_process(const std::string& folder, const std::string& name) {
+  static const FolderOfProcess caches(folder + "/cache-XXXXXX");
+  return caches.path() + "/" + name;
+}
+
+// Images are kept, and copied into batches; kept batches would be given as they lie in the mapped file, unread.
+Dataset cached_images(const std::string& folder) {
+  return images(folder, true, false).cache(cache_of_process(folder, "images")).batch(32).prefetch(kAutotune);
 }
 
 using MakeData = std::function<Dataset(const std::string& folder)>;
@@ -149,6 +182,7 @@ const std::vector<DataJob>& data_jobs() {
        {{"element", [](const std::string& folder) { return jpeg(folder, true, false); }},
         {"fast_dct", [](const std::string& folder) { return jpeg(folder, false, false); }},
         {"dct_scaling", [](const std::string& folder) { return jpeg(folder, true, true); }}}},
+      {"cache_file", {{"element", cached_images}}},
       {"npz", {{"plain", npz}}},
       {"text", {{"plain", text}}}};
   return jobs;
@@ -264,7 +298,8 @@ void run_data_job(const std::string& name, const std::string& folder, std::int64
   set_random_seed(0);
   for (const auto& [form, make] : job->forms) {
     // JPEG loses something, and the mean is that of the images before.
-    check_first_epoch(make(folder), expected, form == "fast_dct" ? 1.5 : name == "jpeg" ? 0.5 : 1e-6);
+    const bool of_jpeg = name == "jpeg" || name == "cache_file";
+    check_first_epoch(make(folder), expected, form == "fast_dct" ? 1.5 : of_jpeg ? 0.5 : 1e-6);
   }
   double best = 1e9;
   std::string best_form, all_forms;

@@ -5,6 +5,7 @@
 #include "cohort/core/error.h"
 #include "cohort/core/log.h"
 #include "cohort/model/fit/run_control.h"
+#include "cohort/model/fit/strategy.h"
 #include "cohort/model/model.h"
 #include "cohort/saving/checkpoint_manager.h"
 
@@ -84,11 +85,12 @@ void BackupAndRestoreCallback::on_epoch_end(std::int64_t, Logs&) {
 
 void BackupAndRestoreCallback::save() {
   batches_since_saving_ = 0;
-  manager_->save({.position = run().position()});
+  const Position position = run().position();  // for which workers in step need one another
+  if (model().strategy()->is_chief()) manager_->save({.position = position});
 }
 
 void BackupAndRestoreCallback::on_train_end(Logs&) {
-  if (options_.delete_checkpoint && !run().interrupted()) {
+  if (options_.delete_checkpoint && !run().interrupted() && model().strategy()->is_chief()) {
     try {
       manager_->clear();
     } catch (const Error& error) {

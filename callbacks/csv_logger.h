@@ -23,6 +23,7 @@ class CSVLoggerCallback : public Callback {
   void on_epoch_end(std::int64_t epoch, Logs& logs) override;
   void on_train_end(Logs& logs) override;
   BatchHooks batch_hooks() const override { return BatchHooks::None; }
+  bool for_chief_only() const override { return true; }
 
  private:
   void decide_columns(const Logs& logs);

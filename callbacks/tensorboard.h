@@ -90,6 +90,7 @@ class TensorBoardCallback : public Callback {
   void on_test_end(Logs& logs) override;
   void on_test_batch_begin(std::int64_t batch) override;
   BatchHooks batch_hooks() const override;
+  bool for_chief_only() const override { return true; }
 
  private:
   using Clock = std::chrono::steady_clock;

@@ -9,6 +9,9 @@ find_package(ZLIB REQUIRED)
 find_package(PNG REQUIRED)
 find_package(JPEG REQUIRED)
 find_package(CURL)  # addresses in place of paths of data; refused where it is not there
+find_package(LibArchive)  # WebDataset's tar files; refused where it is not there
+find_path(LMDB_INCLUDE_DIR lmdb.h)
+find_library(LMDB_LIBRARY lmdb)  # LMDB environments; likewise
 find_package(CLI11 REQUIRED)
 find_package(HDF5 REQUIRED COMPONENTS C)
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
@@ -65,6 +68,19 @@ if(CURL_FOUND)
 endif()
 set(COHORT_LIBS_saving cohort_hdf5 ZLIB::ZLIB)
 set(COHORT_LIBS_datasets JPEG::JPEG PNG::PNG ZLIB::ZLIB)
+if(LibArchive_FOUND)
+  list(APPEND COHORT_LIBS_datasets LibArchive::LibArchive)
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/datasets/sources/tar_members.cpp PROPERTIES COMPILE_DEFINITIONS
+                              COHORT_HAS_ARCHIVE)
+endif()
+if(LMDB_INCLUDE_DIR AND LMDB_LIBRARY)
+  add_library(cohort_lmdb INTERFACE)
+  target_include_directories(cohort_lmdb SYSTEM INTERFACE ${LMDB_INCLUDE_DIR})
+  target_link_libraries(cohort_lmdb INTERFACE ${LMDB_LIBRARY})
+  list(APPEND COHORT_LIBS_datasets cohort_lmdb)
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/datasets/sources/lmdb.cpp PROPERTIES COMPILE_DEFINITIONS
+                              COHORT_HAS_LMDB)
+endif()
 set(COHORT_LIBS_rpc gRPC::grpc++)
 set(COHORT_LIBS_distribute gRPC::grpc++)  # of its tests, which also speak to servers without our client
 # Nothing that a machine without a GPU lacks: the driver, cuBLASLt, cuDNN and NVRTC are loaded when they are first needed.

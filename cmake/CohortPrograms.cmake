@@ -57,7 +57,8 @@ endfunction()
 file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/benchmarks/cohort_bench*.cpp)
 if(sources)
   list(APPEND sources ${PROJECT_SOURCE_DIR}/benchmarks/device_rates.cpp ${PROJECT_SOURCE_DIR}/benchmarks/gpu_jobs.cpp
-       ${PROJECT_SOURCE_DIR}/benchmarks/data_jobs.cpp ${PROJECT_SOURCE_DIR}/benchmarks/jobs.cpp
+       ${PROJECT_SOURCE_DIR}/benchmarks/data_jobs.cpp ${PROJECT_SOURCE_DIR}/benchmarks/input_jobs.cpp
+       ${PROJECT_SOURCE_DIR}/benchmarks/jobs.cpp
        ${PROJECT_SOURCE_DIR}/benchmarks/roofline.cpp)
 endif()
 cohort_benchmark(cohort-bench ${sources})

@@ -1,137 +1,35 @@
 #include "cohort/datasets/sources/tf_records.h"
 
 #include <algorithm>
-#include <bit>
-#include <cstring>
+#include <utility>
 
 #include "cohort/core/error.h"
 #include "cohort/data/broken_source.h"
+#include "cohort/data/indexed_iterator.h"
+#include "cohort/datasets/sources/open_source_files.h"
+#include "cohort/datasets/sources/records_index.h"
 #include "cohort/datasets/sources/source.h"
-#include "cohort/datasets/sources/source_file.h"
+#include "cohort/datasets/sources/tf_record_file.h"
 #include "cohort/files/crc32c.h"
-#include "cohort/files/record.h"
 
 namespace cohort::datasets {
 namespace {
 
 constexpr const char* kTFRecords = "datasets.tf_records";
-constexpr std::uint64_t kMostOfRecord = std::uint64_t{1} << 30;
-constexpr std::size_t kLengthBytes = 8, kSumBytes = 4, kRecordHeader = kLengthBytes + kSumBytes;
-constexpr std::size_t kBlockOfRecords = std::size_t{1} << 20;
-
-template <class T>
-T record_number(const char* bytes) {
-  T value;
-  std::memcpy(&value, bytes, sizeof value);
-  return value;
-}
-
-// The records of one file from an offset on.
-class RecordFile {
- public:
-  RecordFile(const InputFile& file, Packing packing, std::uint64_t offset)
-      : file_(kTFRecords, file), plain_(packing == Packing::None), bytes_(bytes_of(kTFRecords, file_, packing)) {
-    if (offset > 0 && bytes_->pass(offset) < offset) {
-      throw Error(ErrorCode::DataLoss, kTFRecords, "a position inside the file is expected",
-                  {{"file", file.path}, {"offset", offset}});
-    }
-    offset_ = offset;
-  }
-
-  // Where the next record begins, in unpacked bytes.
-  std::uint64_t offset() const { return offset_; }
-  // Copies the next record; false at the end. Throws where the rest cannot be read. `whole` tells whether its bytes fit
-  // their sum.
-  bool next(std::string& record, bool& whole) {
-    std::uint64_t length = 0;
-    if (!read_length(length)) return false;
-    const std::size_t rest = static_cast<std::size_t>(length) + kSumBytes;
-    if (available(kRecordHeader + rest) < kRecordHeader + rest) cut_off();
-    const char* bytes = buffer_.get() + begin_ + kRecordHeader;
-    record.resize(static_cast<std::size_t>(length));
-    const std::uint32_t sum = crc32c_copy(0, record.data(), bytes, record.size());
-    whole = std::rotr(sum, 15) + kMask == record_number<std::uint32_t>(bytes + length);
-    advance(kRecordHeader + rest);
-    return true;
-  }
-  // Goes past the next record without looking at its bytes; false at the end.
-  bool pass() {
-    std::uint64_t length = 0;
-    if (!read_length(length)) return false;
-    const std::uint64_t whole = kRecordHeader + length + kSumBytes;
-    const std::uint64_t held = end_ - begin_;
-    if (whole <= held) {
-      advance(static_cast<std::size_t>(whole));
-      return true;
-    }
-    begin_ = end_ = 0;
-    if (bytes_->pass(whole - held) < whole - held) cut_off();
-    offset_ += whole;
-    return true;
-  }
-
- private:
-  static constexpr std::uint32_t kMask = 0xa282ead8u;
-
-  bool read_length(std::uint64_t& length) {
-    const std::size_t got = available(kRecordHeader);
-    if (got == 0) return false;
-    if (got < kRecordHeader) cut_off();
-    const char* header = buffer_.get() + begin_;
-    length = record_number<std::uint64_t>(header);
-    if (masked_crc32c({header, kLengthBytes}) != record_number<std::uint32_t>(header + kLengthBytes)) {
-      lost("a record whose length fits its sum is expected");
-    }
-    if (length > kMostOfRecord) lost("a record of at most 1 GiB is expected");
-    // Nothing is allocated for what the file cannot hold.
-    if (plain_ && length + kRecordHeader + kSumBytes > file_.size() - offset_) cut_off();
-    return true;
-  }
-
-  // Lets `wanted` bytes stand in the buffer from begin_ on; how many there are, fewer at the end.
-  std::size_t available(std::size_t wanted) {
-    while (end_ - begin_ < wanted) {
-      if (begin_ > 0) {
-        std::memmove(buffer_.get(), buffer_.get() + begin_, end_ - begin_);
-        end_ -= std::exchange(begin_, 0);
-      }
-      if (end_ == capacity_) grow();
-      const std::size_t got = bytes_->read(buffer_.get() + end_, capacity_ - end_);
-      if (got == 0) break;
-      end_ += got;
-    }
-    return std::min(wanted, end_ - begin_);
-  }
-  // By what has been read, not by what a length claims.
-  void grow() {
-    const std::size_t larger = capacity_ == 0 ? kBlockOfRecords : 2 * capacity_;
-    auto memory = std::make_unique_for_overwrite<char[]>(larger);
-    if (end_ > 0) std::memcpy(memory.get(), buffer_.get(), end_);
-    buffer_ = std::move(memory);
-    capacity_ = larger;
-  }
-  void advance(std::size_t bytes) {
-    begin_ += bytes;
-    offset_ += bytes;
-  }
-  [[noreturn]] void cut_off() const { lost("a record that ends before its file does is expected"); }
-  [[noreturn]] void lost(const char* expected) const {
-    throw Error(ErrorCode::DataLoss, kTFRecords, expected, {{"file", file_.path()}, {"offset", offset_}},
-                "The rest of the file is lost; write it again, or name its compression.");
-  }
-
-  SourceFile file_;
-  bool plain_;
-  std::unique_ptr<SourceBytes> bytes_;
-  std::unique_ptr<char[]> buffer_;
-  std::size_t capacity_ = 0, begin_ = 0, end_ = 0;
-  std::uint64_t offset_ = 0;
-};
+constexpr const char* kRecordCounts = "records";
+constexpr const char* kIndexFiles = "index_files";
+constexpr const char* kIndexBytes = "index_bytes";
 
 struct RecordFiles {
   std::vector<InputFile> files;
   Packing packing = Packing::None;
 };
+
+[[noreturn]] void damaged(const InputFile& file, std::uint64_t offset, std::uint64_t record) {
+  throw Error(ErrorCode::DataLoss, kTFRecords, "a record whose bytes fit their sum is expected",
+              {{"file", file.path}, {"offset", offset}, {"record", record}},
+              "Write the file again, or leave such records out.");
+}
 
 // The string of a scalar that nobody else has; what there was is used again.
 std::string& scalar_string(Tensors& element) {
@@ -152,15 +50,11 @@ class TFRecordsIterator : public DatasetIterator {
     std::string& record = scalar_string(element);
     bool whole = true;
     std::uint64_t offset = 0;
-    const bool more = take([&](RecordFile& file) {
+    const bool more = take([&](TFRecordFile& file) {
       offset = file.offset();
       return file.next(record, whole);
     });
-    if (more && !whole) {
-      throw Error(ErrorCode::DataLoss, kTFRecords, "a record whose bytes fit their sum is expected",
-                  {{"file", files_->files[file_].path}, {"offset", offset}, {"record", record_ - 1}},
-                  "Write the file again, or leave such records out.");
-    }
+    if (more && !whole) damaged(files_->files[file_], offset, record_ - 1);
     return more;
   }
   std::uint64_t skip(std::uint64_t count) override {
@@ -168,7 +62,7 @@ class TFRecordsIterator : public DatasetIterator {
     while (passed < count) {
       const std::uint64_t before = taken_;
       try {
-        if (!take([](RecordFile& file) { return file.pass(); })) break;
+        if (!take([](TFRecordFile& file) { return file.pass(); })) break;
       } catch (const BrokenSource&) {
         throw;
       } catch (const Error&) {
@@ -245,7 +139,7 @@ class TFRecordsIterator : public DatasetIterator {
     known_by_ = record_key(files_->files[file_], record_++) + 1;
   }
   void open() try {
-    reader_ = std::make_unique<RecordFile>(files_->files[file_], files_->packing, offset_);
+    reader_ = std::make_unique<TFRecordFile>(kTFRecords, files_->files[file_], files_->packing, offset_);
   } catch (const Error& error) {
     throw BrokenSource(error);
   }
@@ -256,7 +150,7 @@ class TFRecordsIterator : public DatasetIterator {
   }
 
   std::shared_ptr<const RecordFiles> files_;
-  std::unique_ptr<RecordFile> reader_;  // of the file at hand, once something is read
+  std::unique_ptr<TFRecordFile> reader_;  // of the file at hand, once something is read
   std::uint64_t pass_ = 0;
   std::uint64_t known_by_ = 0;  // what the last element is known by, and 1; 0: there is none
   std::uint64_t taken_ = 0;     // elements, by this iterator
@@ -265,29 +159,201 @@ class TFRecordsIterator : public DatasetIterator {
   std::uint64_t offset_ = 0;  // where the reader begins
 };
 
+// How many records each file has, and where, found when the first of them is read.
+class TFRecordTable {
+ public:
+  //   index: files that say where the records are; none: the records themselves do.
+  TFRecordTable(std::vector<InputFile> files, std::vector<std::uint64_t> counts, std::vector<InputFile> index)
+      : files_(std::move(files)),
+        index_(std::move(index)),
+        places_(std::make_unique<ReadOnce<std::vector<RecordPlace>>[]>(files_.size())) {
+    std::uint64_t count = 0;
+    for (const std::uint64_t each : counts) ends_.push_back(count += each);
+  }
+
+  const std::vector<InputFile>& files() const { return files_; }
+  std::uint64_t count() const { return ends_.empty() ? 0 : ends_.back(); }
+  // The file of a record, whose number becomes the one in that file.
+  std::size_t file_of(std::uint64_t& record) const {
+    const auto file = static_cast<std::size_t>(std::upper_bound(ends_.begin(), ends_.end(), record) - ends_.begin());
+    record -= first_of(file);
+    return file;
+  }
+  const RecordPlace& place(std::size_t file, std::uint64_t record) const {
+    return places_[file].get([&] { return read_places(file); })[static_cast<std::size_t>(record)];
+  }
+  // The index that names a file's records; nullptr where it is the file itself.
+  const InputFile* index_of(std::size_t file) const { return index_.empty() ? nullptr : &index_[file]; }
+
+ private:
+  std::uint64_t first_of(std::size_t file) const { return file == 0 ? 0 : ends_[file - 1]; }
+  std::vector<RecordPlace> read_places(std::size_t file) const {
+    std::vector<RecordPlace> places = index_.empty() ? find_records(kTFRecords, files_[file])
+                                                     : read_records_index(kTFRecords, index_[file], files_[file]);
+    if (const std::uint64_t expected = ends_[file] - first_of(file); places.size() != expected) {
+      throw Error(ErrorCode::DataLoss, kTFRecords, "as many records as when the dataset was made are expected",
+                  {{"file", files_[file].path}, {"records", places.size()}, {"expected", expected}},
+                  "Make the dataset anew.");
+    }
+    return places;
+  }
+
+  std::vector<InputFile> files_, index_;
+  std::vector<std::uint64_t> ends_;  // for each file, number of records in it and those before
+  std::unique_ptr<ReadOnce<std::vector<RecordPlace>>[]> places_;
+};
+
+// The records by number.
+class TFRecordElements : public IndexedElements {
+ public:
+  explicit TFRecordElements(std::shared_ptr<const TFRecordTable> table) : table_(std::move(table)) {}
+
+  std::uint64_t count() const override { return table_->count(); }
+  ElementKey key(ElementPlace place) const override {
+    const std::size_t file = table_->file_of(place.position);
+    return {place.pass, record_key(table_->files()[file], place.position)};
+  }
+  void read(ElementPlace place, Tensors& element) const override {
+    std::uint64_t number = place.position;
+    const std::size_t file = table_->file_of(number);
+    std::string& record = scalar_string(element);
+    const RecordPlace& at = table_->place(file, number);
+    // A place without a record has a header at most, which says what is wrong.
+    record.resize(static_cast<std::size_t>(at.bytes > 0 ? at.bytes : kRecordHeader));
+    const std::size_t got = read_bytes(file, at.offset, record);
+    const InputFile& from = table_->files()[file];
+    if (got < kRecordHeader) record_cut_off(kTFRecords, from.path, at.offset);
+    check_length(record, at, file, number);
+    const std::string_view bytes = std::string_view(record).substr(kRecordHeader, record.size() - kAround);
+    if (!fits_footer(crc32c(bytes), bytes.data() + bytes.size())) damaged(from, at.offset, number);
+    record.resize(record.size() - kRecordFooter);
+    record.erase(0, kRecordHeader);
+  }
+  bool blocks() const override { return true; }
+
+ private:
+  static constexpr std::size_t kAround = kRecordHeader + kRecordFooter;
+
+  std::size_t read_bytes(std::size_t file, std::uint64_t offset, std::string& bytes) const try {
+    return open_.get(table_->files(), file)->read_at(offset, bytes.data(), bytes.size());
+  } catch (const Error& error) {
+    throw BrokenSource(error);
+  }
+
+  // An index may lie, and a file have changed since it was walked.
+  void check_length(const std::string& record, const RecordPlace& at, std::size_t file, std::uint64_t number) const {
+    const InputFile& from = table_->files()[file];
+    const InputFile* index = table_->index_of(file);
+    try {
+      const std::uint64_t left = from.bytes - at.offset;
+      if (length_of_record(kTFRecords, record.data(), from.path, at.offset, left) + kAround == at.bytes) return;
+    } catch (const Error&) {
+      if (!index) throw;
+    }
+    throw Error(
+        ErrorCode::DataLoss, kTFRecords, "a record where the index says is expected",
+        {{"index", index ? index->path : from.path}, {"line", number + 1}, {"file", from.path}, {"offset", at.offset}},
+        "Make the index of this very file anew.");
+  }
+
+  std::shared_ptr<const TFRecordTable> table_;
+  mutable OpenSourceFiles open_{kTFRecords};
+};
+
 class TFRecordsStage : public DatasetStage {
  public:
-  explicit TFRecordsStage(RecordFiles files) : files_(std::make_shared<const RecordFiles>(std::move(files))) {}
+  //   table: where the records are; nullptr where only walking tells.
+  TFRecordsStage(RecordFiles files, std::shared_ptr<const TFRecordTable> table)
+      : files_(std::make_shared<const RecordFiles>(std::move(files))), table_(std::move(table)) {}
   const ElementSpec& element_spec() const override { return spec_; }
-  std::int64_t cardinality() const override { return files_->files.empty() ? 0 : kUnknownCardinality; }
-  std::unique_ptr<DatasetIterator> iterator() const override { return std::make_unique<TFRecordsIterator>(files_); }
+  std::int64_t cardinality() const override {
+    if (table_) return static_cast<std::int64_t>(table_->count());
+    return files_->files.empty() ? 0 : kUnknownCardinality;
+  }
+  std::unique_ptr<DatasetIterator> iterator() const override {
+    if (table_) return std::make_unique<IndexedIterator>(indexed());
+    return std::make_unique<TFRecordsIterator>(files_);
+  }
+  bool is_indexed() const override { return table_ != nullptr; }
+  std::unique_ptr<IndexedElements> indexed() const override { return std::make_unique<TFRecordElements>(table_); }
 
  private:
   std::shared_ptr<const RecordFiles> files_;
+  std::shared_ptr<const TFRecordTable> table_;
   ElementSpec spec_ = TensorSpec{DType::String, {}};
 };
 
-COHORT_DATASET("tf_records", [](const std::vector<Dataset>& inputs, const Attributes& attributes) {
+// Attributes have an entry for each file that there was when the dataset was first made; of these a part may be left.
+std::shared_ptr<const TFRecordTable> table_of(const RecordFiles& files, const Attributes& attributes) {
+  if (!attributes.has(kRecordCounts)) return nullptr;
+  const auto counts = attributes.get<std::vector<std::int64_t>>(kRecordCounts);
+  const auto paths = attributes.get<std::vector<std::string>>(kIndexFiles);
+  const auto bytes = attributes.get<std::vector<std::int64_t>>(kIndexBytes);
+  const auto possible = [](std::int64_t n) { return n >= 0 && n < std::int64_t{1} << 40; };
+  const bool fits = std::all_of(files.files.begin(), files.files.end(), [&](const InputFile& file) {
+    return file.number < counts.size() && (paths.empty() || file.number < paths.size());
+  });
+  if (!fits || paths.size() != bytes.size() || files.packing != Packing::None ||
+      !std::all_of(counts.begin(), counts.end(), possible) || !std::all_of(bytes.begin(), bytes.end(), possible)) {
+    throw invalid_argument(kTFRecords,
+                           "for each file that is not packed, its records and perhaps an index are expected",
+                           {{"files", files.files.size()}, {"records", counts.size()}, {"index_files", paths.size()}});
+  }
+  std::vector<std::uint64_t> records;
+  std::vector<InputFile> index;
+  for (const InputFile& file : files.files) {
+    const auto number = static_cast<std::size_t>(file.number);
+    records.push_back(static_cast<std::uint64_t>(counts[number]));
+    if (!paths.empty()) index.push_back({paths[number], static_cast<std::uint64_t>(bytes[number]), file.number});
+  }
+  return std::make_shared<const TFRecordTable>(files.files, std::move(records), std::move(index));
+}
+
+// Counts the records.
+void add_table(const std::vector<InputFile>& files, const TFRecordsOptions& options, Attributes& attributes) {
+  const std::vector<std::string>& paths = options.index_files;
+  if (packing_of(kTFRecords, options.compression) != Packing::None) {
+    throw invalid_argument(kTFRecords, "files that are not packed are expected where records are reached by number",
+                           {{"compression", options.compression}}, "Unpack them, or leave the index out.");
+  }
+  if (!paths.empty() && paths.size() != files.size()) {
+    throw invalid_argument(kTFRecords, "an index for each file is expected",
+                           {{"files.size", files.size()}, {"index_files.size", paths.size()}});
+  }
+  std::vector<std::int64_t> counts, bytes;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    std::vector<RecordPlace> places;
+    if (paths.empty()) {
+      places = find_records(kTFRecords, files[i]);
+    } else {
+      const InputFile index{paths[i], SourceFile(kTFRecords, paths[i]).size(), i};
+      bytes.push_back(static_cast<std::int64_t>(index.bytes));
+      places = read_records_index(kTFRecords, index, files[i]);
+    }
+    counts.push_back(static_cast<std::int64_t>(places.size()));
+  }
+  attributes.set(kRecordCounts, counts);
+  attributes.set(kIndexFiles, paths);
+  attributes.set(kIndexBytes, bytes);
+}
+
+std::shared_ptr<const DatasetStage> make_tf_records(const std::vector<Dataset>& inputs, const Attributes& attributes) {
   check_no_inputs(kTFRecords, inputs);
-  return std::make_shared<TFRecordsStage>(RecordFiles{
-      input_files_of(kTFRecords, attributes), packing_of(kTFRecords, attributes.get<std::string>("compression"))});
-});
+  RecordFiles files{input_files_of(kTFRecords, attributes),
+                    packing_of(kTFRecords, attributes.get<std::string>("compression"))};
+  const std::shared_ptr<const TFRecordTable> table = table_of(files, attributes);
+  return std::make_shared<TFRecordsStage>(std::move(files), table);
+}
+
+COHORT_DATASET("tf_records", make_tf_records);
 
 }  // namespace
 
 Dataset tf_records(std::vector<std::string> files, TFRecordsOptions options) {
   Attributes attributes{{"compression", options.compression}};
-  add_input_files(files.empty() ? std::vector<InputFile>{} : find_input_files(kTFRecords, files), attributes);
+  const auto found = files.empty() ? std::vector<InputFile>{} : find_input_files(kTFRecords, files);
+  add_input_files(found, attributes);
+  if (options.indexed || !options.index_files.empty()) add_table(found, options, attributes);
   return Dataset::make("tf_records", {}, std::move(attributes));
 }
 

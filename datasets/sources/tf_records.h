@@ -11,6 +11,13 @@ namespace cohort::datasets {
 struct TFRecordsOptions {
   // How the files are packed: "", "GZIP" or "ZLIB".
   std::string compression = {};
+  // Lets records be reached by number, as rows in memory are: shuffles of all of them, shards, `skip` and positions
+  // then cost no reading. It takes files that are not packed, and where each record begins: the lengths in the files
+  // are walked when the dataset is made, and again before the first record is read.
+  bool indexed = false;
+  // Instead of walking, for each file one of lines "offset bytes", a line for each record, as tfrecord2idx writes them.
+  // Records that it leaves out are none of the dataset's.
+  std::vector<std::string> index_files = {};
 };
 
 // The records of TFRecord files, one file after the other, as scalar strings; their sums are checked. One whose bytes

@@ -9,6 +9,7 @@
 #include "cohort/data/indexed_iterator.h"
 #include "cohort/data/row_stream.h"
 #include "cohort/datasets/sources/rows.h"
+#include "cohort/datasets/transforms/fetch_row.h"
 #include "cohort/datasets/transforms/parallel_reads.h"
 #include "cohort/datasets/transforms/transform.h"
 #include "cohort/datasets/transforms/workspaces.h"
@@ -19,16 +20,11 @@ namespace {
 constexpr const char* kBatch = "Dataset.batch";
 // Rows copied by one thread at a stretch: far above what starting a block costs.
 constexpr std::int64_t kGrainBytes = 256 << 10;
-constexpr std::int64_t kRowsAhead = 4, kFetchBytes = 1024, kLineBytes = 64;
 
 Shape with_rows(std::int64_t rows, const Shape& row) {
   Shape shape{rows};
   for (std::int64_t size : row) shape.push_back(size);
   return shape;
-}
-
-void fetch(const char* memory, std::int64_t bytes) {
-  for (std::int64_t i = 0; i < std::min(bytes, kFetchBytes); i += kLineBytes) __builtin_prefetch(memory + i);
 }
 
 bool consecutive(std::span<const ElementPlace> places) {
@@ -61,8 +57,7 @@ void gather(const Tensor& column, std::span<const ElementPlace> places, Tensor& 
   const std::int64_t grain = std::max<std::int64_t>(1, kGrainBytes / std::max<std::int64_t>(bytes, 1));
   parallel_for(count, grain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
-      // Rows in random order defeat the hardware's prefetcher.
-      if (i + kRowsAhead < end) fetch(source + row_at(i + kRowsAhead) * bytes, bytes);
+      if (i + kRowsAhead < end) fetch_row(source + row_at(i + kRowsAhead) * bytes, bytes);
       std::memcpy(target + i * bytes, source + row_at(i) * bytes, static_cast<std::size_t>(bytes));
     }
   });

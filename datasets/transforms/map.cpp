@@ -1,6 +1,7 @@
 #include "cohort/datasets/transforms/map.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <exception>
@@ -9,6 +10,7 @@
 #include "cohort/core/thread_pool.h"
 #include "cohort/data/stage_counters.h"
 #include "cohort/datasets/transforms/autotune.h"
+#include "cohort/datasets/transforms/fetch_row.h"
 #include "cohort/datasets/transforms/reader_threads.h"
 #include "cohort/datasets/transforms/spec_attributes.h"
 #include "cohort/datasets/transforms/traced_function.h"
@@ -56,19 +58,20 @@ class MappingThread {
 
   // Where the next element's arguments are put.
   Tensors& arguments() { return arguments_; }
-  // Writes the results for them into rows of memory.
-  void run(const ElementKey& key, std::span<const RowMemory> leaves, const Specs& specs, std::size_t row) {
-    if (!is_ready()) prepare(specs);
-    if (!direct_) {
-      function_.run(arguments_, results_, key);
-      for (std::size_t i = 0; i < leaves.size(); ++i) write_row(results_[i], specs[i], leaves[i], row);
-      return;
+  // Writes the results for elements of `input` into rows of memory.
+  void run(const IndexedElements& input, std::span<const ElementPlace> places, std::span<const RowMemory> leaves,
+           const Specs& specs) {
+    for (std::size_t first = 0, count; first < places.size(); first += count) {
+      count = std::min(places.size() - first, resolved_.size());
+      const std::span resolved = std::span(resolved_).first(count);
+      std::copy_n(places.begin() + static_cast<std::ptrdiff_t>(first), count, resolved.begin());
+      const IndexedElements& from = input.resolve(resolved);
+      const bool in_columns = from.columns() && is_ready_for_columns(from, resolved[0], specs);
+      for (std::size_t i = 0; i < count; ++i) {
+        in_columns ? point_at(*from.columns(), resolved, i) : from.read(resolved[i], arguments_);
+        run_one(from.key(resolved[i]), leaves, specs, first + i, in_columns);
+      }
     }
-    pointers_.clear();
-    for (const Tensor& argument : arguments_) pointers_.push_back(argument.raw());
-    for (const RowMemory& leaf : leaves) pointers_.push_back(leaf.first + row * leaf.row_bytes);
-    const RandomState random = function_.random_at(key);
-    executable_->run_raw(pointers_.data(), pointers_.data() + arguments_.size(), &random);
   }
   // Takes memory for elements like those that another one has computed.
   void make_room_like(const MappingThread& other) {
@@ -77,15 +80,58 @@ class MappingThread {
     specs_ = other.specs_;
     executable_ = other.executable_;
     is_prepared_ = other.is_prepared_;
-    direct_ = other.direct_;
+    planned_ = other.planned_;
+    if (other.frame_) frame_ = planned_->make_frame();
+    row_bytes_ = other.row_bytes_;
     pointers_.reserve(other.pointers_.capacity());
   }
   // Lets several run at once without asking for memory.
   void reserve(std::size_t runs) {
-    if (executable_) executable_->reserve(runs);
+    if (executable_ && !frame_) executable_->reserve(runs);
   }
 
  private:
+  // The elements are rows of columns and results can be written in place: then pointers to both are all it takes.
+  bool is_ready_for_columns(const IndexedElements& from, ElementPlace place, const Specs& specs) {
+    from.read(place, arguments_);
+    if (!is_ready()) prepare(specs);
+    row_bytes_.clear();
+    for (const Tensor& argument : arguments_) {
+      const std::size_t width = argument.dtype() == DType::String ? sizeof(std::string) : size_of(argument.dtype());
+      row_bytes_.push_back(static_cast<std::size_t>(argument.num_elements()) * width);
+    }
+    // They have one shape, so that a frame of its own serves all: nobody else is asked for one with every element.
+    if (planned_ && !frame_) frame_ = planned_->make_frame();
+    return planned_ != nullptr;
+  }
+  void point_at(const Tensors& columns, std::span<const ElementPlace> places, std::size_t i) {
+    const std::size_t later = std::min(i + static_cast<std::size_t>(kRowsAhead), places.size() - 1);
+    pointers_.clear();
+    for (std::size_t leaf = 0; leaf < columns.size(); ++leaf) {
+      auto* first = static_cast<char*>(columns[leaf].raw());
+      fetch_row(first + places[later].position * row_bytes_[leaf], static_cast<std::int64_t>(row_bytes_[leaf]));
+      pointers_.push_back(first + places[i].position * row_bytes_[leaf]);
+    }
+  }
+  // `pointed`: pointers_ are those of the arguments already.
+  void run_one(const ElementKey& key, std::span<const RowMemory> leaves, const Specs& specs, std::size_t row,
+               bool pointed) {
+    if (!pointed && !is_ready()) prepare(specs);
+    if (!planned_) {
+      function_.run(arguments_, results_, key);
+      for (std::size_t i = 0; i < leaves.size(); ++i) write_row(results_[i], specs[i], leaves[i], row);
+      return;
+    }
+    if (!pointed) {
+      pointers_.clear();
+      for (const Tensor& argument : arguments_) pointers_.push_back(argument.raw());
+    }
+    for (const RowMemory& leaf : leaves) pointers_.push_back(leaf.first + row * leaf.row_bytes);
+    const RandomState random = function_.random_at(key);
+    void* const* results = pointers_.data() + arguments_.size();
+    frame_ ? planned_->execute(*frame_, pointers_.data(), results, &random)
+           : planned_->run_raw(pointers_.data(), results, &random);
+  }
   bool is_ready() const {
     return is_prepared_ && std::equal(arguments_.begin(), arguments_.end(), specs_.begin(), specs_.end(),
                                       [](const Tensor& leaf, const TensorSpec& spec) { return leaf.spec() == spec; });
@@ -95,11 +141,12 @@ class MappingThread {
     for (const Tensor& argument : arguments_) specs_.push_back(argument.spec());
     executable_ = function_.ready_for(arguments_);
     is_prepared_ = true;
-    direct_ = false;
-    if (!executable_) return;
-    const Graph& graph = executable_->graph();
-    direct_ = dynamic_cast<const PlannedExecutable*>(executable_.get()) != nullptr;
-    for (std::size_t i = 0; direct_ && i < results.size(); ++i) direct_ = graph.spec(graph.outputs[i]) == results[i];
+    frame_ = nullptr;
+    planned_ = dynamic_cast<PlannedExecutable*>(executable_.get());
+    for (std::size_t i = 0; planned_ && i < results.size(); ++i) {
+      const Graph& graph = planned_->graph();
+      if (graph.spec(graph.outputs[i]) != results[i]) planned_ = nullptr;
+    }
   }
 
   MappedFunction& function_;
@@ -107,7 +154,10 @@ class MappingThread {
   Specs specs_;  // of the arguments that the executable is ready for
   std::shared_ptr<Executable> executable_;
   bool is_prepared_ = false;
-  bool direct_ = false;  // its results can be written in place
+  PlannedExecutable* planned_ = nullptr;             // the same, where its results can be written in place
+  std::unique_ptr<PlannedExecutable::Frame> frame_;  // for rows of columns
+  std::array<ElementPlace, 64> resolved_;            // of the elements at hand
+  std::vector<std::size_t> row_bytes_;               // of the columns they are rows of
   std::vector<void*> pointers_;
 };
 
@@ -133,12 +183,7 @@ class MappedElements : public IndexedElements {
   void read_rows(std::span<const ElementPlace> places, std::span<const RowMemory> leaves,
                  const Specs& specs) const override {
     const Workspaces<MappingThread>::Lease thread(threads_);
-    for (std::size_t row = 0; row < places.size(); ++row) {
-      ElementPlace place = places[row];
-      const IndexedElements& from = input_->resolve({&place, 1});
-      from.read(place, thread->arguments());
-      thread->run(from.key(place), leaves, specs, row);
-    }
+    thread->run(*input_, places, leaves, specs);
   }
   bool blocks() const override { return input_->blocks(); }
   std::size_t parallel_reads() const override { return parallel_; }
@@ -420,11 +465,20 @@ class MapIterator : public TransformIterator {
       return;
     }
     const bool waited = !is_done(slot);
+    if (!blocks_ && slot.begun.load(std::memory_order_relaxed)) help_until_done(slot);
     if (blocks_) ReaderThreads::instance().finish(slot);
     ThreadPool::instance().finish(slot);
     slot.submitted = false;
     // One that the consumer waits for is worth more under way.
     if (waited && has_room_ && !slot.error && width_.widen(slot_bytes_)) widen_like(slot);
+  }
+  // While another thread is about it, computes elements that nobody has begun: the last ones, for the pool takes the
+  // first.
+  void help_until_done(const Slot& slot) {
+    for (std::uint64_t i = pulled_; i > given_ && !is_done(slot); --i) {
+      Slot& other = slot_at(i - 1);
+      if (other.submitted && !other.begun.load(std::memory_order_relaxed)) ThreadPool::instance().finish(other);
+    }
   }
   void widen_like(const Slot& done) {
     const std::size_t before = slots_.size();

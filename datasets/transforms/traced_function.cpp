@@ -2,7 +2,10 @@
 
 #include <algorithm>
 
+#include "cohort/graph/resource_use.h"
 #include "cohort/graph/trace.h"
+#include "cohort/variables/variable.h"
+#include "cohort/variables/variable_body.h"
 
 namespace cohort::datasets {
 namespace {
@@ -31,6 +34,45 @@ Specs output_specs(const Graph& graph) {
   return specs;
 }
 
+bool writes_to(const Graph& graph, int resource) {
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) {
+    const std::vector<ResourceUse> uses = resource_uses(graph, node);
+    return std::any_of(uses.begin(), uses.end(),
+                       [&](const ResourceUse& use) { return use.resource == resource && use.writes; });
+  });
+}
+
+// The variable that a function has captured; throws for one that is trained and for all else.
+Variable captured_variable(const char* who, const Tensor& capture) {
+  const auto body = std::dynamic_pointer_cast<VariableBody>(capture.resource());
+  if (!body || capture.is_symbolic()) {
+    throw invalid_argument(who, "the function may use neither iterators nor tensors of another trace",
+                           {{"captured", capture.spec()}}, "Pass values as tensors.");
+  }
+  const std::shared_ptr<VariableBody> whole = body->whole();
+  if (body->options().trainable) {
+    throw invalid_argument(who, "the function may use no variables that are trained: their values are read once",
+                           {{"variable", whole ? whole->path() : body->path()}},
+                           "Do this in the model instead, or set trainable to false.");
+  }
+  return Variable(body);
+}
+
+// The graph of the function alone: variables have become constants, so that it can be sent and run anywhere.
+std::shared_ptr<const Graph> without_captures(const char* who, const TracedGraph& traced) {
+  if (traced.captures.empty()) return traced.graph;
+  Tensors values(static_cast<std::size_t>(traced.num_arguments));
+  for (const Tensor& capture : traced.captures) {
+    const Variable variable = captured_variable(who, capture);
+    if (writes_to(*traced.graph, traced.graph->inputs[values.size()])) {
+      throw invalid_argument(who, "the function may not write to variables", {{"variable", variable.path()}},
+                             "Do this in the model instead, or use scan for what goes from element to element.");
+    }
+    values.push_back(read_now(variable));
+  }
+  return std::make_shared<Graph>(with_values(*traced.graph, values));
+}
+
 }  // namespace
 
 Attributes trace_function(const char* who, const ElementSpec& element, const ElementFunction& f) {
@@ -40,12 +82,9 @@ Attributes trace_function(const char* who, const ElementSpec& element, const Ele
     structure = structure_of(result);
     return result.flatten();
   });
-  if (!traced.captures.empty()) {
-    throw invalid_argument(who, "the function may use neither variables nor iterators",
-                           {{"captures", traced.captures.size()}},
-                           "Pass values as tensors, or do this in the model instead.");
-  }
-  return {{"graph", traced.graph}, {"structure", structure}, {"seed", static_cast<std::int64_t>(global_seed())}};
+  return {{"graph", without_captures(who, traced)},
+          {"structure", structure},
+          {"seed", static_cast<std::int64_t>(global_seed())}};
 }
 
 TracedFunction::TracedFunction(const char* who, const ElementSpec& element, const Attributes& attributes)

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "cohort/distribute/protocol/message_flags.h"
 #include "cohort/distribute/rpc/grpc_link.h"
 #include "cohort/distribute/rpc/request_handling.h"
 
@@ -33,10 +34,28 @@ void GrpcStream::send(const Message& request) {
   writer_.begin(request);
   open_.push_back({request.head.method, Clock::now()});
   ++expected_;
+  write();
+}
+
+void GrpcStream::post(const Message& message, Clock::time_point deadline) {
+  const Request request{message.head.method, Clock::now()};
+  posted_.head = message.head;
+  posted_.head.flags |= kOneWay;
+  posted_.meta = message.meta;
+  posted_.parts = message.parts;
+  writer_.begin(posted_);
+  posted_.parts.clear();
+  write(deadline);
+  if (!broken_) return;
+  end_call();
+  throw_error(request);
+}
+
+void GrpcStream::write(Clock::time_point deadline) {
   while (!broken_ && !writer_.done()) {
     while (!broken_ && (start_.pending || write_.pending)) {
       start_read();
-      step();
+      step(deadline);
       if (complete_) {
         early_.emplace_back().status = reader_.status();
         reader_.give(early_.back().message);
@@ -84,11 +103,20 @@ void GrpcStream::start_read() {
   call_->Read(&incoming_, &read_);
 }
 
-// Waits for one operation to end.
-void GrpcStream::step() {
+// Waits for one operation to end; when it is too late the stream is broken.
+void GrpcStream::step(Clock::time_point deadline) {
   void* tag = nullptr;
   bool ok = false;
-  queue_.Next(&tag, &ok);
+  if (deadline == Clock::time_point::max()) {
+    queue_.Next(&tag, &ok);
+  } else {
+    const auto left = std::chrono::duration_cast<std::chrono::system_clock::duration>(deadline - Clock::now());
+    if (queue_.AsyncNext(&tag, &ok, std::chrono::system_clock::now() + left) == grpc::CompletionQueue::TIMEOUT) {
+      late_ = broken_ = true;
+      context_.TryCancel();
+      return;
+    }
+  }
   static_cast<Operation*>(tag)->pending = false;
   if (!ok) {
     broken_ = true;
@@ -128,7 +156,7 @@ void GrpcStream::end_call() {
   // One stream's damage or refusal says nothing about the others; anything else is the connection's end.
   const bool own = status_.error_code() == grpc::StatusCode::DATA_LOSS ||
                    status_.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED;
-  const bool link_is_gone = !own && damage_.empty() && !cancelled_;
+  const bool link_is_gone = !own && damage_.empty() && !cancelled_ && !late_;
   if (link_is_gone) link_->fail(plain_reason(status_));
 }
 
@@ -138,6 +166,9 @@ void GrpcStream::throw_error(const Request& request) {
   if (cancelled_) {
     code = ErrorCode::Cancelled;
     reason = "the call was cancelled";
+  } else if (late_) {
+    code = ErrorCode::DeadlineExceeded;
+    reason = "the task takes nothing in";
   } else if (!damage_.empty()) {
     code = ErrorCode::DataLoss;
     reason = damage_;

@@ -25,6 +25,7 @@ class GrpcStream : public Stream {
   void send(const Message& request) override;
   void receive(Message& reply) override;
   void cancel() override;
+  void post(const Message& message, std::chrono::steady_clock::time_point deadline) override;
   // As cancel(), for a link that broke. From any thread.
   void abandon() { context_.TryCancel(); }
 
@@ -42,8 +43,9 @@ class GrpcStream : public Stream {
   struct Operation {
     bool pending = false;
   };
+  void write(Clock::time_point deadline = Clock::time_point::max());
   void start_read();
-  void step();
+  void step(Clock::time_point deadline = Clock::time_point::max());
   void take_chunk();
   void end_call();
   [[noreturn]] void throw_error(const Request& request);
@@ -53,12 +55,13 @@ class GrpcStream : public Stream {
   grpc::CompletionQueue queue_;
   std::unique_ptr<grpc::ClientAsyncReaderWriter<grpc::ByteBuffer, grpc::ByteBuffer>> call_;
   Operation start_, write_, read_, finish_;
-  bool broken_ = false, read_failed_ = false, ended_ = false;
+  bool broken_ = false, read_failed_ = false, ended_ = false, late_ = false;
   grpc::Status status_;
   std::string damage_;  // what was wrong with bytes that came
   std::atomic<bool> cancelled_ = false;
 
   MessageWriter writer_;
+  Message posted_;
   MessageReader reader_;
   grpc::ByteBuffer outgoing_, incoming_;
   bool complete_ = false;      // the reader holds a whole reply

@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "cohort/distribute/protocol/message_flags.h"
 #include "cohort/distribute/rpc/grpc_settings.h"
 #include "cohort/distribute/rpc/message_writer.h"
 #include "cohort/distribute/rpc/request_handling.h"
@@ -109,6 +110,11 @@ class MessagesCall : public ServedCall {
     const std::uint32_t status = handle_request(calls_.service(), request_, reply_);
     request_.parts.clear();
     share_.release();
+    if ((request_.head.flags & kOneWay) != 0) {
+      reply_.parts.clear();
+      // There is no other way to tell the caller that what it has sent is not taken.
+      return status == 0 ? read() : finish({grpc::StatusCode::FAILED_PRECONDITION, reply_.meta});
+    }
     try {
       writer_.begin(reply_, status);
     } catch (const Error& error) {
@@ -122,6 +128,9 @@ class MessagesCall : public ServedCall {
 
   void refuse() {
     share_.release();
+    if ((request_.head.flags & kOneWay) != 0) {
+      return finish({grpc::StatusCode::RESOURCE_EXHAUSTED, request_.meta});
+    }
     reply_.head = {.method = request_.head.method, .sequence = request_.head.sequence};
     reply_.meta.swap(request_.meta);
     writer_.begin(reply_, reader_.status());

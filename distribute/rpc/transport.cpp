@@ -46,6 +46,11 @@ bool RpcError::refused() const {
   return reason_ == kConnectionRefused || reason_ == kNoSuchServer || reason_ == kServerStopped;
 }
 
+void Stream::post(const Message& message, std::chrono::steady_clock::time_point) {
+  throw unimplemented("Stream", "this kind of stream carries requests that are answered",
+                      {{"method", to_string(message.head.method)}});
+}
+
 std::shared_ptr<Connection> connect(const Peer& peer, const TransportOptions& options) {
   std::shared_ptr<Connection> connection = connect_unwrapped(peer, options);
   return options.wrap ? options.wrap(std::move(connection)) : connection;

@@ -57,6 +57,10 @@ class Stream {
   virtual void receive(Message& reply) = 0;
   // Whoever waits gets an RpcError, and so does everyone after.
   virtual void cancel() = 0;
+  // Hands over a message that nobody answers, behind those before it; what its parts point to must not change any more.
+  // Throws an RpcError when the way is known to be broken, or when the task takes nothing in until the deadline: the
+  // stream is of no use then. Unimplemented where a stream carries requests only.
+  virtual void post(const Message& message, std::chrono::steady_clock::time_point deadline);
   void call(const Message& request, Message& reply) {
     send(request);
     receive(reply);

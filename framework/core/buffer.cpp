@@ -9,7 +9,14 @@ namespace cohort {
 
 Owned<Buffer> Buffer::allocate(Device& device, std::size_t bytes) {
   Owned<Buffer> buffer(new Buffer(device, device.allocate(bytes), bytes));
-  buffer->pooled_ = true;
+  buffer->from_ = &device;
+  return buffer;
+}
+
+Owned<Buffer> Buffer::allocate_pinned(Device& device, std::size_t bytes) {
+  if (&device == &cpu()) return allocate(device, bytes);
+  Owned<Buffer> buffer(new Buffer(cpu(), device.allocate_pinned(bytes), bytes));
+  buffer->from_ = &device;
   return buffer;
 }
 
@@ -38,7 +45,11 @@ Owned<Buffer> Buffer::of_strings(std::vector<std::string> strings) {
 }
 
 Buffer::~Buffer() {
-  if (pooled_) device_->deallocate(data_, bytes_);
+  if (pinned_for()) {
+    from_->deallocate_pinned(data_, bytes_);
+  } else if (pooled()) {
+    device_->deallocate(data_, bytes_);
+  }
   if (release_) release_();
 }
 

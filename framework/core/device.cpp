@@ -139,6 +139,7 @@ Device& cpu() {
 
 Device& default_device() {
   if (Device* scoped = scoped_local_device()) return *scoped;
+  if (Device* of_thread = DefaultDeviceScope::current()) return *of_thread;
   Device* device = chosen_default.load(std::memory_order_acquire);
   return device ? *device : choose_default();
 }

@@ -13,6 +13,7 @@
 #include "cohort/core/random.h"
 #include "cohort/core/shape.h"
 #include "cohort/core/thread_pool.h"
+#include "cohort/core/thread_scope.h"
 
 namespace cohort {
 
@@ -199,6 +200,9 @@ Device& cpu();
 // Where tensors and variables are made unless a scope says otherwise. Chosen when it is first asked for: the one that
 // the environment variable COHORT_DEVICE names, else GPU:0 where there is a GPU that can be used, else CPU:0.
 Device& default_device();
+// While one lives, the default device of its thread is this one, unless a device scope names another. It leaves no mark
+// in graphs that are traced meanwhile.
+using DefaultDeviceScope = ThreadScope<Device, Device*>;
 // Sets the default device by its name; what was made before stays where it is.
 void set_default_device(std::string_view name);
 

@@ -26,10 +26,10 @@ bool is_one_of(const Dataset& dataset, const std::array<std::string_view, n>& ki
   return std::find(kinds.begin(), kinds.end(), dataset.kind()) != kinds.end();
 }
 
-// Read their files one after the other, and have nothing else that belongs to single files.
+// Read their files one after the other, and have nothing else that belongs to single files but by their numbers.
 bool reads_files(const Dataset& dataset) {
-  constexpr std::array<std::string_view, 5> kReaders{"tf_records", "text_lines", "fixed_length_records", "csv",
-                                                     "json_lines"};
+  constexpr std::array<std::string_view, 6> kReaders{"tf_records", "text_lines", "fixed_length_records",
+                                                     "csv",        "json_lines", "web_dataset"};
   return is_one_of(dataset, kReaders) && dataset.attributes().has(kFiles);
 }
 // Make a dataset of each element, which then is the name of a file.

@@ -149,8 +149,10 @@ class Dataset {
   // Pairs (number, element), counted from 0 as int64.
   Dataset enumerate() const;
   // The function's results for the elements. `f` is traced once on symbols of one element's tensors and travels as a
-  // graph; it may use neither variables nor iterators.
-  //   f: of the element, or of its tensors: map([](Tensor x, Tensor y) { return std::tuple(x / 255.0, y); }).
+  // graph. Variables that it reads, such as those of an adapted Normalization, are read then: what they become later
+  // changes nothing. It may use neither variables that are trained nor iterators.
+  //   f: of the element, or of its tensors: map([](Tensor x, Tensor y) { return std::tuple(x / 255.0, y); }); or a
+  //   layer.
   Dataset map(const ElementFunction& f, MapOptions options = {}) const;
   // The results of a registered C++ function for the elements.
   //   f: HostFunction::registered("name", result_spec).

@@ -12,16 +12,19 @@
 namespace cohort {
 
 // A function of one element, as map takes it: of the Element itself, or of its tensors, one argument each:
-// [](Tensor x, Tensor y) { return std::tuple(x / 255.0, y); }. It returns an Element, a tensor or a tuple of them.
+// [](Tensor x, Tensor y) { return std::tuple(x / 255.0, y); }. It returns an Element, a tensor or a tuple of them. A
+// layer is one of a single tensor.
 class ElementFunction {
  public:
-  // From a lambda, a function or a std::function.
+  // From a lambda, a function, a std::function or a layer.
   template <class F>
   requires(!std::is_same_v<std::remove_cvref_t<F>, ElementFunction>) ElementFunction(F f) {
     if constexpr (std::is_convertible_v<F, std::function<Element(const Element&)>>) {
       call_ = std::move(f);
-    } else {
+    } else if constexpr (requires { std::function(std::move(f)); }) {
       take_tensors(std::function(std::move(f)));
+    } else {
+      take_tensors(std::function<Tensor(const Tensor&)>(std::move(f)));
     }
   }
   // The result for one element, in a trace for its symbols.

@@ -6,6 +6,7 @@
 #include "cohort/core/device_spec.h"
 #include "cohort/core/random.h"
 #include "cohort/core/text.h"
+#include "cohort/graph/bound_captures.h"
 #include "cohort/graph/hoist_iterators.h"
 #include "cohort/graph/specialize.h"
 
@@ -126,6 +127,9 @@ Results Function::call(const Tensors& arguments) const {
     executables = trace.executables;
     pulls = trace.pulls;
   }
+  if (const CaptureBinder* binder = CaptureBinding::current(); binder && current_trace() == 0) {
+    for (Tensor& capture : traced.captures) capture = binder->bind(capture);
+  }
   Tensors inputs = arguments;
   inputs.insert(inputs.end(), traced.captures.begin(), traced.captures.end());
   // A tape or an outer trace must see what the function does. A trace draws new numbers in each step by itself.
@@ -147,7 +151,13 @@ Results Function::call(const Tensors& arguments) const {
   }
   for (Tensor& input : inputs) input = input.to(*device);
   Tensors outputs(traced.graph->outputs.size());
-  executables->run(inputs, outputs, {.seed = global_seed(), .step = next_op_seed()}, *device);
+  const RandomState random{.seed = global_seed(), .step = next_op_seed()};
+  const auto run = [&] { executables->run(inputs, outputs, random, *device); };
+  if (const CaptureBinder* binder = CaptureBinding::current()) {
+    binder->compute(run);
+  } else {
+    run();
+  }
   return outputs;
 }
 

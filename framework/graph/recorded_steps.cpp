@@ -24,6 +24,17 @@ constexpr std::size_t kMostBytes = std::size_t{64} << 20;
 constexpr std::size_t kPartAlignment = 256;
 // Outputs that are worth a launch of their own: to copy them takes longer than to begin one.
 constexpr std::size_t kOutputBytes = std::size_t{2} << 20;
+// Parts of a batch that are worth a copy of their own to the device: to copy them on the host takes longer than to
+// begin one.
+constexpr std::size_t kExchangedBytes = std::size_t{64} << 10;
+// Pinned memory that is exchanged for a batch's: in all, and for one part before some of it comes back. Whoever makes
+// the batches may keep many in store, or drop what is given.
+constexpr std::size_t kMostPinned = std::size_t{256} << 20;
+constexpr int kMostGiven = 64;
+// Batches that stages usually keep in store: so much is made at once, up to as many bytes. When a stage first uses its
+// store is a matter of timing, and a steady state allocates nothing.
+constexpr std::size_t kMostInStore = 24;
+constexpr std::size_t kSparesAtOnce = std::size_t{64} << 20;
 
 std::size_t bytes_of(const TensorSpec& spec) {
   return static_cast<std::size_t>(spec.shape.num_elements()) * size_of(spec.dtype);
@@ -99,6 +110,12 @@ struct RecordedSteps::Block {
   std::vector<void*> captures;                         // where they were when it was recorded
   // Places and bytes of what lies in the pinned memory and must be copied.
   std::vector<std::pair<std::size_t, std::size_t>> from_host;
+  // Parts of batches that are copied from where they lie.
+  struct Lent {
+    std::size_t place, part;
+    Tensor value;
+  };
+  std::vector<Lent> lent;
 };
 
 std::unique_ptr<RecordedSteps> RecordedSteps::make(std::shared_ptr<Executable> executable, Device& device,
@@ -134,7 +151,9 @@ RecordedSteps::RecordedSteps(std::shared_ptr<Executable> executable, PlannedExec
       batch_(batch.begin(), batch.end()),
       resident_(std::move(resident)),
       steps_(steps),
-      inputs_(batch.size()) {
+      inputs_(batch.size()),
+      spare_(batch.size()),
+      given_(batch.size()) {
   for (std::size_t i = 0; i < batch_.size(); ++i) {
     offsets_.push_back(step_bytes_);
     if (!resident_[i].defined()) step_bytes_ += rounded_up(bytes_of(batch_[i]));
@@ -153,6 +172,7 @@ RecordedSteps::RecordedSteps(std::shared_ptr<Executable> executable, PlannedExec
   once_ = planned_.calls_on(same);
   for (auto& block : blocks_) {
     block = std::make_unique<Block>(device_, planned_, step_bytes_ * static_cast<std::size_t>(steps_));
+    block->lent.reserve(batch_.size() * static_cast<std::size_t>(steps_));
   }
 }
 
@@ -191,9 +211,29 @@ bool RecordedSteps::takes(std::span<const Tensor> batch) const {
 }
 
 void RecordedSteps::add(std::span<const Tensor> batch, const RandomState& random, const OutputsReady& ready) {
+  Block& block = open_block();
+  for (std::size_t i = 0; i < batch.size(); ++i) stage(block, i, batch[i]);
+  stage_random(block, random);
+  finish_step(block, ready);
+}
+
+void RecordedSteps::add_and_exchange(Tensors& batch, const RandomState& random, const OutputsReady& ready) {
+  Block& block = open_block();
+  for (std::size_t i = 0; i < batch.size(); ++i) exchange(block, i, batch[i]);
+  stage_random(block, random);
+  finish_step(block, ready);
+}
+
+RecordedSteps::Block& RecordedSteps::open_block() {
   Block& block = *blocks_[current_];
-  if (added_ == 0) block.copied->wait();
-  fill(block, batch, random);
+  if (added_ > 0) return block;
+  block.copied->wait();
+  for (Block::Lent& lent : block.lent) spare_[lent.part].push_back(std::move(lent.value));
+  block.lent.clear();
+  return block;
+}
+
+void RecordedSteps::finish_step(Block& block, const OutputsReady& ready) {
   ++added_;
   // A recording is one launch, in which no kernel has a time of its own.
   if (Timeline::current() || refused_) return run_unrecorded(block, ready);
@@ -243,36 +283,81 @@ void RecordedSteps::end_launch(Block& block) {
   added_ = 0;
 }
 
-void RecordedSteps::fill(Block& block, std::span<const Tensor> batch, const RandomState& random) {
-  const std::size_t step = static_cast<std::size_t>(added_) * step_bytes_;
-  for (std::size_t i = 0; i < batch.size(); ++i) {
-    if (resident_[i].defined()) continue;
-    const std::size_t place = step + offsets_[i];
-    if (&batch[i].device() == &device_) {
-      device_.copy(block.data() + place, batch[i].raw(), batch[i].bytes());
-    } else {
-      batch[i].device().copy_to_host(block.pinned.data() + place, batch[i].raw(), batch[i].bytes());
-      block.from_host.push_back({place, batch[i].bytes()});
-    }
+void RecordedSteps::stage(Block& block, std::size_t part, const Tensor& value) {
+  if (resident_[part].defined()) return;
+  const std::size_t place = place_of(part);
+  if (&value.device() == &device_) {
+    device_.copy(block.data() + place, value.raw(), value.bytes());
+  } else {
+    value.device().copy_to_host(block.pinned.data() + place, value.raw(), value.bytes());
+    block.from_host.push_back({place, value.bytes()});
   }
-  const std::size_t place = step + offsets_.back();
+}
+
+void RecordedSteps::exchange(Block& block, std::size_t part, Tensor& value) {
+  const bool exchanged = !resident_[part].defined() && value.bytes() >= kExchangedBytes && value.owns_memory() &&
+                         value.buffer()->pooled() && &value.device() == &cpu();
+  if (!exchanged) return stage(block, part, value);
+  const bool comes_back = value.buffer()->pinned_for() == &device_;
+  if (comes_back) given_[part] = 0;
+  Tensor other = spare_for(part);
+  if (comes_back && other.defined()) {
+    block.lent.push_back({place_of(part), part, std::move(value)});
+  } else {
+    stage(block, part, value);
+    if (!other.defined()) return;
+  }
+  ++given_[part];
+  value = std::move(other);
+}
+
+Tensor RecordedSteps::spare_for(std::size_t part) {
+  if (given_[part] == kMostGiven) return {};
+  Tensors& spare = spare_[part];
+  if (spare.empty()) make_spares(part);
+  if (spare.empty()) return {};
+  Tensor one = std::move(spare.back());
+  spare.pop_back();
+  return one;
+}
+
+void RecordedSteps::make_spares(std::size_t part) {
+  const auto& [dtype, shape] = batch_[part];
+  const std::size_t bytes = bytes_of(batch_[part]);
+  Tensors& spare = spare_[part];
+  std::size_t count = 1;
+  if (spare.capacity() == 0) {
+    count = std::clamp<std::size_t>(kSparesAtOnce / bytes, 1, 2 * static_cast<std::size_t>(steps_) + kMostInStore);
+    spare.reserve(count);
+  }
+  for (; count > 0 && pinned_bytes_ + bytes <= kMostPinned; --count) {
+    spare.push_back(Tensor::over(dtype, shape, Buffer::allocate_pinned(device_, bytes)));
+    pinned_bytes_ += bytes;
+  }
+}
+
+void RecordedSteps::stage_random(Block& block, const RandomState& random) {
+  const std::size_t place = place_of(batch_.size());
   std::memcpy(block.pinned.data() + place, &random, sizeof random);
   block.from_host.push_back({place, sizeof random});
 }
 
 void RecordedSteps::send(Block& block) {
   block.computed->delay(DeviceStream::Copy);
-  auto copy = [&](std::size_t place, std::size_t bytes) {
-    device_.enqueue_copy(block.data() + place, block.pinned.data() + place, bytes, DeviceStream::Copy);
+  auto copy = [&](std::size_t place, const void* source, std::size_t bytes) {
+    device_.enqueue_copy(block.data() + place, source, bytes, DeviceStream::Copy);
   };
-  const auto steps = static_cast<std::size_t>(added_);
-  std::size_t bytes = 0;
-  for (const auto& part : block.from_host) bytes += rounded_up(part.second);
-  if (bytes == steps * step_bytes_) {
-    copy(0, steps * step_bytes_);
-  } else {
-    for (const auto& [place, bytes] : block.from_host) copy(place, bytes);
+  // What lies side by side is one copy.
+  const auto& parts = block.from_host;
+  for (std::size_t i = 0; i < parts.size();) {
+    const std::size_t place = parts[i].first;
+    std::size_t bytes = parts[i++].second;
+    for (; i < parts.size() && place + rounded_up(bytes) == parts[i].first; ++i) {
+      bytes = rounded_up(bytes) + parts[i].second;
+    }
+    copy(place, block.pinned.data() + place, bytes);
   }
+  for (const Block::Lent& lent : block.lent) copy(lent.place, lent.value.raw(), lent.value.bytes());
   block.from_host.clear();
   block.copied->record(DeviceStream::Copy);
   block.copied->delay(DeviceStream::Compute);

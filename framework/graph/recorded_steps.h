@@ -14,9 +14,9 @@ namespace cohort {
 class PlannedExecutable;
 
 // Steps of one executable on a device that records: several of them are begun by one launch. Batches lie in one of two
-// blocks of the device, each with a recording of its own; while the steps of one block run, the other is filled through
-// pinned memory by the copy stream. Parts of a batch that are the same tensors of the device in every batch are read
-// where they lie. Belongs to one thread at a time.
+// blocks of the device, each with a recording of its own; while the steps of one block run, the copy stream fills the
+// other, through pinned memory or straight from a batch that lies in such memory. Parts of a batch that are the same
+// tensors of the device in every batch are read where they lie. Belongs to one thread at a time.
 class RecordedSteps {
  public:
   // Told which outputs stand once the work is done that the compute stream holds by now; the rest of the step is begun
@@ -38,6 +38,10 @@ class RecordedSteps {
   // timeline, and where work turns out to be of a kind that is not recorded, steps are begun kernel after kernel.
   // One with large outputs is several launches, so that copies of the first of them run beside the rest.
   void add(std::span<const Tensor> batch, const RandomState& random, const OutputsReady& ready = {});
+  // The same for a batch in whose memory the caller has the next one made: large parts get pinned memory, which comes
+  // back with a later batch and is then copied from as it is. It stays here until the copy is over; `batch` has other
+  // memory for it. Parts that somebody else holds too, or that are views, stay as they are.
+  void add_and_exchange(Tensors& batch, const RandomState& random, const OutputsReady& ready = {});
   // Begins the steps that were added and do not fill a launch.
   void flush();
   // The executable's outputs: the same memory, which each step writes anew.
@@ -59,8 +63,20 @@ class RecordedSteps {
   RecordedSteps(std::shared_ptr<Executable> executable, PlannedExecutable& planned, Device& device,
                 std::span<const TensorSpec> batch, std::span<const Tensor> captures, std::int64_t steps,
                 std::vector<Tensor> resident);
-  void fill(Block& block, std::span<const Tensor> batch, const RandomState& random);
-  // Copies what fill() has brought; what the compute stream does next finds it.
+  // The block that the next step goes into, when it may be written.
+  Block& open_block();
+  void stage(Block& block, std::size_t part, const Tensor& value);
+  void stage_random(Block& block, const RandomState& random);
+  void finish_step(Block& block, const OutputsReady& ready);
+  // Lends a part's pinned memory to the block, or copies the part; memory for the next batch comes in its place.
+  void exchange(Block& block, std::size_t part, Tensor& value);
+  // Pinned memory for a part that nobody uses; undefined where no more is to be had.
+  Tensor spare_for(std::size_t part);
+  void make_spares(std::size_t part);
+  std::size_t place_of(std::size_t part) const {
+    return static_cast<std::size_t>(added_) * step_bytes_ + offsets_[part];
+  }
+  // Copies what was staged and lent; what the compute stream does next finds it.
   void send(Block& block);
   void divide();
   void run_unrecorded(Block& block, const OutputsReady& ready);
@@ -90,6 +106,11 @@ class RecordedSteps {
   std::vector<void*> output_pointers_;
   std::vector<Part> parts_;
   std::vector<std::size_t> once_;  // calls that the first step of a launch does for all of them
+  // Of parts that are exchanged: pinned memory that nobody uses, and how often such memory was given since some came
+  // back last.
+  std::vector<Tensors> spare_;
+  std::vector<int> given_;
+  std::size_t pinned_bytes_ = 0;  // given so far
 };
 
 }  // namespace cohort

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cohort/graph/passes/pass.h"
+#include "cohort/graph/specialize.h"
 
 namespace cohort {
 namespace {
@@ -63,6 +64,31 @@ bool is_used(const Graph& graph, int node) {
          std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& each) { return uses(each.inputs); });
 }
 
+// with_values(), with all inputs still there. Calls are inlined: the graph of a gradient would need the variables.
+Graph with_reads_replaced(const Graph& graph, std::span<const Tensor> values) {
+  Graph result = inline_calls(graph);
+  Tensors of_node(result.nodes.size());
+  for (std::size_t i = 0; i < values.size(); ++i) of_node[static_cast<std::size_t>(result.inputs[i])] = values[i];
+  const auto value_of = [&](const Value& input) { return of_node[static_cast<std::size_t>(input.node)]; };
+  for (Node& node : result.nodes) {
+    if (node.op->name() == "ReadVariable" && value_of(node.inputs[0]).defined()) {
+      node.attributes = {{"value", value_of(node.inputs[0])}};
+      node.op = &find_op("Constant");
+      node.inputs.clear();
+      continue;
+    }
+    Attributes attributes = node.attributes;
+    for (const Subgraph& sub : subgraphs(node)) {
+      Tensors inner;
+      for (std::size_t i = sub.first_input; i < node.inputs.size(); ++i) inner.push_back(value_of(node.inputs[i]));
+      attributes.set(sub.name,
+                     std::shared_ptr<const Graph>(std::make_shared<Graph>(with_reads_replaced(sub.graph, inner))));
+    }
+    node.attributes = std::move(attributes);
+  }
+  return result;
+}
+
 }  // namespace
 
 std::vector<ResourceUse> resource_uses(const Graph& graph, const Node& node) {
@@ -117,6 +143,20 @@ Graph without_unused_resources(const Graph& graph) {
     for (std::size_t k = 0; k < inner.size(); ++k) {
       node.attributes.set(subs[k].name, std::shared_ptr<const Graph>(std::make_shared<Graph>(std::move(inner[k]))));
     }
+  }
+  return result;
+}
+
+Graph with_values(const Graph& graph, std::span<const Tensor> values) {
+  Graph result = without_unused_resources(with_reads_replaced(graph, values));
+  for (std::size_t i = values.size(); i-- > 0;) {
+    if (!values[i].defined()) continue;
+    const int input = result.inputs[i];
+    if (is_used(result, input)) {
+      throw internal_error("with_values", "variables with a value are read and nothing else", {{"input", i}});
+    }
+    result.inputs.erase(result.inputs.begin() + static_cast<std::ptrdiff_t>(i));
+    erase_node(result, input);
   }
   return result;
 }

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <span>
 #include <vector>
 
+#include "cohort/core/tensor.h"
 #include "cohort/graph/graph.h"
 
 namespace cohort {
@@ -21,5 +23,11 @@ bool draws_random_numbers(const Node& node);
 
 // The graph with resources that a branch or loop body was given and leaves alone taken from its node.
 Graph without_unused_resources(const Graph& graph);
+
+// The graph with constants in place of what it reads from variables, in branches and loop bodies too, and without the
+// inputs that these variables were.
+//   values: for each input the value of the variable that it is, or an undefined tensor: it stays. Nothing may write to
+//     those with a value.
+Graph with_values(const Graph& graph, std::span<const Tensor> values);
 
 }  // namespace cohort

@@ -11,6 +11,7 @@
 #include "cohort/ops/functions.h"
 #include "cohort/ops/math.h"
 #include "cohort/ops/reduce.h"
+#include "cohort/variables/replica_context.h"
 
 namespace cohort {
 namespace {
@@ -67,7 +68,9 @@ Tensor Loss::operator()(const Tensor& y_true, const Tensor& y_pred, const Tensor
   if (carried.defined()) check_mask(name_, carried, values);
   Tensor both = carried.defined() ? carried : own_mask;
   if (carried.defined() && own_mask.defined()) both = ops::logical_and(carried, own_mask);
-  return reduce_weighted(values, sample_weight, both, reduction_);
+  const Tensor loss = reduce_weighted(values, sample_weight, both, reduction_);
+  const bool is_mean = reduction_ == "sum_over_batch_size" || reduction_.starts_with("mean");
+  return is_mean ? scale_loss_for_replica(loss) : loss;
 }
 
 std::pair<Tensor, Tensor> squeeze_or_expand_to_same_rank(const Tensor& y_true, const Tensor& y_pred) {

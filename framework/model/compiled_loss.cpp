@@ -3,6 +3,7 @@
 #include "cohort/core/dispatch.h"
 #include "cohort/graph/trace.h"
 #include "cohort/model/classification_names.h"
+#include "cohort/variables/replica_context.h"
 
 namespace cohort {
 namespace {
@@ -49,7 +50,11 @@ Tensor CompiledLoss::operator()(const OutputPairs& pairs) {
     const std::size_t output = term.output;
     Tensor value = (*term.loss)(pairs.y_true[output], pairs.y_pred[output], pairs.sample_weight[output]);
     // Every batch counts alike, also a smaller last one: Keras's traced step does not know the batch's size here.
-    if (!metrics_.empty()) metrics_[i]->update_state(value, {}, {});
+    // Replicas make up one batch together.
+    const ReplicaContext* replica = get_replica_context();
+    if (!metrics_.empty()) {
+      metrics_[i]->update_state(unscale_loss_for_replica(value), {}, replica ? replica->loss_share() : Tensor());
+    }
     if (term.weighted) value = run_op("Multiply", {value, Tensor::scalar(term.weight, value.dtype())});
     total = total.defined() ? run_op("Add", {total, value}) : value;
   }

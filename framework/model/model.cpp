@@ -13,6 +13,7 @@
 #include "cohort/model/functional.h"
 #include "cohort/model/symbols/operation.h"
 #include "cohort/ops/math.h"
+#include "cohort/variables/replica_context.h"
 
 namespace cohort {
 namespace {
@@ -108,7 +109,7 @@ Element Model::forward(const Element& x, bool training) { return apply(x, {.trai
 void Model::track_loss(const Tensor& loss, const Element& x) {
   if (!loss_tracker_) return;
   const Tensors leaves = x.flatten();
-  loss_tracker_->update_state(loss, {}, leaves.empty() ? Tensor() : batch_size_of(leaves[0]));
+  loss_tracker_->update_state(unscale_loss_for_replica(loss), {}, leaves.empty() ? Tensor() : batch_size_of(leaves[0]));
 }
 
 void Model::train_step(const Element& data) {
@@ -149,7 +150,10 @@ Tensor Model::compute_loss(const Element&, const Element& y, const Element& y_pr
   if (compiled_loss_ && !compiled_loss_->empty()) {
     total = (*compiled_loss_)(pair_outputs(y, y_pred, sample_weight, output_names()));
   }
-  for (const Tensor& loss : losses()) total = total.defined() ? total + loss : loss;
+  for (const Tensor& loss : losses()) {
+    const Tensor share = scale_loss_for_replica(loss);
+    total = total.defined() ? total + share : share;
+  }
   if (!total.defined()) {
     throw failed_precondition(titled("Model", name()), "there must be a loss to compute", {},
                               "Give compile() a loss, call add_loss() in a layer, or override compute_loss().");

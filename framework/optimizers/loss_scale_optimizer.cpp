@@ -4,6 +4,7 @@
 #include "cohort/graph/trace.h"
 #include "cohort/ops/math.h"
 #include "cohort/ops/reduce.h"
+#include "cohort/optimizers/replica_gradients.h"
 #include "cohort/variables/shards.h"
 
 namespace cohort::optimizers {
@@ -62,7 +63,8 @@ void LossScalingOptimizer::apply(const Gradients& gradients, const Variables& va
   ensure_built(variables);
   NameScope scope(name_);
   const Tensor scale = dynamic_scale_, counter = step_counter_;
-  Gradients unscaled = gradients;
+  const ReplicaGradients replicas(gradients);  // infinite anywhere, infinite everywhere
+  Gradients unscaled = replicas.summed();
   Tensor finite;
   for (Gradient& gradient : unscaled) {
     if (!gradient.defined()) continue;

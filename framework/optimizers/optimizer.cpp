@@ -6,6 +6,7 @@
 #include "cohort/core/text.h"
 #include "cohort/graph/trace.h"
 #include "cohort/ops/math.h"
+#include "cohort/optimizers/replica_gradients.h"
 #include "cohort/variables/shards.h"
 #include "cohort/variables/variable_body.h"
 #include "cohort/variables/variable_creator.h"
@@ -213,12 +214,6 @@ void Optimizer::apply(const Gradients& gradients, const Variables& variables) {
   }
   ensure_built(variables);
   NameScope scope(name_);
-  // One read for all variables, so that their updates can become one.
-  struct DoneScope {
-    Tensor& done;
-    ~DoneScope() { done = {}; }
-  } done_scope{done_};
-  done_ = updates_done();
   Gradients given;
   Variables updated;
   std::vector<std::string> missing;
@@ -237,7 +232,14 @@ void Optimizer::apply(const Gradients& gradients, const Variables& variables) {
   }
   if (!missing.empty()) log::warn(titled("Optimizer", name_) + ": no gradient for " + join(missing) + ".");
 
-  const Gradients ready = prepare(given, updated);
+  const ReplicaGradients replicas(given);
+  // One read for all variables, so that their updates can become one.
+  struct DoneScope {
+    Tensor& done;
+    ~DoneScope() { done = {}; }
+  } done_scope{done_};
+  done_ = updates_done();
+  const Gradients ready = prepare(replicas.summed(), updated);
   if (settings_.gradient_accumulation_steps) {
     update_when_due(ready, updated);
   } else {

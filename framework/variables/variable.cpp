@@ -2,8 +2,10 @@
 
 #include "cohort/core/dispatch.h"
 #include "cohort/core/text.h"
+#include "cohort/graph/bound_captures.h"
 #include "cohort/graph/trace.h"
 #include "cohort/variables/autocast.h"
+#include "cohort/variables/replica_context.h"
 #include "cohort/variables/shards.h"
 #include "cohort/variables/variable_body.h"
 #include "cohort/variables/variable_creator.h"
@@ -75,7 +77,9 @@ const Tensor& Variable::handle() const {
     throw failed_precondition(titled("Variable", path()), "a sharded variable has no handle of its own",
                               {{"shards", body_->parts().size()}}, "Use those of shards().");
   }
-  return handle_;
+  // A trace is made once for all replicas, which bind their own.
+  const CaptureBinder* binder = CaptureBinding::current();
+  return binder && current_trace() == 0 ? binder->bind(handle_) : handle_;
 }
 
 namespace {
@@ -109,6 +113,13 @@ Tensor fitting(const Variable& variable, const Tensor& value, const char* what) 
   return cast(value, variable.dtype());
 }
 
+// What a replica's code may write: what is the same on all replicas gets what all of them agree on.
+Tensor agreed(const Variable& variable, const Tensor& value) {
+  const ReplicaContext* replica = get_replica_context();
+  if (!replica || variable.synchronization() == Synchronization::OnRead) return value;
+  return replica->aggregated(variable, value);
+}
+
 // Runs a write on the variable, or with its rows of the value on each shard.
 void write(const Variable& variable, const char* op, const Tensor& value) {
   if (!variable.sharded()) {
@@ -122,17 +133,24 @@ void write(const Variable& variable, const char* op, const Tensor& value) {
 
 }  // namespace
 
-void Variable::assign(const Tensor& value) { write(*this, "AssignVariable", fitting(*this, value, "assign")); }
+void Variable::assign(const Tensor& value) {
+  write(*this, "AssignVariable", agreed(*this, fitting(*this, value, "assign")));
+}
 void Variable::assign_add(const Tensor& delta) {
-  write(*this, "AssignAddVariable", fitting(*this, delta, "assign_add"));
+  write(*this, "AssignAddVariable", agreed(*this, fitting(*this, delta, "assign_add")));
 }
 void Variable::assign_sub(const Tensor& delta) {
-  write(*this, "AssignSubVariable", fitting(*this, delta, "assign_sub"));
+  write(*this, "AssignSubVariable", agreed(*this, fitting(*this, delta, "assign_sub")));
 }
 
 void Variable::scatter_add(const Tensor& indices, const Tensor& values) {
+  if (get_replica_context() && synchronization() != Synchronization::OnRead) {
+    throw failed_precondition(
+        titled("Variable", path()), "replicas may not add rows to what is the same on all of them",
+        {{"synchronization", "OnWrite"}}, "Make it with Synchronization::OnRead, or assign_add().");
+  }
   if (!sharded()) {
-    run_op_all("ScatterAddVariable", {handle_, indices, values}, {{"dtype", dtype()}, {"shape", shape()}});
+    run_op_all("ScatterAddVariable", {handle(), indices, values}, {{"dtype", dtype()}, {"shape", shape()}});
     return;
   }
   const std::vector<RowRange> ranges = row_ranges(body_->parts());

@@ -1,13 +1,16 @@
 #include "cohort/layers/normalization/batch_normalization.h"
 
 #include <cmath>
+#include <utility>
 #include <vector>
 
+#include "cohort/core/log.h"
 #include "cohort/ops/array.h"
 #include "cohort/ops/creation.h"
 #include "cohort/ops/math.h"
 #include "cohort/ops/normalization.h"
 #include "cohort/ops/reduce.h"
+#include "cohort/variables/replica_context.h"
 
 namespace cohort::layers {
 namespace {
@@ -23,6 +26,13 @@ std::vector<std::int64_t> all_axes_but(int axis, int rank) {
   return axes;
 }
 
+// A vector of an axis, to be broadcast along the others.
+Tensor along_axis(const Tensor& vector, int axis, int rank) {
+  std::vector<std::int64_t> shape(static_cast<std::size_t>(rank), 1);
+  shape[static_cast<std::size_t>(axis)] = -1;
+  return axis == rank - 1 ? vector : ops::reshape(vector, shape);
+}
+
 // Updates by differences add up where several workers send theirs to one variable.
 void follow(Variable& moving, const Tensor& seen, double momentum) {
   const Tensor value = moving.value();
@@ -30,6 +40,13 @@ void follow(Variable& moving, const Tensor& seen, double momentum) {
 }
 
 }  // namespace
+
+void BatchNormalizationLayer::warn_of_own_statistics() {
+  if (std::exchange(warned_, true)) return;
+  log::warn(title() +
+            ": each replica normalizes by the statistics of its own part of the batch. With synchronized = true"
+            " they are those of the whole one, as on one device.");
+}
 
 BatchNormalizationLayer::BatchNormalizationLayer(BatchNormalizationOptions options) : options_(std::move(options)) {
   supports_masking_ = true;
@@ -60,7 +77,11 @@ void BatchNormalizationLayer::fields_changed() {
 Variable BatchNormalizationLayer::add_statistic(const char* name, const Shape& channels,
                                                 const Ref<Initializer>& initializer) {
   return add_weight(name, channels,
-                    {.initializer = initializer, .dtype = dtype(), .trainable = false, .autocast = false});
+                    {.initializer = initializer,
+                     .dtype = dtype(),
+                     .trainable = false,
+                     .synchronization = Synchronization::OnRead,
+                     .autocast = false});
 }
 
 void BatchNormalizationLayer::build(const Shape& input) {
@@ -98,11 +119,7 @@ void BatchNormalizationLayer::build(const Shape& input) {
 
 Tensor BatchNormalizationLayer::normalize(const Tensor& x, const Statistics& statistics) const {
   const int axis = normalize_axis(options_.axis, x.rank(), "axis");
-  const auto along = [&](const Tensor& vector) {
-    std::vector<std::int64_t> shape(static_cast<std::size_t>(x.rank()), 1);
-    shape[static_cast<std::size_t>(axis)] = -1;
-    return axis == x.rank() - 1 ? vector : ops::reshape(vector, shape);
-  };
+  const auto along = [&](const Tensor& vector) { return along_axis(vector, axis, x.rank()); };
   Tensor factor = ops::rsqrt(statistics.variance + options_.epsilon);
   if (statistics.gamma.defined()) factor = factor * statistics.gamma;
   Tensor shift = -(statistics.mean * factor);
@@ -110,7 +127,30 @@ Tensor BatchNormalizationLayer::normalize(const Tensor& x, const Statistics& sta
   return x * along(factor) + along(shift);
 }
 
+// Over the samples of all replicas: sums and counts, then the squares of what differs from the common mean.
+BatchNormalizationLayer::Statistics BatchNormalizationLayer::synchronized_moments(const Tensor& x, const Tensor& mask,
+                                                                                  const ReplicaContext& replica) const {
+  const int axis = normalize_axis(options_.axis, x.rank(), "axis");
+  const ops::Axes axes(all_axes_but(axis, x.rank()));
+  // One that has no sample in this step takes part with another's, which does not count.
+  const Tensor present = ops::cast(ops::greater(replica.loss_share(), 0.0), x.dtype());
+  Tensor weights, count = ops::size_of(x, all_axes_but(axis, x.rank()), x.dtype());
+  if (mask.defined()) {
+    weights = ops::broadcast_like(ops::expand_dims(ops::cast(mask, x.dtype()), -1), x);
+    count = ops::sum(weights, axes) + kSmall;
+  }
+  const auto total = [&](const Tensor& values) {
+    return ops::sum(mask.defined() ? values * weights : values, axes) * present;
+  };
+  const Tensors sums = replica.all_reduce(ReduceOp::Sum, Tensors{total(x), count * present});
+  const Tensor mean = sums[0] / sums[1];
+  const Tensor squares = total(ops::square(x - along_axis(mean, axis, x.rank())));
+  return {mean, replica.all_reduce(ReduceOp::Sum, squares) / sums[1], {}, {}};
+}
+
 BatchNormalizationLayer::Statistics BatchNormalizationLayer::moments(const Tensor& x, const Tensor& mask) const {
+  const ReplicaContext* replica = get_replica_context();
+  if (replica && options_.synchronized) return synchronized_moments(x, mask, *replica);
   const int axis = normalize_axis(options_.axis, x.rank(), "axis");
   const ops::Axes axes(all_axes_but(axis, x.rank()));
   if (!mask.defined()) return {ops::mean(x, axes), ops::variance(x, axes), {}, {}};
@@ -169,7 +209,10 @@ Tensor BatchNormalizationLayer::call(const Tensor& input, const CallContext& con
     const Tensor mean = ops::cast(moving_mean_, x.dtype()), variance = ops::cast(moving_variance_, x.dtype());
     return ops::cast(normalize(x, {mean, variance, gamma, beta}), result);
   }
-  if (!mask.defined() && !options_.renorm) {
+  const ReplicaContext* replica = get_replica_context();
+  const bool meets_replicas = replica && options_.synchronized;
+  if (replica && !meets_replicas) warn_of_own_statistics();
+  if (!mask.defined() && !options_.renorm && !meets_replicas) {
     const ops::BatchNormResult batch =
         ops::batch_norm(x, gamma.defined() ? gamma : ops::ones(channels, x.dtype()),
                         beta.defined() ? beta : ops::zeros(channels, x.dtype()), axis, options_.epsilon);

@@ -6,6 +6,10 @@
 #include "cohort/config/config_value.h"
 #include "cohort/model/layer/layer.h"
 
+namespace cohort {
+class ReplicaContext;
+}
+
 namespace cohort::layers {
 
 struct BatchNormalizationOptions {
@@ -30,8 +34,8 @@ struct BatchNormalizationOptions {
   std::optional<NumberDict> renorm_clipping = std::nullopt;
   // Share of the old value that the statistics used for the correction keep at each step.
   double renorm_momentum = 0.99;
-  // Kept in configs. Statistics are those of the batch this replica sees: equal to synchronized ones where there is one
-  // replica, as on one machine or on parameter-server workers, which never wait for each other.
+  // Under a strategy whose replicas train in step, take the statistics of the whole global batch; else each replica
+  // takes those of its own part. Workers of parameter servers never wait for each other: there it changes nothing.
   bool synchronized = false;
   DTypePolicy dtype = {};
   std::string name = {};
@@ -56,10 +60,13 @@ class BatchNormalizationLayer : public Layer {
   };
   Tensor normalize(const Tensor& x, const Statistics& statistics) const;
   Statistics moments(const Tensor& x, const Tensor& mask) const;
+  Statistics synchronized_moments(const Tensor& x, const Tensor& mask, const ReplicaContext& replica) const;
+  void warn_of_own_statistics();
   void renormalize(Statistics& batch);
   Variable add_statistic(const char* name, const Shape& channels, const Ref<Initializer>& initializer);
   BatchNormalizationOptions options_;
   Variable gamma_, beta_, moving_mean_, moving_variance_;
+  bool warned_ = false;
   Variable moving_stddev_, renorm_mean_, renorm_stddev_;  // of batch renormalization
 };
 

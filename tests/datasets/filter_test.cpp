@@ -60,7 +60,7 @@ TEST(Filter, RefusesWhatGivesNoSingleBool) {
                                    "Received: arguments=2, tensors=1."));
   const Variable variable(Tensor::scalar(2));
   EXPECT_THAT([&] { range(3).apply(filter([&](Tensor) { return ops::less(variable.value(), 2.0); })); },
-              ThrowsMessage<Error>(HasSubstr("neither variables nor iterators")));
+              ThrowsMessage<Error>(HasSubstr("no variables that are trained")));
 }
 
 TEST(Filter, GoesOnBehindElementsThatFail) {

@@ -69,7 +69,7 @@ TEST(Map, DrawsByTheNumberOfTheElement) {
 TEST(Map, RefusesWhatCannotTravel) {
   const Variable variable(Tensor::scalar(2));
   EXPECT_THAT([&] { range(3).map([&](Tensor) { return variable.value(); }); },
-              ThrowsMessage<Error>(HasSubstr("neither variables nor iterators")));
+              ThrowsMessage<Error>(HasSubstr("no variables that are trained")));
   EXPECT_THAT([&] { range(3).map([&](Tensor x, Tensor) { return x; }); },
               ThrowsMessage<Error>("Dataset.map: the function takes one argument for each tensor of an element. "
                                    "Received: arguments=2, tensors=1."));

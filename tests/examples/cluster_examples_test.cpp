@@ -57,6 +57,27 @@ TEST_F(ClusterExamples, FitsOnAClusterInOneProcess) {
   EXPECT_THAT(program->output(), ContainsRegex("20/20 [^\n]* loss: [0-9.]+"));
 }
 
+TEST_F(ClusterExamples, TrainOnDevicesInStep) {
+  const auto program = start("examples/mirrored", {.arguments = {"--smoke", "CPU:0", "CPU:1", "CPU:2"}});
+  EXPECT_EQ(program->wait(60s), 0) << program->errors();
+  EXPECT_THAT(program->output(), HasSubstr("3 replicas in step\n"));
+  EXPECT_THAT(program->output(), ContainsRegex("8/8 [^\n]* val_loss: [0-9.]+"));
+}
+
+// The same program alone and on three workers, of which the first one writes the model.
+TEST_F(ClusterExamples, TrainOnWorkersInStep) {
+  const std::string example = test::program_path("examples/multi_worker_mirrored");
+  const StartedProgramOptions alone{.arguments = {"--smoke"}, .environment = {{"TF_CONFIG", ""}}};
+  const auto one = start("examples/multi_worker_mirrored", alone, "alone");
+  EXPECT_EQ(one->wait(60s), 0) << one->errors();
+  EXPECT_TRUE(std::filesystem::exists(folder_.path() / "alone" / "in_step.keras"));
+  const auto three = start("cohort", {.arguments = {"launch", "--workers", "3", "--", example, "--smoke"}});
+  EXPECT_EQ(three->wait(60s), 0) << three->errors();
+  EXPECT_THAT(three->output(), ContainsRegex("worker:0 \\| .*8/8 [^\n]* val_loss: [0-9.]+"));
+  EXPECT_THAT(three->output(), testing::Not(ContainsRegex("worker:1 \\| .*val_loss")));
+  EXPECT_TRUE(std::filesystem::exists(folder_.path() / "chief" / "in_step.keras"));
+}
+
 TEST_F(ClusterExamples, SeeEveryElementOnceOnAnyNumberOfWorkers) {
   const auto program = start("examples/cluster_iterator");
   EXPECT_EQ(program->wait(60s), 0) << program->errors();

@@ -64,7 +64,7 @@ PRIVATE_EDGES = [
     ("kernels", r"framework/core/normal_numbers\.h"),
     ("graph|kernels|ops", r"framework/core/(mixed_types|joined_steps)\.h"),
     ("graph|variables", r"framework/core/rounded_value\.h"),
-    ("datasets", r"framework/graph/planned_executable\.h"),
+    ("datasets", r"framework/graph/(planned_executable|resource_use)\.h"),
     ("datasets", r"framework/data/(row_stream|stage_counters)\.h"),
     ("datasets|distribute", r"framework/core/free_memory\.h"),
     ("datasets", r"framework/core/(cpu_count|denormals|thread_share)\.h"),
@@ -72,6 +72,11 @@ PRIVATE_EDGES = [
     ("graph|cuda", r"framework/core/kernel_work\.h"),
     ("distribute", r"framework/core/thread_share\.h"),
     ("graph|distribute", r"framework/core/pinned_memory\.h"),
+    # What replicas in step meet by, and what stands for variables in their graphs.
+    ("kernels|distribute", r"framework/core/collective\.h"),
+    ("variables", r"framework/ops/collectives\.h"),
+    ("variables|distribute", r"framework/graph/bound_captures\.h"),
+    ("distribute", r"framework/model/fit/local_runner\.h"),
     ("graph|kernels|optimizers", r"framework/core/update_(layout|op)\.h"),
     ("layers|model", r"framework/ops/channels\.h"),
     ("layers", r"framework/ops/conv_window\.h"),
@@ -88,6 +93,7 @@ PRIVATE_EDGES = [
     ("distribute", r"framework/graph/(partition|hoist_iterators|write_effects)\.h"),
     # Variables as those see them that update, save or send them.
     ("optimizers|model|saving|callbacks|distribute", r"framework/variables/(variable_body|shards)\.h"),
+    ("datasets", r"framework/variables/variable_body\.h"),
     ("model|saving", r"framework/variables/autocast\.h"),
     ("layers", r"framework/variables/initializer_attributes\.h"),
     # Layer calls and models as their files describe them.
@@ -99,7 +105,7 @@ PRIVATE_EDGES = [
     ("distribute", r"framework/model/fit/runner_base\.h"),
     # Programs that look inside.
     ("programs", r"framework/model/text_table\.h|distribute/(stop_on_signal|cluster/(job_name|roles|task_exits|tf_config))\.h"),
-    ("benchmarks", r"distribute/rpc/|framework/core/cpu_level\.h"),
+    ("benchmarks", r"distribute/(rpc|collective)/|framework/core/cpu_level\.h"),
 ]
 
 

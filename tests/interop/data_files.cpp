@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "cohort/datasets/datasets.h"
+#include "cohort/datasets/sources/lmdb.h"
+#include "cohort/datasets/sources/web_dataset.h"
 
 namespace {
 
@@ -85,6 +87,10 @@ bool data_files(const std::vector<std::string>& arguments) {
     print_elements(data::npz(arguments[1], {}));
   } else if (arguments.size() == 2 && kind == "csv") {
     print_elements(csv(arguments[1]));
+  } else if (arguments.size() == 2 && kind == "web_dataset") {
+    print_elements(data::web_dataset(arguments[1], {{"__key__"}, {"cls", "integer"}, {"jpg;png"}, {"seg.txt"}}));
+  } else if (arguments.size() == 2 && kind == "lmdb") {
+    print_elements(data::lmdb(arguments[1]));
   } else if (arguments.size() == 3 && kind == "examples") {
     print_elements(examples(arguments[1], arguments[2]));
   } else if (arguments.size() == 3 && kind == "write_examples") {

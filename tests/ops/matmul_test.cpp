@@ -45,10 +45,10 @@ COHORT_OP_REFERENCE(MatMul, small_numbers_every_way, kNumbers) {
   }
 }
 // Few rows, few columns, one panel and many, sizes beside those of tiles, more depth than a part of it.
-constexpr std::int64_t kSizes[][3] = {{1, 1, 1},    {1, 7, 3},       {5, 9, 17},     {64, 10, 10},  {10, 10, 64},
-                                      {33, 31, 8},  {97, 65, 129},   {128, 10, 512}, {250, 130, 0}, {3, 500, 2},
-                                      {0, 4, 5},    {300, 310, 290}, {1, 300, 700},  {8, 129, 513}, {25, 200, 1},
-                                      {24, 97, 31}, {200, 33, 300},  {131, 70, 1030}};
+constexpr std::int64_t kSizes[][3] = {{1, 1, 1},    {1, 7, 3},       {5, 9, 17},      {64, 10, 10},  {10, 10, 64},
+                                      {33, 31, 8},  {97, 65, 129},   {128, 10, 512},  {250, 130, 0}, {3, 500, 2},
+                                      {0, 4, 5},    {300, 310, 290}, {1, 300, 700},   {8, 129, 513}, {25, 200, 1},
+                                      {24, 97, 31}, {200, 33, 300},  {131, 70, 1030}, {40, 390, 700}};
 
 TEST(MatMul, sizes_and_transposes) {
   for (const auto& [m, n, k] : kSizes) {
@@ -87,7 +87,8 @@ TEST(MatMul, half_types_have_float_sums) {
 TEST(MatMul, same_bits_for_any_number_of_threads) {
   ThreadPool& pool = ThreadPool::instance();
   const int before = pool.threads();
-  const std::int64_t sizes[][3] = {{300, 500, 400}, {2000, 10, 300}, {7, 3000, 200}, {1500, 50, 40}, {257, 129, 900}};
+  const std::int64_t sizes[][3] = {{300, 500, 400}, {2000, 10, 300}, {7, 3000, 200},
+                                   {1500, 50, 40},  {257, 129, 900}, {96, 400, 1100}};
   for (DType dtype : {float32, float64, float16, bfloat16}) {
     for (const auto& [m, n, k] : sizes) {
       for (bool ta : {false, true}) {

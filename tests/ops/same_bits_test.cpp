@@ -29,6 +29,8 @@ const std::map<std::string, const char*> kWithoutSample = {
     {"While", "runs a graph of other ops"},
     {"InitialValue", "runs an initializer, which is made of other ops"},
     {"IteratorNext", "hands over what a dataset made"},
+    {"AllReduce", "meets other replicas"},
+    {"BroadcastFirst", "meets other replicas"},
 };
 
 // Notes the names of the ops that run on this thread.

@@ -104,7 +104,7 @@ KernelFn attention(const KernelSpec& spec) {
           compute_scores(rows, query, key, first, count, keys, mask, sample, head, scores);
           for (std::int64_t i = 0; i < count; ++i) {
             C* row = scores + i * keys;
-            const auto made = rows.softmax(row, keys);
+            const auto made = rows.softmax(row, keys, first + i);
             std::copy(made.begin(), made.end(), max_and_factor + (first + i) * 2);
             if (rows.drops()) rows.drop(row, row, keys, stream, head, first + i);
           }
@@ -135,14 +135,17 @@ void multiply_transposed(const Head<C>& target, std::int64_t rows, std::int64_t 
 
 // What flows to the scores of one step, in place of what flows to its weights.
 template <class C>
-void scores_gradient(const AttentionRows& rows, const C* weights, C* flow, std::int64_t keys, C max) {
+void scores_gradient(const AttentionRows& rows, const C* weights, C* flow, std::int64_t keys, std::int64_t step,
+                     C max) {
   if (max <= AttentionRows::hidden<C>) {  // every key is hidden: the weights do not depend on the scores
     std::fill_n(flow, keys, C(0));
     return;
   }
-  const C sum = kernels::sum_in_lanes<C>(keys, [&](std::int64_t j) { return weights[j] * flow[j]; });
+  const std::int64_t count = rows.seen_keys(keys, step);
+  std::fill(flow + count, flow + keys, C(0));
+  const C sum = kernels::sum_in_lanes<C>(count, [&](std::int64_t j) { return weights[j] * flow[j]; });
   const C scale = static_cast<C>(rows.scale);
-  for (std::int64_t j = 0; j < keys; ++j) flow[j] = weights[j] * (flow[j] - sum) * scale;
+  for (std::int64_t j = 0; j < count; ++j) flow[j] = weights[j] * (flow[j] - sum) * scale;
 }
 
 // One task for each head of key and value, which gathers what flows from all the query's heads that share it.
@@ -229,7 +232,7 @@ class AttentionGradient {
     strided_gemm<C>({count, keys, rows_.value_size, false, true}, own.upstream.row(first), own.upstream.stride,
                     task.value.data, task.value.stride, flow, keys);
     for (std::int64_t i = 0; i < count; ++i) {
-      rows_.weights_again(weights + i * keys, keys, own.max_and_factor + (first + i) * 2);
+      rows_.weights_again(weights + i * keys, keys, first + i, own.max_and_factor + (first + i) * 2);
       if (!rows_.drops()) continue;
       rows_.drop(weights + i * keys, left + i * keys, keys, task.stream, own.number, first + i);
       rows_.drop(flow + i * keys, flow + i * keys, keys, task.stream, own.number, first + i);
@@ -237,7 +240,7 @@ class AttentionGradient {
     multiply_transposed<C>(task.to_value, keys, count, rows_.drops() ? left : weights, own.upstream, first, add,
                            task.product);
     for (std::int64_t i = 0; i < count; ++i) {
-      scores_gradient(rows_, weights + i * keys, flow + i * keys, keys, own.max_and_factor[(first + i) * 2]);
+      scores_gradient(rows_, weights + i * keys, flow + i * keys, keys, first + i, own.max_and_factor[(first + i) * 2]);
     }
     strided_gemm<C>({count, rows_.size, keys, false, false}, flow, keys, task.key.data, task.key.stride,
                     own.to_query.row(first), own.to_query.stride);

@@ -21,10 +21,18 @@ struct AttentionRows : kernels::AttentionSizes {
   template <class C>
   static constexpr C hidden = kernels::kHiddenScore<C>;
 
+  // Of `count` keys those from here on are not even looked at: without a mask a later key has no weight, whatever its
+  // score. A number that leaves whole vectors.
+  std::int64_t seen_keys(std::int64_t count, std::int64_t step) const {
+    constexpr std::int64_t kWhole = 16;
+    return causal && !has_mask && window <= 0 ? std::min(count, (step / kWhole + 1) * kWhole) : count;
+  }
+
   // Scales the scores of a step and hides those of keys it does not see.
   template <class C>
   void mask_row(C* row, std::int64_t count, const bool* mask, std::int64_t sample, std::int64_t head,
                 std::int64_t step) const {
+    count = seen_keys(count, step);
     for (std::int64_t j = 0; j < count; ++j) row[j] *= static_cast<C>(scale);
     if (mask) {
       const bool* at = mask + sample * mask_strides[0] + head * mask_strides[1] + step * mask_strides[2];
@@ -39,7 +47,9 @@ struct AttentionRows : kernels::AttentionSizes {
 
   // Masked scores to weights; the maximum and the scale recompute them later.
   template <class C>
-  std::array<C, 2> softmax(C* row, std::int64_t count) const {
+  std::array<C, 2> softmax(C* row, std::int64_t keys, std::int64_t step) const {
+    const std::int64_t count = seen_keys(keys, step);
+    std::fill(row + count, row + keys, C(0));
     const C max = row_max(row, count);
     for (std::int64_t j = 0; j < count; ++j) row[j] = fn::exp(row[j] - max);
     const C factor = zero_without_keys && max <= hidden<C> ? C(0) : C(1) / row_sum(row, count);
@@ -47,7 +57,9 @@ struct AttentionRows : kernels::AttentionSizes {
     return {max, factor};
   }
   template <class C>
-  void weights_again(C* row, std::int64_t count, const C* max_and_factor) const {
+  void weights_again(C* row, std::int64_t keys, std::int64_t step, const C* max_and_factor) const {
+    const std::int64_t count = seen_keys(keys, step);
+    std::fill(row + count, row + keys, C(0));
     const C max = max_and_factor[0], factor = max_and_factor[1];
     for (std::int64_t j = 0; j < count; ++j) row[j] = fn::exp(row[j] - max) * factor;
   }

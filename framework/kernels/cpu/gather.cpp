@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstring>
 #include <string>
 
 #include "cohort/core/kernel.h"
@@ -68,7 +69,7 @@ KernelFn make_gather(const KernelSpec& spec) {
 // they are in its cache. All look at all indices, so there are few parts of the rows.
 template <class T, class Index>
 KernelFn scatter_add(std::int64_t outer, std::int64_t size, std::int64_t inner, std::int64_t count) {
-  constexpr std::int64_t kColumns = 64, kMostParts = 8, kTaskElements = 1 << 14;
+  constexpr std::int64_t kColumns = 128, kMostParts = 16, kTaskElements = 1 << 14;
   const std::int64_t strips = (inner + kColumns - 1) / kColumns;
   const std::int64_t wanted = (size + count) * std::min(inner, kColumns) / kTaskElements;
   const std::int64_t rows = std::max<std::int64_t>(1, size / std::clamp<std::int64_t>(wanted, 1, kMostParts));
@@ -86,7 +87,7 @@ KernelFn scatter_add(std::int64_t outer, std::int64_t size, std::int64_t inner, 
         const std::int64_t first = task / strips % parts * rows, own_rows = std::min(rows, size - first);
         T* own = sums + (o * size + first) * inner + column;
         if (columns == inner) {
-          std::fill_n(own, own_rows * inner, T(0));
+          std::memset(static_cast<void*>(own), 0, static_cast<std::size_t>(own_rows * inner) * sizeof(T));
         } else {
           for (std::int64_t row = 0; row < own_rows; ++row) std::fill_n(own + row * inner, columns, T(0));
         }

@@ -17,9 +17,14 @@ constexpr std::int64_t kTaskWork = kVectorWork << 20;          // of small matri
 constexpr std::int64_t kMaxLines = 4096;                       // of an operand that are packed at once
 constexpr std::int64_t kPackedBytes = std::int64_t(32) << 20;  // of both
 constexpr std::int64_t kOwnBytes = std::int64_t(1) << 20;      // that a task packs for itself
+constexpr std::int64_t kSmallBytes = std::int64_t(64) << 10;   // of b that stays in the cache as it lies
+constexpr std::int64_t kFewRows = 64;                          // that meet it there
 constexpr std::int64_t kOwnColumns = 1 << 13;  // elements of b that a task packs rather than wait for others
 constexpr std::int64_t kFlatRows = 384;        // of a that stay in the cache with a part of the depth
 constexpr std::int64_t kFlatPanels = 4;        // of b that meet them together
+constexpr std::int64_t kDeepParts = 8;         // of a depth that is cut, at most
+constexpr std::int64_t kDeepPart = 128;        // and how deep they are at least
+constexpr std::int64_t kDeepBytes = std::int64_t(2) << 20;  // of the sums of all of them
 
 constexpr GemmCut kUncut{1, kMaxLines, kMaxLines};
 
@@ -89,9 +94,15 @@ class Product {
       for (std::int64_t i = 0; i < m_ && !wide_c_; ++i) std::fill_n(c_ + i * ldc_, n_, T(0));
       return finish_rows(0, m_, 0, n_);
     }
+    if constexpr (kDirect) {
+      if (const std::int64_t parts = deep_parts(); parts > 1) return run_deep(threads, parts);
+    }
     if constexpr (std::is_same_v<T, Packed>) {
       if (narrow()) return run_narrow(threads);
       if (m_ <= 2 * kRows) return run_thin(threads);
+    }
+    if constexpr (kDirect) {
+      if (flat(threads) && reads_rows()) return run_flat_direct(threads);
     }
     if (flat(threads)) return run_flat(threads);
     run_packed(threads, cut);
@@ -101,6 +112,8 @@ class Product {
   static constexpr std::int64_t kRows = Scheme::kRows, kColumns = Scheme::kColumns;
   static constexpr std::int64_t kRowBlock = Scheme::kBlockRows / kRows * kRows;
   static constexpr bool kHalf = sizeof(T) < sizeof(float);  // and may be wide
+  // The widest vectors are multiplied by an element of a wherever it lies: it need not be packed.
+  static constexpr bool kDirect = kVectorBytes == 64 && std::is_same_v<T, Packed>;
 
   void pack_rows(std::int64_t row, std::int64_t rows, std::int64_t begin, std::int64_t depth, Packed* to) const {
     if constexpr (kHalf) {
@@ -137,26 +150,35 @@ class Product {
     return n_ <= 4 * kColumns && k_ * step_up(n_, kColumns) * static_cast<std::int64_t>(sizeof(T)) <= kOwnBytes &&
            (!a_.along || m_ < kRows || a_.step * static_cast<std::int64_t>(sizeof(T)) % 4096 != 0);
   }
+  // So small a matrix b that it stays in the cache as it lies, and so few rows for each task to meet it that packing it
+  // would not pay: nobody packs it, and nobody waits for that.
+  bool reads_columns(std::int64_t rows) const {
+    const std::int64_t bytes = b_.step * static_cast<std::int64_t>(sizeof(T));
+    return kDirect && rows <= kFewRows && !b_.along && n_ % Scheme::kColumnStep == 0 && k_ * bytes <= kSmallBytes &&
+           bytes % 4096 != 0;
+  }
   void run_narrow(int threads) const {
     const std::int64_t rows = step_up(parts_of(m_, threads == 1 ? 1 : 2 * threads), kRows);
     const std::int64_t part = equal_part(k_, Scheme::kDepth, 1), width = step_up(n_, kColumns);
-    const bool shared = threads > 1 && k_ * width > kOwnColumns;
+    const bool direct = reads_columns(rows), shared = !direct && threads > 1 && k_ * width > kOwnColumns;
     Packed* shared_b = shared ? shared_panels.get<Packed>(k_ * width) : nullptr;
     const auto pack_part = [&](std::int64_t q, Packed* panels) {
       Scheme::pack_columns(b_.at(0, q * part), n_, std::min(part, k_ - q * part), panels + q * part * width);
     };
     if (shared) run_tasks(threads, parts_of(k_, part), [&](std::int64_t q) { pack_part(q, shared_b); });
     run_tasks(threads, parts_of(m_, rows), [&](std::int64_t task) {
-      Packed* panels = shared ? shared_b : own_panels.get<Packed>(k_ * width);
+      Packed* panels = shared || direct ? shared_b : own_panels.get<Packed>(k_ * width);
       const std::int64_t last = std::min(m_, (task + 1) * rows);
-      for (std::int64_t q = 0; !shared && q * part < k_; ++q) pack_part(q, panels);
+      for (std::int64_t q = 0; !shared && !direct && q * part < k_; ++q) pack_part(q, panels);
       for (std::int64_t block = task * rows; block < last; block += kRowBlock) {
         const std::int64_t end = std::min(last, block + kRowBlock);
         for (std::int64_t p = 0; p < k_; p += part) {
           const std::int64_t depth = std::min(part, k_ - p);
           for (std::int64_t j = 0; j < n_; j += kColumns) {
-            const Packed* panel = panels + p * width + j * depth;
-            for (std::int64_t i = block; i < end; i += kRows) unpacked_tile(i, end, panel, p, depth, j);
+            const Packed* panel = direct ? b_.at(j, p).data : panels + p * width + j * depth;
+            for (std::int64_t i = block; i < end; i += kRows) {
+              unpacked_tile(i, end, panel, direct ? b_.step : kColumns, p, depth, j, n_);
+            }
           }
         }
         finish_rows(block, end - block, 0, n_);
@@ -179,19 +201,19 @@ class Product {
           Scheme::pack_columns(b_.at(first, p), end - first, depth, packed);
           for (std::int64_t j = first; j < end; j += kColumns) {
             const Packed* panel = packed + (j - first) * depth;
-            for (std::int64_t i = 0; i < m_; i += kRows) unpacked_tile(i, m_, panel, p, depth, j);
+            for (std::int64_t i = 0; i < m_; i += kRows) unpacked_tile(i, m_, panel, kColumns, p, depth, j, n_);
           }
         }
       }
       finish_rows(0, m_, task * columns, last - task * columns);
     });
   }
-  // Rows of a from i on, as they lie.
-  void unpacked_tile(std::int64_t i, std::int64_t end, const Packed* panel, std::int64_t p, std::int64_t depth,
-                     std::int64_t j) const {
-    AnyTile<Packed, false>::multiply(a_.at(i, p).data, a_.line_step(), a_.depth_step(), panel, kColumns, depth,
+  // Rows of a from i on, as they lie, and columns from j on, whose depths lie `step` apart.
+  void unpacked_tile(std::int64_t i, std::int64_t end, const Packed* panel, std::int64_t step, std::int64_t p,
+                     std::int64_t depth, std::int64_t j, std::int64_t right) const {
+    AnyTile<Packed, false>::multiply(a_.at(i, p).data, a_.line_step(), a_.depth_step(), panel, step, depth,
                                      c_ + i * ldc_ + j, ldc_, p > 0, std::min(kRows, end - i),
-                                     std::min(kColumns, n_ - j));
+                                     std::min(kColumns, right - j));
   }
 
   // Where sums are kept: those from (row, column) of what is packed on, rows ld apart.
@@ -259,6 +281,89 @@ class Product {
       if (sums.memory) store_sums(at, sums, 0, m_, first, last - first);
       finish_rows(0, m_, first, last - first);
     });
+  }
+
+  // The same with rows of a where they lie: threads need not wait for one another, nor fetch what another one packed.
+  // Rows a page apart would drive each other out of the cache.
+  bool reads_rows() const { return !a_.along || a_.step * static_cast<std::int64_t>(sizeof(T)) % 4096 != 0; }
+  void run_flat_direct(int threads) const {
+    const std::int64_t part = equal_part(k_, Scheme::kDepth, 1), columns = flat_columns(threads);
+    run_tasks(threads, parts_of(n_, columns), [&](std::int64_t task) {
+      Packed* panel = own_panels.get<Packed>(part * kColumns);
+      const std::int64_t first = task * columns, last = std::min(n_, first + columns);
+      for (std::int64_t p = 0; p < k_; p += part) {
+        const std::int64_t depth = std::min(part, k_ - p);
+        for (std::int64_t j = first; j < last; j += kColumns) {
+          Scheme::pack_columns(b_.at(j, p), std::min(kColumns, last - j), depth, panel);
+          for (std::int64_t i = 0; i < m_; i += kRows) unpacked_tile(i, m_, panel, kColumns, p, depth, j, last);
+        }
+      }
+      finish_rows(0, m_, first, last - first);
+    });
+  }
+
+  // Few sums of many products each, of operands whose parts along the depth are rows that follow each other: gradients
+  // of weights. Tasks are parts of the depth, so that no two threads need the same rows. The shape alone says how many
+  // parts there are, so their sums add up to the same bits whoever computed them.
+  std::int64_t deep_parts() const {
+    if (a_.along || b_.along || k_ < std::max(m_, n_) || m_ * n_ * k_ < kSharedWork) return 1;
+    const std::int64_t bytes = m_ * n_ * static_cast<std::int64_t>(sizeof(Sum));
+    return std::min({kDeepParts, k_ / kDeepPart, kDeepBytes / bytes});
+  }
+  void run_deep(int threads, std::int64_t wanted_parts) const {
+    const std::int64_t part = parts_of(k_, wanted_parts), parts = parts_of(k_, part);
+    // Two tasks for each thread unless they would be narrow.
+    const std::int64_t least = parts_of(threads, parts), most = std::min(2 * least, n_ / (2 * kColumns));
+    const std::int64_t columns = step_up(parts_of(n_, threads == 1 ? 1 : std::max(least, most)), Scheme::kColumnStep);
+    const std::int64_t across = parts_of(n_, columns);
+    Sum* memory = shared_panels.get<Sum>((parts - 1) * m_ * n_);
+    const auto sums_of = [&](std::int64_t q) { return q == 0 ? Sums{c_, ldc_} : Sums{memory + (q - 1) * m_ * n_, n_}; };
+    run_tasks(threads, parts * across, [&](std::int64_t task) {
+      const std::int64_t q = task / across, first = task % across * columns, end = std::min(k_, (q + 1) * part);
+      const std::int64_t depth = equal_part(end - q * part, Scheme::kDepth, 1);
+      for (std::int64_t p = q * part; p < end; p += depth) {
+        multiply_deep(sums_of(q), p, std::min(depth, end - p), p > q * part, first, std::min(n_, first + columns));
+      }
+    });
+    const std::int64_t rows = parts_of(m_, threads == 1 ? 1 : 2 * threads);
+    run_tasks(threads, parts_of(m_, rows), [&](std::int64_t task) {
+      const std::int64_t row = task * rows, count = std::min(rows, m_ - row);
+      for (std::int64_t i = row; i < row + count; ++i) {
+        Sum* __restrict to = c_ + i * ldc_;
+        for (std::int64_t q = 1; q < parts; ++q) {
+          const Sum* from = sums_of(q).at(i, 0);
+          for (std::int64_t j = 0; j < n_; ++j) to[j] += from[j];
+        }
+      }
+      finish_rows(row, count, 0, n_);
+    });
+  }
+  // A part of the depth, all rows and some columns. Rows of a lie side by side, as a panel has them.
+  void multiply_deep(const Sums& sums, std::int64_t p, std::int64_t depth, bool add, std::int64_t first,
+                     std::int64_t last) const {
+    constexpr std::int64_t kStrip = kFlatPanels * kColumns;
+    const std::int64_t block = equal_part(m_, kRowBlock, kRows);
+    Packed* panels = own_panels.get<Packed>(depth * kStrip);
+    for (std::int64_t row = 0; row < m_; row += block) {
+      const std::int64_t bottom = std::min(m_, row + block);
+      for (std::int64_t column = first; column < last; column += kStrip) {
+        const std::int64_t right = std::min(last, column + kStrip);
+        Scheme::pack_columns(b_.at(column, p), right - column, depth, panels);
+        for (std::int64_t j = column; j < right; j += kColumns) {
+          const std::int64_t width = std::min(kColumns, right - j);
+          for (std::int64_t i = row; i < bottom; i += kRows) {
+            const Packed *rows = a_.at(i, p).data, *panel = panels + (j - column) * depth;
+            if (i + kRows <= bottom) {
+              AnyTile<Packed, true>::multiply(rows, 1, a_.step, panel, kColumns, depth, sums.at(i, j), sums.ld, add,
+                                              kRows, width);
+            } else {  // no more rows than there are may be read
+              AnyTile<Packed, false>::multiply(rows, 1, a_.step, panel, kColumns, depth, sums.at(i, j), sums.ld, add,
+                                               bottom - i, width);
+            }
+          }
+        }
+      }
+    }
   }
 
   void run_packed(int threads, GemmCut cut) const {

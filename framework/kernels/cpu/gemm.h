@@ -27,8 +27,9 @@ struct GemmCut {
   std::int64_t row_tiles = 0, column_tiles = 0;
 };
 
-// A matrix product on own kernels. c is cut for the threads there are; every element is one chain of sums along k, so
-// its bits do not depend on the cut. T: float, double, Half and BFloat16 (float sums), any integer.
+// A matrix product on own kernels. c is cut for the threads there are; every element is one chain of sums along k, or
+// as many as the shape says, so its bits do not depend on the cut. T: float, double, Half and BFloat16 (float sums),
+// any integer.
 template <class T>
 class Gemm {
  public:

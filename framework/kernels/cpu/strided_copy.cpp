@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 
 #include "cohort/core/thread_pool.h"
 
@@ -43,12 +44,36 @@ class Odometer {
   std::array<std::int64_t, CopyPlan::kMaxAxes> at_{};
 };
 
+// The row mirrored. Of bytes eight are turned at a time, the last eight of a row perhaps for the second time: images
+// are rows of few bytes.
+template <class T>
+void mirror_row(const T* from, T* to, std::int64_t count) {
+  const T* first = from - (count - 1);
+  if constexpr (sizeof(T) == 1) {
+    constexpr std::int64_t kTurned = 8;
+    const auto turn = [&](std::int64_t at) {
+      std::uint64_t bytes;
+      std::memcpy(&bytes, first + count - kTurned - at, kTurned);
+      bytes = __builtin_bswap64(bytes);
+      std::memcpy(to + at, &bytes, kTurned);
+    };
+    if (count >= kTurned) {
+      for (std::int64_t at = 0; at + kTurned <= count; at += kTurned) turn(at);
+      turn(count - kTurned);
+      return;
+    }
+  }
+  for (std::int64_t i = 0; i < count; ++i) to[i] = first[count - 1 - i];
+}
+
 template <class T>
 void copy_row(const T* from, std::int64_t from_step, T* to, std::int64_t to_step, std::int64_t count) {
   if (to_step == 1 && from_step == 1) {
     std::copy_n(from, count, to);
   } else if (to_step == 1 && from_step == 0) {
     std::fill_n(to, count, *from);
+  } else if (to_step == 1 && from_step == -1) {
+    mirror_row(from, to, count);
   } else {
     for (std::int64_t i = 0; i < count; ++i) to[i * to_step] = from[i * from_step];
   }

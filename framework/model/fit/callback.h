@@ -80,6 +80,9 @@ class Callback {
   // that batch until the hook has returned. 0: never. Asked when an epoch begins and after each such hook.
   virtual std::int64_t batches_until_quiet() const { return 0; }
 
+  // Whether it is for one of several workers in step, the chief: it shows something, or writes files that they share.
+  virtual bool for_chief_only() const { return false; }
+
   // Whether on_train_begin needs the weights, the optimizer's state and the metrics to exist. Asked once, before it.
   virtual bool needs_built_model() const { return false; }
 

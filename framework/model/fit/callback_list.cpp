@@ -10,6 +10,8 @@
 #include "cohort/core/error.h"
 #include "cohort/core/timeline.h"
 #include "cohort/data/iterator_state.h"
+#include "cohort/model/fit/strategy.h"
+#include "cohort/model/model.h"
 
 namespace cohort {
 namespace {
@@ -37,6 +39,7 @@ CallbackList::CallbackList(std::vector<Ref<Callback>> callbacks, Model& model, c
     : params_(params) {
   for (Ref<Callback>& callback : callbacks) {
     if (!callback) throw invalid_argument("Model.fit", "callbacks must not be empty handles");
+    if (callback->for_chief_only() && !model.strategy()->is_chief()) continue;
     callback->set_model(model);
     callback->set_params(params);
     const BatchHooks hooks = callback->batch_hooks();

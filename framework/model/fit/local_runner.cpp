@@ -38,10 +38,11 @@ Dataset read_ahead(const Dataset& dataset) {
 
 }  // namespace
 
-LocalRunner::LocalRunner(std::shared_ptr<Program> program, const RunnerData& data, const RunnerOptions& options)
+LocalRunner::LocalRunner(std::shared_ptr<Program> program, const RunnerData& data, const RunnerOptions& options,
+                         Device& device, const InputContext& context)
     : RunnerBase(std::move(program), options),
-      dataset_(read_ahead(data.creator ? (*data.creator)(InputContext{}) : data.dataset)),
-      device_(&default_device()) {}
+      dataset_(read_ahead(data.creator ? (*data.creator)(context) : data.dataset)),
+      device_(&device) {}
 
 void LocalRunner::build() {
   if (program_->eager()) {
@@ -124,7 +125,7 @@ Execution LocalRunner::run(std::int64_t first_step, std::int64_t steps) {
   if (step_ && !recorded_ && device_->can_record() && !predicts()) record_from_now(steps);
   while (execution.steps < steps) {
     const TimelineSpan span("step", "step", next_step_);
-    if (!measured_next_batch(next_step_ == 0)) {
+    if (!agree_on_step(measured_next_batch(rewinds_alone_ && next_step_ == 0))) {
       execution.data_ended = true;
       rewind();  // what comes next starts over
       break;
@@ -160,7 +161,7 @@ void LocalRunner::run_batch(Execution& execution) {
     inputs_.insert(inputs_.end(), step_->traced.captures.begin(), step_->traced.captures.end());
     outputs_.resize(step_->traced.graph->outputs.size());
   }
-  if (recorded_ && recorded_->takes(batch_)) return recorded_->add(batch_, random_);
+  if (recorded_ && recorded_->takes(batch_)) return recorded_->add_and_exchange(batch_, random_);
   if (recorded_) recorded_->flush();
   for (std::size_t i = 0; i < batch_.size(); ++i) inputs_[i].renew_from(batch_[i], *device_);
   step_->executables->run(inputs_, outputs_, random_, *device_);

@@ -11,10 +11,11 @@
 
 namespace cohort {
 
-// Runs a program's steps in this process, one after the other, on the default device.
+// Runs a program's steps in this process, one after the other, on one device.
 class LocalRunner : public RunnerBase {
  public:
-  LocalRunner(std::shared_ptr<Program> program, const RunnerData& data, const RunnerOptions& options);
+  LocalRunner(std::shared_ptr<Program> program, const RunnerData& data, const RunnerOptions& options,
+              Device& device = default_device(), const InputContext& context = {});
 
   void build() override;
   void begin_epoch(std::int64_t epoch) override;
@@ -24,25 +25,36 @@ class LocalRunner : public RunnerBase {
   std::optional<double> measured(std::string_view name) const override;
   DatasetStats data_stats() const override { return iterator_ ? iterator_->stats() : DatasetStats(); }
 
+ protected:
+  // Runs the step on the batch that was read.
+  virtual void run_batch(Execution& execution);
+  // Whether there is a step for what was read, or for nothing at the end of the data; where others take part in steps,
+  // they may have a batch.
+  virtual bool agree_on_step(bool found) { return found; }
+  // Reads the next batch into batch_; false at the end of the data.
+  bool next_batch(bool first_of_epoch);
+  // Stands before the first element of the next pass.
+  virtual void rewind();
+
+  Dataset dataset_;
+  Device* device_;
+  Tensors batch_;
+  std::unique_ptr<DatasetIterator> iterator_;
+  bool fresh_ = true;          // the iterator is before its first element
+  bool rewinds_alone_ = true;  // an epoch that finds no batch may begin another pass without asking
+
  private:
   void build_eagerly();
   std::int64_t cardinality() const override { return dataset_.cardinality(); }
   void begin_data(bool continues) override;
   std::string save_data() const override;
   void restore_data(const std::string& state) override;
-  void rewind();
-  bool next_batch(bool first_of_epoch);
   bool measured_next_batch(bool first_of_epoch);
-  void run_batch(Execution& execution);
   // From the second execution on, where the device records: the first one loads and sets up what must not be recorded.
   void record_from_now(std::int64_t steps);
 
-  Dataset dataset_;
-  Device* device_;
-  std::unique_ptr<DatasetIterator> iterator_;
-  bool fresh_ = true;                // the iterator is before its first element
   const StepGraph* step_ = nullptr;  // the program's
-  Tensors batch_, inputs_, outputs_;
+  Tensors inputs_, outputs_;
   std::unique_ptr<RecordedSteps> recorded_;
   bool measures_examples_ = false, measures_waiting_ = false;
   std::int64_t examples_ = 0;  // of this epoch

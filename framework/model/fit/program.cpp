@@ -8,6 +8,7 @@
 #include "cohort/model/layer/untracked.h"
 #include "cohort/model/model.h"
 #include "cohort/ops/logits.h"
+#include "cohort/variables/replica_context.h"
 
 namespace cohort {
 namespace {
@@ -73,6 +74,7 @@ const StepGraph& Program::step(const ElementSpec& spec) {
   if (const StepGraph* known = find_step(wanted)) return *known;  // another thread was quicker
   StrategyScope strategy(model_->strategy());  // the step may make layers' weights, metrics and optimizer slots
   auto made = std::make_unique<StepGraph>();
+  const ReplicaScope replica(model_->strategy()->replica_context());
   made->spec = wanted;
   made->traced = trace(wanted.flatten(), [&](const Tensors& leaves) {
     const Element result = call_step(wanted.with_leaves(leaves));

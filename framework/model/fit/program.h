@@ -41,7 +41,7 @@ struct ResultGraph {
 
 // What fit, evaluate or predict does with one batch: Model::train_step, test_step or predict_step, traced once per
 // element spec. Thread-safe; it lives as long as its model is compiled one way.
-class Program {
+class Program : public std::enable_shared_from_this<Program> {
  public:
   enum class Kind { Train, Test, Predict };
 

@@ -31,6 +31,7 @@ class ProgressBar : public Callback {
   void on_predict_begin() override;
   void on_predict_end(Logs& logs) override;
   void on_predict_batch_end(std::int64_t batch, Logs& logs) override;
+  bool for_chief_only() const override { return true; }
   BatchHooks batch_hooks() const override { return terminal_ ? BatchHooks::Sampled : BatchHooks::None; }
 
  private:

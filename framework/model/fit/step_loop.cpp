@@ -63,10 +63,10 @@ Pass StepLoop::run(CallbackList::Phase phase, CallbackList& callbacks, const Int
     }
     note_end_of_data(done);
     deliver(callbacks, done);
-    pass.interrupted = interrupt && interrupt->interrupted();
+    pass.interrupted = agree(interrupt).interrupted;
     if (done.quiet && progress_.ended) break;
     if (pass.interrupted) {
-      pass.exact = finish_what_is_begun(callbacks, interrupt->terminated() ? kTerminationGrace : kInterruptGrace);
+      pass.exact = finish_what_is_begun(callbacks, terminated_ ? kTerminationGrace : kInterruptGrace);
       break;
     }
     if (stops()) {
@@ -86,6 +86,15 @@ Pass StepLoop::run(CallbackList::Phase phase, CallbackList& callbacks, const Int
   }
   pass.steps = progress_.steps;
   return pass;
+}
+
+RunSignals StepLoop::agree(const InterruptScope* interrupt) {
+  const RunSignals agreed = runner_->agree({.stop = stops(),
+                                            .interrupted = interrupt && interrupt->interrupted(),
+                                            .terminated = interrupt && interrupt->terminated()});
+  terminated_ = agreed.terminated;
+  if (agreed.stop && phase_ == CallbackList::Phase::Train) model_.stop_training = true;
+  return agreed;
 }
 
 void StepLoop::find_quiet_point(const CallbackList& callbacks) {

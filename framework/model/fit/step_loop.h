@@ -38,6 +38,11 @@ class StepLoop {
   // Everything that belongs to the epoch is done: from now on position() is before the next one.
   void finish_epoch() { progress_ = {.epoch = progress_.epoch + 1}; }
 
+  // What all who take part in the run do, given what came here; a stop is noted in the model.
+  RunSignals agree(const InterruptScope* interrupt);
+  // Whether what was last agreed on is that SIGTERM ends the run.
+  bool terminated() const { return terminated_; }
+
   Position position();
   void restore(const Position& position);
   // Of the latest run(): it counts "steps" itself, all else is the runner's to know.
@@ -58,6 +63,7 @@ class StepLoop {
   bool stops() const { return phase_ == CallbackList::Phase::Train && model_.stop_training; }
   void find_quiet_point(const CallbackList& callbacks);
 
+  bool terminated_ = false;
   struct Progress {
     std::int64_t epoch = 0;
     std::int64_t steps = 0;

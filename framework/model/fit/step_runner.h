@@ -45,6 +45,16 @@ struct RunnerOptions {
   std::uint64_t seed() const { return fit == 0 ? global_seed() : hash_combine(global_seed(), fit); }
 };
 
+// Why a run may end early.
+struct RunSignals {
+  // A callback wants no more steps.
+  bool stop = false;
+  // Ctrl-C or SIGTERM came.
+  bool interrupted = false;
+  // It was SIGTERM.
+  bool terminated = false;
+};
+
 // Runs a program over data. The trainer is its only caller, from one thread. Its logs are the running figures of what
 // is done.
 class StepRunner : public LogsSource {
@@ -68,6 +78,8 @@ class StepRunner : public LogsSource {
   virtual void synchronize() {}
   // Drops what has not started and awaits what has; what was done counts.
   virtual void cancel() {}
+  // What all who take part in the run do: what one of them wants, all of them do. Called by each at the same points.
+  virtual RunSignals agree(const RunSignals& own) { return own; }
   // At a quiet point. The trainer, which counts them, fills in epoch and step.
   virtual Position position() const = 0;
   // Before the first begin_epoch, which is that of position.epoch.

@@ -29,6 +29,10 @@ Element Strategy::run_on_batch(Program& program, const Element& batch, const Ran
   return graph.outputs.with_leaves(outputs);
 }
 
+void Strategy::run_on_replicas(const std::vector<std::int64_t>&, const std::function<void(int replica)>& code) {
+  code(0);
+}
+
 StrategyScope::StrategyScope(std::shared_ptr<Strategy> strategy)
     : innermost_(std::move(strategy)),
       variables_(innermost_.value() ? innermost_.value()->variable_creator() : nullptr) {}

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "cohort/core/thread_scope.h"
 #include "cohort/data/dataset.h"
@@ -12,6 +15,7 @@
 namespace cohort {
 
 class Program;
+class ReplicaContext;
 class Strategy;
 
 // The data of a run: a dataset of batches, or a function that makes one for each pipeline.
@@ -47,6 +51,15 @@ class Strategy {
   virtual Element run_on_batch(Program& program, const Element& batch, const RandomState& random);
   // Replicas whose gradients meet in one update.
   virtual int num_replicas_in_sync() const { return 1; }
+  // Whether this process is the one of several in step that writes files and shows progress.
+  virtual bool is_chief() const { return true; }
+  // Those of them that compute in this process.
+  virtual int num_local_replicas() const { return 1; }
+  // Runs code once for each replica of this process, in its context; returns when all are done.
+  //   rows: how many samples of a global batch each has; what one without a sample computes does not count.
+  virtual void run_on_replicas(const std::vector<std::int64_t>& rows, const std::function<void(int replica)>& code);
+  // How a step's code meets the other replicas'; nullptr: there are none.
+  virtual const ReplicaContext* replica_context() const { return nullptr; }
   // Decides where variables made in its scope live; nullptr: here.
   virtual VariableCreator* variable_creator() { return nullptr; }
 };

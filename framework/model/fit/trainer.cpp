@@ -126,11 +126,15 @@ EpochEnd run_epoch(std::int64_t epoch, StepLoop& training, Validation& validatio
   if (pass.interrupted) return pass.exact ? EpochEnd::Interrupted : EpochEnd::Cancelled;
   logs = training.runner().end_epoch();
   callbacks.set_steps(pass.steps);
-  if (validation.due_after(epoch) && !validation.run(callbacks, interrupt, logs)) return EpochEnd::Interrupted;
+  if (validation.due_after(epoch) && !validation.run(callbacks, interrupt, logs)) {
+    training.agree(&interrupt);
+    return EpochEnd::Interrupted;
+  }
   training.finish_epoch();
   callbacks.epoch_end(epoch, logs);
+  const RunSignals agreed = training.agree(&interrupt);
   if (model.stop_training) return EpochEnd::Stopped;
-  return interrupt.interrupted() ? EpochEnd::Interrupted : EpochEnd::Done;
+  return agreed.interrupted ? EpochEnd::Interrupted : EpochEnd::Done;
 }
 
 // All epochs, with what callbacks do before and after them.
@@ -152,14 +156,14 @@ void run_epochs(Model& model, const FitOptions& options, StepLoop& training, Val
   training.runner().synchronize();
   const bool interrupted = ended == EpochEnd::Interrupted || ended == EpochEnd::Cancelled;
   if (interrupted) control.set_interrupted();
-  if (ended == EpochEnd::Interrupted && interrupt.terminated()) callbacks.preemption();
+  if (ended == EpochEnd::Interrupted && training.terminated()) callbacks.preemption();
   if (model.optimizer()->built() && (restored || first_epoch < options.epochs)) {
     model.optimizer()->finalize_variable_values(model.trainable_variables());
   }
   callbacks.train_end(logs);
   if (!interrupted) return;
   throw Error(ErrorCode::Cancelled, "Model.fit",
-              interrupt.terminated() ? "training was ended by SIGTERM" : "training was interrupted from the keyboard",
+              training.terminated() ? "training was ended by SIGTERM" : "training was interrupted from the keyboard",
               {}, "The model keeps what it has learnt.");
 }
 

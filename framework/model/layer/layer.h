@@ -68,6 +68,8 @@ struct WeightOptions {
   Ref<Constraint> constraint = {};
   // How values that replicas hold apart become one.
   Aggregation aggregation = Aggregation::Mean;
+  // When they become one: with every write unless it says otherwise.
+  Synchronization synchronization = Synchronization::Auto;
   bool autocast = true;  // false: read as it is under mixed precision too (moving statistics)
 };
 

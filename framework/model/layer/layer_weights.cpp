@@ -21,6 +21,7 @@ Variable Layer::add_weight(const std::string& name, const Shape& shape, WeightOp
                      .trainable = options.trainable && trainable_,
                      .dtype = dtype,
                      .aggregation = options.aggregation,
+                     .synchronization = options.synchronization,
                      .path = (scope.empty() ? this->name() : scope) + "/" + name,
                      .autocast = options.autocast});
   if (options.constraint) variable.set_constraint(options.constraint);

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include "cohort/core/dtype.h"
+#include "cohort/distribute/collective/call_label.h"
+#include "cohort/distribute/collective/watch.h"
+
+namespace cohort::distribute::collective {
+
+// What channels of every kind carry in one chunk; post() and receive() cut by it.
+inline constexpr std::size_t kChunkBytes = std::size_t{128} << 10;
+// The network likes larger ones: what a channel over gRPC carries in one chunk.
+inline constexpr std::size_t kStreamedChunkBytes = std::size_t{512} << 10;
+// So many bytes may be sent before the first of them are received, and one chunk more. Where processes have to share
+// cores this is what one gets done before it has to wait for another.
+inline constexpr std::size_t kBytesAhead = std::size_t{8} << 20;
+
+// An ordered way from one rank to another and back, in chunks. One thread may send while another receives. Waits end
+// with the deadline, which names the peer, and with the communicator's watch.
+class Channel {
+ public:
+  struct Arrived {
+    CallLabel label;
+    std::span<const std::byte> bytes;  // until release()
+  };
+  virtual ~Channel() = default;
+
+  // Memory of a chunk for what is sent next: waits for room.
+  virtual std::span<std::byte> reserve(std::size_t bytes, Deadline deadline) = 0;
+  // Sends what was reserved.
+  virtual void send(const CallLabel& label) = 0;
+  // Waits for the oldest chunk that was not released.
+  virtual Arrived next(Deadline deadline) = 0;
+  virtual void release() = 0;
+  // All that was sent has come to the peer's memory when it returns.
+  virtual void flush() {}
+  // Those who wait look at the watch. From any thread.
+  virtual void interrupt() = 0;
+  // The peer is done: nothing comes from it any more but what is here. From any thread.
+  void peer_has_left() {
+    has_left_ = true;
+    interrupt();
+  }
+  // Whether a wait may keep a core busy for a moment: every rank of this host has one.
+  virtual void may_spin(bool) {}
+  virtual std::size_t largest_chunk() const = 0;
+  // "worker:2"
+  virtual const std::string& peer() const = 0;
+  // "shared memory", "gRPC"
+  virtual const char* transport() const = 0;
+
+  // Sends bytes of any number.
+  void post(const CallLabel& label, std::span<const std::byte> bytes, Deadline deadline);
+  // The next chunk, which must belong to this call and have this size: the peer makes another call otherwise.
+  Arrived expect(const CallLabel& label, std::size_t bytes, Deadline deadline);
+  // Receives what the peer posts.
+  void receive(const CallLabel& label, std::span<std::byte> into, Deadline deadline);
+  // Adds it to what is there.
+  void receive_and_add(const CallLabel& label, DType dtype, std::span<std::byte> into, Deadline deadline);
+
+ protected:
+  // To be asked before a last look at whether there is something.
+  bool has_left() const { return has_left_; }
+  [[noreturn]] void throw_left() const;
+
+ private:
+  std::atomic<bool> has_left_ = false;
+};
+
+}  // namespace cohort::distribute::collective

@@ -1,0 +1,175 @@
+#include "cohort/distribute/collective/replica_group.h"
+
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+#include "cohort/core/error.h"
+#include "cohort/core/text.h"
+#include "cohort/distribute/collective/replica_turns.h"
+#include "cohort/distribute/collective/summation.h"
+
+namespace cohort::distribute {
+namespace {
+
+// Replicas come at nearly the same time as a rule; waking a thread takes longer than this.
+constexpr int kTurnsBeforeSleep = 200;
+// A replica may have to compile its step first.
+constexpr std::chrono::seconds kLongestWait{600};
+// Parts below this size are reduced by one replica.
+constexpr std::int64_t kSmallestShare = 256;
+
+}  // namespace
+
+// A replica's view of its group.
+class ReplicaGroup::Member : public Collective {
+ public:
+  Member(ReplicaGroup* group, int replica)
+      : Collective("replica_" + std::to_string(replica)), group_(group), replica_(replica) {}
+  void all_reduce(std::span<const Part> parts, const void* const* inputs, void* const* outputs,
+                  Reduction reduction) override {
+    ReplicaGroup* group = group_.load(std::memory_order_relaxed);
+    if (!group) throw failed_precondition("Replicas in step", "the strategy of a function must live when it is called");
+    group->all_reduce(replica_, parts, inputs, outputs, reduction);
+  }
+  // Graphs that refer to it may live longer than the group.
+  void leave() { group_ = nullptr; }
+
+ private:
+  std::atomic<ReplicaGroup*> group_;
+  const int replica_;
+};
+
+ReplicaGroup::ReplicaGroup(int replicas, std::shared_ptr<collective::Communicator> workers)
+    : workers_(std::move(workers)), seats_(static_cast<std::size_t>(replicas)) {
+  if (workers_) packed_ = std::make_unique<PackedReduction>(*workers_);
+  for (int replica = 0; replica < replicas; ++replica) members_.push_back(std::make_shared<Member>(this, replica));
+}
+
+ReplicaGroup::~ReplicaGroup() {
+  for (const std::shared_ptr<Collective>& member : members_) static_cast<Member&>(*member).leave();
+}
+
+void ReplicaGroup::abort(const std::string& reason) noexcept {
+  std::lock_guard lock(mutex_);
+  if (!aborted_) reason_ = reason;
+  aborted_ = true;
+  ended_.notify_all();
+  if (workers_) workers_->abort(reason);
+}
+
+void ReplicaGroup::reset() {
+  std::lock_guard lock(mutex_);
+  aborted_ = false;
+  reason_.clear();
+  arrived_ = 0;
+  const std::uint64_t meeting = meeting_;
+  for (Seat& seat : seats_) seat.meetings = meeting;
+}
+
+void ReplicaGroup::throw_aborted() {
+  std::lock_guard lock(mutex_);
+  throw Error(ErrorCode::Aborted, "Replicas in step: " + reason_);
+}
+
+void ReplicaGroup::all_reduce(int replica, std::span<const Collective::Part> parts, const void* const* inputs,
+                              void* const* outputs, Collective::Reduction reduction) {
+  Seat& seat = seats_[static_cast<std::size_t>(replica)];
+  seat.parts = parts, seat.inputs = inputs, seat.outputs = outputs, seat.reduction = reduction;
+  meet(replica);
+  check_same_parts(replica);
+  reduce_share(replica);
+  meet(replica);  // nobody changes its inputs, or uses its outputs, before all are done
+  if (workers_) reduce_across_workers(replica);
+}
+
+void ReplicaGroup::reduce_across_workers(int replica) {
+  const Seat& first = seats_[0];
+  const Seat& own = seats_[static_cast<std::size_t>(replica)];
+  if (replica == 0) {
+    const ReplicaPause pause;
+    packed_->reduce(first.parts, first.outputs, first.reduction);
+  }
+  if (size() == 1) return;
+  meet(replica);
+  for (std::size_t i = 0; replica > 0 && i < own.parts.size(); ++i) {
+    std::memcpy(own.outputs[i], first.outputs[i],
+                static_cast<std::size_t>(own.parts[i].elements) * size_of(own.parts[i].dtype));
+  }
+  meet(replica);
+}
+
+void ReplicaGroup::meet(int replica) {
+  const std::uint64_t meeting = meeting_.load(std::memory_order_acquire);
+  seats_[static_cast<std::size_t>(replica)].meetings.store(meeting + 1, std::memory_order_relaxed);
+  if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 < size()) return wait_for_others(meeting);
+  arrived_.store(0, std::memory_order_relaxed);
+  meeting_.store(meeting + 1, std::memory_order_seq_cst);
+  if (sleepers_.load(std::memory_order_seq_cst) == 0) return;
+  std::lock_guard lock(mutex_);
+  ended_.notify_all();
+}
+
+void ReplicaGroup::wait_for_others(std::uint64_t meeting) {
+  const auto over = [&] { return meeting_.load(std::memory_order_seq_cst) != meeting; };
+  for (int turn = 0; turn < kTurnsBeforeSleep && !ReplicaTurn::taken(); ++turn) {
+    if (over()) return;
+    if (aborted_) throw_aborted();
+    std::this_thread::yield();
+  }
+  const ReplicaPause pause;
+  std::unique_lock lock(mutex_);
+  ++sleepers_;
+  const bool ended = ended_.wait_for(lock, kLongestWait, [&] { return over() || aborted_; });
+  --sleepers_;
+  if (over()) return;
+  lock.unlock();
+  if (ended) throw_aborted();
+  throw Error(ErrorCode::DeadlineExceeded, "Replicas in step", "every replica must come to the same reduction",
+              {{"missing", missing_replicas(meeting)}, {"seconds", kLongestWait.count()}});
+}
+
+std::string ReplicaGroup::missing_replicas(std::uint64_t meeting) const {
+  std::string missing;
+  for (std::size_t i = 0; i < seats_.size(); ++i) {
+    if (seats_[i].meetings.load(std::memory_order_relaxed) > meeting) continue;
+    missing += (missing.empty() ? "replica " : ", ") + std::to_string(i);
+  }
+  return missing;
+}
+
+void ReplicaGroup::check_same_parts(int replica) const {
+  const Seat &own = seats_[static_cast<std::size_t>(replica)], &first = seats_[0];
+  bool same = own.parts.size() == first.parts.size() && own.reduction == first.reduction;
+  for (std::size_t i = 0; same && i < own.parts.size(); ++i) {
+    same = own.parts[i].dtype == first.parts[i].dtype && own.parts[i].elements == first.parts[i].elements;
+  }
+  if (same) return;
+  throw internal_error(
+      "Replicas in step", "all replicas must reduce the same values",
+      {{"replica", replica}, {"values", own.parts.size()}, {"values of replica 0", first.parts.size()}});
+}
+
+void ReplicaGroup::reduce_share(int replica) {
+  const std::span<const Collective::Part> parts = seats_[0].parts;
+  std::vector<const void*>& inputs = scratch_inputs();
+  std::vector<void*>& outputs = scratch_outputs();
+  for (std::size_t part = 0; part < parts.size(); ++part) {
+    const std::int64_t elements = parts[part].elements, replicas = size();
+    std::int64_t first = elements * replica / replicas, last = elements * (replica + 1) / replicas;
+    if (elements < kSmallestShare * replicas) {
+      const bool own = static_cast<std::int64_t>(part) % replicas == replica;
+      first = 0, last = own ? elements : 0;
+    }
+    if (first == last) continue;
+    inputs.clear(), outputs.clear();
+    for (const Seat& seat : seats_) {
+      inputs.push_back(seat.inputs[part]);
+      outputs.push_back(seat.outputs[part]);
+    }
+    if (seats_[0].reduction == Collective::Reduction::First) inputs.resize(1);
+    sum_range(parts[part].dtype, inputs, outputs, first, last);
+  }
+}
+
+}  // namespace cohort::distribute

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cohort/core/collective.h"
+#include "cohort/distribute/collective/communicator.h"
+#include "cohort/distribute/collective/packed_reduction.h"
+
+namespace cohort::distribute {
+
+// Replicas that meet to reduce what each has computed: all those of one process, and through a communicator those of
+// other workers. Each replica's part of it is for one thread at a time, that of the replica.
+class ReplicaGroup {
+ public:
+  // So many replicas of this process.
+  //   workers: by which the first of them meets those of other workers; nullptr: there are none.
+  explicit ReplicaGroup(int replicas, std::shared_ptr<collective::Communicator> workers = nullptr);
+  ~ReplicaGroup();
+
+  // How many replicas there are.
+  int size() const { return static_cast<int>(seats_.size()); }
+  // What a replica meets the others by.
+  const std::shared_ptr<Collective>& member(int replica) const { return members_[static_cast<std::size_t>(replica)]; }
+  // Ends every wait, also those to come, with an error of this text: a replica that failed says so to the others.
+  void abort(const std::string& reason) noexcept;
+  // Forgets that it was ended; when no replica is in it.
+  void reset();
+
+ private:
+  class Member;
+  // What a replica has come with.
+  struct Seat {
+    std::span<const Collective::Part> parts;
+    const void* const* inputs = nullptr;
+    void* const* outputs = nullptr;
+    Collective::Reduction reduction = Collective::Reduction::Sum;
+    std::atomic<std::uint64_t> meetings = 0;  // that the replica has come to
+  };
+
+  void all_reduce(int replica, std::span<const Collective::Part> parts, const void* const* inputs, void* const* outputs,
+                  Collective::Reduction reduction);
+  // Returns when all replicas have called it.
+  void meet(int replica);
+  void wait_for_others(std::uint64_t meeting);
+  void check_same_parts(int replica) const;
+  // The replica's share of the work of all.
+  void reduce_share(int replica);
+  // The first replica's outputs become those of all workers, and then those of all replicas here.
+  void reduce_across_workers(int replica);
+  std::string missing_replicas(std::uint64_t meeting) const;
+  [[noreturn]] void throw_aborted();
+
+  std::vector<std::shared_ptr<Collective>> members_;
+  const std::shared_ptr<collective::Communicator> workers_;
+  std::unique_ptr<PackedReduction> packed_;
+  std::vector<Seat> seats_;
+  std::atomic<int> arrived_ = 0;
+  std::atomic<std::uint64_t> meeting_ = 0;  // those that have ended
+  std::atomic<int> sleepers_ = 0;
+  std::atomic<bool> aborted_ = false;
+  std::mutex mutex_;  // guards what follows
+  std::condition_variable ended_;
+  std::string reason_;
+};
+
+}  // namespace cohort::distribute

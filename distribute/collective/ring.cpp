@@ -1,0 +1,138 @@
+#include "cohort/distribute/collective/ring.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "cohort/distribute/collective/reduction.h"
+
+namespace cohort::distribute::collective {
+namespace {
+
+// Blocks of a sum begin at multiples of so many values, for the sake of vectors.
+constexpr std::size_t kBlockAlignment = 64;
+
+}  // namespace
+
+Ring::Ring(Channel& left, Channel& right, int rank, int size, std::size_t chunk_bytes, const CallLabel& label,
+           DType dtype, Deadline deadline)
+    : left_(left),
+      right_(right),
+      rank_(rank),
+      size_(size),
+      chunk_bytes_(chunk_bytes),
+      label_(label),
+      dtype_(dtype),
+      value_bytes_(size_of(dtype)),
+      deadline_(deadline) {}
+
+void Ring::set_blocks(std::size_t count_of_all, std::size_t count_of_block) {
+  all_bytes_ = count_of_all * value_bytes_;
+  block_bytes_ = count_of_block * value_bytes_;
+}
+
+// Blocks at the end may be shorter, or empty.
+Ring::Piece Ring::piece(int block, std::size_t chunk) const {
+  const std::size_t begin = static_cast<std::size_t>(block) * block_bytes_ + chunk * chunk_bytes_;
+  const std::size_t block_end = (static_cast<std::size_t>(block) + 1) * block_bytes_;
+  const std::size_t end = std::min({begin + chunk_bytes_, block_end, all_bytes_});
+  return {begin, end > begin ? end - begin : 0};
+}
+
+// A group of chunks goes round together. A channel has room for one chunk more, so that a rank that has filled it can
+// always send what it makes of the next one it receives.
+template <class Visit>
+void Ring::for_each_group(const Visit& visit) const {
+  const std::size_t chunks = (block_bytes_ + chunk_bytes_ - 1) / chunk_bytes_;
+  const std::size_t group = kBytesAhead / chunk_bytes_;
+  for (std::size_t first = 0; first < chunks; first += group) visit(first, std::min(first + group, chunks));
+}
+
+int Ring::block_before(int steps) const { return (rank_ - steps % size_ + size_) % size_; }
+
+void Ring::send_copy(const std::byte* from, std::size_t bytes) {
+  const std::span<std::byte> to = right_.reserve(bytes, deadline_);
+  if (bytes > 0) std::memcpy(to.data(), from, bytes);
+  right_.send(label_);
+}
+
+void Ring::start(const std::byte* values, int block, std::size_t first, std::size_t last) {
+  for (std::size_t chunk = first; chunk < last; ++chunk) {
+    const Piece own = piece(block, chunk);
+    send_copy(values + own.offset, own.bytes);
+  }
+}
+
+// The sum of this rank's own block comes last. It goes to `sums`: the whole buffer when all gather it, or this block.
+void Ring::reduce(const std::byte* values, std::byte* sums, std::size_t first, std::size_t last, bool gathers) {
+  start(values, block_before(1), first, last);
+  for (int step = 2; step <= size_; ++step) {
+    for (std::size_t chunk = first; chunk < last; ++chunk) {
+      const Piece own = piece(block_before(step), chunk);
+      const Channel::Arrived arrived = left_.expect(label_, own.bytes, deadline_);
+      const std::size_t count = own.bytes / value_bytes_;
+      if (step < size_) {
+        const std::span<std::byte> to = right_.reserve(own.bytes, deadline_);
+        add(dtype_, values + own.offset, arrived.bytes.data(), to.data(), count);
+        left_.release();
+        right_.send(label_);
+      } else {
+        std::byte* const sum = sums + (gathers ? own.offset : chunk * chunk_bytes_);
+        add(dtype_, values + own.offset, arrived.bytes.data(), sum, count);
+        left_.release();
+        if (gathers) send_copy(sum, own.bytes);
+      }
+    }
+  }
+}
+
+void Ring::gather(std::byte* values, std::size_t first, std::size_t last) {
+  for (int step = 1; step < size_; ++step) {
+    for (std::size_t chunk = first; chunk < last; ++chunk) {
+      const Piece other = piece(block_before(step), chunk);
+      const Channel::Arrived arrived = left_.expect(label_, other.bytes, deadline_);
+      if (other.bytes > 0) std::memcpy(values + other.offset, arrived.bytes.data(), other.bytes);
+      if (step + 1 < size_) send_copy(arrived.bytes.data(), other.bytes);
+      left_.release();
+    }
+  }
+}
+
+void Ring::all_reduce(std::byte* values, std::size_t count) {
+  const std::size_t share = (count + static_cast<std::size_t>(size_) - 1) / static_cast<std::size_t>(size_);
+  set_blocks(count, (share + kBlockAlignment - 1) / kBlockAlignment * kBlockAlignment);
+  for_each_group([&](std::size_t first, std::size_t last) {
+    reduce(values, values, first, last, /*gathers=*/true);
+    gather(values, first, last);
+  });
+}
+
+void Ring::reduce_scatter(const std::byte* all, std::byte* mine, std::size_t count) {
+  set_blocks(count * static_cast<std::size_t>(size_), count);
+  for_each_group([&](std::size_t first, std::size_t last) { reduce(all, mine, first, last, /*gathers=*/false); });
+}
+
+void Ring::all_gather(std::byte* all, std::size_t count) {
+  set_blocks(count * static_cast<std::size_t>(size_), count);
+  for_each_group([&](std::size_t first, std::size_t last) {
+    start(all, rank_, first, last);
+    gather(all, first, last);
+  });
+}
+
+void Ring::broadcast(std::byte* values, std::size_t count, int root) {
+  const bool is_last = (rank_ + 1) % size_ == root;
+  const std::size_t bytes = count * value_bytes_;
+  for (std::size_t offset = 0; offset < bytes; offset += chunk_bytes_) {
+    const std::size_t chunk = std::min(chunk_bytes_, bytes - offset);
+    if (rank_ == root) {
+      send_copy(values + offset, chunk);
+      continue;
+    }
+    const Channel::Arrived arrived = left_.expect(label_, chunk, deadline_);
+    std::memcpy(values + offset, arrived.bytes.data(), chunk);
+    if (!is_last) send_copy(arrived.bytes.data(), chunk);
+    left_.release();
+  }
+}
+
+}  // namespace cohort::distribute::collective

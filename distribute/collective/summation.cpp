@@ -1,0 +1,73 @@
+#include "cohort/distribute/collective/summation.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <type_traits>
+
+#include "cohort/core/error.h"
+
+namespace cohort::distribute {
+namespace {
+
+// Elements that are added before any is written: they stay in the first cache.
+constexpr std::int64_t kBlock = 2048;
+
+template <class T>
+using SumOf = std::conditional_t<std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>, float, T>;
+
+template <class T>
+void sum_elements(std::span<const void* const> inputs, std::span<void* const> outputs, std::int64_t first,
+                  std::int64_t last) {
+  std::array<SumOf<T>, kBlock> sums;
+  std::array<T, kBlock> rounded;
+  for (std::int64_t begin = first; begin < last; begin += kBlock) {
+    const std::int64_t count = std::min(kBlock, last - begin);
+    const T* input = static_cast<const T*>(inputs[0]) + begin;
+    for (std::int64_t i = 0; i < count; ++i) sums[static_cast<std::size_t>(i)] = static_cast<SumOf<T>>(input[i]);
+    for (std::size_t k = 1; k < inputs.size(); ++k) {
+      input = static_cast<const T*>(inputs[k]) + begin;
+      for (std::int64_t i = 0; i < count; ++i) sums[static_cast<std::size_t>(i)] += static_cast<SumOf<T>>(input[i]);
+    }
+    for (std::int64_t i = 0; i < count; ++i) {
+      rounded[static_cast<std::size_t>(i)] = static_cast<T>(sums[static_cast<std::size_t>(i)]);
+    }
+    for (void* output : outputs) {
+      std::memcpy(static_cast<T*>(output) + begin, rounded.data(), static_cast<std::size_t>(count) * sizeof(T));
+    }
+  }
+}
+
+}  // namespace
+
+void sum_range(DType dtype, std::span<const void* const> inputs, std::span<void* const> outputs, std::int64_t first,
+               std::int64_t last) {
+  switch (dtype) {
+    case DType::Float32:
+      return sum_elements<float>(inputs, outputs, first, last);
+    case DType::Float64:
+      return sum_elements<double>(inputs, outputs, first, last);
+    case DType::Float16:
+      return sum_elements<Half>(inputs, outputs, first, last);
+    case DType::BFloat16:
+      return sum_elements<BFloat16>(inputs, outputs, first, last);
+    case DType::Int32:
+      return sum_elements<std::int32_t>(inputs, outputs, first, last);
+    case DType::Int64:
+      return sum_elements<std::int64_t>(inputs, outputs, first, last);
+    default:
+      throw internal_error("Replicas in step", "values must be floating, int32 or int64", {{"dtype", dtype}});
+  }
+}
+
+std::vector<const void*>& scratch_inputs() {
+  thread_local std::vector<const void*> list;
+  return list;
+}
+
+std::vector<void*>& scratch_outputs() {
+  thread_local std::vector<void*> list;
+  return list;
+}
+
+}  // namespace cohort::distribute

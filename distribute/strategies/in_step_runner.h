@@ -1,0 +1,29 @@
+#pragma once
+
+#include <memory>
+
+#include "cohort/distribute/strategies/replica_steps.h"
+#include "cohort/model/fit/local_runner.h"
+
+namespace cohort::distribute {
+
+// Runs a program's steps on replicas of this process, all on one global batch at a time. A dataset gives global
+// batches; what a DatasetCreator makes gives each replica a batch in turn.
+class InStepRunner : public LocalRunner {
+ public:
+  InStepRunner(std::shared_ptr<ReplicaSet> replicas, std::shared_ptr<Program> program, const RunnerData& data,
+               const RunnerOptions& options);
+
+  void read_logs(Logs& logs) override;
+  void synchronize() override;
+
+ private:
+  void run_batch(Execution& execution) override;
+  std::int64_t cardinality() const override;
+
+  const std::shared_ptr<ReplicaSet> replicas_;
+  ReplicaSteps steps_;
+  const bool one_batch_each_;
+};
+
+}  // namespace cohort::distribute

@@ -1,0 +1,131 @@
+#include "cohort/distribute/strategies/multi_worker_mirrored_strategy.h"
+
+#include "cohort/core/log.h"
+#include "cohort/core/random.h"
+#include "cohort/core/text.h"
+#include "cohort/distribute/cluster/roles.h"
+#include "cohort/distribute/strategies/mirrored_strategy.h"
+#include "cohort/distribute/strategies/multi_worker_runner.h"
+#include "cohort/distribute/strategies/variables_on_device.h"
+#include "cohort/distribute/strategies/worker_agreement.h"
+
+namespace cohort::distribute {
+namespace {
+
+constexpr const char* kMultiWorker = "MultiWorkerMirroredStrategy";
+
+class MultiWorkerMirrored : public Strategy {
+ public:
+  MultiWorkerMirrored(std::shared_ptr<collective::Communicator> workers, std::vector<Device*> devices)
+      : workers_(std::move(workers)),
+        variables_(*devices[0]),
+        replicas_(std::make_shared<ReplicaSet>(std::move(devices), workers_)) {}
+
+  // What is predicted is needed here, so every worker predicts all of it.
+  std::unique_ptr<StepRunner> make_runner(std::shared_ptr<Program> program, const RunnerData& data,
+                                          const RunnerOptions& options) override {
+    if (program->kind() == Program::Kind::Predict) {
+      return std::make_unique<LocalRunner>(std::move(program), data, options, replicas_->device(0));
+    }
+    const WorkerShare share = share_of_worker(data, workers_->size(), workers_->rank(), replicas_->size());
+    return std::make_unique<MultiWorkerRunner>(workers_, replicas_, std::move(program), share, options);
+  }
+  // Every worker is given the whole batch.
+  Element run_on_batch(Program& program, const Element& batch, const RandomState& random) override {
+    if (program.kind() != Program::Kind::Train) {
+      const DefaultDeviceScope scope(&replicas_->device(0));
+      return Strategy::run_on_batch(program, batch, random);
+    }
+    throw unimplemented(kMultiWorker, "train_on_batch is for strategies of one process", {}, "Call fit().");
+  }
+  int num_replicas_in_sync() const override { return workers_->size() * replicas_->size(); }
+  int num_local_replicas() const override { return replicas_->size(); }
+  bool is_chief() const override { return workers_->rank() == 0; }
+  void run_on_replicas(const std::vector<std::int64_t>& rows, const std::function<void(int replica)>& code) override {
+    std::int64_t all = 0;
+    for (const std::int64_t own : rows) all += own;
+    workers_->all_reduce(&all, 1, DType::Int64);
+    replicas_->run_code(rows, code, all);
+    replicas_->variables().gather();
+  }
+  const ReplicaContext* replica_context() const override { return &replicas_->context(0); }
+  VariableCreator* variable_creator() override { return &variables_; }
+
+ private:
+  const std::shared_ptr<collective::Communicator> workers_;
+  VariablesOnDevice variables_;
+  const std::shared_ptr<ReplicaSet> replicas_;
+};
+
+// The chief first, then the workers.
+std::vector<ClusterTask> tasks_in_step(const ClusterSpec& spec) {
+  std::vector<ClusterTask> tasks;
+  for (const std::string_view job : {kChief, kWorker}) {
+    if (!spec.has_job(job)) continue;
+    for (const std::int64_t index : spec.task_indices(job)) {
+      tasks.push_back({std::string(job), index, spec.task_address(job, index)});
+    }
+  }
+  return tasks;
+}
+
+int rank_of(const std::vector<ClusterTask>& tasks, const ClusterResolver& resolver) {
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    if (tasks[i].job == resolver.task_type() && tasks[i].index == resolver.task_id()) return static_cast<int>(i);
+  }
+  throw invalid_argument(kMultiWorker, "this process must be the chief or a worker of the cluster",
+                         {{"task", task_name(resolver.task_type(), resolver.task_id())}},
+                         "Set the task's type and index in TF_CONFIG, or give the resolver both.");
+}
+
+void check_communication(const CommunicationOptions& options) {
+  if (options.implementation == "AUTO" || options.implementation == "RING") return;
+  if (options.implementation == "NCCL") {
+    throw unimplemented(kMultiWorker, "workers in step exchange by RING for now",
+                        {{"implementation", options.implementation}}, "Leave it at AUTO.");
+  }
+  throw invalid_argument(kMultiWorker, "implementation must be AUTO, RING or NCCL",
+                         {{"implementation", options.implementation}});
+}
+
+std::chrono::milliseconds from_seconds(double seconds) {
+  return std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000.0));
+}
+
+// From here on all workers draw the same initial values and orders.
+void agree_on_seed(collective::Communicator& workers) {
+  std::int64_t seed = static_cast<std::int64_t>(global_seed());
+  workers.broadcast(&seed, 1, DType::Int64);
+  set_random_seed(static_cast<std::uint64_t>(seed));
+}
+
+std::shared_ptr<Strategy> make_multi_worker(const ClusterResolver& resolver, const CommunicationOptions& options) {
+  check_communication(options);
+  const ClusterSpec spec = resolver.cluster_spec();
+  if (spec.empty()) return MirroredStrategy(options.devices).body();
+  check_roles(spec, kMultiWorker);
+  const std::vector<ClusterTask> tasks = tasks_in_step(spec);
+  const int rank = rank_of(tasks, resolver);
+  std::vector<Device*> devices;
+  for (const std::string& name : options.devices) devices.push_back(&device_named(name));
+  if (devices.empty()) devices.push_back(&default_device());
+  if (tasks.size() == 1) return MirroredStrategy(options.devices).body();
+  collective::CommunicatorSetUp set_up{.addresses = {}, .rank = rank};
+  for (const ClusterTask& task : tasks) set_up.addresses.push_back(task.address);
+  set_up.options.start_timeout = from_seconds(options.start_timeout);
+  set_up.options.dead_after = from_seconds(options.dead_after);
+  if (options.timeout_seconds) set_up.options.timeout = from_seconds(*options.timeout_seconds);
+  std::shared_ptr<collective::Communicator> workers = collective::make_communicator(set_up);
+  agree_on_seed(*workers);
+  log::info(std::string(kMultiWorker) + ": " + std::to_string(workers->size()) + " workers in step by RING; this is " +
+            tasks[static_cast<std::size_t>(rank)].name() + (rank == 0 ? ", which writes files." : "."));
+  return std::make_shared<MultiWorkerMirrored>(std::move(workers), std::move(devices));
+}
+
+}  // namespace
+
+MultiWorkerMirroredStrategy::MultiWorkerMirroredStrategy(const ClusterResolver& resolver,
+                                                         const CommunicationOptions& options)
+    : StrategyHandle(make_multi_worker(resolver, options)) {}
+
+}  // namespace cohort::distribute

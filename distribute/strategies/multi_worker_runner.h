@@ -1,0 +1,58 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cohort/distribute/collective/communicator.h"
+#include "cohort/distribute/strategies/replica_steps.h"
+#include "cohort/distribute/strategies/worker_share.h"
+#include "cohort/model/fit/local_runner.h"
+
+namespace cohort::distribute {
+
+// Runs a program's steps on the replicas of several workers, which all run the same program: each of them has such a
+// runner, and takes part in every step, also one for which it has no batch. They agree on each step before it begins. A
+// runner that is left by an exception ends those of the others.
+class MultiWorkerRunner : public LocalRunner {
+ public:
+  MultiWorkerRunner(std::shared_ptr<collective::Communicator> workers, std::shared_ptr<ReplicaSet> replicas,
+                    std::shared_ptr<Program> program, const WorkerShare& share, const RunnerOptions& options);
+  ~MultiWorkerRunner() override;
+
+  void begin_epoch(std::int64_t epoch) override;
+  Logs end_epoch() override;
+  // Of this worker alone: when it is asked for depends on its clock.
+  void read_logs(Logs& logs) override;
+  void synchronize() override;
+  RunSignals agree(const RunSignals& own) override;
+  Position position() const override;
+
+ private:
+  bool agree_on_step(bool found) override;
+  void run_batch(Execution& execution) override;
+  std::int64_t cardinality() const override { return share_.steps; }
+  void rewind() override;
+  std::string save_data() const override;
+  void restore_data(const std::string& state) override;
+  // What each worker has of this step's batch; true where one has something.
+  bool exchange_rows(bool found);
+  std::int64_t own_rows(bool found) const;
+  // Checks that all workers have traced the same step, and takes the values of the first one's variables.
+  void begin_training();
+  void begin_variable(LocalVariable& variable);
+  void gather_from_workers() const;
+
+  const std::shared_ptr<collective::Communicator> workers_;
+  const std::shared_ptr<ReplicaSet> replicas_;
+  const WorkerShare share_;
+  ReplicaSteps steps_;
+  bool begun_ = false;
+  bool found_ = false;                // there is a batch for the step that was agreed on
+  std::int64_t passes_ = 0;           // over the data, before this one
+  std::int64_t taken_ = 0;            // steps of this pass
+  std::vector<std::int64_t> header_;  // of the step, by worker: whether there is a batch, and rows
+  const int exceptions_;              // under way when it was made
+};
+
+}  // namespace cohort::distribute

@@ -1,0 +1,151 @@
+#include "cohort/distribute/strategies/replica_set.h"
+
+#include <numeric>
+
+#include "cohort/core/error.h"
+#include "cohort/distribute/collective/replica_turns.h"
+#include "cohort/graph/bound_captures.h"
+#include "cohort/variables/variable_creator.h"
+
+namespace cohort::distribute {
+namespace {
+
+Variable make_loss_share(Device& device) {
+  const VariableCreatorScope here(nullptr);
+  return Variable(std::make_shared<LocalVariable>(Tensor::full({}, 1.0, DType::Float32, device),
+                                                  VariableOptions{.name = "loss_share",
+                                                                  .trainable = false,
+                                                                  .aggregation = Aggregation::OnlyFirstReplica,
+                                                                  .synchronization = Synchronization::OnRead,
+                                                                  .autocast = false}));
+}
+
+// What a replica that failed tells the others.
+std::string reason_of(int replica, const std::exception_ptr& error) {
+  const std::string who = "replica " + std::to_string(replica) + " failed: ";
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& exception) {
+    return who + exception.what();
+  } catch (...) {
+    return who + "unknown exception";
+  }
+}
+
+}  // namespace
+
+ReplicaSet::ReplicaSet(std::vector<Device*> devices, std::shared_ptr<collective::Communicator> workers)
+    : devices_(std::move(devices)),
+      group_(static_cast<int>(devices_.size()), workers),
+      loss_share_(make_loss_share(*devices_[0])),
+      shares_(devices_.size(), 1.0f),
+      variables_(devices_),
+      threads_(static_cast<int>(devices_.size()) - 1) {
+  for (int i = 0; i < size(); ++i) collectives_.push_back(Tensor::of_resource(group_.member(i)));
+  collective_ = collectives_[0];
+  const int rank = workers ? workers->rank() : 0, ranks = workers ? workers->size() : 1;
+  for (int i = 0; i < size(); ++i) contexts_.emplace_back(rank * size() + i, ranks * size(), collective_, loss_share_);
+}
+
+ReplicaSet::~ReplicaSet() = default;
+
+const ReplicaContext& ReplicaSet::context(int replica) const { return contexts_[static_cast<std::size_t>(replica)]; }
+
+const Tensor& ReplicaSet::bind(const Tensor& capture, int replica, bool reads_whole) {
+  if (capture.resource() == collective_.resource()) return collectives_[static_cast<std::size_t>(replica)];
+  return variables_.copy_of(capture, replica, reads_whole && capture.resource() != loss_share_.body());
+}
+
+void ReplicaSet::set_loss_shares(const std::vector<std::int64_t>& rows, std::int64_t all) {
+  for (int replica = 0; replica < size(); ++replica) {
+    float& known = shares_[static_cast<std::size_t>(replica)];
+    const std::int64_t own = rows[static_cast<std::size_t>(replica)];
+    const float share = all == 0 ? 0.0f : static_cast<float>(static_cast<double>(own) / static_cast<double>(all));
+    if (known == share) continue;
+    const Tensor& handle = variables_.copy_of(loss_share_.handle(), replica);
+    auto& copy = dynamic_cast<LocalVariable&>(*handle.resource());
+    copy.replace_value(Tensor::full({}, share, DType::Float32, device(replica)));
+    known = share;
+  }
+}
+
+void ReplicaSet::run(const std::vector<std::int64_t>& rows, bool meets, const std::function<void(int replica)>& work,
+                     std::optional<std::int64_t> all_rows) {
+  set_loss_shares(rows, all_rows ? *all_rows : std::accumulate(rows.begin(), rows.end(), std::int64_t{0}));
+  variables_.spread();
+  run_threads([&](int replica) {
+    if (rows[static_cast<std::size_t>(replica)] > 0) return work(replica);
+    if (!meets) return;
+    const auto sums = variables_.own_sums(replica);
+    work(replica);
+    variables_.restore_sums(replica, sums);
+  });
+  variables_.settle();
+}
+
+namespace {
+
+// What a replica's thread is while its code runs line by line.
+class ReplicaThread : private CaptureBinder {
+ public:
+  ReplicaThread(ReplicaSet& set, int replica)
+      : set_(set), replica_(replica), binding_(this), context_(&set.context(replica)), device_(&set.device(replica)) {}
+
+ private:
+  const Tensor& bind(const Tensor& capture) const override { return set_.bind(capture, replica_); }
+  void compute(const std::function<void()>& run) const override {
+    const ReplicaPause others_go_on;
+    run();
+  }
+
+  ReplicaSet& set_;
+  const int replica_;
+  const CaptureBinding binding_;
+  const ReplicaScope context_;
+  const DefaultDeviceScope device_;
+};
+
+}  // namespace
+
+// One replica at a time: what they share (layers, optimizers, metrics) is not made for several threads.
+void ReplicaSet::run_code(const std::vector<std::int64_t>& rows, const std::function<void(int replica)>& code,
+                          std::optional<std::int64_t> all_rows) {
+  ReplicaTurns turns;
+  const auto in_turn = [&](int replica) {
+    const ReplicaTurn turn(turns, replica);
+    const ReplicaThread thread(*this, replica);
+    code(replica);
+  };
+  run(rows, true, in_turn, all_rows);
+}
+
+void ReplicaSet::run_threads(const std::function<void(int replica)>& work) {
+  std::vector<std::exception_ptr> errors(devices_.size());
+  const auto guarded = [&](int replica) {
+    try {
+      work(replica);
+    } catch (...) {
+      errors[static_cast<std::size_t>(replica)] = std::current_exception();
+      group_.abort(reason_of(replica, errors[static_cast<std::size_t>(replica)]));
+    }
+  };
+  threads_.run(guarded);
+  std::exception_ptr first;
+  for (const std::exception_ptr& error : errors) {
+    if (!error) continue;
+    if (!first) first = error;
+    try {
+      std::rethrow_exception(error);
+    } catch (const Error& known) {
+      if (known.code() == ErrorCode::Aborted) continue;  // told by another that it failed
+    } catch (...) {
+    }
+    first = error;
+    break;
+  }
+  if (!first) return;
+  group_.reset();
+  std::rethrow_exception(first);
+}
+
+}  // namespace cohort::distribute

@@ -1,0 +1,151 @@
+#include "cohort/distribute/strategies/replica_variables.h"
+
+#include <algorithm>
+
+#include "cohort/core/device_spec.h"
+#include "cohort/core/text.h"
+#include "cohort/graph/trace.h"
+#include "cohort/ops/math.h"
+
+namespace cohort::distribute {
+namespace {
+
+// With memory of its own.
+Tensor copied_to(const Tensor& value, Device& device) {
+  return &value.device() == &device ? value.clone() : value.to(device);
+}
+
+// What copies of a variable make together.
+Tensor merged(const std::vector<std::shared_ptr<LocalVariable>>& copies, Aggregation aggregation) {
+  Tensor sum = copies[0]->shared_value().to_host();
+  if (aggregation == Aggregation::OnlyFirstReplica) return sum;
+  const EagerScope eager;
+  const DeviceScope host(DeviceSpec::from_string("CPU:0"));
+  for (std::size_t i = 1; i < copies.size(); ++i) sum = sum + copies[i]->shared_value().to_host();
+  if (aggregation == Aggregation::Sum) return sum;
+  return ops::cast(sum / static_cast<double>(copies.size()), copies[0]->spec().dtype);
+}
+
+}  // namespace
+
+ReplicaVariables::ReplicaVariables(std::vector<Device*> devices) : devices_(std::move(devices)) {}
+
+ReplicaVariables::Copies ReplicaVariables::make_copies(const std::shared_ptr<LocalVariable>& variable,
+                                                       bool reads_whole) const {
+  const VariableOptions& options = variable->options();
+  Copies copies;
+  copies.variable = variable;
+  copies.aggregation = options.aggregation;
+  copies.apart = options.synchronization == Synchronization::OnRead && !reads_whole;
+  if (copies.apart && options.aggregation == Aggregation::None) {
+    throw invalid_argument(titled("Variable", variable->path()),
+                           "what is synchronized on reading must say how replicas' values become one",
+                           {{"aggregation", "None"}}, "Make it with Aggregation::Sum, Mean or OnlyFirstReplica.");
+  }
+  for (std::size_t i = 0; i < devices_.size(); ++i) {
+    const bool itself = i == 0 && !copies.apart;
+    copies.bodies.push_back(
+        itself ? variable
+               : std::make_shared<LocalVariable>(copied_to(variable->shared_value(), *devices_[i]), options));
+    copies.handles.push_back(Tensor::of_resource(copies.bodies.back()));
+  }
+  copies.writes.resize(devices_.size());
+  spread(*variable, copies);
+  return copies;
+}
+
+const Tensor& ReplicaVariables::copy_of(const Tensor& handle, int replica, bool reads_whole) {
+  const auto variable = std::dynamic_pointer_cast<LocalVariable>(handle.resource());
+  if (!variable) return handle;
+  std::lock_guard lock(mutex_);
+  reads_whole = reads_whole && variable->options().synchronization == Synchronization::OnRead;
+  Book& book = reads_whole ? readers_ : copies_;
+  const auto known = book.find(variable.get());
+  // Another variable may since have got the address.
+  if (known != book.end() && known->second.variable.lock() == variable) {
+    return known->second.handles[static_cast<std::size_t>(replica)];
+  }
+  Copies& made = book[variable.get()] = make_copies(variable, reads_whole);
+  return made.handles[static_cast<std::size_t>(replica)];
+}
+
+void ReplicaVariables::spread(LocalVariable& variable, Copies& copies) const {
+  if (copies.seen == variable.writes()) return;
+  const Tensor value = variable.shared_value();
+  for (std::size_t i = copies.apart ? 0 : 1; i < copies.bodies.size(); ++i) {
+    // What is summed up on reading counts once.
+    const bool counts = !copies.apart || copies.aggregation != Aggregation::Sum || i == 0;
+    copies.bodies[i]->replace_value(counts ? copied_to(value, *devices_[i])
+                                           : Tensor::full(value.shape(), 0.0, value.dtype(), *devices_[i]));
+    copies.writes[i] = copies.bodies[i]->writes();
+  }
+  copies.seen = variable.writes();
+}
+
+void ReplicaVariables::gather(LocalVariable& variable, Copies& copies) const {
+  if (!copies.apart || copies.seen != variable.writes()) return;
+  bool written = false;
+  for (std::size_t i = 0; i < copies.bodies.size(); ++i) {
+    written = written || copies.writes[i] != copies.bodies[i]->writes();
+    copies.writes[i] = copies.bodies[i]->writes();
+  }
+  if (!written) return;
+  variable.replace_value(copied_to(merged(copies.bodies, copies.aggregation), *devices_[0]));
+  copies.seen = variable.writes();
+}
+
+void ReplicaVariables::settle() {
+  std::lock_guard lock(mutex_);
+  for (auto& [resource, copies] : copies_) {
+    if (!copies.apart) copies.seen = copies.bodies[0]->writes();
+  }
+}
+
+void ReplicaVariables::set_whole(LocalVariable& variable, const Tensor& value) {
+  std::lock_guard lock(mutex_);
+  variable.replace_value(copied_to(value, *devices_[0]));
+  const auto known = copies_.find(&variable);
+  if (known != copies_.end()) known->second.seen = variable.writes();
+}
+
+std::unordered_map<const Resource*, Tensor> ReplicaVariables::own_sums(int replica) {
+  std::unordered_map<const Resource*, Tensor> sums;
+  std::lock_guard lock(mutex_);
+  for (const auto& [resource, copies] : copies_) {
+    if (!copies.apart || copies.aggregation != Aggregation::Sum) continue;
+    sums[resource] = copies.bodies[static_cast<std::size_t>(replica)]->shared_value().clone();
+  }
+  return sums;
+}
+
+void ReplicaVariables::restore_sums(int replica, const std::unordered_map<const Resource*, Tensor>& sums) {
+  std::lock_guard lock(mutex_);
+  for (auto& [resource, copies] : copies_) {
+    if (!copies.apart || copies.aggregation != Aggregation::Sum) continue;
+    LocalVariable& copy = *copies.bodies[static_cast<std::size_t>(replica)];
+    const auto known = sums.find(resource);
+    Device& device = *devices_[static_cast<std::size_t>(replica)];
+    copy.replace_value(known != sums.end() ? known->second.clone()
+                                           : Tensor::full(copy.spec().shape, 0.0, copy.spec().dtype, device));
+  }
+}
+
+void ReplicaVariables::spread() {
+  std::lock_guard lock(mutex_);
+  for (Book* book : {&copies_, &readers_}) {
+    for (auto entry = book->begin(); entry != book->end();) {
+      const std::shared_ptr<LocalVariable> variable = entry->second.variable.lock();
+      if (variable) spread(*variable, entry->second);
+      entry = variable ? std::next(entry) : book->erase(entry);
+    }
+  }
+}
+
+void ReplicaVariables::gather() {
+  std::lock_guard lock(mutex_);
+  for (auto& [resource, copies] : copies_) {
+    if (const std::shared_ptr<LocalVariable> variable = copies.variable.lock()) gather(*variable, copies);
+  }
+}
+
+}  // namespace cohort::distribute

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "cohort/core/device.h"
+#include "cohort/variables/variable_body.h"
+
+namespace cohort::distribute {
+
+// The copies of variables that replicas in step compute with. A variable that is synchronized on writing is itself the
+// first replica's copy, and the others follow when somebody else has written to it. One that is synchronized on reading
+// has a copy for each replica, and holds what they make together. Thread-safe, but for writes to the variables.
+class ReplicaVariables {
+ public:
+  // Of replicas on these devices.
+  explicit ReplicaVariables(std::vector<Device*> devices);
+
+  // The handle of a replica's copy, made if need be; of other resources the tensor itself.
+  //   reads_whole: the replica sees what all copies make together, and writes nothing.
+  const Tensor& copy_of(const Tensor& variable, int replica, bool reads_whole = false);
+  // Gives copies the values that were written to their variables since. While no replica runs.
+  void spread();
+  // Notes that what was written since came from the replicas, which have all written the same. While no replica runs.
+  void settle();
+  // Sets what all copies make together, on this and other workers, without a change to the copies here.
+  void set_whole(LocalVariable& variable, const Tensor& value);
+  // What a replica has summed up by itself so far, and the reverse: what it has added since does not count.
+  std::unordered_map<const Resource*, Tensor> own_sums(int replica);
+  void restore_sums(int replica, const std::unordered_map<const Resource*, Tensor>& sums);
+  // Puts together what replicas have written into copies that are synchronized on reading. While no replica runs.
+  void gather();
+
+ private:
+  // The copies of one variable.
+  struct Copies {
+    std::weak_ptr<LocalVariable> variable;
+    std::vector<std::shared_ptr<LocalVariable>> bodies;  // by replica
+    std::vector<Tensor> handles;
+    std::vector<std::uint64_t> writes;  // to each copy, when they were last put together
+    std::uint64_t seen = 0;             // writes to the variable that the copies know of
+    bool apart = false;                 // the variable is none of its copies
+    Aggregation aggregation = Aggregation::None;
+  };
+  using Book = std::unordered_map<const Resource*, Copies>;
+
+  Copies make_copies(const std::shared_ptr<LocalVariable>& variable, bool reads_whole) const;
+  void spread(LocalVariable& variable, Copies& copies) const;
+  void gather(LocalVariable& variable, Copies& copies) const;
+
+  const std::vector<Device*> devices_;
+  std::mutex mutex_;  // guards what follows
+  Book copies_, readers_;
+};
+
+}  // namespace cohort::distribute

@@ -1,0 +1,80 @@
+#include "cohort/distribute/strategies/strategy_handle.h"
+
+#include "cohort/core/device_spec.h"
+#include "cohort/core/error.h"
+#include "cohort/graph/trace.h"
+#include "cohort/ops/joining.h"
+#include "cohort/ops/math.h"
+#include "cohort/ops/reduce.h"
+
+namespace cohort::distribute {
+
+ReplicaValue::operator Tensor() const {
+  if (is_leaf()) return leaf();
+  throw invalid_argument("Strategy.run", "an argument that is a single tensor is expected",
+                         {{"argument", to_string(spec_of(*this))}},
+                         "Take its members: strategy.run(step, batch[0], batch[1]).");
+}
+
+PerReplica PerReplica::operator[](std::size_t i) const {
+  std::vector<Element> members;
+  for (const Element& value : values_) {
+    if (i >= value.size()) {
+      throw Error(ErrorCode::OutOfRange, "PerReplica", "the number of a member is expected",
+                  {{"member", i}, {"members", value.size()}});
+    }
+    members.push_back(value[i]);
+  }
+  return PerReplica(std::move(members), rows_);
+}
+
+std::vector<std::int64_t> StrategyHandle::rows_of(const std::vector<const PerReplica*>& arguments) const {
+  for (const PerReplica* argument : arguments) {
+    if (!argument->rows().empty()) return argument->rows();
+  }
+  return std::vector<std::int64_t>(static_cast<std::size_t>(body_->num_local_replicas()), 1);
+}
+
+Tensors StrategyHandle::experimental_local_results(const PerReplica& value) const {
+  Tensors results;
+  for (int replica = 0; replica < body_->num_local_replicas(); ++replica) results.push_back(value.value(replica));
+  return results;
+}
+
+Tensor StrategyHandle::reduce(ReduceOp op, const PerReplica& value, std::optional<int> axis) const {
+  const EagerScope eager;
+  const DeviceScope host(DeviceSpec::from_string("CPU:0"));
+  Tensor total, count;
+  for (const Tensor& each : experimental_local_results(value)) {
+    Tensor part = each.to_host();
+    Tensor elements = Tensor::scalar(1.0, DType::Float64);
+    if (axis) {
+      elements = ops::size_of(part, {*axis}, DType::Float64);
+      part = ops::sum(part, {*axis});
+    }
+    total = total.defined() ? total + part : part;
+    count = count.defined() ? count + elements : elements;
+  }
+  return op == ReduceOp::Mean ? ops::cast(total / ops::cast(count, total.dtype()), total.dtype()) : total;
+}
+
+Tensor StrategyHandle::gather(const PerReplica& value, int axis) const {
+  const EagerScope eager;
+  const DeviceScope host(DeviceSpec::from_string("CPU:0"));
+  Tensors parts;
+  for (const Tensor& each : experimental_local_results(value)) parts.push_back(each.to_host());
+  return ops::concatenate(parts, axis);
+}
+
+DistributedDataset StrategyHandle::experimental_distribute_dataset(const Dataset& dataset) const {
+  return DistributedDataset(dataset, body_->num_local_replicas(), /*one_batch_each=*/false);
+}
+
+DistributedDataset StrategyHandle::distribute_datasets_from_function(
+    const DatasetCreator::DatasetFn& dataset_fn) const {
+  const DatasetCreator creator(dataset_fn);
+  return DistributedDataset(creator({.num_replicas_in_sync = num_replicas_in_sync()}), body_->num_local_replicas(),
+                            /*one_batch_each=*/true);
+}
+
+}  // namespace cohort::distribute

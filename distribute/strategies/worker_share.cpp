@@ -1,0 +1,53 @@
+#include "cohort/distribute/strategies/worker_share.h"
+
+#include <string_view>
+
+#include "cohort/data/auto_shard.h"
+#include "cohort/distribute/strategies/batch_rows.h"
+
+namespace cohort::distribute {
+namespace {
+
+// The size of the batches that a dataset ends in, where its last stages leave batches as they are and in order.
+std::optional<std::int64_t> batch_size_of(const Dataset& dataset) {
+  const std::string_view kind = dataset.kind();
+  if (kind == "batch" || kind == "padded_batch") return dataset.attributes().get<std::int64_t>("batch_size");
+  const bool keeps_batches = kind == "prefetch" || kind == "map" || kind == "with_options";
+  return keeps_batches ? batch_size_of(dataset.inputs()[0]) : std::nullopt;
+}
+
+std::vector<std::int64_t> rows_of_workers(std::int64_t batch, std::int64_t workers) {
+  std::vector<std::int64_t> rows;
+  for (std::int64_t i = 0; i < workers; ++i) rows.push_back(rows_of_replica(batch, workers, i));
+  return rows;
+}
+
+}  // namespace
+
+WorkerShare share_of_worker(const RunnerData& data, std::int64_t workers, std::int64_t worker,
+                            std::int64_t replicas_per_worker) {
+  if (data.creator) {
+    return {.dataset = (*data.creator)({.num_input_pipelines = workers,
+                                        .input_pipeline_id = worker,
+                                        .num_replicas_in_sync = workers * replicas_per_worker})};
+  }
+  const Dataset dataset = in_order(data.dataset);
+  const AutoShardPolicy asked = auto_shard_policy_of(dataset).value_or(AutoShardPolicy::Auto);
+  const AutoShardPolicy policy = resolve_auto_shard(dataset, asked, workers);
+  const std::optional<std::int64_t> batch = batch_size_of(dataset);
+  if (policy == AutoShardPolicy::Off) return {.dataset = dataset};
+  if (policy == AutoShardPolicy::File && batch) {
+    const Dataset own = shard_for(dataset, policy, workers, worker);
+    return {.dataset = own.rebatch(rows_of_replica(*batch, workers, worker))};
+  }
+  // Sub-batches of others are passed by; where batches may be cut short in the middle, that would shift rows from one
+  // global batch to the next.
+  if (batch && *batch >= workers) {
+    return {.dataset = dataset.rebatch(rows_of_workers(*batch, workers)).shard(workers, worker),
+            .steps = dataset.cardinality(),
+            .any_number_of_workers = true};
+  }
+  return {.dataset = dataset, .whole_batches = true, .steps = dataset.cardinality(), .any_number_of_workers = true};
+}
+
+}  // namespace cohort::distribute

@@ -1,0 +1,52 @@
+#include "cohort/ops/collectives.h"
+
+#include "cohort/core/dispatch.h"
+#include "cohort/ops/gradient_or_zeros.h"
+
+namespace cohort::ops {
+namespace {
+
+Specs infer_all_reduce(const OpCall& call) {
+  call.check(call.dtype(0) == DType::Resource, "input 0 is what replicas meet by", {{"input", call.spec(0)}});
+  Specs outputs;
+  for (int i = 1; i < call.num_inputs(); ++i) {
+    const DType dtype = call.dtype(i);
+    call.check(is_floating(dtype) || dtype == DType::Int32 || dtype == DType::Int64,
+               "values must be floating, int32 or int64", {{"value", call.spec(i)}});
+    outputs.push_back(call.spec(i));
+  }
+  return outputs;
+}
+
+Tensors reduced(const char* op, const Tensor& collective, const Tensors& values) {
+  Tensors inputs{collective};
+  inputs.insert(inputs.end(), values.begin(), values.end());
+  return run_op_all(op, inputs);
+}
+
+// Every replica's result depends on every replica's value, so the gradients are summed in turn.
+Tensors gradient_of_sum(const OpCall& call, std::span<const Tensor> dy) {
+  Tensors given;
+  for (std::size_t i = 0; i < dy.size(); ++i) {
+    given.push_back(or_zeros(dy[i], call.input(static_cast<int>(i) + 1)));
+  }
+  Tensors gradients{Tensor()};
+  for (Tensor& sum : all_reduce_sum(call.input(0), given)) gradients.push_back(std::move(sum));
+  return gradients;
+}
+
+// (collective, values...): the sums over all replicas. Stateful, since all of them must meet in it.
+COHORT_OP("AllReduce").inputs(2, -1).infer(infer_all_reduce).stateful().gradient(gradient_of_sum);
+COHORT_OP("BroadcastFirst").inputs(2, -1).infer(infer_all_reduce).stateful().not_differentiable();
+
+}  // namespace
+
+Tensors all_reduce_sum(const Tensor& collective, const Tensors& values) {
+  return reduced("AllReduce", collective, values);
+}
+
+Tensors broadcast_first(const Tensor& collective, const Tensors& values) {
+  return reduced("BroadcastFirst", collective, values);
+}
+
+}  // namespace cohort::ops

@@ -1,0 +1,67 @@
+#include "cohort/variables/replica_context.h"
+
+#include <utility>
+
+#include "cohort/core/dispatch.h"
+#include "cohort/core/text.h"
+#include "cohort/graph/bound_captures.h"
+#include "cohort/ops/collectives.h"
+#include "cohort/ops/math.h"
+
+namespace cohort {
+
+ReplicaContext::ReplicaContext(int replica, int replicas, Tensor collective, Variable loss_share)
+    : replica_(replica), replicas_(replicas), collective_(std::move(collective)), loss_share_(std::move(loss_share)) {}
+
+int ReplicaContext::replica_id_in_sync_group() const {
+  if (current_trace() == 0) return replica_;
+  throw failed_precondition("ReplicaContext", "code that is traced runs once for all replicas", {},
+                            "Ask for the replica's number outside of functions and of a model's steps.");
+}
+
+const Tensor& ReplicaContext::collective() const {
+  const CaptureBinder* binder = CaptureBinding::current();
+  return binder && current_trace() == 0 ? binder->bind(collective_) : collective_;
+}
+
+Tensors ReplicaContext::all_reduce(ReduceOp op, const Tensors& values) const {
+  if (values.empty()) return {};
+  Tensors sums = ops::all_reduce_sum(collective(), values);
+  if (op == ReduceOp::Mean) {
+    for (Tensor& sum : sums) sum = ops::cast(sum / static_cast<double>(replicas_), sum.dtype());
+  }
+  return sums;
+}
+
+Tensor ReplicaContext::all_reduce(ReduceOp op, const Tensor& value) const { return all_reduce(op, Tensors{value})[0]; }
+
+Tensor ReplicaContext::aggregated(const Variable& variable, const Tensor& value) const {
+  switch (variable.aggregation()) {
+    case Aggregation::Sum:
+      return all_reduce(ReduceOp::Sum, value);
+    case Aggregation::Mean:
+      return all_reduce(ReduceOp::Mean, value);
+    case Aggregation::OnlyFirstReplica:
+      return ops::broadcast_first(collective(), {value})[0];
+    default:
+      throw invalid_argument(titled("Variable", variable.path()),
+                             "a variable that replicas write must say how their values become one",
+                             {{"aggregation", "None"}}, "Make it with Aggregation::Sum, Mean or OnlyFirstReplica.");
+  }
+}
+
+Tensor ReplicaContext::loss_share() const { return loss_share_.value(); }
+
+const ReplicaContext* get_replica_context() { return ReplicaScope::current(); }
+
+Tensor scale_loss_for_replica(const Tensor& loss) {
+  const ReplicaContext* replica = get_replica_context();
+  return replica ? loss * ops::cast(replica->loss_share(), loss.dtype()) : loss;
+}
+
+Tensor unscale_loss_for_replica(const Tensor& loss) {
+  const ReplicaContext* replica = get_replica_context();
+  return replica ? loss / ops::cast(replica->loss_share(), loss.dtype()) : loss;
+}
+
+}  // namespace cohort

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <string>
+
+#include "cohort/core/tensor.h"
+#include "cohort/core/thread_scope.h"
+#include "cohort/variables/variable.h"
+
+namespace cohort {
+
+// How values that replicas hold apart become one.
+enum class ReduceOp { Sum, Mean };
+
+// One of several replicas that run the same code in step, each on its part of a global batch; asked for by that code.
+// In a trace all of it becomes ops of the graph that every replica runs. Outside of replicas there is none.
+class ReplicaContext {
+ public:
+  // Replica `replica` of `replicas`.
+  //   collective: the resource that they meet by, of any of them.
+  //   loss_share: what of the global batch's mean the mean over this replica's samples is, a float32 scalar.
+  ReplicaContext(int replica, int replicas, Tensor collective, Variable loss_share);
+
+  // Which of the replicas this is. In a trace, which is made once for all of them, this is an error.
+  int replica_id_in_sync_group() const;
+  // How many there are.
+  int num_replicas_in_sync() const { return replicas_; }
+  // The sum or mean of the replicas' values, which all replicas must ask for; with a gradient.
+  Tensor all_reduce(ReduceOp op, const Tensor& value) const;
+  // The same for several values, which cross together.
+  Tensors all_reduce(ReduceOp op, const Tensors& values) const;
+  // What a variable that is the same on all replicas is written with, where each has computed a value: their sum, mean
+  // or the first one, as the variable says.
+  Tensor aggregated(const Variable& variable, const Tensor& value) const;
+  // What of the global batch's mean the mean over this replica's samples is. The shares of all replicas add up to 1.
+  Tensor loss_share() const;
+
+ private:
+  const Tensor& collective() const;
+
+  const int replica_, replicas_;
+  const Tensor collective_;
+  const Variable loss_share_;
+};
+
+// While one lives, its thread is the code of a replica; nullptr: of all replicas together, as an optimizer's update is.
+// Thread-local, nested.
+using ReplicaScope = ThreadScope<ReplicaContext, const ReplicaContext*>;
+
+// The replica whose code this is; nullptr outside of replicas.
+const ReplicaContext* get_replica_context();
+// A mean over a replica's samples as its part of the mean over the global batch: replicas' gradients are added up.
+Tensor scale_loss_for_replica(const Tensor& loss);
+// The reverse, for what is shown.
+Tensor unscale_loss_for_replica(const Tensor& loss);
+
+}  // namespace cohort
