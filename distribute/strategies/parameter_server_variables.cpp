@@ -74,8 +74,7 @@ std::shared_ptr<VariableBody> ParameterServerVariables::create_on(int ps, const 
 
 std::shared_ptr<VariableBody> ParameterServerVariables::create(const InitialValue& initial,
                                                                const VariableOptions& options) {
-  // A metric's; what replicas would hold apart and average is one variable here.
-  if (options.synchronization == Synchronization::OnRead && options.aggregation != Aggregation::Mean) return nullptr;
+  if (options.synchronization == Synchronization::OnRead) return nullptr;
   const DeviceSpec wanted = current_device_spec();
   if (wanted.job && *wanted.job != "ps" && !options.colocate_with) return nullptr;
   if (options.aggregation == Aggregation::OnlyFirstReplica && !options.colocate_with) {

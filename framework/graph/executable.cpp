@@ -41,6 +41,7 @@ class DynamicExecutable : public Executable {
   }
 
   void run(std::span<const Tensor> inputs, std::span<Tensor> outputs, const RandomState& random) override {
+    const DefaultDeviceScope here(&device_);
     std::vector<Tensors> values(graph_.nodes.size());
     for (std::size_t i = 0; i < graph_.inputs.size(); ++i)
       values[static_cast<std::size_t>(graph_.inputs[i])] = {inputs[i]};

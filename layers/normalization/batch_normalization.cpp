@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cohort/core/log.h"
+#include "cohort/model/fit/strategy.h"
 #include "cohort/ops/array.h"
 #include "cohort/ops/creation.h"
 #include "cohort/ops/math.h"
@@ -76,12 +77,14 @@ void BatchNormalizationLayer::fields_changed() {
 
 Variable BatchNormalizationLayer::add_statistic(const char* name, const Shape& channels,
                                                 const Ref<Initializer>& initializer) {
-  return add_weight(name, channels,
-                    {.initializer = initializer,
-                     .dtype = dtype(),
-                     .trainable = false,
-                     .synchronization = Synchronization::OnRead,
-                     .autocast = false});
+  return add_weight(
+      name, channels,
+      {.initializer = initializer,
+       .dtype = dtype(),
+       .trainable = false,
+       // Replicas in step follow their own batches; elsewhere there is one variable.
+       .synchronization = current_strategy()->replica_context() ? Synchronization::OnRead : Synchronization::Auto,
+       .autocast = false});
 }
 
 void BatchNormalizationLayer::build(const Shape& input) {

@@ -43,7 +43,10 @@ using Bytes = std::vector<std::string>;
 Bytes bytes_of_pass(DatasetIterator& iterator) {
   Bytes bytes(2);
   for (Tensors element; iterator.next(element);) {
-    for (std::size_t i = 0; i < 2; ++i) bytes[i].append(static_cast<const char*>(element[i].raw()), element[i].bytes());
+    for (std::size_t i = 0; i < 2; ++i) {
+      const Tensor host = element[i].to_host();
+      bytes[i].append(static_cast<const char*>(host.raw()), host.bytes());
+    }
   }
   return bytes;
 }

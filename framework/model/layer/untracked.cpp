@@ -63,8 +63,8 @@ void warn_of_untracked_variables(const Layer& model, const Tensors& captures) {
     std::shared_ptr<VariableBody> body = std::dynamic_pointer_cast<VariableBody>(capture.resource());
     if (!body) continue;
     if (const std::shared_ptr<VariableBody> whole = body->whole()) body = whole;
-    const bool of_metric =
-        body->options().synchronization == Synchronization::OnRead && body->options().aggregation == Aggregation::Sum;
+    const bool of_metric = body->options().synchronization == Synchronization::OnRead &&
+                           body->options().aggregation != Aggregation::OnlyFirstReplica;
     if (known.count(body) || !(of_metric || body->options().trainable) || !warned().insert(body)) continue;
     const std::string& path = body->path();
     if (!of_metric) {
