@@ -13,6 +13,7 @@
 #include "cohort/ops/math.h"
 #include "cohort/ops/reduce.h"
 #include "tests/support/op_check.h"
+#include "tests/support/patience.h"
 
 namespace cohort::test {
 namespace {
@@ -466,7 +467,7 @@ COHORT_OP_REFERENCE(Conv, first_layers_of_large_networks, (std::vector<DType>{fl
   compare({20, 61, 62, 3}, {7, 7, 3, 64}, "valid");
   compare({32, 65, 50, 4}, {5, 5, 4, 64}, "same");
   compare({20, 50, 41, 1}, {7, 6, 1, 320}, "valid");
-  compare({26, 400, 400, 4}, {3, 3, 4, 8}, "same");
+  if (kTimesSlower == 1) compare({26, 400, 400, 4}, {3, 3, 4, 8}, "same");  // minutes under a sanitizer
 }
 
 class TensorFloatAllowed {
