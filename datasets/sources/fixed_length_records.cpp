@@ -1,13 +1,12 @@
 #include "cohort/datasets/sources/fixed_length_records.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
-#include <mutex>
 
 #include "cohort/data/broken_source.h"
 #include "cohort/data/indexed_iterator.h"
 #include "cohort/datasets/sources/file_records.h"
+#include "cohort/datasets/sources/open_source_files.h"
 #include "cohort/datasets/sources/source.h"
 
 namespace cohort::datasets {
@@ -36,28 +35,6 @@ struct RecordLayout {
     }
     return (file.bytes - around) / record;
   }
-};
-
-// Files that were read last, kept open. Thread-safe.
-class FewOpenFiles {
- public:
-  std::shared_ptr<const SourceFile> get(const std::vector<InputFile>& files, std::size_t number) {
-    std::lock_guard lock(mutex_);
-    Slot& slot = slots_[number % slots_.size()];
-    if (!slot.file || slot.number != number) {
-      slot.file = std::make_shared<const SourceFile>(kFixedLength, files[number]);
-      slot.number = number;
-    }
-    return slot.file;
-  }
-
- private:
-  struct Slot {
-    std::size_t number = 0;
-    std::shared_ptr<const SourceFile> file;
-  };
-  std::mutex mutex_;
-  std::array<Slot, 16> slots_;
 };
 
 // Which records are in which file.
@@ -123,7 +100,7 @@ class FixedLengthElements : public IndexedElements {
   }
 
   std::shared_ptr<const RecordTable> table_;
-  mutable FewOpenFiles open_;
+  mutable OpenSourceFiles open_{kFixedLength};
 };
 
 class PackedRecordsIterator : public FileRecords {

@@ -63,4 +63,25 @@ class SourceColumns {
 //   count: how many there are, known before they are read.
 std::unique_ptr<IndexedElements> rows_by_number(std::shared_ptr<const SourceColumns> columns, std::uint64_t count);
 
+// Passes by up to `count` elements of a source that only reading tells apart, those that are damaged among them; how
+// many it passed by.
+//   taken: how many elements the iterator has passed in all, which `pass` counts.
+//   pass: passes by one element; false at the end.
+template <class Pass>
+std::uint64_t skip_elements(std::uint64_t count, const std::uint64_t& taken, const Pass& pass) {
+  std::uint64_t passed = 0;
+  while (passed < count) {
+    const std::uint64_t before = taken;
+    try {
+      if (!pass()) break;
+    } catch (const BrokenSource&) {
+      throw;
+    } catch (const Error&) {
+      if (taken == before) throw;  // it is not the place of an element
+    }
+    ++passed;
+  }
+  return passed;
+}
+
 }  // namespace cohort::datasets

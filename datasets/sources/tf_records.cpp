@@ -58,19 +58,7 @@ class TFRecordsIterator : public DatasetIterator {
     return more;
   }
   std::uint64_t skip(std::uint64_t count) override {
-    std::uint64_t passed = 0;
-    while (passed < count) {
-      const std::uint64_t before = taken_;
-      try {
-        if (!take([](TFRecordFile& file) { return file.pass(); })) break;
-      } catch (const BrokenSource&) {
-        throw;
-      } catch (const Error&) {
-        if (taken_ == before) throw;  // it is not the place of an element
-      }
-      ++passed;
-    }
-    return passed;
+    return skip_elements(count, taken_, [&] { return take([](TFRecordFile& file) { return file.pass(); }); });
   }
   std::optional<ElementKey> key() const override {
     if (known_by_ == 0) return std::nullopt;

@@ -226,20 +226,11 @@ class WebDatasetIterator : public DatasetIterator {
     return true;
   }
   std::uint64_t skip(std::uint64_t count) override {
-    std::uint64_t passed = 0;
-    while (passed < count) {
-      const std::uint64_t before = taken_;
-      try {
-        if (!find()) break;
-        walk(false);
-      } catch (const BrokenSource&) {
-        throw;
-      } catch (const Error&) {
-        if (taken_ == before) throw;  // it is not the place of an element
-      }
-      ++passed;
-    }
-    return passed;
+    return skip_elements(count, taken_, [&] {
+      const bool found = find();
+      if (found) walk(false);
+      return found;
+    });
   }
   std::optional<ElementKey> key() const override {
     if (known_by_ == 0) return std::nullopt;

@@ -1,10 +1,5 @@
 #include "cohort/distribute/collective/reduction.h"
 
-#include <cstdint>
-#include <type_traits>
-
-#include "cohort/core/error.h"
-
 namespace cohort::distribute::collective {
 namespace {
 
@@ -30,22 +25,7 @@ void add_values(const void* left, const void* right, void* sum, std::size_t coun
 bool can_add(DType dtype) { return is_floating(dtype) || dtype == DType::Int32 || dtype == DType::Int64; }
 
 void add(DType dtype, const void* left, const void* right, void* sum, std::size_t count) {
-  switch (dtype) {
-    case DType::Float32:
-      return add_values<float>(left, right, sum, count);
-    case DType::Float64:
-      return add_values<double>(left, right, sum, count);
-    case DType::Float16:
-      return add_values<Half>(left, right, sum, count);
-    case DType::BFloat16:
-      return add_values<BFloat16>(left, right, sum, count);
-    case DType::Int32:
-      return add_values<std::int32_t>(left, right, sum, count);
-    case DType::Int64:
-      return add_values<std::int64_t>(left, right, sum, count);
-    default:
-      throw internal_error("Communicator", "values of this type are not added", {{"dtype", dtype}});
-  }
+  visit_summable(dtype, [&]<class T>(T) { add_values<T>(left, right, sum, count); });
 }
 
 }  // namespace cohort::distribute::collective

@@ -1,8 +1,11 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <type_traits>
 
 #include "cohort/core/dtype.h"
+#include "cohort/core/error.h"
 
 namespace cohort::distribute::collective {
 
@@ -12,5 +15,14 @@ bool can_add(DType dtype);
 // sum[i] = left[i] + right[i], where `sum` may be `left` or `right`. Half types are added as float32 and rounded once;
 // integers wrap around.
 void add(DType dtype, const void* left, const void* right, void* sum, std::size_t count);
+
+// Calls `visit(T{})` with the C++ type of values that can be added up; throws for others.
+template <class Visit>
+void visit_summable(DType dtype, const Visit& visit) {
+  if (!can_add(dtype)) throw internal_error("Communicator", "values of this type are not added", {{"dtype", dtype}});
+  visit_dtype(dtype, [&]<class T>(T value) {
+    if constexpr (!std::is_integral_v<T> || sizeof(T) >= sizeof(std::int32_t)) visit(value);
+  });
+}
 
 }  // namespace cohort::distribute::collective

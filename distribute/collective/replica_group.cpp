@@ -5,7 +5,6 @@
 #include <thread>
 
 #include "cohort/core/error.h"
-#include "cohort/core/text.h"
 #include "cohort/distribute/collective/replica_turns.h"
 #include "cohort/distribute/collective/summation.h"
 
@@ -152,8 +151,8 @@ void ReplicaGroup::check_same_parts(int replica) const {
 
 void ReplicaGroup::reduce_share(int replica) {
   const std::span<const Collective::Part> parts = seats_[0].parts;
-  std::vector<const void*>& inputs = scratch_inputs();
-  std::vector<void*>& outputs = scratch_outputs();
+  std::vector<const void*>& inputs = seats_[static_cast<std::size_t>(replica)].all_inputs;
+  std::vector<void*>& outputs = seats_[static_cast<std::size_t>(replica)].all_outputs;
   for (std::size_t part = 0; part < parts.size(); ++part) {
     const std::int64_t elements = parts[part].elements, replicas = size();
     std::int64_t first = elements * replica / replicas, last = elements * (replica + 1) / replicas;

@@ -42,6 +42,9 @@ class ReplicaGroup {
     void* const* outputs = nullptr;
     Collective::Reduction reduction = Collective::Reduction::Sum;
     std::atomic<std::uint64_t> meetings = 0;  // that the replica has come to
+    // Of one part, those of all replicas; kept for their memory.
+    std::vector<const void*> all_inputs;
+    std::vector<void*> all_outputs;
   };
 
   void all_reduce(int replica, std::span<const Collective::Part> parts, const void* const* inputs, void* const* outputs,

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <type_traits>
 
-#include "cohort/core/error.h"
+#include "cohort/distribute/collective/reduction.h"
 
 namespace cohort::distribute {
 namespace {
@@ -42,32 +42,7 @@ void sum_elements(std::span<const void* const> inputs, std::span<void* const> ou
 
 void sum_range(DType dtype, std::span<const void* const> inputs, std::span<void* const> outputs, std::int64_t first,
                std::int64_t last) {
-  switch (dtype) {
-    case DType::Float32:
-      return sum_elements<float>(inputs, outputs, first, last);
-    case DType::Float64:
-      return sum_elements<double>(inputs, outputs, first, last);
-    case DType::Float16:
-      return sum_elements<Half>(inputs, outputs, first, last);
-    case DType::BFloat16:
-      return sum_elements<BFloat16>(inputs, outputs, first, last);
-    case DType::Int32:
-      return sum_elements<std::int32_t>(inputs, outputs, first, last);
-    case DType::Int64:
-      return sum_elements<std::int64_t>(inputs, outputs, first, last);
-    default:
-      throw internal_error("Replicas in step", "values must be floating, int32 or int64", {{"dtype", dtype}});
-  }
-}
-
-std::vector<const void*>& scratch_inputs() {
-  thread_local std::vector<const void*> list;
-  return list;
-}
-
-std::vector<void*>& scratch_outputs() {
-  thread_local std::vector<void*> list;
-  return list;
+  collective::visit_summable(dtype, [&]<class T>(T) { sum_elements<T>(inputs, outputs, first, last); });
 }
 
 }  // namespace cohort::distribute

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <span>
-#include <vector>
 
 #include "cohort/core/dtype.h"
 
@@ -12,9 +11,5 @@ namespace cohort::distribute {
 // float32 and rounded once. Outputs may be the inputs.
 void sum_range(DType dtype, std::span<const void* const> inputs, std::span<void* const> outputs, std::int64_t first,
                std::int64_t last);
-
-// Lists that a thread keeps for its next call.
-std::vector<const void*>& scratch_inputs();
-std::vector<void*>& scratch_outputs();
 
 }  // namespace cohort::distribute

@@ -17,12 +17,14 @@ class InStepRunner : public LocalRunner {
   void read_logs(Logs& logs) override;
   void synchronize() override;
 
+ protected:
+  const std::shared_ptr<ReplicaSet> replicas_;
+  ReplicaSteps steps_;
+
  private:
   void run_batch(Execution& execution) override;
   std::int64_t cardinality() const override;
 
-  const std::shared_ptr<ReplicaSet> replicas_;
-  ReplicaSteps steps_;
   const bool one_batch_each_;
 };
 

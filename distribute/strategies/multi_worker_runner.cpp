@@ -37,11 +37,9 @@ void check_same(collective::Communicator& workers, std::int64_t own, const char*
 MultiWorkerRunner::MultiWorkerRunner(std::shared_ptr<collective::Communicator> workers,
                                      std::shared_ptr<ReplicaSet> replicas, std::shared_ptr<Program> program,
                                      const WorkerShare& share, const RunnerOptions& options)
-    : LocalRunner(program, {.dataset = share.dataset}, options, replicas->device(0)),
+    : InStepRunner(std::move(replicas), std::move(program), {.dataset = share.dataset}, options),
       workers_(std::move(workers)),
-      replicas_(replicas),
       share_(share),
-      steps_(std::move(replicas), std::move(program)),
       header_(static_cast<std::size_t>(workers_->size()) * kFields),
       exceptions_(std::uncaught_exceptions()) {
   rewinds_alone_ = false;
@@ -53,7 +51,7 @@ MultiWorkerRunner::~MultiWorkerRunner() {
 }
 
 void MultiWorkerRunner::begin_epoch(std::int64_t epoch) {
-  LocalRunner::begin_epoch(epoch);
+  InStepRunner::begin_epoch(epoch);
   check_same(*workers_, epoch, "epoch");
   check_same(*workers_, next_step_, "step");
   check_same(*workers_, static_cast<std::int64_t>(random_.seed), "random seed");
@@ -68,14 +66,14 @@ std::int64_t MultiWorkerRunner::own_rows(bool found) const {
 bool MultiWorkerRunner::exchange_rows(bool found) {
   const std::array<std::int64_t, kFields> own{found ? 1 : 0, own_rows(found)};
   workers_->all_gather(own.data(), header_.data(), kFields, DType::Int64);
-  std::int64_t before = 0, all = 0;
+  std::int64_t all = 0;
   bool any = false;
   for (std::size_t i = 0; i < header_.size(); i += kFields) {
-    if (static_cast<int>(i / kFields) == workers_->rank()) before = all;
+    if (static_cast<int>(i / kFields) == workers_->rank()) rows_before_ = all;
     any = any || header_[i] != 0;
     all += header_[i + 1];
   }
-  steps_.set_place(before, all);
+  steps_.set_place(rows_before_, all);
   return any;
 }
 
@@ -122,25 +120,12 @@ void MultiWorkerRunner::run_batch(Execution&) {
   if (!found_) {
     steps_.give_nothing(dataset_.element_spec());
   } else if (share_.whole_batches) {
-    const std::int64_t rows = rows_of_batch(batch_), workers = workers_->size();
-    std::int64_t first = 0;
-    for (int before = 0; before < workers_->rank(); ++before) first += rows_of_replica(rows, workers, before);
-    steps_.divide(batch_, first, own_rows(true));
+    steps_.divide(batch_, rows_before_, own_rows(true));
   } else {
     steps_.divide(batch_);
   }
   steps_.run(dataset_.element_spec(), random_);
   ++taken_;
-}
-
-void MultiWorkerRunner::synchronize() {
-  for (int replica = 0; replica < replicas_->size(); ++replica) replicas_->device(replica).synchronize();
-  replicas_->variables().gather();
-}
-
-void MultiWorkerRunner::read_logs(Logs& logs) {
-  synchronize();
-  LocalRunner::read_logs(logs);
 }
 
 // Sums and means of the workers' own. All of them list the variables in the same order.
@@ -166,13 +151,13 @@ void MultiWorkerRunner::gather_from_workers() const {
 Logs MultiWorkerRunner::end_epoch() {
   synchronize();
   gather_from_workers();
-  return LocalRunner::end_epoch();
+  return InStepRunner::end_epoch();
 }
 
 // Every worker's: a saved one holds what all of them have summed up.
 Position MultiWorkerRunner::position() const {
   gather_from_workers();
-  return LocalRunner::position();
+  return InStepRunner::position();
 }
 
 RunSignals MultiWorkerRunner::agree(const RunSignals& own) {
@@ -182,7 +167,7 @@ RunSignals MultiWorkerRunner::agree(const RunSignals& own) {
 }
 
 void MultiWorkerRunner::rewind() {
-  LocalRunner::rewind();
+  InStepRunner::rewind();
   ++passes_;
   taken_ = 0;
 }

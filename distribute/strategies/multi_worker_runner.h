@@ -5,16 +5,16 @@
 #include <vector>
 
 #include "cohort/distribute/collective/communicator.h"
-#include "cohort/distribute/strategies/replica_steps.h"
+#include "cohort/distribute/strategies/in_step_runner.h"
 #include "cohort/distribute/strategies/worker_share.h"
-#include "cohort/model/fit/local_runner.h"
 
 namespace cohort::distribute {
 
 // Runs a program's steps on the replicas of several workers, which all run the same program: each of them has such a
 // runner, and takes part in every step, also one for which it has no batch. They agree on each step before it begins. A
-// runner that is left by an exception ends those of the others.
-class MultiWorkerRunner : public LocalRunner {
+// runner that is left by an exception ends those of the others. The logs of a batch are this worker's alone: when they
+// are asked for depends on its clock.
+class MultiWorkerRunner : public InStepRunner {
  public:
   MultiWorkerRunner(std::shared_ptr<collective::Communicator> workers, std::shared_ptr<ReplicaSet> replicas,
                     std::shared_ptr<Program> program, const WorkerShare& share, const RunnerOptions& options);
@@ -22,9 +22,6 @@ class MultiWorkerRunner : public LocalRunner {
 
   void begin_epoch(std::int64_t epoch) override;
   Logs end_epoch() override;
-  // Of this worker alone: when it is asked for depends on its clock.
-  void read_logs(Logs& logs) override;
-  void synchronize() override;
   RunSignals agree(const RunSignals& own) override;
   Position position() const override;
 
@@ -44,13 +41,12 @@ class MultiWorkerRunner : public LocalRunner {
   void gather_from_workers() const;
 
   const std::shared_ptr<collective::Communicator> workers_;
-  const std::shared_ptr<ReplicaSet> replicas_;
   const WorkerShare share_;
-  ReplicaSteps steps_;
   bool begun_ = false;
   bool found_ = false;                // there is a batch for the step that was agreed on
   std::int64_t passes_ = 0;           // over the data, before this one
   std::int64_t taken_ = 0;            // steps of this pass
+  std::int64_t rows_before_ = 0;      // of this step's batch, those of the workers before this one
   std::vector<std::int64_t> header_;  // of the step, by worker: whether there is a batch, and rows
   const int exceptions_;              // under way when it was made
 };

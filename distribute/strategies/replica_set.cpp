@@ -42,9 +42,9 @@ ReplicaSet::ReplicaSet(std::vector<Device*> devices, std::shared_ptr<collective:
       variables_(devices_),
       threads_(static_cast<int>(devices_.size()) - 1) {
   for (int i = 0; i < size(); ++i) collectives_.push_back(Tensor::of_resource(group_.member(i)));
-  collective_ = collectives_[0];
   const int rank = workers ? workers->rank() : 0, ranks = workers ? workers->size() : 1;
-  for (int i = 0; i < size(); ++i) contexts_.emplace_back(rank * size() + i, ranks * size(), collective_, loss_share_);
+  for (int i = 0; i < size(); ++i)
+    contexts_.emplace_back(rank * size() + i, ranks * size(), collectives_[0], loss_share_);
 }
 
 ReplicaSet::~ReplicaSet() = default;
@@ -52,7 +52,7 @@ ReplicaSet::~ReplicaSet() = default;
 const ReplicaContext& ReplicaSet::context(int replica) const { return contexts_[static_cast<std::size_t>(replica)]; }
 
 const Tensor& ReplicaSet::bind(const Tensor& capture, int replica, bool reads_whole) {
-  if (capture.resource() == collective_.resource()) return collectives_[static_cast<std::size_t>(replica)];
+  if (capture.resource() == collectives_[0].resource()) return collectives_[static_cast<std::size_t>(replica)];
   return variables_.copy_of(capture, replica, reads_whole && capture.resource() != loss_share_.body());
 }
 

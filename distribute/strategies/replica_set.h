@@ -51,8 +51,7 @@ class ReplicaSet {
 
   const std::vector<Device*> devices_;
   ReplicaGroup group_;
-  Tensor collective_;  // the first replica's, which traces capture
-  std::vector<Tensor> collectives_;
+  std::vector<Tensor> collectives_;  // by replica; traces capture the first one's
   Variable loss_share_;
   std::vector<float> shares_;
   ReplicaVariables variables_;

@@ -139,43 +139,34 @@ Element ReplicaSteps::run(const ElementSpec& spec, const RandomState& random) {
 Element ReplicaSteps::run_graphs(const RandomState& random) {
   const auto work = [&](int replica) { run_replica(replica, random_of(replica, random)); };
   set_->run(rows_, meets_, work, all_rows_);
-  return program_->kind() == Program::Kind::Predict ? joined_outputs() : Element();
+  return joined_outputs(step_->outputs);
 }
 
-Element ReplicaSteps::joined_outputs() const {
+Element ReplicaSteps::run_eagerly(const ElementSpec& spec, const RandomState& random) {
+  ElementSpec structure;  // the same on every replica
+  const auto code = [&](int replica) {
+    Replica& own = replicas_[static_cast<std::size_t>(replica)];
+    const Element result = program_->run_eagerly(spec.with_leaves(own.batch), random_of(replica, random));
+    own.outputs = result.flatten();
+    if (replica == 0) structure = spec_of(result);
+  };
+  set_->run_code(rows_, code, all_rows_);
+  return joined_outputs(structure);
+}
+
+Element ReplicaSteps::joined_outputs(const ElementSpec& structure) const {
+  if (program_->kind() != Program::Kind::Predict) return {};
   const EagerScope eager;
   const DeviceScope host(DeviceSpec::from_string("CPU:0"));
   Tensors outputs;
-  for (std::size_t i = 0; i < step_->traced.graph->outputs.size(); ++i) {
+  for (std::size_t i = 0; i < replicas_[0].outputs.size(); ++i) {
     Tensors parts;
     for (std::size_t k = 0; k < replicas_.size(); ++k) {
       if (rows_[k] > 0) parts.push_back(replicas_[k].outputs[i].to_host());
     }
     outputs.push_back(joined(parts));
   }
-  return step_->outputs.with_leaves(outputs);
-}
-
-Element ReplicaSteps::run_eagerly(const ElementSpec& spec, const RandomState& random) {
-  std::vector<Element> results(replicas_.size());
-  const auto code = [&](int replica) {
-    const Replica& own = replicas_[static_cast<std::size_t>(replica)];
-    results[static_cast<std::size_t>(replica)] =
-        program_->run_eagerly(spec.with_leaves(own.batch), random_of(replica, random));
-  };
-  set_->run_code(rows_, code, all_rows_);
-  if (program_->kind() != Program::Kind::Predict) return {};
-  const EagerScope eager;
-  const DeviceScope host(DeviceSpec::from_string("CPU:0"));
-  Tensors outputs = results[0].flatten();
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    Tensors parts;
-    for (std::size_t k = 0; k < results.size(); ++k) {
-      if (rows_[k] > 0) parts.push_back(results[k].flatten()[i].to_host());
-    }
-    outputs[i] = joined(parts);
-  }
-  return results[0].with_leaves(outputs);
+  return structure.with_leaves(outputs);
 }
 
 }  // namespace cohort::distribute

@@ -45,7 +45,8 @@ class ReplicaSteps {
   Element run_graphs(const RandomState& random);
   Element run_eagerly(const ElementSpec& spec, const RandomState& random);
   RandomState random_of(int replica, const RandomState& random) const;
-  Element joined_outputs() const;
+  // What a predict program gave, rows of all replicas in order; of others nothing.
+  Element joined_outputs(const ElementSpec& structure) const;
 
   const std::shared_ptr<ReplicaSet> set_;
   const std::shared_ptr<Program> program_;

@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "cohort/data/auto_shard.h"
+#include "cohort/data/replica_batches.h"
 #include "cohort/distribute/strategies/batch_rows.h"
 
 namespace cohort::distribute {
@@ -14,12 +15,6 @@ std::optional<std::int64_t> batch_size_of(const Dataset& dataset) {
   if (kind == "batch" || kind == "padded_batch") return dataset.attributes().get<std::int64_t>("batch_size");
   const bool keeps_batches = kind == "prefetch" || kind == "map" || kind == "with_options";
   return keeps_batches ? batch_size_of(dataset.inputs()[0]) : std::nullopt;
-}
-
-std::vector<std::int64_t> rows_of_workers(std::int64_t batch, std::int64_t workers) {
-  std::vector<std::int64_t> rows;
-  for (std::int64_t i = 0; i < workers; ++i) rows.push_back(rows_of_replica(batch, workers, i));
-  return rows;
 }
 
 }  // namespace
@@ -43,7 +38,7 @@ WorkerShare share_of_worker(const RunnerData& data, std::int64_t workers, std::i
   // Sub-batches of others are passed by; where batches may be cut short in the middle, that would shift rows from one
   // global batch to the next.
   if (batch && *batch >= workers) {
-    return {.dataset = dataset.rebatch(rows_of_workers(*batch, workers)).shard(workers, worker),
+    return {.dataset = dataset.rebatch(replica_batch_sizes(*batch, 1, workers, 0)).shard(workers, worker),
             .steps = dataset.cardinality(),
             .any_number_of_workers = true};
   }

@@ -116,7 +116,7 @@ TEST(TaskInStep, DISABLED_Runs) {
       Sequential model({layers::Dense(3)});
       model.compile({.optimizer = "sgd", .loss = "mse"});
       model.fit(waves({8, 4}), waves({8, 3}), {.batch_size = 4, .epochs = 1, .verbose = 0});
-      write_result({weights_of(model), {}});
+      write_result({values_of(model), {}});
     } else if (what == "differ") {
       Sequential model({layers::Dense(first ? 3 : 4), layers::Dense(1)});
       model.compile({.optimizer = "sgd", .loss = "mse"});

@@ -16,12 +16,6 @@ Tensor waves(const Shape& shape, int step) {
   return Tensor::of(values, shape);
 }
 
-std::vector<std::vector<float>> weights_of(const Model& model) {
-  std::vector<std::vector<float>> values;
-  for (const Variable& weight : model.weights()) values.push_back(read_now(weight).to_vector<float>());
-  return values;
-}
-
 namespace {
 
 Tensor numbers(const Shape& shape, int below) {
@@ -69,7 +63,7 @@ TrainedInStep train_in_step(const InStepJob& job, const char* optimizer, bool ea
   const Dataset data = datasets::from_tensor_slices(job.x, job.y).batch(5);
   const History history =
       model.fit(data, {.epochs = 3, .verbose = 0, .validation_data = data, .callbacks = std::move(callbacks)});
-  TrainedInStep result{weights_of(model), {}};
+  TrainedInStep result{values_of(model), {}};
   for (const char* name : {"loss", "mae", "val_loss", "val_mae"}) result.history[name] = history[name];
   return result;
 }

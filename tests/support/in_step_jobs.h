@@ -6,17 +6,16 @@
 #include <vector>
 
 #include "cohort/model/sequential.h"
+#include "tests/support/weight_values.h"
 
 namespace cohort::test {
 
 // Values that look like noise, between -1 and 1.
 Tensor waves(const Shape& shape, int step = 37);
 
-std::vector<std::vector<float>> weights_of(const Model& model);
-
 // What a training leaves behind.
 struct TrainedInStep {
-  std::vector<std::vector<float>> weights;
+  WeightValues weights;
   std::map<std::string, std::vector<double>> history;
 };
 

@@ -14,8 +14,8 @@ using cohort::test::in_step_jobs;
 using cohort::test::InStepJob;
 using cohort::test::train_in_step;
 using cohort::test::TrainedInStep;
+using cohort::test::values_of;
 using cohort::test::waves;
-using cohort::test::weights_of;
 
 std::vector<std::string> cpus(int count) {
   std::vector<std::string> names;
@@ -104,7 +104,7 @@ TEST(MirroredStrategy, SpreadsWhatACallbackWrites) {
                .epochs = 3,
                .verbose = 0,
                .callbacks = {callbacks::LambdaCallback({.on_epoch_begin = set})}});
-    return weights_of(model)[0];
+    return values_of(model)[0];
   };
   const std::vector<float> alone = run();
   const MirroredStrategy strategy(cpus(2));
@@ -118,7 +118,7 @@ TEST(MirroredStrategy, TrainsOnASingleBatch) {
     Sequential model({layers::Dense(2)});
     model.compile({.optimizer = "sgd", .loss = "mse", .metrics = {"mae"}});
     const Logs logs = model.train_on_batch(waves({5, 3}), waves({5, 2}, 7));
-    return std::pair(weights_of(model)[0], *logs.find("loss"));
+    return std::pair(values_of(model)[0], *logs.find("loss"));
   };
   const auto alone = run();
   const MirroredStrategy strategy(cpus(2));
@@ -148,7 +148,7 @@ TEST(MirroredStrategy, GivesEachReplicaABatchOfAFunction) {
     Sequential model({layers::Dense(1)});
     model.compile({.optimizer = "sgd", .loss = "mse"});
     model.fit(data, {.epochs = 2, .verbose = 0, .steps_per_epoch = 2});
-    return weights_of(model)[0];
+    return values_of(model)[0];
   };
   const Dataset rows = datasets::from_tensor_slices(waves({8, 2}), waves({8, 1}, 3));
   const std::vector<float> alone = trained(rows.batch(4));

@@ -10,8 +10,8 @@ namespace cohort::distribute {
 namespace {
 
 using cohort::test::error_of;
+using cohort::test::values_of;
 using cohort::test::waves;
-using cohort::test::weights_of;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -45,7 +45,7 @@ LoopResult own_loop(bool traced, const Run& run_epoch) {
   for (int epoch = 0; epoch < 2; ++epoch) {
     result.loss = traced ? run_epoch(data, function(step)) : run_epoch(data, step);
   }
-  result.weights = weights_of(model);
+  result.weights = values_of(model);
   result.error = error.result().item<double>();
   return result;
 }

@@ -7,12 +7,6 @@
 
 namespace cohort::test {
 
-WeightValues values_of(const Model& model) {
-  WeightValues values;
-  for (const Tensor& weight : model.get_weights()) values.push_back(weight.to_vector<float>());
-  return values;
-}
-
 void expect_same_weights_on_a_cluster(const std::function<WeightValues()>& trained) {
   const WeightValues expected = trained();
   distribute::LocalCluster cluster({{"worker", 1}, {"ps", 2}}, {});

@@ -1,15 +1,10 @@
 #pragma once
 
 #include <functional>
-#include <vector>
 
-#include "cohort/model/model.h"
+#include "tests/support/weight_values.h"
 
 namespace cohort::test {
-
-using WeightValues = std::vector<std::vector<float>>;
-
-WeightValues values_of(const Model& model);
 
 // Trains by itself, then in the scope of a cluster with one worker and two parameter servers: the same weights, bit for
 // bit.
