@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <iterator>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <utility>
 
 #include "cohort/core/error.h"
@@ -57,25 +56,19 @@ KubernetesApi::KubernetesApi(const char* who, std::string server, std::string po
 }
 
 std::vector<Pod> KubernetesApi::list(const std::string& selector, steady_clock::time_point deadline) {
-  // Pages are of one moment, which Kubernetes keeps for some minutes: behind that the list begins anew.
-  const auto pages = [&]() -> std::optional<std::vector<Pod>> {
-    std::vector<Pod> pods;
-    std::string next;
-    do {
-      const HttpAnswer answer = ask(selector, next, deadline);
-      if (answer.status == 410 && !next.empty()) return std::nullopt;
-      if (answer.status != 200) refuse(answer, selector);
-      PodPage page = parse_pod_page(answer.body, who_);
-      std::move(page.pods.begin(), page.pods.end(), std::back_inserter(pods));
-      next = std::move(page.next);
-    } while (!next.empty());
-    return pods;
-  };
-  std::optional<std::vector<Pod>> pods = pages();
-  if (!pods) pods = pages();
-  if (!pods) throw NoAnswer{"its pages of pods expire before they are read"};
-  std::sort(pods->begin(), pods->end(), pod_precedes);
-  return *std::move(pods);
+  std::vector<Pod> pods;
+  std::string next;
+  do {
+    const HttpAnswer answer = ask(selector, next, deadline);
+    // Pages are of one moment, which Kubernetes keeps for some minutes: behind that the list begins anew.
+    if (answer.status == 410 && !next.empty()) throw NoAnswer{message_of(answer)};
+    if (answer.status != 200) refuse(answer, selector);
+    PodPage page = parse_pod_page(answer.body, who_);
+    std::move(page.pods.begin(), page.pods.end(), std::back_inserter(pods));
+    next = std::move(page.next);
+  } while (!next.empty());
+  std::sort(pods.begin(), pods.end(), pod_precedes);
+  return pods;
 }
 
 // Read for each request: a token is replaced while its pod runs.

@@ -79,6 +79,18 @@ TEST(SlurmClusterResolver, ReadsWhatSlurmSays) {
   EXPECT_EQ(SlurmClusterResolver().cluster_spec().num_tasks(), 2);
 }
 
+TEST(SlurmClusterResolver, ReadsWhatSlurmSaysOfSeveralNodes) {
+  const auto found = [](const std::string& name) {
+    const test::EnvironmentVariables variables(captured(name));
+    const SlurmClusterResolver resolver;
+    return resolver.cluster_spec().as_text() + " " + std::to_string(resolver.task_id());
+  };
+  EXPECT_EQ(found("srun_3_nodes.env"), R"({"worker":["n08:8888","n08:8889","n09:8888","n09:8889","n10:8888"]} 4)");
+  EXPECT_EQ(found("srun_3_nodes_cyclic.env"),
+            R"({"worker":["n08:8888","n09:8888","n10:8888","n08:8889","n09:8889"]} 3)");
+  EXPECT_EQ(found("srun_2_nodes_plane.env"), R"({"worker":["n08:8888","n08:8889","n09:8888","n08:8890"]} 3)");
+}
+
 TEST(SlurmClusterResolver, GoesNodeByNode) {
   const test::EnvironmentVariables variables(
       step(3, "n[09-10],m", "2(x2),1", {{"SLURM_NODEID", "1"}, {"SLURM_LOCALID", "1"}}));
