@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
-#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -133,6 +132,20 @@ void show_gpus(std::int64_t gpus, std::int64_t first, std::int64_t count) {
   ::setenv(kVisibleDevices, join(own, {}, ",").c_str(), 1);
 }
 
+void check_jobs(const std::map<std::string, std::int64_t>& jobs, std::int64_t total) {
+  std::int64_t wanted = 0;
+  bool possible = true;
+  for (const auto& [job, tasks] : jobs) {
+    possible = possible && tasks >= 0 && tasks <= total;
+    wanted += possible ? tasks : 0;
+  }
+  if (possible && wanted == total) return;
+  const auto entry = [](const auto& job) { return job.first + ": " + std::to_string(job.second); };
+  throw invalid_argument(kSlurm, "the jobs must have as many tasks as Slurm has started",
+                         {{"jobs", "{" + join(jobs, entry) + "}"}, {"tasks of Slurm", total}},
+                         "Change the jobs, or srun's --ntasks.");
+}
+
 void check_options(const SlurmClusterResolverOptions& options) {
   if (options.port_base < 1 || options.port_base > kMostPorts)
     throw invalid_argument(kSlurm, "a port_base from 1 to 65535 is expected", {{"port_base", options.port_base}});
@@ -155,19 +168,7 @@ SlurmClusterResolver::SlurmClusterResolver(SlurmClusterResolverOptions options) 
   const auto total = static_cast<std::int64_t>(places.size());
 
   if (options.jobs.empty()) options.jobs = {{"worker", total}};
-  std::int64_t wanted = 0;
-  for (const auto& [job, tasks] : options.jobs) {
-    if (tasks < 0 || tasks > total - wanted || (wanted += tasks) > total) {
-      wanted = -1;
-      break;
-    }
-  }
-  if (wanted != total) {
-    const auto entry = [](const auto& job) { return job.first + ": " + std::to_string(job.second); };
-    throw invalid_argument(kSlurm, "the jobs must have as many tasks as Slurm has started",
-                           {{"jobs", "{" + join(options.jobs, entry) + "}"}, {"tasks of Slurm", total}},
-                           "Change the jobs, or srun's --ntasks.");
-  }
+  check_jobs(options.jobs, total);
   if (rank >= total)
     throw failed_precondition(kSlurm, "a rank below the number of tasks is expected",
                               {{"SLURM_PROCID", rank}, {"tasks of Slurm", total}});

@@ -1,6 +1,7 @@
 """The Kubernetes resolver against a server over HTTPS that plays the API."""
 import http.server
 import json
+import shutil
 import ssl
 import subprocess
 import threading
@@ -10,6 +11,7 @@ import urllib.parse
 import pytest
 from support import cohort
 
+pytestmark = pytest.mark.skipif(not shutil.which("openssl"), reason="needs the program openssl")
 TOKEN = "the.token-of_this~pod"
 
 
