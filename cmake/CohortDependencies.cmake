@@ -63,7 +63,7 @@ set(COHORT_LIBS_kernels Eigen3::Eigen)
 set(COHORT_LIBS_files cohort_zip PNG::PNG ZLIB::ZLIB)
 if(CURL_FOUND)
   list(APPEND COHORT_LIBS_files CURL::libcurl)
-  set_source_files_properties(${PROJECT_SOURCE_DIR}/framework/files/remote_file.cpp PROPERTIES COMPILE_DEFINITIONS
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/framework/files/http_client.cpp PROPERTIES COMPILE_DEFINITIONS
                               COHORT_HAS_CURL)
 endif()
 set(COHORT_LIBS_saving cohort_hdf5 ZLIB::ZLIB)

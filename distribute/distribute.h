@@ -2,9 +2,12 @@
 
 #include "cohort/distribute/cluster/cluster_resolver.h"
 #include "cohort/distribute/cluster/cluster_spec.h"
+#include "cohort/distribute/cluster/kubernetes_cluster_resolver.h"
 #include "cohort/distribute/cluster/local_cluster_spec.h"
 #include "cohort/distribute/cluster/simple_cluster_resolver.h"
+#include "cohort/distribute/cluster/slurm_cluster_resolver.h"
 #include "cohort/distribute/cluster/tf_config_cluster_resolver.h"
+#include "cohort/distribute/cluster/union_cluster_resolver.h"
 #include "cohort/distribute/cluster_coordinator.h"
 #include "cohort/distribute/cluster_status.h"
 #include "cohort/distribute/coordinator/remote_value.h"

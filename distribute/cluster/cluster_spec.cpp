@@ -13,11 +13,12 @@ namespace {
 
 constexpr const char* kClusterSpec = "ClusterSpec";
 
-// Two spellings of one address are still one address.
-std::string normalized(Address address) {
-  std::transform(address.host.begin(), address.host.end(), address.host.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  return address.to_string();
+// What would end the name in "/job:NAME/task:1" and in "NAME:1".
+bool has_separators(const std::string& job) {
+  return std::any_of(job.begin(), job.end(), [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte <= ' ' || byte == 127 || c == '/' || c == ':';
+  });
 }
 
 std::map<std::string, std::vector<std::string>> keyed(
@@ -53,12 +54,14 @@ ClusterSpec::ClusterSpec(std::map<std::string, Tasks> jobs) : jobs_(std::move(jo
   std::map<std::string, std::string> owners;  // address -> task
   for (const auto& [job, tasks] : jobs_) {
     if (job.empty()) throw invalid_argument(kClusterSpec, "every job must have a name", {{"cluster", *this}});
+    if (has_separators(job))
+      throw invalid_argument(kClusterSpec, "a job's name must have no spaces, '/' or ':'", {{"job", in_quotes(job)}});
     for (const auto& [index, text] : tasks) {
       const std::string task = task_name(job, index);
       if (index < 0) throw invalid_argument(kClusterSpec, "a task's index must be 0 or more", {{"task", task}});
       const Address address = parse_address(text, titled(kClusterSpec, task));
       if (address.port == 0) continue;
-      const auto [owner, fresh] = owners.emplace(normalized(address), task);
+      const auto [owner, fresh] = owners.emplace(address.normalized(), task);
       if (!fresh) {
         throw invalid_argument(kClusterSpec, "every task must have an address of its own",
                                {{"address", text}, {"tasks", owner->second + ", " + task}},

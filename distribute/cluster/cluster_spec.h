@@ -12,7 +12,8 @@
 namespace cohort::distribute {
 
 // Which tasks a cluster has: job name -> task index -> "host:port". Indices may have holes. Whatever its jobs are
-// called, every address is well formed and belongs to one task (port 0, "any free one", may be said often).
+// called (anything without spaces, '/' and ':'), every address is well formed and belongs to one task (port 0, "any
+// free one", may be said often). Hosts are names, IPv4 addresses, or IPv6 addresses in brackets ("[fd00::1]:4242").
 class ClusterSpec {
  public:
   // A job's tasks: number -> "host:port".

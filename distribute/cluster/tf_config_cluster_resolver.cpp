@@ -1,16 +1,42 @@
 #include "cohort/distribute/cluster/tf_config_cluster_resolver.h"
 
-#include <cstdlib>
 #include <utility>
 
 #include "cohort/core/error.h"
+#include "cohort/core/text.h"
+#include "cohort/distribute/cluster/environment.h"
 #include "cohort/distribute/cluster/roles.h"
 #include "cohort/distribute/cluster/tf_config.h"
+#include "cohort/files/atomic_file.h"
 
 namespace cohort::distribute {
 namespace {
 
 constexpr const char* kVariable = "TF_CONFIG";
+constexpr const char* kFileVariable = "TF_CONFIG_FILE";
+
+TFConfig read_config_file(const std::string& path, const char* named_by) {
+  const std::string who = titled(named_by, path);
+  try {
+    return parse_tf_config(read_file(path), who);
+  } catch (const Error& error) {
+    const std::string text = error.what();
+    throw text.starts_with(who) ? error : Error(error.code(), who + ": " + text);
+  }
+}
+
+// What the first leaves out as the second says it. A type and an index belong together.
+TFConfig filled_from(TFConfig first, const TFConfig& second) {
+  if (first.cluster.empty()) first.cluster = second.cluster;
+  if (first.task_type.empty() && !first.task_id) {
+    first.task_type = second.task_type;
+    first.task_id = second.task_id;
+  }
+  if (first.rpc_layer.empty()) first.rpc_layer = second.rpc_layer;
+  if (first.environment.empty()) first.environment = second.environment;
+  if (first.session_master.empty()) first.session_master = second.session_master;
+  return first;
+}
 
 }  // namespace
 
@@ -18,8 +44,12 @@ TFConfigClusterResolver::TFConfigClusterResolver(TFConfigClusterResolverOptions 
     : options_(std::move(options)) {}
 
 TFConfig TFConfigClusterResolver::read() const {
-  const char* text = std::getenv(kVariable);
-  TFConfig config = parse_tf_config(text ? text : "", kVariable);
+  TFConfig config = parse_tf_config(environment_variable(kVariable), kVariable);
+  if (options_.path) {
+    config = filled_from(read_config_file(*options_.path, "TFConfigClusterResolver"), config);
+  } else if (const std::string path = environment_variable(kFileVariable); !path.empty()) {
+    config = filled_from(std::move(config), read_config_file(path, kFileVariable));
+  }
   if (options_.task_type) config.task_type = *options_.task_type;
   if (options_.task_id) config.task_id = options_.task_id;
   if (options_.rpc_layer) config.rpc_layer = *options_.rpc_layer;

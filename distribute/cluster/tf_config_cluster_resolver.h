@@ -20,10 +20,13 @@ struct TFConfigClusterResolverOptions {
   std::optional<std::string> rpc_layer = std::nullopt;
   // Where the cluster runs; none: TF_CONFIG's.
   std::optional<std::string> environment = std::nullopt;
+  // A file that says what TF_CONFIG would: what it says wins over TF_CONFIG; none: TF_CONFIG_FILE may name one.
+  std::optional<std::string> path = std::nullopt;
 };
 
 // Reads the environment variable TF_CONFIG, again at every call: {"cluster": {job: [address]}, "task": {"type",
-// "index"}}. Options win over what it says. Without TF_CONFIG there is an empty cluster.
+// "index"}}. What it leaves out is taken from the file that TF_CONFIG_FILE names, so that one file may describe the
+// cluster to all its tasks. Options win over both. Without either there is an empty cluster.
 class TFConfigClusterResolver : public ClusterResolver {
  public:
   // Reads nothing yet.

@@ -3,8 +3,10 @@
 
 #include <memory>
 
+#include "cohort/distribute/cluster/address.h"
 #include "cohort/distribute/cluster/local_cluster_spec.h"
 #include "cohort/distribute/cluster/tf_config.h"
+#include "tests/support/free_ports.h"
 #include "tests/support/paths.h"
 #include "tests/support/started_program.h"
 
@@ -119,6 +121,26 @@ TEST_F(ClusterExamples, RunACustomLoopAsProcessesNamedByArguments) {
     return start("examples/cluster_custom_loop", named(job, index), distribute::task_name(job, index));
   };
   train_in_processes(spec, serve, named("chief", 0));
+}
+
+// As srun would start it on four machines, which are addresses of this one.
+TEST_F(ClusterExamples, RunAsTasksOfAScheduler) {
+  const int port = distribute::parse_address(test::free_addresses(1).front(), "test").port;
+  std::vector<std::unique_ptr<StartedProgram>> tasks;
+  for (int rank = 0; rank < 4; ++rank) {
+    const std::string number = std::to_string(rank);
+    tasks.push_back(start("examples/cluster_from_scheduler",
+                          {.arguments = {"--resolver", "slurm", "--port", std::to_string(port)},
+                           .environment = {{"SLURM_PROCID", number},
+                                           {"SLURM_NODEID", number},
+                                           {"SLURM_LOCALID", "0"},
+                                           {"SLURM_DISTRIBUTION", "block"},
+                                           {"SLURM_STEP_NODELIST", "127.0.0.[1-4]"},
+                                           {"SLURM_STEP_TASKS_PER_NODE", "1(x4)"}}},
+                          "rank_" + number));
+  }
+  for (const auto& task : tasks) EXPECT_EQ(task->wait(60s), 0) << task->errors();
+  EXPECT_THAT(tasks.front()->output(), ContainsRegex("The loss went from [0-9.]+ to [0-9.]+."));
 }
 
 TEST_F(ClusterExamples, AreServedByCohortServerWhichKnowsNothingOfThem) {

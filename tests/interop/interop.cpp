@@ -21,6 +21,7 @@
 #include "tests/interop/data_utilities.h"
 #include "tests/interop/images.h"
 #include "tests/interop/remote_reads.h"
+#include "tests/interop/resolvers.h"
 
 namespace ch = cohort;
 
@@ -328,6 +329,12 @@ int main(int argc, char** argv) {
       ch::interop::print_data_utility({arguments.begin() + 1, arguments.end()});
     } else if (arguments.size() > 1 && arguments[0] == "remote") {
       ch::interop::print_remote_reads({arguments.begin() + 1, arguments.end()});
+    } else if (arguments.size() > 1 && arguments[0] == "kubernetes") {
+      ch::interop::print_kubernetes({arguments.begin() + 1, arguments.end()});
+    } else if (arguments.size() > 1 && arguments[0] == "hostlists") {
+      ch::interop::print_hostlists({arguments.begin() + 1, arguments.end()});
+    } else if (!arguments.empty() && arguments[0] == "slurm") {
+      ch::interop::print_slurm({arguments.begin() + 1, arguments.end()});
     } else if (arguments.size() > 1 && arguments[0] == "images" &&
                ch::interop::images({arguments.begin() + 1, arguments.end()})) {
     } else if (arguments.size() == 2 && arguments[0] == "save") {
@@ -356,7 +363,8 @@ int main(int argc, char** argv) {
           "usage: interop save DIR | branches DIR | predict MODEL IO OUT | infer MODEL IO OUT | convert FROM TO | "
           "export MODEL IO GRAPH OUT | serve GRAPH IO OUT | curve MODEL IO OUT | board MODEL IO DIR | events DIR | "
           "npy FILE | npz FILE | csv FILE | examples FILE COMPRESSION | write_examples FILE COMPRESSION | "
-          "data UTILITY ... | remote ADDRESS ... | images decode REQUESTS OUT | images folder DIR OPTIONS OUT\n");
+          "data UTILITY ... | remote ADDRESS ... | kubernetes ... | hostlists LIST ... | slurm JOB=N ... | "
+          "images decode REQUESTS OUT | images folder DIR OPTIONS OUT\n");
       return 2;
     }
   } catch (const std::exception& error) {

@@ -34,6 +34,43 @@ TEST(Address, RefusesWhatIsNone) {
   }
 }
 
+TEST(Address, HostsAreNamesOrNumbers) {
+  for (const char* text : {"machine-a.example.com:2222", "host.:1", "a_b:1", "1.2.3.4:1", "4u:1", "xn--bcher-kva.de:1",
+                           "[2001:db8::5]:1", "[::ffff:10.0.0.1]:1", "[fe80::1%eth0.5]:1"})
+    EXPECT_EQ(error_of([&] { parse_address(text, "who"); }), "");
+  const auto problem = [](const std::string& host) { return error_of([&] { parse_address(host + ":80", "who"); }); };
+  EXPECT_THAT(problem("1.2.3.256"), HasSubstr("An IPv4 address has four numbers from 0 to 255."));
+  EXPECT_THAT(problem("10.1"), HasSubstr("An IPv4 address has four numbers"));
+  for (const char* host : {"a..b", ".a", "-a", "a-.b"}) EXPECT_THAT(problem(host), HasSubstr("Between dots"));
+  EXPECT_THAT(problem(std::string(64, 'a')), HasSubstr("1 to 63 characters"));
+  EXPECT_THAT(problem(std::string(200, 'a') + "." + std::string(60, 'b')), HasSubstr("253 characters at most"));
+  for (const char* host : {"[1.2.3.4]", "[::g]", "[1:2:3]", "[::1%]", "[::1%a b]", "[12345::]"})
+    EXPECT_THAT(problem(host), HasSubstr("Brackets are for IPv6 addresses"));
+}
+
+TEST(Address, TwoSpellingsAreOne) {
+  EXPECT_EQ(parse_address("[0:0:0::0:1]:80", "test").normalized(), "[::1]:80");
+  EXPECT_EQ(parse_address("[FD00::A%eth0]:80", "test").normalized(), "[fd00::a%eth0]:80");
+  EXPECT_EQ(parse_address("Machine-A:080", "test").normalized(), "machine-a:80");
+}
+
+TEST(ClusterSpec, HasAnyJobNamesAndHosts) {
+  // The cluster of the book that the project follows, and names of one's own.
+  const ClusterSpec book({{"worker", {"machine-a.example.com:2222", "machine-b.example.com:2222"}},
+                          {"ps", {"machine-a.example.com:2221"}}});
+  EXPECT_EQ(book.task_address("worker", 1), "machine-b.example.com:2222");
+  const ClusterSpec own({{"my_job-2.x", {"[fd00::1]:1", "[fd00::2]:1"}}, {"Trainer", {"10.0.0.1:1"}}});
+  EXPECT_EQ(own.as_text(), R"({"Trainer":["10.0.0.1:1"],"my_job-2.x":["[fd00::1]:1","[fd00::2]:1"]})");
+  const ClusterSpec sparse(std::map<std::string, ClusterSpec::Tasks>{{"worker", {{1, "machine-b.example.com:2222"}}}});
+  EXPECT_EQ(sparse.as_text(), R"({"worker":{"1":"machine-b.example.com:2222"}})");
+  EXPECT_THAT(error_of([] {
+                ClusterSpec({{"a", {"[::1]:1"}}, {"b", {"[0::1]:1"}}});
+              }),
+              HasSubstr("every task must have an address of its own"));
+  for (const char* job : {"a b", "a/b", "a:b", "a\n"})
+    EXPECT_THAT(error_of([&] { ClusterSpec({{job, {"h:1"}}}); }), HasSubstr("a job's name must have no spaces"));
+}
+
 TEST(ClusterSpec, CountsAndFindsTasks) {
   const ClusterSpec spec({{"worker", {"h:1", "h:2"}}, {"ps", {"h:3"}}});
   EXPECT_THAT(spec.jobs(), ElementsAre("ps", "worker"));

@@ -1,14 +1,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <optional>
+#include <fstream>
 #include <string>
 
 #include "cohort/distribute/cluster/simple_cluster_resolver.h"
 #include "cohort/distribute/cluster/tf_config.h"
 #include "cohort/distribute/cluster/tf_config_cluster_resolver.h"
+#include "tests/support/environment.h"
 #include "tests/support/error_of.h"
+#include "tests/support/paths.h"
 
 namespace cohort::distribute {
 namespace {
@@ -17,23 +18,11 @@ using cohort::test::error_of;
 using testing::AllOf;
 using testing::HasSubstr;
 
-// TF_CONFIG while it lives, then what it was before.
-class Environment {
+// TF_CONFIG while it lives, and no file.
+class Environment : public test::EnvironmentVariables {
  public:
-  explicit Environment(const std::string& text) {
-    if (const char* given = std::getenv("TF_CONFIG")) before_ = given;
-    ::setenv("TF_CONFIG", text.c_str(), 1);
-  }
-  ~Environment() {
-    if (before_) {
-      ::setenv("TF_CONFIG", before_->c_str(), 1);
-    } else {
-      ::unsetenv("TF_CONFIG");
-    }
-  }
-
- private:
-  std::optional<std::string> before_;
+  explicit Environment(const std::string& text, const std::string& file = {})
+      : EnvironmentVariables({{"TF_CONFIG", text}, {"TF_CONFIG_FILE", file}}) {}
 };
 
 const char* kCluster = R"("cluster": {"chief": ["h:1"], "worker": ["h:2", "h:3"], "ps": ["h:4"]})";
@@ -144,6 +133,45 @@ TEST(TFConfigClusterResolver, SaysWhatIsWrong) {
       problem(config(R"(, "task": {"type": "worker", "index": 2})")),
       AllOf(HasSubstr("InvalidArgument TF_CONFIG: the task must be one of the cluster"), HasSubstr("task=worker:2")));
   EXPECT_THAT(problem(config(R"(, "task": {"type": "boss", "index": 0})")), HasSubstr("task=boss:0"));
+}
+
+TEST(TFConfigClusterResolver, ReadsAFileWhereTheVariableSaysNothing) {
+  const test::TemporaryFolder folder;
+  const std::string path = folder.file("tf_config.json");
+  std::ofstream(path) << config(R"(, "task": {"type": "chief", "index": 0})");
+  {
+    const Environment environment("", path);
+    EXPECT_EQ(TFConfigClusterResolver().cluster_spec().num_tasks(), 4);
+    EXPECT_EQ(TFConfigClusterResolver().task_type(), "chief");
+  }
+  {
+    // A file that all tasks share, and a variable that tells them apart.
+    const Environment environment(R"({"task": {"type": "worker", "index": 1}})", path);
+    EXPECT_EQ(TFConfigClusterResolver().master(), "grpc://h:3");
+    EXPECT_EQ(TFConfigClusterResolver({.task_type = "ps", .task_id = 0}).master(), "grpc://h:4");
+  }
+  {
+    const Environment environment(R"({"cluster": {"ps": ["other:1"]}})", path);
+    EXPECT_THAT(error_of([] { TFConfigClusterResolver().task_type(); }), HasSubstr("task=chief:0"));
+    EXPECT_EQ(TFConfigClusterResolver({.path = path}).cluster_spec().num_tasks(), 4);
+  }
+  std::ofstream(path) << R"({"cluster": {"ps": ["h:9"]}})";
+  const Environment environment("", path);
+  EXPECT_EQ(TFConfigClusterResolver().cluster_spec(), ClusterSpec({{"ps", {"h:9"}}}));
+}
+
+TEST(TFConfigClusterResolver, NamesTheFileThatIsWrong) {
+  const test::TemporaryFolder folder;
+  const std::string path = folder.file("tf_config.json");
+  {
+    const Environment environment("", path);
+    EXPECT_THAT(error_of([] { TFConfigClusterResolver().task_type(); }),
+                AllOf(HasSubstr("NotFound TF_CONFIG_FILE '" + path + "': "), HasSubstr("No such file")));
+  }
+  std::ofstream(path) << "{\"cluster\": {\"ps\": [\"h\"]}}";
+  const Environment environment("");
+  EXPECT_THAT(error_of([&] { TFConfigClusterResolver({.path = path}).task_type(); }),
+              HasSubstr("InvalidArgument TFConfigClusterResolver '" + path + "': ClusterSpec 'ps:0': an address must"));
 }
 
 TEST(TFConfig, ComesBackAsItWasWritten) {
