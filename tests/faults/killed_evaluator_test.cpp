@@ -130,8 +130,10 @@ class WatchedRun {
     std::map<std::string, std::int64_t> steps;
     const std::string text = content_of(folder_.file("ckpt/evaluations.json"));
     if (text.empty()) return steps;
-    for (const auto& each : nlohmann::json::parse(text).at("evaluations")) {
-      EXPECT_TRUE(steps.emplace(each.at("checkpoint"), each.at("step")).second) << each << " is there twice";
+    const auto journal = nlohmann::json::parse(text);
+    for (const auto& each : journal.at("evaluations")) {
+      const auto name = each.at("checkpoint").get<std::string>();
+      EXPECT_TRUE(steps.emplace(name, each.at("step").get<std::int64_t>()).second) << name << " is there twice";
     }
     return steps;
   }
