@@ -11,6 +11,7 @@
 #include "cohort/distribute/cluster_coordinator.h"
 #include "cohort/distribute/cluster_status.h"
 #include "cohort/distribute/coordinator/remote_value.h"
+#include "cohort/distribute/evaluator.h"
 #include "cohort/distribute/local_cluster.h"
 #include "cohort/distribute/server.h"
 #include "cohort/distribute/strategies/mirrored_strategy.h"

@@ -1,5 +1,6 @@
 #include "cohort/model/model_format.h"
 
+#include <algorithm>
 #include <map>
 #include <mutex>
 #include <utility>
@@ -52,6 +53,13 @@ const ModelFormat& find_model_format(const std::string& path, std::string_view w
   }
   if (!best) throw invalid_argument(who, "the path must end in " + listed_endings(endings), {{"path", path}});
   return *best;
+}
+
+bool has_weights_format(const std::string& path) {
+  std::lock_guard lock(model_formats().mutex);
+  const auto& formats = model_formats().by_ending;
+  return std::any_of(formats.begin(), formats.end(),
+                     [&](const auto& each) { return each.second.load_weights && path.ends_with(each.first); });
 }
 
 }  // namespace cohort

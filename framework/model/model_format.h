@@ -36,6 +36,9 @@ bool register_model_format(ModelFormat format);
 const ModelFormat& find_model_format(const std::string& path, std::string_view who,
                                      const std::function<bool(const ModelFormat&)>& can);
 
+// Whether a path ends as a format's whose weights can be read into a model.
+bool has_weights_format(const std::string& path);
+
 // What the format of a path does for one of its members: model_format_function(path, "load_model", &ModelFormat::load).
 template <class Function>
 Function model_format_function(const std::string& path, std::string_view who, Function ModelFormat::*member) {

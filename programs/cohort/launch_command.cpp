@@ -1,6 +1,7 @@
 #include "programs/cohort/launch_command.h"
 
 #include <CLI/CLI.hpp>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -52,7 +53,9 @@ int launch(const LaunchOptions& options) {
                        .leader = is_leader,
                        .restart = !is_leader && (options.restart_chief > 0 ||
                                                  (options.restart_workers && job == distribute::kWorker)),
-                       .restarts = is_leader ? options.restart_chief : 0});
+                       .restarts = is_leader ? options.restart_chief : 0,
+                       // The last checkpoint is the one that matters most.
+                       .stop_time = std::chrono::seconds(job == distribute::kEvaluator ? 600 : 5)});
     }
   }
   return Launcher(options.program, std::move(tasks)).run();

@@ -18,7 +18,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kStopTime{5000};     // between asking and killing
 constexpr milliseconds kRestartDelay{500};  // so that a task that cannot start does not start all the time
 constexpr milliseconds kLastWords{1000};    // for output of the dead that somebody unknown to us keeps open
 
@@ -128,7 +127,7 @@ void Launcher::take_signals() {
     ++signals_passed_;
     leader_->restart_at.reset();
     for (const auto& task : tasks_)
-      if (task->alive() && (task->task.leader || signals_passed_ > 1)) task->process->signal(number);
+      if (task->alive() && (task->task.leader || signals_passed_ > 1 || stopping_)) task->process->signal(number);
   }
 }
 
@@ -157,14 +156,21 @@ void Launcher::stop_all() {
   const auto is_alive = [](const auto& task) { return task->alive(); };
   for (const auto& task : tasks_)
     if (task->alive()) task->process->signal(SIGTERM);
-  const Clock::time_point deadline = Clock::now() + kStopTime;
-  while (any(is_alive) && Clock::now() < deadline) wait_and_serve(deadline);
-  for (const auto& task : tasks_) {
-    if (!task->alive()) continue;
-    say(*task, "did not end within 5 s of being asked to, killing it");
-    task->process->signal(SIGKILL);
+  const Clock::time_point asked = Clock::now();
+  const auto is_late = [&](const auto& task) { return task->alive() && Clock::now() >= asked + task->task.stop_time; };
+  while (any(is_alive)) {
+    Clock::time_point next = Clock::now() + std::chrono::seconds(5);
+    for (const auto& task : tasks_) {
+      if (is_late(task)) {
+        say(*task,
+            "did not end within " + std::to_string(task->task.stop_time.count()) + " s of being asked to, killing it");
+        task->process->signal(SIGKILL);
+      } else if (task->alive()) {
+        next = std::min(next, asked + task->task.stop_time);
+      }
+    }
+    wait_and_serve(next);
   }
-  while (any(is_alive)) wait_and_serve(Clock::now() + kStopTime);
   const Clock::time_point last_words = Clock::now() + kLastWords;
   while (any([](const auto& task) { return !task->silent(); }) && Clock::now() < last_words) wait_and_serve(last_words);
 }

@@ -20,6 +20,7 @@ struct LaunchedTask {
   bool leader = false;   // exactly one: when it ends, all end
   bool restart = false;  // restarts when it failed
   int restarts = 0;      // of a leader: how often it may fail and restart, and with it those of the others that ended
+  std::chrono::seconds stop_time{5};  // between being asked to end and being killed
 };
 
 // Runs one program as several tasks: prints their lines with their names, passes signals on, ends them all when the

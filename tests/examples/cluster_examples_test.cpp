@@ -80,6 +80,20 @@ TEST_F(ClusterExamples, TrainOnWorkersInStep) {
   EXPECT_TRUE(std::filesystem::exists(folder_.path() / "chief" / "in_step.keras"));
 }
 
+// The evaluator is given the time for the last checkpoint, and ends by itself.
+TEST_F(ClusterExamples, EvaluateEveryCheckpointBesideTheTraining) {
+  const std::string example = test::program_path("examples/evaluator");
+  const auto program = start(
+      "cohort", {.arguments = {"launch", "--workers", "2", "--ps", "1", "--evaluator", "--", example, "--smoke"}});
+  EXPECT_EQ(program->wait(60s), 0) << program->errors();
+  for (const char* epoch : {"1", "2", "3"}) {
+    EXPECT_THAT(program->errors(),
+                ContainsRegex("evaluator:0 \\| .*'ckpt-" + std::string(epoch) + ".weights.h5' of step"));
+  }
+  EXPECT_THAT(program->errors(), HasSubstr("is over, 3 checkpoints were evaluated"));
+  EXPECT_TRUE(std::filesystem::exists(folder_.path() / "chief" / "best.keras"));
+}
+
 TEST_F(ClusterExamples, SeeEveryElementOnceOnAnyNumberOfWorkers) {
   const auto program = start("examples/cluster_iterator");
   EXPECT_EQ(program->wait(60s), 0) << program->errors();

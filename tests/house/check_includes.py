@@ -103,6 +103,8 @@ PRIVATE_EDGES = [
     ("saving", r"framework/config/(excerpt|flatten_numbers)\.h"),
     ("saving|callbacks|distribute", r"framework/model/fit/(program|training)\.h"),
     ("distribute", r"framework/model/fit/runner_base\.h"),
+    # An evaluator in a process of its own.
+    ("distribute", r"framework/(model/fit/interrupt|summary/logged_scalars)\.h"),
     # Programs that look inside.
     ("programs", r"framework/model/text_table\.h|distribute/(stop_on_signal|cluster/(job_name|roles|task_exits|tf_config))\.h"),
     ("benchmarks", r"distribute/(rpc|collective)/|framework/core/cpu_level\.h"),
