@@ -212,7 +212,7 @@ struct RemoteFile::Connection {
     curl_easy_setopt(handle, CURLOPT_TIMEOUT_MS, static_cast<long>(options.deadline.count()));
     curl_easy_setopt(handle, CURLOPT_PROTOCOLS_STR, "http,https");
     // A signature holds for one host alone.
-    curl_easy_setopt(handle, CURLOPT_FOLLOWLOCATION, signed_request ? 0L : 1L);
+    curl_easy_setopt(handle, CURLOPT_FOLLOWLOCATION, options.follow_redirects && !signed_request ? 1L : 0L);
     curl_easy_setopt(handle, CURLOPT_MAXREDIRS, 5L);
     curl_easy_setopt(handle, CURLOPT_REDIR_PROTOCOLS_STR, url.starts_with("https") ? "https" : "http,https");
     curl_easy_setopt(handle, CURLOPT_ERRORBUFFER, text);
