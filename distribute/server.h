@@ -34,9 +34,9 @@ struct ServerOptions {
   // Threads it computes with for each request, of those that all tasks of this process share; 0: as many as there are.
   int threads = 0;
   // Folders that datasets which a chief sends may read from: files are opened beneath one of them, relative names in
-  // the first. "/": no limit at all, neither for files that they read or write (caches) nor for addresses. An empty
-  // list: nothing may be read. Not given: the working folder and /usr/share/datasets. What this process reads for
-  // itself has no such limit.
+  // the first; and addresses (https://host/data/) beneath which files may be fetched. "/": no limit at all, neither for
+  // files that they read or write (caches) nor for addresses. An empty list: nothing may be read. Not given: the
+  // working folder and /usr/share/datasets. What this process reads for itself has no such limit.
   std::optional<std::vector<std::string>> data_roots = std::nullopt;
 };
 

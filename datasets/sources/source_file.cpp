@@ -125,7 +125,7 @@ SourceFile::SourceFile(const char* who, std::string path, std::optional<std::uin
     : who_(who), path_(std::move(path)) {
   if (RemoteFile::is_address(path_)) {
     check_may_fetch(who, path_, roots.get());
-    remote_ = std::make_unique<RemoteFile>(who, path_, expected_bytes);
+    remote_ = std::make_unique<RemoteFile>(who, path_, expected_bytes, RemoteFileOptions{.follow_redirects = !roots});
     size_ = remote_->size();
     return;
   }

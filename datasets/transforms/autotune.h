@@ -2,14 +2,18 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 namespace cohort::datasets {
 
 // Memory that elements in store may take where the framework chooses how many there are: all such stages of the process
-// share it. What a stage keeps at least, and what a program asks for by number, is not counted.
+// share it, but for datasets that have one of their own (DatasetOptions::ram_budget). What a stage keeps at least, and
+// what a program asks for by number, is not counted.
 //   bytes: for all of them together; 0: a quarter of what is free when it is first needed, the control group's limit
 //     considered.
 void set_ram_budget(std::uint64_t bytes);
+
+class RamBudget;
 
 // How many elements a stage computes or keeps ready at a time, where the framework chooses: few at first, more when the
 // consumer waits for the stage, as long as the budget allows. Never changes which elements come, nor their order.
@@ -17,7 +21,7 @@ void set_ram_budget(std::uint64_t bytes);
 class AutotunedWidth {
  public:
   // `most` as `first`: it stays as it is.
-  AutotunedWidth(std::size_t first, std::size_t most) : now_(first), most_(most) {}
+  AutotunedWidth(std::size_t first, std::size_t most);
   ~AutotunedWidth();
   AutotunedWidth(const AutotunedWidth&) = delete;
 
@@ -30,6 +34,7 @@ class AutotunedWidth {
   bool widen(std::uint64_t element_bytes);
 
  private:
+  const std::shared_ptr<RamBudget> budget_;
   std::size_t now_, most_;
   std::uint64_t taken_ = 0;  // from the budget
 };

@@ -21,6 +21,9 @@ enum class AutoShardPolicy {
 struct DatasetOptions {
   // How fit, evaluate and shard_for divide it among workers; none: as it is without this option.
   std::optional<AutoShardPolicy> auto_shard_policy = std::nullopt;
+  // Bytes that each pass's elements in store may take where the framework chooses how many there are; none: stages
+  // share what datasets::set_ram_budget gives the process.
+  std::optional<std::int64_t> ram_budget = std::nullopt;
 };
 
 // What DatasetCreator takes besides the function.

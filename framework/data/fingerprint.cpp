@@ -14,8 +14,8 @@ constexpr std::size_t kMostBytes = 4096;
 
 // What changes neither the elements nor their order, or is drawn anew by every process and saved with the position.
 bool counts(const std::string& kind, const std::string& attribute) {
-  constexpr std::array kNever{"seed",        "num_parallel_calls", "deterministic",
-                              "log_warning", "local_function",     "auto_shard_policy"};
+  constexpr std::array kNever{"seed",           "num_parallel_calls", "deterministic", "log_warning",
+                              "local_function", "auto_shard_policy",  "ram_budget"};
   if (std::find(kNever.begin(), kNever.end(), attribute) != kNever.end()) return false;
   return !(kind == "prefetch" && attribute == "buffer_size");
 }

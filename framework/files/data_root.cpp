@@ -15,6 +15,7 @@
 
 #include "cohort/core/error.h"
 #include "cohort/core/text.h"
+#include "cohort/files/remote_file.h"
 
 namespace cohort {
 namespace {
@@ -73,6 +74,7 @@ class RootFolder {
 class DataRoots {
  public:
   std::vector<std::unique_ptr<RootFolder>> folders;
+  std::vector<std::string> addresses;  // each ends with a slash
   std::string hint;
 };
 
@@ -100,11 +102,37 @@ int open_beneath(int folder, const std::string& path) {
   return static_cast<int>(file);
 }
 
+// Whether it says the same to whoever reads it: no name of a user, no step up, no character that is taken apart again
+// or put into another form on its way.
+bool is_plain_address(std::string_view address) {
+  const std::size_t host = address.find("://");
+  if (host == std::string_view::npos || address.find("//", host + 3) != std::string_view::npos) return false;
+  const auto unclear = [](char c) {
+    return c <= ' ' || c > '~' || std::string_view("\\@#%?").find(c) != std::string_view::npos;
+  };
+  if (std::any_of(address.begin(), address.end(), unclear)) return false;
+  for (std::size_t at = host + 3; at < address.size();) {
+    const std::size_t end = std::min(address.find('/', at), address.size());
+    const std::string_view name = address.substr(at, end - at);
+    if (name == "." || name == "..") return false;
+    at = end + 1;
+  }
+  return true;
+}
+
+std::string root_address(const std::string& address) {
+  if (!is_plain_address(address)) {
+    throw invalid_argument("data_root", "an address of a host and folders is expected, without user, query or escapes",
+                           {{"address", address}});
+  }
+  return address.ends_with('/') ? address : address + "/";
+}
+
 [[noreturn]] void refuse(const char* who, const std::string& path, const DataRoots& roots) {
-  const std::string folders =
-      join(roots.folders, [](const std::unique_ptr<RootFolder>& folder) { return folder->path().string(); });
+  std::vector<std::string> names = roots.addresses;
+  for (const std::unique_ptr<RootFolder>& folder : roots.folders) names.push_back(folder->path().string());
   throw Error(ErrorCode::PermissionDenied, who, "a file that this process may read data from is expected",
-              {{"file", path}, {"data_root", folders.empty() ? "none" : folders}}, roots.hint);
+              {{"file", path}, {"data_root", names.empty() ? "none" : join(names)}}, roots.hint);
 }
 
 int open_in(const char* who, const std::string& path, const DataRoots& roots) {
@@ -164,16 +192,20 @@ int open_data_file(const char* who, const std::string& path, const DataRoots* ro
   throw invalid_argument(who, "a regular file is expected, not a folder, pipe or device", {{"file", path}});
 }
 
-std::shared_ptr<const DataRoots> make_data_roots(const std::vector<std::string>& folders, std::string hint) {
-  auto roots = std::make_shared<DataRoots>();
-  roots->hint = std::move(hint);
+std::shared_ptr<const DataRoots> make_data_roots(const std::vector<std::string>& roots, std::string hint) {
+  auto result = std::make_shared<DataRoots>();
+  result->hint = std::move(hint);
   bool everywhere = false;
-  for (const std::string& folder : folders) {
-    roots->folders.push_back(std::make_unique<RootFolder>(folder));
-    everywhere |= roots->folders.back()->path() == "/";
+  for (const std::string& root : roots) {
+    if (RemoteFile::is_address(root)) {
+      result->addresses.push_back(root_address(root));
+      continue;
+    }
+    result->folders.push_back(std::make_unique<RootFolder>(root));
+    everywhere |= result->folders.back()->path() == "/";
   }
   if (everywhere) return nullptr;
-  return roots;
+  return result;
 }
 
 DataRootScope::DataRootScope(std::shared_ptr<const DataRoots> roots)
@@ -184,7 +216,11 @@ DataRootScope::~DataRootScope() { roots_of_thread() = std::move(before_); }
 std::shared_ptr<const DataRoots> data_roots_in_force() { return roots_of_thread(); }
 
 void check_may_fetch(const char* who, const std::string& address, const DataRoots* roots) {
-  if (roots) refuse(who, address, *roots);
+  if (!roots) return;
+  const bool beneath = std::any_of(roots->addresses.begin(), roots->addresses.end(), [&](const std::string& root) {
+    return address.size() > root.size() && address.starts_with(root);
+  });
+  if (!beneath || !is_plain_address(address)) refuse(who, address, *roots);
 }
 
 void check_may_write(const char* who, const std::string& path) {

@@ -6,16 +6,17 @@
 
 namespace cohort {
 
-// Folders that data may be read from, held open. Thread-safe.
+// Folders that data may be read from, held open, and beginnings of addresses. Thread-safe.
 class DataRoots;
 
-// Throws unless each is a folder.
-//   folders: none: nothing may be read. "/": there is no limit, and nullptr comes back.
+// Throws unless each is a folder or an address.
+//   roots: folders, and addresses (https://host/data/) beneath which files may be fetched; none: nothing may be read.
+//     "/": there is no limit, and nullptr comes back.
 //   hint: what to do about a file that is refused, for errors.
-std::shared_ptr<const DataRoots> make_data_roots(const std::vector<std::string>& folders, std::string hint);
+std::shared_ptr<const DataRoots> make_data_roots(const std::vector<std::string>& roots, std::string hint);
 
 // While it lives, data sources that this thread makes are of a chain that somebody else has sent: they read beneath
-// these folders alone, whichever thread reads them and however long. Scopes of a thread end in the reverse order.
+// these roots alone, whichever thread reads them and however long. Scopes of a thread end in the reverse order.
 class DataRootScope {
  public:
   //   roots: nullptr: no limit.
@@ -33,11 +34,13 @@ std::shared_ptr<const DataRoots> data_roots_in_force();
 // Opens a file of data for reading: a regular file. The descriptor is the caller's to close. Throws NotFound,
 // PermissionDenied, InvalidArgument (no regular file) or Unavailable.
 //   who: names the source in errors; so below.
-//   path: with roots, relative to the first of them, or absolute and beneath one of them.
+//   path: with roots, relative to the first folder of them, or absolute and beneath one of them.
 //   roots: what the source was made with; nullptr: no limit.
 int open_data_file(const char* who, const std::string& path, const DataRoots* roots);
 
-// Throws PermissionDenied where there are roots: they are folders, and an address leads out of each.
+// Throws PermissionDenied unless the address is beneath one of the roots. What the server there says of other places
+// does not count: whoever fetches under roots follows no redirection.
+//   roots: nullptr: no limit.
 void check_may_fetch(const char* who, const std::string& address, const DataRoots* roots);
 // Throws PermissionDenied where roots are in force: a chain that somebody else has sent writes no files.
 void check_may_write(const char* who, const std::string& path);

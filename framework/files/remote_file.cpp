@@ -88,7 +88,7 @@ struct RemoteFile::Connection {
     HttpRequest request{.url = url};
     request.deadline = options.deadline;
     // A signature holds for one host alone.
-    request.follow_redirects = !signed_request;
+    request.follow_redirects = options.follow_redirects && !signed_request;
     if (!etag.empty() && !etag.starts_with("W/")) request.headers.push_back("If-Match: " + etag);
     const std::string key = environment("AWS_ACCESS_KEY_ID"), token = environment("AWS_SESSION_TOKEN");
     if (!signed_request || key.empty()) return request;

@@ -20,6 +20,8 @@ struct RemoteFileOptions {
   std::chrono::milliseconds deadline{60000};
   // Bytes read at a time at least, so that small reads one behind the other are one request.
   std::size_t read_ahead = std::size_t{2} << 20;
+  // Goes where the server says the file is.
+  bool follow_redirects = true;
 };
 
 // A file behind an address, read by ranges: http://, https://, or s3://BUCKET/KEY. Requests to S3 are signed where

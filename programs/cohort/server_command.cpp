@@ -101,11 +101,11 @@ void add_server_command(CLI::App& app, int& exit_code) {
   command->add_option("--memory-limit", arguments->memory_limit, "bytes that variables may take; 0: what is free")
       ->check(CLI::NonNegativeNumber);
   command
-      ->add_option("--data-root", arguments->data_roots,
-                   "folder that data may be read from, links out of it refused; several may be given; / everywhere; "
-                   "none: no files")
-      ->type_name("DIR")
-      ->check(CLI::ExistingDirectory);
+      ->add_option(
+          "--data-root", arguments->data_roots,
+          "folder that data may be read from, links out of it refused, or address beneath which it may be fetched; "
+          "several may be given; / everywhere; none: no files")
+      ->type_name("DIR|URL");
   command->add_option("--transport", arguments->transport, "how it reaches other tasks")
       ->check(CLI::IsMember({"auto", "grpc"}));
   command->footer("What it runs are graphs that the program sends: it needs none of the program's code.");

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
+
+#include "cohort/datasets/transforms/ram_budget.h"
+
 namespace cohort::datasets::test {
 namespace {
 
@@ -41,6 +45,19 @@ TEST_F(Autotune, StagesShareOneBudget) {
   AutotunedWidth third(4, 64);
   EXPECT_TRUE(third.widen(250)) << "those that are gone have given back theirs";
   EXPECT_EQ(third.now(), 8u);
+}
+
+TEST_F(Autotune, StagesMadeInAScopeHaveItsBudgetAsLongAsTheyLive) {
+  set_ram_budget(1000);
+  std::optional<AutotunedWidth> inside, outside;
+  {
+    const RamBudgetScope scope(std::make_shared<RamBudget>(100));
+    inside.emplace(1, 64);
+  }
+  outside.emplace(1, 64);
+  EXPECT_FALSE(inside->widen(200));
+  EXPECT_TRUE(inside->widen(100));
+  EXPECT_TRUE(outside->widen(1000)) << "what the other took is not the process's";
 }
 
 TEST_F(Autotune, WithoutANumberTheBudgetIsAPartOfWhatIsFree) {

@@ -125,6 +125,15 @@ TEST(StageStats, PrefetchWaitsForItsInputAndIsNotSlowItself) {
   EXPECT_EQ(slowest_stage(stats)->stage, "test_timed");
 }
 
+TEST(StageStats, OwnBudgetsHoldStagesBack) {
+  const auto ahead = [](std::int64_t ram_budget) {
+    auto iterator = timed(100, 200).prefetch(kAutotune).with_options({.ram_budget = ram_budget}).make_iterator();
+    walk(*iterator);
+    return iterator->stats()[0].parallelism;
+  };
+  EXPECT_GT(ahead(1 << 20), ahead(1));
+}
+
 TEST(StageStats, SlowConsumersLeaveStagesIdle) {
   auto iterator = timed(20).batch(1).make_iterator();
   Tensors element;

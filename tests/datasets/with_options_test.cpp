@@ -25,6 +25,11 @@ TEST(WithOptions, OfAnotherPolicyAreRefused) {
   EXPECT_THROW(range(3).apply(with_options({.auto_shard_policy = static_cast<AutoShardPolicy>(-2)})), Error);
 }
 
+TEST(WithOptions, OfNoBudgetAreRefused) {
+  EXPECT_THROW(range(3).with_options({.ram_budget = 0}), Error);
+  EXPECT_THROW(range(3).with_options({.ram_budget = -5}), Error);
+}
+
 INSTANTIATE_TEST_SUITE_P(WithOptions, Positions,
                          testing::Values(PositionsCase{"options", [] { return range(9).apply(with_options(kByData)); }},
                                          PositionsCase{"options_of_batches",

@@ -122,6 +122,32 @@ TEST_F(DataRoot, IsLeftByAddresses) {
               AllOf(HasSubstr("PermissionDenied"), HasSubstr(kHint)));
 }
 
+TEST_F(DataRoot, MayBeAnAddress) {
+  const auto roots = roots_of({root_.string(), "https://host/data", "s3://bucket/"});
+  for (const char* address : {"https://host/data/a", "https://host/data/a/b.c", "s3://bucket/key"}) {
+    EXPECT_NO_THROW(check_may_fetch("test", address, roots.get())) << address;
+  }
+  for (const char* address :
+       {"https://host/data", "https://host/data/", "https://host/database", "http://host/data/a", "https://host/other",
+        "https://host.org/data/a", "https://host/data/../other", "https://host/data/./a",
+        "https://host/data/%2e%2e/other", "https://host/data/..", "https://host/data/a?b", "https://host/data/a#b",
+        "https://host/data//a", "https://host/data/\\..\\a", "https://host/data/a@b", "https://host/data/a b",
+        "s3://bucket2/key", "s3://bucket/../x"}) {
+    EXPECT_THAT(error_of([&] { check_may_fetch("test", address, roots.get()); }),
+                AllOf(HasSubstr("PermissionDenied"), HasSubstr("https://host/data/"), HasSubstr(kHint)))
+        << address;
+  }
+  const DataRootScope scope(roots_of({"https://host/data"}));
+  EXPECT_THAT(error_of([&] { content("a/b/data"); }), HasSubstr("PermissionDenied"));
+}
+
+TEST_F(DataRoot, IsNoAddressThatMayMeanAnotherPlace) {
+  for (const char* address :
+       {"https://user@host/", "https://host/a/../b", "https://host/%41", "https://host/?a", "https://"}) {
+    EXPECT_THROW(roots_of({address}), Error) << address;
+  }
+}
+
 TEST_F(DataRoot, LetsNothingBeWritten) {
   check_may_write("test", in_root("new"));
   const DataRootScope scope(roots_of({root_.string()}));

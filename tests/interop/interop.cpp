@@ -335,6 +335,8 @@ int main(int argc, char** argv) {
       ch::interop::print_hostlists({arguments.begin() + 1, arguments.end()});
     } else if (!arguments.empty() && arguments[0] == "slurm") {
       ch::interop::print_slurm({arguments.begin() + 1, arguments.end()});
+    } else if (arguments.size() == 3 && arguments[0] == "sent") {
+      ch::interop::print_sent_records({arguments.begin() + 1, arguments.end()});
     } else if (arguments.size() > 1 && arguments[0] == "images" &&
                ch::interop::images({arguments.begin() + 1, arguments.end()})) {
     } else if (arguments.size() == 2 && arguments[0] == "save") {
@@ -363,7 +365,8 @@ int main(int argc, char** argv) {
           "usage: interop save DIR | branches DIR | predict MODEL IO OUT | infer MODEL IO OUT | convert FROM TO | "
           "export MODEL IO GRAPH OUT | serve GRAPH IO OUT | curve MODEL IO OUT | board MODEL IO DIR | events DIR | "
           "npy FILE | npz FILE | csv FILE | examples FILE COMPRESSION | write_examples FILE COMPRESSION | "
-          "data UTILITY ... | remote ADDRESS ... | kubernetes ... | hostlists LIST ... | slurm JOB=N ... | "
+          "data UTILITY ... | remote ADDRESS ... | sent ROOT ADDRESS | kubernetes ... | hostlists LIST ... | slurm "
+          "JOB=N ... | "
           "images decode REQUESTS OUT | images folder DIR OPTIONS OUT\n");
       return 2;
     }

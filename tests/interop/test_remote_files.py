@@ -129,6 +129,23 @@ def test_another_file_or_no_ranges_are_errors(server, kind, code):
     assert size == ["size", str(len(DATA))] and word == "error" and text.startswith(code)
 
 
+def sent(root, address):
+    return cohort("sent", root, address).split(" ", 1)
+
+
+def test_chains_that_were_sent_fetch_beneath_their_root_alone(server):
+    assert sent(server.address + "/data", server.address + "/data/plain") == ["records", "20\n"]
+    for root, name in [("/data", "/plain"), ("/data", "/data/../plain"), ("/dat", "/data/plain")]:
+        word, text = sent(server.address + root, server.address + name)
+        assert word == "error" and text.startswith("PermissionDenied") and name in text
+
+
+def test_chains_that_were_sent_are_not_led_elsewhere(server):
+    assert sent("/", server.address + "/data/moved") == ["records", "20\n"]
+    word, text = sent(server.address + "/data", server.address + "/data/moved")
+    assert word == "error" and "302" in text
+
+
 def sign(monkeypatch, server, secret):
     for name, value in [("ACCESS_KEY_ID", KEY), ("SECRET_ACCESS_KEY", secret), ("SESSION_TOKEN", TOKEN),
                         ("REGION", REGION), ("ENDPOINT_URL", server.address)]:
