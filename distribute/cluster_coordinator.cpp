@@ -19,7 +19,8 @@ struct Argument {
 
 // A traced function as the cluster runs it: what it takes from iterators becomes inputs of its own, the iterators stay
 // as inputs that nothing is bound to.
-FunctionDescription describe(const TracedGraph& traced, const std::vector<Argument>& arguments) {
+// Where it asks for replicas, all devices of a worker run it.
+FunctionDescription describe(const TracedGraph& traced, const std::vector<Argument>& arguments, int replicas) {
   Graph graph = *traced.graph;
   const std::vector<int> taken_from = hoist_iterators(graph, traced.num_arguments);
   std::vector<PlacedInput> inputs;
@@ -41,7 +42,7 @@ FunctionDescription describe(const TracedGraph& traced, const std::vector<Argume
     }
   }
   for (const Tensor& capture : traced.captures) {
-    inputs.push_back({.kind = PlacedInput::Kind::Resource, .resource = capture});
+    inputs.push_back(PlacedInput::of_capture(capture));
   }
   std::vector<int> pulls;
   for (std::size_t pull = 0; pull < taken_from.size(); ++pull) {
@@ -52,7 +53,9 @@ FunctionDescription describe(const TracedGraph& traced, const std::vector<Argume
           {.kind = PlacedInput::Kind::Element, .pull = static_cast<int>(pull), .leaf = static_cast<int>(leaf)});
     }
   }
-  return {std::make_shared<Graph>(std::move(graph)), std::move(inputs), std::move(pulls)};
+  FunctionDescription function{std::make_shared<Graph>(std::move(graph)), std::move(inputs), std::move(pulls)};
+  if (function.is_of_replicas()) function.replicas = replicas;
+  return function;
 }
 
 }  // namespace
@@ -78,6 +81,7 @@ ClusterCoordinator::~ClusterCoordinator() = default;
 
 RemoteValue ClusterCoordinator::schedule(const Function& function, const std::vector<ScheduleArgument>& given) {
   Closure closure;
+  const int replicas = body_->runtime->replicas_per_worker();
   std::vector<Argument> arguments;
   Tensors examples;
   for (const ScheduleArgument& argument : given) {
@@ -85,7 +89,8 @@ RemoteValue ClusterCoordinator::schedule(const Function& function, const std::ve
       if (!values->defined())
         throw invalid_argument(kClusterCoordinator, "the iterator of a per-worker dataset is expected");
       const PerWorkerDataset::Body& dataset = *values->body().dataset;
-      const ElementSpec& spec = dataset.pipelines[0].element_spec();
+      const ElementSpec& given_spec = dataset.pipelines[0].element_spec();
+      const ElementSpec spec = replicas > 1 ? with_unknown_batch(given_spec) : given_spec;
       // An iterator of such elements that gives none: the function is only traced with it.
       arguments.push_back({Iterator(nullptr, spec).handle(), spec.flatten().size()});
       closure.datasets.push_back(dataset.dataset->number());
@@ -97,7 +102,7 @@ RemoteValue ClusterCoordinator::schedule(const Function& function, const std::ve
     examples.push_back(arguments.back().example);
   }
   const TracedGraph traced = function.concrete(examples);
-  closure.function = body_->runtime->place(traced.graph, [&] { return describe(traced, arguments); });
+  closure.function = body_->runtime->place(traced.graph, [&] { return describe(traced, arguments, replicas); });
   closure.random = {.seed = global_seed(), .step = next_op_seed()};
   closure.versions = body_->runtime->connections()->versions();
   closure.done = [sums = body_->sums, placed = closure.function](ClosureResult& result) {
@@ -121,7 +126,8 @@ bool ClusterCoordinator::done() {
 
 PerWorkerDataset ClusterCoordinator::create_per_worker_dataset(
     const std::function<Dataset(const InputContext&)>& dataset_fn) {
-  return body_->make_dataset(make_pipelines(DatasetCreator(dataset_fn), body_->runtime->connections()->worker_names()));
+  return body_->make_dataset(make_pipelines(DatasetCreator(dataset_fn), body_->runtime->connections()->worker_names(),
+                                            body_->runtime->replicas_per_worker()));
 }
 
 PerWorkerDataset ClusterCoordinator::create_per_worker_dataset(const std::function<Dataset()>& dataset_fn) {

@@ -13,7 +13,8 @@ LocalCluster::LocalCluster(const std::vector<std::pair<std::string, int>>& jobs,
                                                                        .task_index = index,
                                                                        .transport = options.transport,
                                                                        .threads = options.threads,
-                                                                       .data_roots = {{"/"}}}));
+                                                                       .data_roots = {{"/"}},
+                                                                       .devices = options.devices}));
     }
   }
 }

@@ -16,6 +16,8 @@ struct LocalClusterOptions {
   std::string transport = "auto";
   // Threads that each task computes with, of those that all of them share; 0: as many as there are.
   int threads = 0;
+  // Devices that each worker computes on, in step, as ServerOptions has them.
+  std::vector<std::string> devices = {};
 };
 
 // A cluster whose tasks are all servers of this process: to try things out, and for tests. Its servers stop with it, so

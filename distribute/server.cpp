@@ -62,7 +62,8 @@ class Server::Body {
              .memory_limit = static_cast<std::uint64_t>(options.memory_limit),
              .threads = options.threads,
              .orphan_timeout = std::chrono::milliseconds(static_cast<std::int64_t>(options.orphan_timeout * 1000.0)),
-             .data_roots = readable(options)}) {}
+             .data_roots = readable(options),
+             .devices = options.devices}) {}
 
   const std::string name;
   const std::string address;

@@ -38,6 +38,9 @@ struct ServerOptions {
   // files that they read or write (caches) nor for addresses. An empty list: nothing may be read. Not given: the
   // working folder and /usr/share/datasets. What this process reads for itself has no such limit.
   std::optional<std::vector<std::string>> data_roots = std::nullopt;
+  // Devices that a worker computes on: each of them with its rows of every batch, in step; {"GPU:0", "GPU:1"}. Not
+  // given: all GPUs, or else the CPU. All workers must have as many.
+  std::vector<std::string> devices = {};
 };
 
 // One task of a cluster: serves graphs to whoever leads the job. Several may live in one process. Thread-safe.

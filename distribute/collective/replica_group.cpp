@@ -162,11 +162,13 @@ void ReplicaGroup::reduce_share(int replica) {
     }
     if (first == last) continue;
     inputs.clear(), outputs.clear();
+    const bool first_only = seats_[0].reduction == Collective::Reduction::First;
     for (const Seat& seat : seats_) {
-      inputs.push_back(seat.inputs[part]);
+      const bool counts = first_only ? inputs.empty() : !seat.silent;
+      if (counts) inputs.push_back(seat.inputs[part]);
       outputs.push_back(seat.outputs[part]);
     }
-    if (seats_[0].reduction == Collective::Reduction::First) inputs.resize(1);
+    if (inputs.empty()) inputs.push_back(seats_[0].inputs[part]);
     sum_range(parts[part].dtype, inputs, outputs, first, last);
   }
 }

@@ -28,6 +28,8 @@ class ReplicaGroup {
   int size() const { return static_cast<int>(seats_.size()); }
   // What a replica meets the others by.
   const std::shared_ptr<Collective>& member(int replica) const { return members_[static_cast<std::size_t>(replica)]; }
+  // What a replica adds to sums does not count while it is silent. While no replica is in it.
+  void set_silent(int replica, bool silent) { seats_[static_cast<std::size_t>(replica)].silent = silent; }
   // Ends every wait, also those to come, with an error of this text: a replica that failed says so to the others.
   void abort(const std::string& reason) noexcept;
   // Forgets that it was ended; when no replica is in it.
@@ -41,6 +43,7 @@ class ReplicaGroup {
     const void* const* inputs = nullptr;
     void* const* outputs = nullptr;
     Collective::Reduction reduction = Collective::Reduction::Sum;
+    bool silent = false;
     std::atomic<std::uint64_t> meetings = 0;  // that the replica has come to
     // Of one part, those of all replicas; kept for their memory.
     std::vector<const void*> all_inputs;

@@ -16,6 +16,11 @@ std::vector<std::shared_ptr<WorkerLink>> make_links(const std::shared_ptr<TaskCo
   return links;
 }
 
+std::unique_ptr<const WorkerReplicas> replicas_of(const TaskConnections& connections) {
+  const int devices = connections.devices_per_worker();
+  return devices > 1 ? std::make_unique<const WorkerReplicas>(devices) : nullptr;
+}
+
 std::int64_t pulls_per_step(const Closure& closure, std::size_t index) {
   return closure.function->pulls_of(static_cast<int>(index));
 }
@@ -25,6 +30,7 @@ std::int64_t pulls_per_step(const Closure& closure, std::size_t index) {
 ClusterRuntime::ClusterRuntime(ClusterSpec spec, ClusterRuntimeOptions options)
     : connections_(std::make_shared<TaskConnections>(std::move(spec), std::move(options.connections))),
       pipelines_(std::make_shared<PipelineBook>(connections_->num_workers(), pulls_per_step)),
+      replicas_(replicas_of(*connections_)),
       queue_(options.queue),
       dispatcher_(queue_, *pipelines_, make_links(connections_, datasets_), options.dispatch),
       trace_(connections_->tasks(), connections_->transport(), connections_->job(), connections_->trace_log()),

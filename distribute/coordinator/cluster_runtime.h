@@ -16,6 +16,7 @@
 #include "cohort/distribute/coordinator/pipeline_datasets.h"
 #include "cohort/distribute/coordinator/placed_function.h"
 #include "cohort/distribute/coordinator/task_connections.h"
+#include "cohort/distribute/coordinator/worker_replicas.h"
 
 namespace cohort::distribute {
 
@@ -36,6 +37,9 @@ class ClusterRuntime {
   PipelineBook& pipelines() { return *pipelines_; }
   ClusterFigures& figures() { return figures_; }
   ClusterTrace& trace() { return trace_; }
+  // The replicas on each worker's devices; nullptr where it has one device.
+  const WorkerReplicas* replicas() const { return replicas_.get(); }
+  int replicas_per_worker() const { return replicas_ ? replicas_->size() : 1; }
   // A dataset of one pipeline for each entry, for as long as it is kept. Where each pipeline begins may be given.
   std::shared_ptr<const ClusterDataset> add_dataset(std::vector<Dataset> pipelines,
                                                     const std::vector<std::string>& beginnings = {});
@@ -56,6 +60,7 @@ class ClusterRuntime {
   const std::shared_ptr<TaskConnections> connections_;
   const std::shared_ptr<PipelineDatasets> datasets_ = std::make_shared<PipelineDatasets>();
   const std::shared_ptr<PipelineBook> pipelines_;
+  const std::unique_ptr<const WorkerReplicas> replicas_;
   ClosureQueue queue_;
   std::mutex mutex_;  // guards functions_ and the order of datasets
   std::unordered_map<const Graph*, Known> functions_;

@@ -1,5 +1,8 @@
 #include "cohort/distribute/coordinator/per_worker_dataset.h"
+
 #include "cohort/core/error.h"
+#include "cohort/core/log.h"
+#include "cohort/distribute/collective/batch_rows.h"
 
 namespace cohort::distribute {
 namespace {
@@ -16,6 +19,16 @@ Dataset make_pipeline(const DatasetCreator& creator, const InputContext& context
     throw Error(ErrorCode::Internal,
                 std::string(kCreatePerWorkerDataset) + ": the dataset of " + worker + ": " + error.what());
   }
+}
+
+// A function makes batches of one device: a worker takes one for each of its devices at once.
+Dataset for_all_devices(const Dataset& dataset, std::int64_t devices) {
+  if (devices == 1) return dataset;
+  if (const std::optional<std::int64_t> size = batch_size_of(dataset)) return dataset.rebatch(*size * devices);
+  log::warn(
+      "DatasetCreator: a dataset that ends in batch() is expected where workers have several devices. Each of its"
+      " elements is divided among them.");
+  return dataset;
 }
 
 }  // namespace
@@ -39,7 +52,7 @@ std::vector<Dataset> make_pipelines(const DatasetCreator& creator, const std::ve
     const InputContext context{.num_input_pipelines = static_cast<std::int64_t>(names.size()),
                                .input_pipeline_id = static_cast<std::int64_t>(i),
                                .num_replicas_in_sync = num_replicas_in_sync};
-    pipelines.push_back(make_pipeline(creator, context, names[i]));
+    pipelines.push_back(for_all_devices(make_pipeline(creator, context, names[i]), num_replicas_in_sync));
     const std::string first = to_string(pipelines.front().element_spec());
     const std::string spec = to_string(pipelines.back().element_spec());
     if (spec != first) {

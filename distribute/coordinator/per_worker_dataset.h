@@ -26,6 +26,7 @@ class PerWorkerValues::Body {
 // One pipeline for each name, made here by calling the function with its context. Throws, naming it, when the function
 // throws, gives nothing, or elements unlike the first one's.
 //   names: of the workers, or of the pipelines where those are not as many.
+//   num_replicas_in_sync: devices of a worker; an element is a batch of each of them.
 std::vector<Dataset> make_pipelines(const DatasetCreator& creator, const std::vector<std::string>& names,
                                     std::int64_t num_replicas_in_sync = 1);
 // For PipelineBook::add.

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "cohort/distribute/coordinator/remote_variable.h"
+#include "cohort/distribute/coordinator/same_on_replicas.h"
+#include "cohort/distribute/coordinator/worker_replicas.h"
 #include "cohort/distribute/protocol/messages.pb.h"
 #include "cohort/graph/graph_proto.h"
 
@@ -113,6 +115,10 @@ void write_input(const PlacedInput& input, const Home& home, bool replicated, pr
       to.set_pull(input.pull);
       to.set_leaf(input.leaf);
       return;
+    case PlacedInput::Kind::Collective:
+      return to.set_kind(proto::InputProto::COLLECTIVE);
+    case PlacedInput::Kind::LossShare:
+      return to.set_kind(proto::InputProto::LOSS_SHARE);
     case PlacedInput::Kind::Resource:
       return write_resource(dynamic_cast<const VariableBody&>(*input.resource.resource()), home, replicated, to);
   }
@@ -130,6 +136,8 @@ PlacedFunction::WorkerPart make_worker_part(const PartitionedGraph& parts, const
     write_input(description.inputs[i], homes[i], replicated, *metadata.add_inputs());
   }
   metadata.mutable_pulls()->Add(description.pulls.begin(), description.pulls.end());
+  metadata.set_replicas(description.replicas);
+  metadata.set_joins_outputs(description.joins_outputs);
   for (std::size_t i = 0; i < ps_addresses.size(); ++i) {
     proto::TaskProto& task = *metadata.add_ps();
     task.set_index(static_cast<std::int64_t>(i));
@@ -139,6 +147,18 @@ PlacedFunction::WorkerPart make_worker_part(const PartitionedGraph& parts, const
 }
 
 }  // namespace
+
+PlacedInput PlacedInput::of_capture(const Tensor& capture) {
+  if (is_worker_collective(*capture.resource())) return {.kind = Kind::Collective};
+  if (is_worker_loss_share(*capture.resource())) return {.kind = Kind::LossShare};
+  return {.kind = Kind::Resource, .resource = capture};
+}
+
+bool FunctionDescription::is_of_replicas() const {
+  return std::any_of(inputs.begin(), inputs.end(), [](const PlacedInput& input) {
+    return input.kind == PlacedInput::Kind::Collective || input.kind == PlacedInput::Kind::LossShare;
+  });
+}
 
 PlacedFunction::PlacedFunction(std::uint64_t handle, const FunctionDescription& description,
                                const std::vector<std::string>& ps_addresses)
@@ -152,6 +172,7 @@ PlacedFunction::PlacedFunction(std::uint64_t handle, const FunctionDescription& 
   }
   const int num_ps = static_cast<int>(ps_addresses.size());
   const PartitionedGraph parts = partition(*description.graph, homes, num_ps);
+  if (description.replicas > 1) check_same_on_replicas(parts, description);
   num_outputs_ = static_cast<int>(parts.outputs.size());
   for (int ps = 0; ps < num_ps; ++ps) {
     PsPart part = make_ps_part(ps, parts, description.inputs);

@@ -18,17 +18,25 @@ namespace cohort::distribute {
 
 // What an input of a function's graph stands for.
 struct PlacedInput {
-  enum class Kind { Argument, Element, Iterator, Resource };
+  enum class Kind { Argument, Element, Iterator, Resource, Collective, LossShare };
   Kind kind = Kind::Argument;
   int pull = 0, leaf = 0;  // of an element
   Tensor resource = {};
+
+  // What a captured resource stands for.
+  static PlacedInput of_capture(const Tensor& capture);
 };
 
 // A function before it is cut.
 struct FunctionDescription {
   std::shared_ptr<const Graph> graph;
   std::vector<PlacedInput> inputs;
-  std::vector<int> pulls;  // the iterator argument of each element a call takes, in order
+  std::vector<int> pulls;      // the iterator argument of each element a call takes, in order
+  int replicas = 1;            // on a worker's devices, each with its rows of every element
+  bool joins_outputs = false;  // outputs are rows of all of them; else they must be the same on each
+
+  // Whether replicas meet in it, or weigh what they compute.
+  bool is_of_replicas() const;
 };
 
 // A function cut by task: what each ps and what any worker is to be told of it. Constant once made.

@@ -49,6 +49,7 @@ TaskConnections::TaskConnections(ClusterSpec spec, TaskConnectionOptions options
   recoveries_ = std::vector<std::atomic<std::uint64_t>>(workers_.size());
   releases_ = std::make_shared<PendingReleases>(workers_.size(), ps_tasks_.size());
   wait_for_tasks();
+  compare_devices();
   for (const auto& ps : ps_tasks_) {
     ps->connection = rpc::connect(ps->peer, options_.transport);
     ps->stream =
@@ -105,7 +106,7 @@ TaskConnections::Greeted TaskConnections::greet(const rpc::Peer& peer, const rpc
   write_cluster(spec_, hello);
   const auto reply =
       distribute::call<Method::Hello>(*connection->open(), {.job = job_, .incarnation = job_, .epoch = epoch}, hello);
-  return {std::move(connection), reply.head.incarnation};
+  return {std::move(connection), reply.head.incarnation, std::max(1, reply.metadata.devices())};
 }
 
 void TaskConnections::wait_for_tasks() {
@@ -159,6 +160,19 @@ void TaskConnections::wait_for_tasks() {
   }
 }
 
+void TaskConnections::compare_devices() {
+  if (workers_.empty()) return;
+  devices_per_worker_ = greeted_[0].devices;
+  for (std::size_t i = 1; i < workers_.size(); ++i) check_devices(workers_[i].task, greeted_[i].devices);
+}
+
+void TaskConnections::check_devices(const std::string& task, int devices) const {
+  if (devices == devices_per_worker_) return;
+  throw failed_precondition("ParameterServerStrategy", "every worker must have as many devices",
+                            {{task, devices}, {"other workers", devices_per_worker_}},
+                            "Give each the same number of them: cohort server --devices, ServerOptions::devices.");
+}
+
 TaskConnections::~TaskConnections() {
   {
     std::lock_guard lock(mutex_);
@@ -184,6 +198,7 @@ TaskConnections::Greeted TaskConnections::connect_worker(int index) {
     if (greeted.connection && greeted.connection->alive()) return greeted;
   }
   Greeted found = greet(worker(index), options_.transport, ++epoch_, recoveries(index) + 1);
+  check_devices(worker(index).task, found.devices);
   found.again = true;
   return found;
 }

@@ -54,6 +54,8 @@ class TaskConnections {
   int num_workers() const { return static_cast<int>(workers_.size()); }
   int num_ps() const { return static_cast<int>(ps_tasks_.size()); }
   const rpc::Peer& worker(int index) const { return workers_[static_cast<std::size_t>(index)]; }
+  // Devices that each worker computes on.
+  int devices_per_worker() const { return devices_per_worker_; }
 
   // One call to a ps, or to all of them one after the other: the last one's reply. Constants that the request's graphs
   // name and a ps lacks come along, and before it what the ps is to let go of.
@@ -88,6 +90,7 @@ class TaskConnections {
   struct Greeted {
     std::shared_ptr<rpc::Connection> connection;
     std::uint64_t incarnation = 0;
+    int devices = 1;     // that a worker computes on
     bool again = false;  // after it was lost
   };
   // Reconnects to a worker and shakes hands; throws when it does not answer.
@@ -140,6 +143,8 @@ class TaskConnections {
   Greeted greet(const rpc::Peer& peer, const rpc::TransportOptions& transport, std::uint64_t epoch,
                 std::uint64_t recoveries) const;
   void wait_for_tasks();
+  void compare_devices();
+  void check_devices(const std::string& task, int devices) const;
   void keep_links();
   void renew_links();
 
@@ -147,6 +152,7 @@ class TaskConnections {
   const std::uint64_t job_;
   const TaskConnectionOptions options_;
   std::vector<rpc::Peer> workers_;
+  int devices_per_worker_ = 1;
   std::vector<std::unique_ptr<ParameterServerConnection>> ps_tasks_;
   std::shared_ptr<PendingReleases> releases_;
   std::atomic<std::uint64_t> numbers_{0}, epoch_{1};

@@ -8,6 +8,7 @@ class ClosureResultProto;
 class CreatePipelineProto;
 class CreateVariableProto;
 class HelloProto;
+class HelloReplyProto;
 class RegisterServerProto;
 class RegisterWorkerProto;
 class ReleaseProto;
@@ -34,7 +35,7 @@ struct MetadataOf;
 template <>
 struct MetadataOf<Method::Hello> {
   using Request = proto::HelloProto;
-  using Reply = NoMetadata;
+  using Reply = proto::HelloReplyProto;
 };
 template <>
 struct MetadataOf<Method::CreateVariable> {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "cohort/distribute/strategies/batch_rows.h"
+#include "cohort/distribute/collective/batch_rows.h"
 
 namespace cohort::distribute {
 

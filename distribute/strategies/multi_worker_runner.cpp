@@ -8,7 +8,7 @@
 #include "cohort/core/error.h"
 #include "cohort/core/timeline.h"
 #include "cohort/data/iterator_state.h"
-#include "cohort/distribute/strategies/batch_rows.h"
+#include "cohort/distribute/collective/batch_rows.h"
 #include "cohort/distribute/strategies/worker_agreement.h"
 #include "cohort/graph/trace.h"
 #include "cohort/model/model.h"

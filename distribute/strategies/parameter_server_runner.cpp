@@ -66,7 +66,7 @@ void ParameterServerRunner::divide_data(std::int64_t pipelines) {
       names.clear();
       for (std::int64_t i = 0; i < pipelines; ++i) names.push_back("input pipeline " + std::to_string(i));
     }
-    pipelines_ = make_pipelines(*data_.creator, names);
+    pipelines_ = make_pipelines(*data_.creator, names, runtime_->replicas_per_worker());
   } else {
     const bool is_off = auto_shard_policy_of(data_.dataset) == AutoShardPolicy::Off;
     const AutoShardPolicy policy = is_off ? AutoShardPolicy::Off : AutoShardPolicy::File;
@@ -95,12 +95,16 @@ void ParameterServerRunner::prepare() {
   if (function_) return;
   trace_step();
   function_ = runtime_->place(step_->traced.graph, [&] {
-    FunctionDescription function{.graph = step_->traced.graph, .inputs = {}, .pulls = {0}};
+    FunctionDescription function{.graph = step_->traced.graph,
+                                 .inputs = {},
+                                 .pulls = {0},
+                                 .replicas = runtime_->replicas_per_worker(),
+                                 .joins_outputs = predicts()};
     for (int leaf = 0; leaf < step_->traced.num_arguments; ++leaf) {
       function.inputs.push_back({.kind = PlacedInput::Kind::Element, .pull = 0, .leaf = leaf});
     }
     for (const Tensor& capture : step_->traced.captures) {
-      function.inputs.push_back({.kind = PlacedInput::Kind::Resource, .resource = capture});
+      function.inputs.push_back(PlacedInput::of_capture(capture));
     }
     return function;
   });

@@ -2,6 +2,7 @@
 
 #include <fstream>
 
+#include "cohort/core/dispatch.h"
 #include "cohort/distribute/cluster/job_name.h"
 #include "cohort/distribute/cluster/roles.h"
 #include "cohort/distribute/strategies/parameter_server_runner.h"
@@ -20,6 +21,22 @@ class ParameterServerBody : public Strategy {
   std::unique_ptr<StepRunner> make_runner(std::shared_ptr<Program> program, const RunnerData& data,
                                           const RunnerOptions& options) override {
     return std::make_unique<ParameterServerRunner>(runtime_, std::move(program), data, options);
+  }
+  int num_replicas_in_sync() const override { return runtime_->replicas_per_worker(); }
+  const ReplicaContext* replica_context() const override {
+    return runtime_->replicas() ? &runtime_->replicas()->context() : nullptr;
+  }
+  bool mirrors_variables() const override { return false; }
+  // In a trace, which is made once for all replicas.
+  void run_on_replicas(const std::vector<std::int64_t>& rows, const std::function<void(int replica)>& code) override {
+    if (!runtime_->replicas()) return Strategy::run_on_replicas(rows, code);
+    if (current_trace() == 0) {
+      throw failed_precondition("ParameterServerStrategy.run", "workers' devices run code inside of functions only",
+                                {{"devices of a worker", num_replicas_in_sync()}},
+                                "Call it in a function that ClusterCoordinator::schedule() is given.");
+    }
+    const ReplicaScope replica(replica_context());
+    code(0);
   }
   VariableCreator* variable_creator() override { return &variables_; }
 

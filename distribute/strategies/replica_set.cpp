@@ -2,8 +2,8 @@
 
 #include <numeric>
 
-#include "cohort/core/error.h"
 #include "cohort/distribute/collective/replica_turns.h"
+#include "cohort/distribute/collective/run_in_step.h"
 #include "cohort/graph/bound_captures.h"
 #include "cohort/variables/variable_creator.h"
 
@@ -18,18 +18,6 @@ Variable make_loss_share(Device& device) {
                                                                   .aggregation = Aggregation::OnlyFirstReplica,
                                                                   .synchronization = Synchronization::OnRead,
                                                                   .autocast = false}));
-}
-
-// What a replica that failed tells the others.
-std::string reason_of(int replica, const std::exception_ptr& error) {
-  const std::string who = "replica " + std::to_string(replica) + " failed: ";
-  try {
-    std::rethrow_exception(error);
-  } catch (const std::exception& exception) {
-    return who + exception.what();
-  } catch (...) {
-    return who + "unknown exception";
-  }
 }
 
 }  // namespace
@@ -73,7 +61,7 @@ void ReplicaSet::run(const std::vector<std::int64_t>& rows, bool meets, const st
                      std::optional<std::int64_t> all_rows) {
   set_loss_shares(rows, all_rows ? *all_rows : std::accumulate(rows.begin(), rows.end(), std::int64_t{0}));
   variables_.spread();
-  run_threads([&](int replica) {
+  run_in_step(threads_, group_, [&](int replica) {
     if (rows[static_cast<std::size_t>(replica)] > 0) return work(replica);
     if (!meets) return;
     const auto sums = variables_.own_sums(replica);
@@ -117,35 +105,6 @@ void ReplicaSet::run_code(const std::vector<std::int64_t>& rows, const std::func
     code(replica);
   };
   run(rows, true, in_turn, all_rows);
-}
-
-void ReplicaSet::run_threads(const std::function<void(int replica)>& work) {
-  std::vector<std::exception_ptr> errors(devices_.size());
-  const auto guarded = [&](int replica) {
-    try {
-      work(replica);
-    } catch (...) {
-      errors[static_cast<std::size_t>(replica)] = std::current_exception();
-      group_.abort(reason_of(replica, errors[static_cast<std::size_t>(replica)]));
-    }
-  };
-  threads_.run(guarded);
-  std::exception_ptr first;
-  for (const std::exception_ptr& error : errors) {
-    if (!error) continue;
-    if (!first) first = error;
-    try {
-      std::rethrow_exception(error);
-    } catch (const Error& known) {
-      if (known.code() == ErrorCode::Aborted) continue;  // told by another that it failed
-    } catch (...) {
-    }
-    first = error;
-    break;
-  }
-  if (!first) return;
-  group_.reset();
-  std::rethrow_exception(first);
 }
 
 }  // namespace cohort::distribute

@@ -8,7 +8,7 @@
 
 #include "cohort/core/device.h"
 #include "cohort/distribute/collective/replica_group.h"
-#include "cohort/distribute/strategies/replica_threads.h"
+#include "cohort/distribute/collective/replica_threads.h"
 #include "cohort/distribute/strategies/replica_variables.h"
 #include "cohort/variables/replica_context.h"
 
@@ -47,7 +47,6 @@ class ReplicaSet {
 
  private:
   void set_loss_shares(const std::vector<std::int64_t>& rows, std::int64_t all_rows);
-  void run_threads(const std::function<void(int replica)>& work);
 
   const std::vector<Device*> devices_;
   ReplicaGroup group_;

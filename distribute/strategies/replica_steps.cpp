@@ -2,12 +2,9 @@
 
 #include <algorithm>
 
-#include "cohort/core/device_spec.h"
 #include "cohort/core/error.h"
-#include "cohort/distribute/strategies/batch_rows.h"
-#include "cohort/graph/trace.h"
+#include "cohort/distribute/collective/batch_rows.h"
 #include "cohort/graph/write_effects.h"
-#include "cohort/ops/joining.h"
 
 namespace cohort::distribute {
 namespace {
@@ -26,11 +23,6 @@ void copy_rows(const Tensor& source, std::int64_t first, std::int64_t rows, Tens
   device.copy_from_host(target.raw(),
                         static_cast<const char*>(source.raw()) + static_cast<std::size_t>(first) * bytes_per_row,
                         static_cast<std::size_t>(rows) * bytes_per_row);
-}
-
-// Parts of one result, in order.
-Tensor joined(const Tensors& parts) {
-  return parts.size() == 1 || parts[0].rank() == 0 ? parts[0] : ops::concatenate(parts, 0);
 }
 
 }  // namespace
@@ -156,15 +148,13 @@ Element ReplicaSteps::run_eagerly(const ElementSpec& spec, const RandomState& ra
 
 Element ReplicaSteps::joined_outputs(const ElementSpec& structure) const {
   if (program_->kind() != Program::Kind::Predict) return {};
-  const EagerScope eager;
-  const DeviceScope host(DeviceSpec::from_string("CPU:0"));
   Tensors outputs;
   for (std::size_t i = 0; i < replicas_[0].outputs.size(); ++i) {
     Tensors parts;
     for (std::size_t k = 0; k < replicas_.size(); ++k) {
-      if (rows_[k] > 0) parts.push_back(replicas_[k].outputs[i].to_host());
+      if (rows_[k] > 0) parts.push_back(replicas_[k].outputs[i]);
     }
-    outputs.push_back(joined(parts));
+    outputs.push_back(joined_rows(parts));
   }
   return structure.with_leaves(outputs);
 }

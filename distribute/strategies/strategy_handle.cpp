@@ -1,6 +1,7 @@
 #include "cohort/distribute/strategies/strategy_handle.h"
 
 #include "cohort/core/device_spec.h"
+#include "cohort/core/dispatch.h"
 #include "cohort/core/error.h"
 #include "cohort/graph/trace.h"
 #include "cohort/ops/joining.h"
@@ -41,7 +42,23 @@ Tensors StrategyHandle::experimental_local_results(const PerReplica& value) cons
   return results;
 }
 
+// There is one value, which stands for those of all replicas.
+Tensor StrategyHandle::reduce_in_trace(ReduceOp op, Tensor value, std::optional<int> axis) const {
+  const ReplicaContext* replica = body_->replica_context();
+  const auto over_replicas = [&](const Tensor& each) {
+    return replica ? replica->all_reduce(ReduceOp::Sum, each) : each;
+  };
+  Tensor count = Tensor::scalar(static_cast<double>(num_replicas_in_sync()), DType::Float64);
+  if (axis) {
+    count = over_replicas(ops::size_of(value, {*axis}, DType::Float64));
+    value = ops::sum(value, {*axis});
+  }
+  const Tensor total = over_replicas(value);
+  return op == ReduceOp::Mean ? ops::cast(total / ops::cast(count, total.dtype()), total.dtype()) : total;
+}
+
 Tensor StrategyHandle::reduce(ReduceOp op, const PerReplica& value, std::optional<int> axis) const {
+  if (current_trace() != 0) return reduce_in_trace(op, value.value(0), axis);
   const EagerScope eager;
   const DeviceScope host(DeviceSpec::from_string("CPU:0"));
   Tensor total, count;

@@ -52,6 +52,7 @@ class StrategyHandle {
     });
     return PerReplica(std::move(results));
   }
+  Tensor reduce_in_trace(ReduceOp op, Tensor value, std::optional<int> axis) const;
   // Samples of each replica, as the first argument that knows tells.
   std::vector<std::int64_t> rows_of(const std::vector<const PerReplica*>& arguments) const;
 

@@ -1,23 +1,10 @@
 #include "cohort/distribute/strategies/worker_share.h"
 
-#include <string_view>
-
 #include "cohort/data/auto_shard.h"
 #include "cohort/data/replica_batches.h"
-#include "cohort/distribute/strategies/batch_rows.h"
+#include "cohort/distribute/collective/batch_rows.h"
 
 namespace cohort::distribute {
-namespace {
-
-// The size of the batches that a dataset ends in, where its last stages leave batches as they are and in order.
-std::optional<std::int64_t> batch_size_of(const Dataset& dataset) {
-  const std::string_view kind = dataset.kind();
-  if (kind == "batch" || kind == "padded_batch") return dataset.attributes().get<std::int64_t>("batch_size");
-  const bool keeps_batches = kind == "prefetch" || kind == "map" || kind == "with_options";
-  return keeps_batches ? batch_size_of(dataset.inputs()[0]) : std::nullopt;
-}
-
-}  // namespace
 
 WorkerShare share_of_worker(const RunnerData& data, std::int64_t workers, std::int64_t worker,
                             std::int64_t replicas_per_worker) {

@@ -5,6 +5,8 @@
 
 #include "cohort/core/text.h"
 #include "cohort/core/timeline.h"
+#include "cohort/distribute/collective/batch_rows.h"
+#include "cohort/distribute/collective/summation.h"
 #include "cohort/distribute/protocol/lease.h"
 #include "cohort/distribute/protocol/message_flags.h"
 #include "cohort/distribute/protocol/typed_call.h"
@@ -14,6 +16,22 @@ namespace cohort::distribute {
 namespace {
 
 constexpr std::size_t kResultsKept = 8;
+
+void set_accumulator(const Variable& accumulator, const Tensor& value) {
+  auto& body = dynamic_cast<LocalVariable&>(*accumulator.body());
+  Device& device = body.shared_value().device();
+  const Tensor own = &value.device() == &device ? value.clone() : value.to(device);
+  if (device.host_readable()) return body.replace_value(own);
+  const DefaultDeviceScope there(&device);
+  write_now(accumulator, own);
+}
+
+void add_to(Tensor& sum, const Tensor& value) {
+  const void* const inputs[] = {sum.raw(), value.raw()};
+  void* const outputs[] = {sum.raw()};
+  sum_range(sum.dtype(), inputs, outputs, 0, sum.num_elements());
+}
+
 void raise_to(std::atomic<std::uint64_t>& number, std::uint64_t least) {
   std::uint64_t before = number.load();
   while (before < least && !number.compare_exchange_weak(before, least)) {
@@ -33,11 +51,11 @@ struct ClosureRunner::Run {
   std::vector<std::shared_ptr<Pipeline>> pipelines;
   bool data_ended = false;
   Tensors element;
-  Device* device = &default_device();
 };
 
 ClosureRunner::ClosureRunner(ConstantStore& constants, Pipelines& pipelines, std::vector<std::string> ps_addresses,
-                             std::uint64_t job, std::uint64_t incarnation, PsLinkOptions options)
+                             std::uint64_t job, std::uint64_t incarnation, PsLinkOptions options,
+                             const std::vector<Device*>& devices, int threads)
     : constants_(constants),
       pipelines_(pipelines),
       ps_addresses_(std::move(ps_addresses)),
@@ -45,7 +63,8 @@ ClosureRunner::ClosureRunner(ConstantStore& constants, Pipelines& pipelines, std
       incarnation_(incarnation),
       ps_calls_(job, incarnation, std::move(options),
                 {.has_given_up = [this] { return running_ != 0 && is_cancelled(current_); },
-                 .stop_if_cancelled = [this] { stop_if_cancelled(current_); }}) {}
+                 .stop_if_cancelled = [this] { stop_if_cancelled(current_); }}),
+      devices_(devices, threads) {}
 
 void ClosureRunner::reach_ps(const Request<Method::ReachPs>&, Reply<Method::ReachPs>&) {
   std::lock_guard lock(mutex_);
@@ -55,15 +74,20 @@ void ClosureRunner::reach_ps(const Request<Method::ReachPs>&, Reply<Method::Reac
 std::shared_ptr<Replica> ClosureRunner::find_replica(const std::string& name, int ps, const TensorSpec& spec) {
   std::shared_ptr<Replica> replica = replicas_[name].lock();
   if (!replica) {
-    const auto variable = std::make_shared<LocalVariable>(Tensor::full(spec.shape, 0.0, spec.dtype),
-                                                          VariableOptions{.name = name, .dtype = spec.dtype});
-    replica = std::make_shared<Replica>(Replica{.ps = ps,
-                                                .variable = variable,
-                                                .handle = Tensor::of_resource(variable),
-                                                .bytes = variable->shared_value().bytes()});
+    replica = std::make_shared<Replica>(Replica{.ps = ps, .copies = {}, .spec = spec});
+    for (int i = 0; i < devices_.size(); ++i) {
+      // What the host reads lies there once, whenever a value comes.
+      const Tensor nothing = i == 0 || devices_.copies(i) || devices_.copies(0)
+                                 ? Tensor::full(spec.shape, 0.0, spec.dtype, devices_.device(i))
+                                 : seen_from(replica->copies[0].variable->shared_value(), devices_.device(i));
+      const auto variable =
+          std::make_shared<LocalVariable>(nothing, VariableOptions{.name = name, .dtype = spec.dtype});
+      replica->copies.push_back({.variable = variable, .handle = Tensor::of_resource(variable)});
+      replica->bytes = nothing.bytes();
+    }
     replicas_[name] = replica;
   }
-  if (replica->ps != ps || replica->variable->value_spec() != spec) {
+  if (replica->ps != ps || replica->spec != spec) {
     throw invalid_argument("Server", "a variable must keep its place, type and shape",
                            {{"variable", name}, {"spec", spec}, {"server", ps}});
   }
@@ -83,8 +107,9 @@ void ClosureRunner::register_function(const Request<Method::RegisterWorker>& req
   HeldConstants constants = constants_.take(from.constants(), request.parts);
   std::lock_guard lock(mutex_);
   drop_released();
+  devices_.follow_default();
   auto function = make_worker_function(
-      from, constants.table,
+      from, constants.table, devices_,
       [this](const std::string& name, int ps, const TensorSpec& spec) { return find_replica(name, ps, spec); });
   function->constants = std::move(constants);
   ps_calls_.set_servers(servers);
@@ -182,11 +207,7 @@ void ClosureRunner::run(const Request<Method::RunClosure>& request, Reply<Method
   WorkerFunction& function = find_function(request.head.function);
   stop_if_cancelled(request.head);
   Run run(request);
-  if (run.device->host_readable()) {
-    copies_.reset();
-  } else if (!copies_ || &copies_->device() != run.device) {
-    copies_ = std::make_unique<DeviceCopies>(*run.device);
-  }
+  devices_.follow_default();
   const TimelineSpan span("cluster", "closure", static_cast<std::int64_t>(run.closure.step()), request.head.closure);
   const auto started = std::chrono::steady_clock::now();
   begin_closure(function, request.parts, run);
@@ -222,27 +243,45 @@ void ClosureRunner::run(const Request<Method::RunClosure>& request, Reply<Method
 }
 
 void ClosureRunner::add_outputs(WorkerFunction& function, Tensors& outputs) {
-  if (!copies_) {
-    for (int source : function.outputs) outputs.push_back(function.at(source).to_host());
-  } else if (!function.outputs.empty()) {
-    Tensors values;
-    for (int source : function.outputs) values.push_back(function.at(source));
-    copies_->copy_to_host(values, outputs);
+  if (function.outputs.empty()) return;
+  std::vector<Tensors> parts(function.outputs.size());  // by output
+  for (std::size_t number = 0; number < function.lanes.size(); ++number) {
+    const bool counts = number == 0 || (function.joins_outputs && devices_.samples(static_cast<int>(number)) > 0);
+    if (!counts) continue;
+    Tensors values, on_host;
+    for (int source : function.outputs) values.push_back(function.lanes[number].at(source));
+    if (DeviceCopies* copies = devices_.copies(static_cast<int>(number))) {
+      copies->copy_to_host(values, on_host);
+    } else {
+      on_host = std::move(values);
+    }
+    for (std::size_t i = 0; i < parts.size(); ++i) parts[i].push_back(std::move(on_host[i]));
   }
+  for (const Tensors& each : parts) outputs.push_back(joined_rows(each));
 }
 
 // On a device also the place where a closure's last errors come to light.
 void ClosureRunner::add_accumulators(const WorkerFunction& function, Tensors& values) {
-  Tensors there;
-  for (const WorkerFunction::Input& input : function.inputs) {
-    if (input.kind != WorkerFunction::Input::Kind::Accumulator) continue;
-    if (copies_) {
-      there.push_back(input.accumulator.body()->shared_value());
+  const std::size_t before = values.size();
+  for (std::size_t number = 0; number < function.lanes.size(); ++number) {
+    DeviceCopies* copies = devices_.copies(static_cast<int>(number));
+    Tensors there, own;
+    for (std::size_t i = 0; i < function.inputs.size(); ++i) {
+      if (function.inputs[i].kind != WorkerFunction::Input::Kind::Accumulator) continue;
+      const Variable& accumulator = function.lanes[number].accumulators[i];
+      if (copies) {
+        there.push_back(accumulator.body()->shared_value());
+      } else {
+        own.push_back(accumulator.body()->shared_value().to_host().clone());
+      }
+    }
+    if (copies) copies->copy_to_host(there, own);
+    if (number == 0) {
+      values.insert(values.end(), own.begin(), own.end());
     } else {
-      values.push_back(read_now(input.accumulator));
+      for (std::size_t i = 0; i < own.size(); ++i) add_to(values[before + i], own[i]);
     }
   }
-  if (copies_) copies_->copy_to_host(there, values);
 }
 
 WorkerFunction& ClosureRunner::find_function(std::uint64_t handle) const {
@@ -260,19 +299,24 @@ void ClosureRunner::begin_closure(WorkerFunction& function, const Tensors& argum
     throw invalid_argument("Server", "a closure has at most 2^20 steps", {{"steps", run.closure.steps()}},
                            "Ask for fewer steps_per_execution.");
   }
-  std::size_t next = 0;
-  for (std::size_t i = 0; i < function.inputs.size(); ++i) {
-    WorkerFunction::Input& input = function.inputs[i];
-    if (input.kind == Kind::Argument) {
-      if (next == arguments.size()) {
-        throw invalid_argument("Server", "a closure must bring its function's arguments",
-                               {{"arguments", arguments.size()}});
+  for (std::size_t number = 0; number < function.lanes.size(); ++number) {
+    WorkerFunction::Lane& lane = function.lanes[number];
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < function.inputs.size(); ++i) {
+      const WorkerFunction::Input& input = function.inputs[i];
+      if (input.kind == Kind::Argument) {
+        if (next == arguments.size()) {
+          throw invalid_argument("Server", "a closure must bring its function's arguments",
+                                 {{"arguments", arguments.size()}});
+        }
+        lane.bound[i] = placed(arguments[next++], number);
+      } else if (input.kind == Kind::Accumulator) {
+        set_accumulator(lane.accumulators[i], Tensor::full(input.spec.shape, 0.0, input.spec.dtype, cpu()));
       }
-      function.bound[i] = placed(arguments[next++], run);
-    } else if (input.kind == Kind::Accumulator) {
-      write_now(input.accumulator, Tensor::full(input.spec.shape, 0.0, input.spec.dtype));
     }
   }
+  // Where no element says otherwise all of them have as much to say.
+  devices_.divide(devices_.size());
   for (const proto::LeaseProto& from : run.closure.leases()) {
     const Lease lease = read_lease(from);
     run.pipelines.push_back(pipelines_.find(lease.dataset, lease.pipeline));
@@ -315,40 +359,41 @@ void ClosureRunner::refresh_replicas(WorkerFunction& function, Run& run) {
   install_pulled(function);
 }
 
-void ClosureRunner::install_pulled(WorkerFunction& function) {
-  std::vector<DeviceCopies::Write> writes;
-  for (WorkerFunction::Pull& pull : function.ps_pulls) {
-    if (!pull.due) continue;
-    if (copies_) {
-      pull.add_writes(0, writes);
-    } else {
-      pull.install(0);
-    }
-    pull.reply.parts.clear();
+// Also on devices that the function does not use: replicas are those of all functions.
+template <class ForEachCall>
+void ClosureRunner::install(const ForEachCall& for_each_call) {
+  for (int number = 0; number < devices_.size(); ++number) {
+    const auto lane = static_cast<std::size_t>(number);
+    std::vector<DeviceCopies::Write> writes;
+    for_each_call([&](WorkerFunction::PsCall& call, std::size_t first) {
+      if (devices_.copies(number)) {
+        call.add_writes(first, lane, writes);
+      } else {
+        call.install(first, lane, devices_.device(number));
+      }
+    });
+    if (devices_.copies(number)) devices_.copies(number)->write(writes);
   }
-  if (!copies_) return;
-  copies_->write(writes);
+  for_each_call([](WorkerFunction::PsCall& call, std::size_t first) { call.take_version(first); });
+}
+
+void ClosureRunner::install_pulled(WorkerFunction& function) {
+  install([&](const auto& with) {
+    for (WorkerFunction::Pull& pull : function.ps_pulls) {
+      if (pull.due) with(pull, 0);
+    }
+  });
   for (WorkerFunction::Pull& pull : function.ps_pulls) {
-    if (pull.due) pull.take_version();
+    if (pull.due) pull.reply.parts.clear();
   }
 }
 
 void ClosureRunner::install_returned(WorkerFunction& function) {
-  std::vector<DeviceCopies::Write> writes;
-  for (auto& round : function.rounds) {
-    for (WorkerFunction::Exchange& exchange : round) {
-      if (copies_) {
-        exchange.add_writes(exchange.returned.size(), writes);
-      } else {
-        exchange.install(exchange.returned.size());
-      }
+  install([&](const auto& with) {
+    for (auto& round : function.rounds) {
+      for (WorkerFunction::Exchange& exchange : round) with(exchange, exchange.returned.size());
     }
-  }
-  if (!copies_) return;
-  copies_->write(writes);
-  for (auto& round : function.rounds) {
-    for (WorkerFunction::Exchange& exchange : round) exchange.take_version();
-  }
+  });
 }
 
 // Only a server knows how far others have come since this worker's last push.
@@ -371,6 +416,7 @@ bool ClosureRunner::take_elements(WorkerFunction& function, Run& run) {
   const TimelineSpan span("data", "data", static_cast<std::int64_t>(run.random.step));
   for (std::size_t pull = 0; pull < function.pulls.size(); ++pull) {
     if (!run.pipelines[static_cast<std::size_t>(function.pulls[pull])]->next(run.element)) return false;
+    if (pull == 0 && function.lanes.size() > 1) devices_.divide(rows_of_batch(run.element));
     for (std::size_t i = 0; i < function.inputs.size(); ++i) {
       const WorkerFunction::Input& input = function.inputs[i];
       if (input.kind != WorkerFunction::Input::Kind::Element || static_cast<std::size_t>(input.pull) != pull) continue;
@@ -378,56 +424,106 @@ bool ClosureRunner::take_elements(WorkerFunction& function, Run& run) {
         throw invalid_argument("Server", "elements must have the tensors the function was traced with",
                                {{"tensors", run.element.size()}, {"expected more than", input.leaf}});
       }
-      function.bound[i] = placed(run.element[static_cast<std::size_t>(input.leaf)], run);
+      bind_element(function, i, run.element[static_cast<std::size_t>(input.leaf)]);
     }
   }
   return true;
 }
 
+// A lane without a row computes with another's, and what comes of it does not count.
+void ClosureRunner::bind_element(WorkerFunction& function, std::size_t input, const Tensor& leaf) {
+  const std::int64_t lanes = static_cast<std::int64_t>(function.lanes.size());
+  const std::int64_t rows = leaf.rank() == 0 ? 0 : leaf.shape()[0];
+  std::int64_t first = 0;
+  for (std::size_t number = 0; number < function.lanes.size(); ++number) {
+    const std::int64_t own = rows_of_replica(rows, lanes, static_cast<std::int64_t>(number));
+    const bool whole = lanes == 1 || rows == 0;
+    function.lanes[number].bound[input] =
+        placed(whole ? leaf : leaf.rows(own > 0 ? first : 0, std::max(own, std::int64_t{1})), number);
+    first += own;
+  }
+}
+
 // On a device it goes there when a stage begins, through pinned memory.
-Tensor ClosureRunner::placed(const Tensor& value, const Run& run) const {
-  return copies_ ? value : value.to(*run.device);
+Tensor ClosureRunner::placed(const Tensor& value, std::size_t lane) const {
+  const int number = static_cast<int>(lane);
+  return devices_.copies(number) ? value : seen_from(value, devices_.device(number));
+}
+
+bool ClosureRunner::is_idle(std::size_t lane) const {
+  return lane > 0 && devices_.samples(static_cast<int>(lane)) == 0;
 }
 
 void ClosureRunner::run_step(WorkerFunction& function, Run& run) {
+  // What a lane without a row adds up does not count.
+  std::vector<std::pair<const Variable*, Tensor>> sums;
+  for (std::size_t number = 0; function.meets && number < function.lanes.size(); ++number) {
+    if (!is_idle(number)) continue;
+    for (const Variable& accumulator : function.lanes[number].accumulators) {
+      if (accumulator.defined()) sums.emplace_back(&accumulator, accumulator.body()->shared_value().to_host().clone());
+    }
+  }
   for (std::size_t number = 0; number < function.stages.size(); ++number) {
     // A stage without results still has effects, on accumulators.
     if (!function.stages[number].executables->graph()->nodes.empty()) run_stage(function, number, run);
     if (number < function.rounds.size()) run_exchanges(function, number, run);
   }
+  for (const auto& [accumulator, value] : sums) set_accumulator(*accumulator, value);
   install_returned(function);
 }
 
 void ClosureRunner::run_stage(WorkerFunction& function, std::size_t number, Run& run) {
   const TimelineSpan span("compute", "compute", static_cast<std::int64_t>(run.random.step), run.head.closure);
-  WorkerFunction::Stage& stage = function.stages[number];
-  for (std::size_t i = 0; i < stage.inputs.size(); ++i) stage.bound[i] = function.at(stage.inputs[i]);
-  if (copies_) return run_on_device(function, number, run);
-  stage.executables->run(stage.bound, stage.results, run.random, *run.device);
+  if (function.lanes.size() == 1) return run_lane(function, number, 0, run.random);
+  devices_.run([&](int replica) {
+    const auto lane = static_cast<std::size_t>(replica);
+    if (!function.meets && is_idle(lane)) return;
+    RandomState random = run.random;
+    random.first_sample += static_cast<std::uint64_t>(devices_.first_sample(replica));
+    run_lane(function, number, lane, random);
+  });
+}
+
+void ClosureRunner::run_lane(WorkerFunction& function, std::size_t number, std::size_t index,
+                             const RandomState& random) {
+  const WorkerFunction::Stage& stage = function.stages[number];
+  WorkerFunction::Lane& lane = function.lanes[index];
+  WorkerFunction::Lane::StageState& state = lane.stages[number];
+  for (std::size_t i = 0; i < stage.inputs.size(); ++i) state.bound[i] = lane.at(stage.inputs[i]);
+  if (devices_.copies(static_cast<int>(index))) return run_on_device(function, number, index, random);
+  stage.executables->run(state.bound, state.results, random, devices_.device(static_cast<int>(index)));
   for (std::size_t i = 0; i < stage.outputs.size(); ++i) {
-    function.values[static_cast<std::size_t>(stage.outputs[i])] = std::move(stage.results[i]);
+    lane.values[static_cast<std::size_t>(stage.outputs[i])] = std::move(state.results[i]);
   }
 }
 
-void ClosureRunner::run_on_device(WorkerFunction& function, std::size_t number, Run& run) {
-  WorkerFunction::Stage& stage = function.stages[number];
+void ClosureRunner::run_on_device(WorkerFunction& function, std::size_t number, std::size_t index,
+                                  const RandomState& random) {
+  const WorkerFunction::Stage& stage = function.stages[number];
+  WorkerFunction::Lane& lane = function.lanes[index];
+  WorkerFunction::Lane::StageState& state = lane.stages[number];
+  Device& device = devices_.device(static_cast<int>(index));
+  const std::span<const Tensor> inputs(state.bound);
+  const auto values = inputs.first(stage.values), resources = inputs.subspan(stage.values);
   Tensors fixed(stage.values);
   for (std::size_t i = 0; i < stage.values; ++i) {
-    if (stage.inputs[i] < 0) fixed[i] = function.fixed[static_cast<std::size_t>(~stage.inputs[i])];
+    if (stage.inputs[i] < 0) fixed[i] = lane.fixed[static_cast<std::size_t>(~stage.inputs[i])];
   }
-  RecordedSteps* recorded =
-      stage.recorded.find(*stage.executables, *run.device, stage.bound_values(), stage.bound_resources(), fixed);
+  RecordedSteps* recorded = state.recorded.find(*stage.executables, device, values, resources, fixed);
   if (!recorded) {
-    for (Tensor& input : stage.bound) input = input.to(*run.device);
-    stage.executables->run(stage.bound, stage.results, run.random, *run.device);
+    for (Tensor& input : state.bound) input = input.to(device);
+    stage.executables->run(state.bound, state.results, random, device);
   }
   for (std::size_t i = 0; i < stage.outputs.size(); ++i) {
     const auto slot = static_cast<std::size_t>(stage.outputs[i]);
-    function.values[slot] = recorded ? recorded->outputs()[i] : std::move(stage.results[i]);
-    function.fixed[slot] = recorded ? recorded->outputs()[i] : Tensor();
+    lane.values[slot] = recorded ? recorded->outputs()[i] : std::move(state.results[i]);
+    lane.fixed[slot] = recorded ? recorded->outputs()[i] : Tensor();
   }
-  const auto push = [&](std::span<const std::size_t> outputs) { push_outputs(function, number, outputs); };
-  if (recorded) return recorded->add(stage.bound_values(), run.random, push);
+  // What is sent is the same on all lanes.
+  const auto push = [&](std::span<const std::size_t> outputs) {
+    if (index == 0) push_outputs(function, number, outputs);
+  };
+  if (recorded) return recorded->add(values, random, push);
   std::vector<std::size_t> all(stage.outputs.size());
   std::iota(all.begin(), all.end(), std::size_t{0});
   push(all);
@@ -435,26 +531,28 @@ void ClosureRunner::run_on_device(WorkerFunction& function, std::size_t number, 
 
 // Their copies run beside the rest of the stage.
 void ClosureRunner::push_outputs(WorkerFunction& function, std::size_t number, std::span<const std::size_t> outputs) {
-  WorkerFunction::Stage& stage = function.stages[number];
-  copies_->follow_compute();
+  const WorkerFunction::Stage& stage = function.stages[number];
+  DeviceCopies& copies = *devices_.copies(0);
+  copies.follow_compute();
   for (const std::size_t output : outputs) {
-    const Tensor& value = function.values[static_cast<std::size_t>(stage.outputs[output])];
+    const Tensor& value = function.lanes[0].values[static_cast<std::size_t>(stage.outputs[output])];
     for (const WorkerFunction::SentPart& to : stage.sent[output]) {
-      copies_->fetch(value, function.rounds[number][to.exchange].request.parts[to.part]);
+      copies.fetch(value, function.rounds[number][to.exchange].request.parts[to.part]);
     }
   }
 }
 
 // The rest of what is sent to the servers, and the end of the copies that have begun.
 void ClosureRunner::read_pushed(WorkerFunction& function, std::vector<WorkerFunction::Exchange>& exchanges) {
-  copies_->follow_compute();
+  DeviceCopies& copies = *devices_.copies(0);
+  copies.follow_compute();
   for (WorkerFunction::Exchange& exchange : exchanges) {
     for (std::size_t i = 0; i < exchange.sent.size(); ++i) {
       if (exchange.follows_stage[i]) continue;
-      copies_->fetch(function.at(exchange.sent[i]), exchange.request.parts[i]);
+      copies.fetch(function.lanes[0].at(exchange.sent[i]), exchange.request.parts[i]);
     }
   }
-  copies_->finish_fetches();
+  copies.finish_fetches();
 }
 
 void ClosureRunner::run_exchanges(WorkerFunction& function, std::size_t round, Run& run) {
@@ -465,16 +563,19 @@ void ClosureRunner::run_exchanges(WorkerFunction& function, std::size_t round, R
   for (WorkerFunction::Exchange& exchange : exchanges) {
     head.version = exchange.version();
     write_request<Method::Exchange>(head, {}, exchange.request);
-    if (copies_) continue;
+    if (devices_.copies(0)) continue;
     Tensors& parts = exchange.request.parts;
-    for (std::size_t i = 0; i < exchange.sent.size(); ++i) parts[i] = function.at(exchange.sent[i]).to_host();
+    for (std::size_t i = 0; i < exchange.sent.size(); ++i) parts[i] = function.lanes[0].at(exchange.sent[i]).to_host();
   }
-  if (copies_) read_pushed(function, exchanges);
+  if (devices_.copies(0)) read_pushed(function, exchanges);
   ps_calls_.call_all(exchanges);
   for (WorkerFunction::Exchange& exchange : exchanges) {
     count_staleness(exchange);
     for (std::size_t i = 0; i < exchange.returned.size(); ++i) {
-      function.values[static_cast<std::size_t>(exchange.returned[i])] = placed(exchange.reply.parts[i], run);
+      for (std::size_t lane = 0; lane < function.lanes.size(); ++lane) {
+        function.lanes[lane].values[static_cast<std::size_t>(exchange.returned[i])] =
+            placed(exchange.reply.parts[i], lane);
+      }
     }
   }
 }

@@ -22,9 +22,10 @@ namespace cohort::distribute {
 // gradients for fresh values with the servers. Thread-safe.
 class ClosureRunner {
  public:
-  // Functions may name the servers at `ps_addresses` and no others.
+  // Functions may name the servers at `ps_addresses` and no others. `devices` and `threads` as WorkerDevices has them.
   ClosureRunner(ConstantStore& constants, Pipelines& pipelines, std::vector<std::string> ps_addresses,
-                std::uint64_t job, std::uint64_t incarnation, PsLinkOptions options);
+                std::uint64_t job, std::uint64_t incarnation, PsLinkOptions options,
+                const std::vector<Device*>& devices = {}, int threads = 0);
 
   void register_function(const Request<Method::RegisterWorker>& request, Reply<Method::RegisterWorker>& reply);
   void run(const Request<Method::RunClosure>& request, Reply<Method::RunClosure>& reply);
@@ -61,15 +62,22 @@ class ClosureRunner {
   void refresh_replicas(WorkerFunction& function, Run& run);
   void check_staleness(WorkerFunction& function, const Run& run);
   bool take_elements(WorkerFunction& function, Run& run);
+  void bind_element(WorkerFunction& function, std::size_t input, const Tensor& leaf);
   void run_step(WorkerFunction& function, Run& run);
   void run_stage(WorkerFunction& function, std::size_t number, Run& run);
-  void run_on_device(WorkerFunction& function, std::size_t number, Run& run);
+  void run_lane(WorkerFunction& function, std::size_t number, std::size_t lane, const RandomState& random);
+  void run_on_device(WorkerFunction& function, std::size_t number, std::size_t lane, const RandomState& random);
   void push_outputs(WorkerFunction& function, std::size_t stage, std::span<const std::size_t> outputs);
   void read_pushed(WorkerFunction& function, std::vector<WorkerFunction::Exchange>& exchanges);
+  // Gives the answers' values to the copies on all devices; for_each_call(with) calls with(call, first value).
+  template <class ForEachCall>
+  void install(const ForEachCall& for_each_call);
   void install_pulled(WorkerFunction& function);
   void install_returned(WorkerFunction& function);
-  // Where the stages find a value of the host: the CPU's read it where it lies.
-  Tensor placed(const Tensor& value, const Run& run) const;
+  // Where a lane's stages find a value of the host: the CPU's read it where it lies.
+  Tensor placed(const Tensor& value, std::size_t lane) const;
+  // Whether a lane has no row of the step's elements.
+  bool is_idle(std::size_t lane) const;
   void add_outputs(WorkerFunction& function, Tensors& outputs);
   void add_accumulators(const WorkerFunction& function, Tensors& values);
   void run_exchanges(WorkerFunction& function, std::size_t round, Run& run);
@@ -94,8 +102,7 @@ class ClosureRunner {
   std::mutex mutex_;  // guards what follows: one closure at a time
   Head current_;      // of the closure that runs
   PsCalls ps_calls_;
-  // Of the device that runs the stages, where its memory is not the host's.
-  std::unique_ptr<DeviceCopies> copies_;
+  WorkerDevices devices_;
   std::map<std::string, std::weak_ptr<Replica>> replicas_;  // of the functions
   std::unordered_map<std::uint64_t, std::unique_ptr<WorkerFunction>> functions_;
   // The newest results, for a chief that asks again.

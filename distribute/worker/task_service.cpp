@@ -39,13 +39,13 @@ std::vector<std::string> ps_addresses_of(const ClusterSpec& cluster) {
 // All that a task holds for one chief.
 struct TaskService::Job {
   Job(std::uint64_t id, const proto::HelloProto& hello, std::uint64_t incarnation, const ClusterSpec& cluster,
-      const PsLinkOptions& options, const TaskLimits& limits)
+      const PsLinkOptions& options, const TaskLimits& limits, const std::vector<Device*>& devices)
       : id(id),
         name(hello.led_job()),
         key(hello.job_key()),
         pipelines(constants, limits.data_roots),
         parameter_server(constants, limits.memory_limit),
-        closures(constants, pipelines, ps_addresses_of(cluster), id, incarnation, options) {}
+        closures(constants, pipelines, ps_addresses_of(cluster), id, incarnation, options, devices, limits.threads) {}
   const std::uint64_t id;
   const std::string name, key;
   ConstantStore constants;
@@ -67,6 +67,8 @@ TaskService::TaskService(ClusterSpec cluster, std::string job_name, std::int64_t
       task_index_(task_index),
       options_(std::move(options)),
       limits_(std::move(limits)),
+      // A ps has no need of them.
+      devices_(job_name_ == kWorker ? worker_devices(name(), limits_.devices) : std::vector<Device*>()),
       incarnation_(new_identity()) {}
 TaskService::~TaskService() = default;
 
@@ -129,6 +131,7 @@ void TaskService::hello(const Request<Method::Hello>& request, Reply<Method::Hel
   if (from.ps_retry() > 0) options.retry = std::chrono::milliseconds(from.ps_retry());
   take_over(request, options);
   reply.head.incarnation = incarnation_;
+  reply.metadata.set_devices(static_cast<std::int32_t>(devices_.size()));
 }
 
 // A chief whose way here holds is not pushed aside by a program that was started by mistake. One that was just killed
@@ -161,7 +164,8 @@ void TaskService::take_over(const Request<Method::Hello>& request, const PsLinkO
     log::info(name() + ": a new chief has come; the job before it ends here.");
     note_before(job_->id);
   }
-  before = std::exchange(job_, std::make_shared<Job>(id, request.metadata, incarnation_, cluster_, options, limits_));
+  before = std::exchange(
+      job_, std::make_shared<Job>(id, request.metadata, incarnation_, cluster_, options, limits_, devices_));
   if (before) before->closures.end();
   job_->recoveries = request.metadata.recoveries();
   job_->closures.begin_epoch(head.epoch);

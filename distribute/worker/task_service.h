@@ -10,7 +10,9 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "cohort/core/device.h"
 #include "cohort/core/error.h"
 #include "cohort/distribute/cluster/cluster_spec.h"
 #include "cohort/distribute/protocol/methods.h"
@@ -28,6 +30,7 @@ struct TaskLimits {
   int threads = 0;                 // of the process's pool that a request may compute with; 0: all
   std::chrono::milliseconds orphan_timeout = std::chrono::minutes(10);  // it ends so long after its chief; 0: never
   std::shared_ptr<const DataRoots> data_roots = nullptr;  // where chains of a chief may read files; nullptr: everywhere
+  std::vector<std::string> devices = {};  // that a worker computes on, in step; none: all GPUs, or the default device
 };
 
 // What a task does with messages: takes part in the job of the chief that said hello last, as a server and as a worker.
@@ -70,6 +73,7 @@ class TaskService : public rpc::Service {
   const std::int64_t task_index_;
   const rpc::TransportOptions options_;
   const TaskLimits limits_;
+  const std::vector<Device*> devices_;  // none: the default one
   const std::uint64_t incarnation_;
   const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
   std::atomic<bool> closures_are_short_ = false;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "cohort/distribute/collective/collective_ops.h"
 #include "cohort/distribute/protocol/messages.pb.h"
 #include "cohort/graph/graph_proto.h"
 
@@ -73,7 +74,7 @@ WorkerFunction::Input read_input(
   using Kind = WorkerFunction::Input::Kind;
   WorkerFunction::Input input;
   input.kind = static_cast<Kind>(from.kind());
-  if (from.kind() < 0 || from.kind() > proto::InputProto::UNUSED) {
+  if (from.kind() < 0 || from.kind() > proto::InputProto::LOSS_SHARE) {
     throw invalid_argument("Server", "a known kind of input is expected", {{"kind", static_cast<int>(from.kind())}});
   }
   input.pull = from.pull();
@@ -86,12 +87,73 @@ WorkerFunction::Input read_input(
     memory.add(from.name(), input.spec);
   }
   if (input.kind == Kind::Replica) input.replica = find_replica(from.name(), read_ps(from.ps(), num_ps), input.spec);
-  if (input.kind == Kind::Accumulator) {
-    input.accumulator =
-        Variable(std::make_shared<LocalVariable>(Tensor::full(input.spec.shape, 0.0, input.spec.dtype),
-                                                 VariableOptions{.name = from.name(), .dtype = input.spec.dtype}));
-  }
   return input;
+}
+
+int read_replicas(int replicas, const WorkerDevices& devices) {
+  if (replicas <= 1) return 1;
+  if (replicas == devices.size()) return replicas;
+  throw failed_precondition("Server", "a function of as many replicas as this task has devices is expected",
+                            {{"replicas", replicas}, {"devices", devices.size()}}, "Give all workers as many devices.");
+}
+
+// Kernels trust the resources of these to be what they should be.
+void check_collectives(const Graph& graph, const std::vector<int>& sources, const WorkerFunction& function) {
+  const auto stands_for_collective = [&](const Value& value) {
+    const auto input = std::find(graph.inputs.begin(), graph.inputs.end(), value.node);
+    if (input == graph.inputs.end()) return false;
+    const int source = sources[static_cast<std::size_t>(input - graph.inputs.begin())];
+    return source >= 0 &&
+           function.inputs[static_cast<std::size_t>(source)].kind == WorkerFunction::Input::Kind::Collective;
+  };
+  for (const Node& node : graph.nodes) {
+    bool fits = !has_collective_inside(node);
+    for (const Value& input : node.inputs) {
+      const bool is_resource = graph.spec(input).dtype == DType::Resource;
+      if (is_resource && stands_for_collective(input) != is_collective(*node.op)) fits = false;
+    }
+    if (fits) continue;
+    throw invalid_argument("Server", "replicas meet in ops for that, outside of branches and loops",
+                           {{"node", node.name}, {"op", node.op->name()}});
+  }
+}
+
+// What stands for the inputs of a replica's graphs in every step.
+void bind_resources(WorkerFunction::Lane& lane, const proto::RegisterWorkerProto& from, const WorkerFunction& function,
+                    const WorkerDevices& devices, int number) {
+  using Kind = WorkerFunction::Input::Kind;
+  for (std::size_t i = 0; i < function.inputs.size(); ++i) {
+    const WorkerFunction::Input& input = function.inputs[i];
+    if (input.kind == Kind::Replica) {
+      lane.bound[i] = input.replica->copies[static_cast<std::size_t>(number)].handle;
+    } else if (input.kind == Kind::Accumulator) {
+      lane.accumulators[i] = Variable(std::make_shared<LocalVariable>(
+          Tensor::full(input.spec.shape, 0.0, input.spec.dtype, devices.device(number)),
+          VariableOptions{.name = from.inputs(static_cast<int>(i)).name(), .dtype = input.spec.dtype}));
+      lane.bound[i] = lane.accumulators[i].handle();
+    } else if (input.kind == Kind::Collective || input.kind == Kind::LossShare) {
+      lane.bound[i] = input.kind == Kind::Collective ? devices.collective(number) : devices.loss_share(number);
+    }
+  }
+}
+
+std::vector<WorkerFunction::Lane> make_lanes(const proto::RegisterWorkerProto& from, const WorkerFunction& function,
+                                             const WorkerDevices& devices, int count) {
+  std::vector<WorkerFunction::Lane> lanes(static_cast<std::size_t>(count));
+  for (int number = 0; number < count; ++number) {
+    WorkerFunction::Lane& lane = lanes[static_cast<std::size_t>(number)];
+    lane.values.resize(static_cast<std::size_t>(from.slots()));
+    lane.fixed.resize(static_cast<std::size_t>(from.slots()));
+    lane.bound.resize(function.inputs.size());
+    lane.accumulators.resize(function.inputs.size());
+    bind_resources(lane, from, function, devices, number);
+    for (const WorkerFunction::Stage& stage : function.stages) {
+      WorkerFunction::Lane::StageState& state = lane.stages.emplace_back();
+      state.bound.resize(stage.inputs.size());
+      state.results.resize(stage.outputs.size());
+    }
+  }
+  return lanes;
 }
 
 // Puts a graph's resources behind its other inputs, and likewise where these come from. Gives the number of the others.
@@ -145,52 +207,54 @@ const Tensor* WorkerFunction::PsCall::value_at(std::size_t part) const {
   return part < reply.parts.size() && reply.parts[part].defined() ? &reply.parts[part] : nullptr;
 }
 
-void WorkerFunction::PsCall::install(std::size_t first) {
-  answer_bytes = 0;
+void WorkerFunction::PsCall::install(std::size_t first, std::size_t lane, Device& device) {
   for (std::size_t i = 0; i < replicas.size(); ++i) {
-    if (const Tensor* value = value_at(first + i)) {
-      replicas[i]->variable->replace_value(value->to(default_device()));
-      answer_bytes += replicas[i]->bytes;
-    }
-    replicas[i]->version = reply.head.version;
+    const Tensor* value = value_at(first + i);
+    if (value) replicas[i]->copies[lane].variable->replace_value(seen_from(*value, device));
   }
 }
 
-void WorkerFunction::PsCall::add_writes(std::size_t first, std::vector<DeviceCopies::Write>& writes) {
-  answer_bytes = 0;
+void WorkerFunction::PsCall::add_writes(std::size_t first, std::size_t lane, std::vector<DeviceCopies::Write>& writes) {
   for (std::size_t i = 0; i < replicas.size(); ++i) {
     const Tensor* value = value_at(first + i);
     if (!value) continue;
-    replicas[i]->variable->check_value(value->spec());
-    writes.push_back({replicas[i]->variable.get(), *value, &replicas[i]->way});
-    answer_bytes += replicas[i]->bytes;
+    Replica::Copy& copy = replicas[i]->copies[lane];
+    copy.variable->check_value(value->spec());
+    writes.push_back({copy.variable.get(), *value, &copy.way});
   }
 }
 
-void WorkerFunction::PsCall::take_version() {
-  for (const auto& replica : replicas) replica->version = reply.head.version;
+void WorkerFunction::PsCall::take_version(std::size_t first) {
+  answer_bytes = 0;
+  for (std::size_t i = 0; i < replicas.size(); ++i) {
+    if (value_at(first + i)) answer_bytes += replicas[i]->bytes;
+    replicas[i]->version = reply.head.version;
+  }
 }
 
 void WorkerFunction::drop_elements() {
   const auto is_element = [this](int source) {
     return source >= 0 && inputs[static_cast<std::size_t>(source)].kind == Input::Kind::Element;
   };
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (is_element(static_cast<int>(i))) bound[i] = {};
-  }
-  for (Stage& stage : stages) {
-    for (std::size_t i = 0; i < stage.inputs.size(); ++i) {
-      if (is_element(stage.inputs[i])) stage.bound[i] = {};
+  for (Lane& lane : lanes) {
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      if (is_element(static_cast<int>(i))) lane.bound[i] = {};
+    }
+    for (std::size_t number = 0; number < stages.size(); ++number) {
+      for (std::size_t i = 0; i < stages[number].inputs.size(); ++i) {
+        if (is_element(stages[number].inputs[i])) lane.stages[number].bound[i] = {};
+      }
     }
   }
 }
 
 std::unique_ptr<WorkerFunction> make_worker_function(
-    const proto::RegisterWorkerProto& from, const ConstantTable& constants,
+    const proto::RegisterWorkerProto& from, const ConstantTable& constants, const WorkerDevices& devices,
     const std::function<std::shared_ptr<Replica>(const std::string&, int, const TensorSpec&)>& find_replica) {
   using Kind = WorkerFunction::Input::Kind;
   auto function = std::make_unique<WorkerFunction>();
   const int inputs = from.inputs_size(), slots = from.slots(), num_ps = from.ps_size();
+  const int replicas = read_replicas(from.replicas(), devices);
   MemoryCheck memory;
   for (const proto::InputProto& input : from.inputs()) {
     function->inputs.push_back(read_input(input, num_ps, memory, find_replica));
@@ -198,15 +262,13 @@ std::unique_ptr<WorkerFunction> make_worker_function(
   if (slots < 0 || slots > 1'000'000) {
     throw invalid_argument("Server", "a function's slots are expected", {{"slots", slots}});
   }
-  function->values.resize(static_cast<std::size_t>(slots));
-  function->fixed.resize(static_cast<std::size_t>(slots));
-  function->bound.resize(static_cast<std::size_t>(inputs));
-  for (std::size_t i = 0; i < function->inputs.size(); ++i) {
-    const WorkerFunction::Input& input = function->inputs[i];
-    if (input.kind == Kind::Replica) function->bound[i] = input.replica->handle;
-    if (input.kind == Kind::Accumulator) function->bound[i] = input.accumulator.handle();
+  for (const WorkerFunction::Input& input : function->inputs) {
+    function->meets |= input.kind == Kind::Collective;
     if (input.kind == Kind::Element && (input.pull < 0 || input.pull >= from.pulls_size() || input.leaf < 0)) {
       throw invalid_argument("Server", "a tensor of an element that is taken is expected", {{"pull", input.pull}});
+    }
+    if (replicas == 1 && (input.kind == Kind::Collective || input.kind == Kind::LossShare)) {
+      throw invalid_argument("Server", "what replicas share is for functions of several", {{"replicas", replicas}});
     }
   }
   const auto replica_at = [&](int input) {
@@ -224,10 +286,9 @@ std::unique_ptr<WorkerFunction> make_worker_function(
       throw invalid_argument("Server", "a stage must say where its graph's inputs and outputs are",
                              {{"inputs", made.inputs.size()}, {"outputs", made.outputs.size()}});
     }
+    check_collectives(*graph, made.inputs, *function);
     made.values = put_resources_last(*graph, made.inputs);
-    made.bound.resize(made.inputs.size());
     made.sent.resize(made.outputs.size());
-    made.results.resize(made.outputs.size());
     made.executables = std::make_unique<ExecutableCache>(graph);
     function->stages.push_back(std::move(made));
   }
@@ -251,6 +312,8 @@ std::unique_ptr<WorkerFunction> make_worker_function(
   for (std::size_t i = 0; i < function->rounds.size(); ++i) {
     join_stage_to_exchanges(function->stages[i], function->rounds[i]);
   }
+  function->lanes = make_lanes(from, *function, devices, replicas);
+  function->joins_outputs = from.joins_outputs();
   function->outputs = read_sources(from.outputs(), inputs, slots);
   function->pulls.assign(from.pulls().begin(), from.pulls().end());
 

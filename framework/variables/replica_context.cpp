@@ -26,9 +26,16 @@ const Tensor& ReplicaContext::collective() const {
 
 Tensors ReplicaContext::all_reduce(ReduceOp op, const Tensors& values) const {
   if (values.empty()) return {};
-  Tensors sums = ops::all_reduce_sum(collective(), values);
-  if (op == ReduceOp::Mean) {
-    for (Tensor& sum : sums) sum = ops::cast(sum / static_cast<double>(replicas_), sum.dtype());
+  if (op == ReduceOp::Sum) return ops::all_reduce_sum(collective(), values);
+  // Counted as they meet: one without a sample may be left out of sums.
+  Tensors summands = values;
+  summands.push_back(Tensor::scalar(1.0));
+  Tensors sums = ops::all_reduce_sum(collective(), summands);
+  const Tensor count = sums.back();
+  sums.pop_back();
+  for (Tensor& sum : sums) {
+    const DType type = is_floating(sum.dtype()) ? sum.dtype() : DType::Float32;
+    sum = ops::cast(ops::cast(sum, type) / ops::cast(count, type), sum.dtype());
   }
   return sums;
 }

@@ -83,7 +83,7 @@ Variable BatchNormalizationLayer::add_statistic(const char* name, const Shape& c
        .dtype = dtype(),
        .trainable = false,
        // Replicas in step follow their own batches; elsewhere there is one variable.
-       .synchronization = current_strategy()->replica_context() ? Synchronization::OnRead : Synchronization::Auto,
+       .synchronization = current_strategy()->mirrors_variables() ? Synchronization::OnRead : Synchronization::Auto,
        .autocast = false});
 }
 

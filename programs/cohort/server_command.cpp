@@ -29,7 +29,7 @@ struct ServerArguments {
   std::string transport = "auto";
   std::int64_t memory_limit = 0;
   std::string job_name;
-  std::vector<std::string> data_roots;
+  std::vector<std::string> data_roots, devices;
 };
 
 // The cluster with one task more.
@@ -72,7 +72,8 @@ int serve(const ServerArguments& arguments) {
                                        .only_job = arguments.job_name,
                                        .memory_limit = arguments.memory_limit,
                                        .orphan_timeout = arguments.orphan_timeout,
-                                       .data_roots = arguments.data_roots});
+                                       .data_roots = arguments.data_roots,
+                                       .devices = arguments.devices});
   const distribute::StopOnSignal signals([&server] { server.stop(); });
   // Said when a signal no longer kills.
   std::cout << "serving at " << server.target() << std::endl;
@@ -106,6 +107,11 @@ void add_server_command(CLI::App& app, int& exit_code) {
           "folder that data may be read from, links out of it refused, or address beneath which it may be fetched; "
           "several may be given; / everywhere; none: no files")
       ->type_name("DIR|URL");
+  command
+      ->add_option("--devices", arguments->devices,
+                   "that a worker computes on in step, as CPU:0,CPU:1; none: all GPUs, or the CPU")
+      ->type_name("DEVICE")
+      ->delimiter(',');
   command->add_option("--transport", arguments->transport, "how it reaches other tasks")
       ->check(CLI::IsMember({"auto", "grpc"}));
   command->footer("What it runs are graphs that the program sends: it needs none of the program's code.");

@@ -27,7 +27,7 @@ TIERS = [
 ]
 TIER_OF = {room: tier for tier, rooms in enumerate(TIERS) for room in rooms}
 # Inside distribute/ likewise; rooms of one floor do not meet. What is on top, in no room, may include them all.
-FLOORS = [["cluster"], ["protocol"], ["rpc"], ["worker", "coordinator", "collective"], ["strategies"]]
+FLOORS = [["cluster"], ["protocol"], ["rpc"], ["collective"], ["worker", "coordinator"], ["strategies"]]
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 # These implement framework's interfaces and never meet one another.
 SIBLINGS = ["layers", "datasets", "callbacks", "distribute"]

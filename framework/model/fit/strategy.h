@@ -60,6 +60,9 @@ class Strategy {
   virtual void run_on_replicas(const std::vector<std::int64_t>& rows, const std::function<void(int replica)>& code);
   // How a step's code meets the other replicas'; nullptr: there are none.
   virtual const ReplicaContext* replica_context() const { return nullptr; }
+  // Whether replicas have copies of variables, so that each may write to its own where those are synchronized on
+  // reading.
+  virtual bool mirrors_variables() const { return replica_context() != nullptr; }
   // Decides where variables made in its scope live; nullptr: here.
   virtual VariableCreator* variable_creator() { return nullptr; }
 };

@@ -1,4 +1,4 @@
-#include "cohort/distribute/strategies/replica_threads.h"
+#include "cohort/distribute/collective/replica_threads.h"
 
 namespace cohort::distribute {
 

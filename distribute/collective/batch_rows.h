@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "cohort/core/tensor.h"
+#include "cohort/data/dataset.h"
 
 namespace cohort::distribute {
 
@@ -18,5 +20,11 @@ inline std::int64_t rows_of_batch(const Tensors& batch) {
 inline std::int64_t rows_of_replica(std::int64_t rows, std::int64_t replicas, std::int64_t replica) {
   return rows / replicas + (replica < rows % replicas ? 1 : 0);
 }
+
+// The rows of several parts of a result on the host, in order; of scalars, which have none, the first.
+Tensor joined_rows(const Tensors& parts);
+
+// The size of the batches that a dataset ends in, where its last stages leave batches as they are and in order.
+std::optional<std::int64_t> batch_size_of(const Dataset& dataset);
 
 }  // namespace cohort::distribute
