@@ -8,6 +8,7 @@ find_package(spdlog REQUIRED)
 find_package(ZLIB REQUIRED)
 find_package(PNG REQUIRED)
 find_package(JPEG REQUIRED)
+find_package(OpenSSL REQUIRED)
 find_package(CURL)  # addresses in place of paths of data; refused where it is not there
 find_package(LibArchive)  # WebDataset's tar files; refused where it is not there
 find_path(LMDB_INCLUDE_DIR lmdb.h)
@@ -82,6 +83,7 @@ if(LMDB_INCLUDE_DIR AND LMDB_LIBRARY)
                               COHORT_HAS_LMDB)
 endif()
 set(COHORT_LIBS_rpc gRPC::grpc++)
+set(COHORT_LIBS_cluster OpenSSL::Crypto)
 set(COHORT_LIBS_distribute gRPC::grpc++)  # of its tests, which also speak to servers without our client
 # Nothing that a machine without a GPU lacks: the driver, cuBLASLt, cuDNN and NVRTC are loaded when they are first needed.
 set(COHORT_LIBS_cuda CUDA::cudart_static)

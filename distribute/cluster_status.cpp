@@ -5,6 +5,7 @@
 
 #include "cohort/core/error.h"
 #include "cohort/distribute/cluster/roles.h"
+#include "cohort/distribute/cluster/security.h"
 #include "cohort/distribute/coordinator/status_calls.h"
 
 namespace cohort::distribute {
@@ -16,7 +17,8 @@ std::vector<TaskStatus> ask_peers(std::vector<rpc::Peer> peers, const ClusterSta
                            {{"timeout", options.timeout}});
   }
   const std::chrono::milliseconds longest(static_cast<std::int64_t>(options.timeout * 1000.0));
-  return StatusCalls(std::move(peers), {.connect_timeout = longest}).ask(longest);
+  const auto security = make_security(options.security, "cluster_status");
+  return StatusCalls(std::move(peers), {.connect_timeout = longest, .security = security}).ask(longest);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "cohort/distribute/cluster/cluster_spec.h"
+#include "cohort/distribute/cluster/security_options.h"
 #include "cohort/distribute/coordinator/task_status.h"
 
 namespace cohort::distribute {
@@ -12,6 +13,8 @@ namespace cohort::distribute {
 struct ClusterStatusOptions {
   // Seconds after which a task that has not answered is left out.
   double timeout = 2.0;
+  // How this process proves who it is to tasks beyond this machine.
+  SecurityOptions security = {};
 };
 
 // Asks all workers and ps of a cluster how they are doing, from any process: those that do not answer have a `problem`.

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "cohort/distribute/cluster/job_name.h"
+#include "cohort/distribute/cluster/security.h"
 #include "cohort/distribute/rpc/transport.h"
 #include "cohort/distribute/stop_on_signal.h"
 #include "cohort/distribute/worker/task_service.h"
@@ -56,8 +57,9 @@ class Server::Body {
   Body(const ClusterSpec& cluster, const ServerOptions& options, const std::pair<std::string, std::int64_t>& task)
       : name(task_name(task.first, task.second)),
         address(options.address.empty() ? cluster.task_address(task.first, task.second) : options.address),
+        security(make_security(options.security, name)),
         service(
-            cluster, task.first, task.second, {.transport = options.transport},
+            cluster, task.first, task.second, {.transport = options.transport, .security = security},
             {.only_job = job_name_or_environment(options.only_job),
              .memory_limit = static_cast<std::uint64_t>(options.memory_limit),
              .threads = options.threads,
@@ -67,6 +69,7 @@ class Server::Body {
 
   const std::string name;
   const std::string address;
+  const std::shared_ptr<const Security> security;
   TaskService service;
   std::mutex mutex;
   std::unique_ptr<rpc::Listener> listener;  // guarded by the mutex
@@ -105,7 +108,9 @@ std::unique_ptr<Server> Server::create_local_server() {
 
 void Server::start() {
   std::lock_guard lock(body_->mutex);
-  if (!body_->listener) body_->listener = std::make_unique<rpc::Listener>(body_->address, body_->service, body_->name);
+  if (body_->listener) return;
+  body_->listener = std::make_unique<rpc::Listener>(body_->address, body_->service, body_->name, rpc::ServingLimits{},
+                                                    body_->security.get());
 }
 
 int Server::join() {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cohort/distribute/cluster/cluster_resolver.h"
+#include "cohort/distribute/cluster/security_options.h"
 
 namespace cohort::distribute {
 
@@ -23,6 +24,8 @@ struct ServerOptions {
   std::string transport = "auto";
   // Where it listens when others reach it by another address than that, through a forwarded port.
   std::string address = {};
+  // How it proves who it is and who may call it, beyond addresses of this machine.
+  SecurityOptions security = {};
   // The name of the only job it takes part in (a strategy's job_name); empty: COHORT_JOB_NAME of the environment, or
   // else any.
   std::string only_job = {};

@@ -15,7 +15,12 @@ namespace {
 using SystemClock = std::chrono::system_clock;
 
 // Tags of the heartbeat's operations.
-char kStarted, kBeat, kFinished;
+char kStarted, kWritten, kBeat, kFinished;
+
+std::optional<CallerProof> proof_of(const Security* security) {
+  if (!security || security->kind != Security::Kind::Secret) return std::nullopt;
+  return std::make_optional<CallerProof>(security->secret, security->own);
+}
 
 std::string target(const Peer& peer) { return parse_address(peer.address, peer.task).numeric(); }
 
@@ -48,7 +53,9 @@ GrpcLink::GrpcLink(const Peer& peer, const TransportOptions& options)
       // A heartbeat is taken when somebody looks.
       dead_after_(std::max(options.dead_after, 2 * (heartbeat_ + LinkWatch::kLongestPause))),
       caller_(options.caller),
-      stub_(make_channel(target(peer), options.connect_timeout)) {
+      proof_(proof_of(options.security.get())),
+      credentials_(caller_credentials(options.security.get(), peer)),
+      stub_(make_channel(target(peer), options.connect_timeout, credentials_.credentials)) {
   try {
     connect();
   } catch (...) {
@@ -81,20 +88,39 @@ void GrpcLink::connect() {
   if (caller_ != 0) context_.AddMetadata(kCallerKey, std::to_string(caller_));
   call_ = stub_.PrepareCall(&context_, kHeartbeatMethod, &queue_);
   call_->StartCall(&kStarted);
+  bool greets = proof_.has_value(), proves = greets;
   while (true) {
     void* tag = nullptr;
     bool ok = false;
     if (queue_.AsyncNext(&tag, &ok, deadline) != grpc::CompletionQueue::GOT_EVENT) throw refuse("no answer");
+    if (tag == &kFinished && status_.error_code() == grpc::StatusCode::UNAUTHENTICATED) {
+      // Asking again does not help.
+      throw Error(ErrorCode::PermissionDenied, peer_.task + " at " + peer_.address + ": " + status_.error_message());
+    }
     if (tag == &kFinished) throw refuse(plain_reason(status_));
     if (!ok) {
       call_->Finish(&status_, &kFinished);
-    } else if (tag == &kStarted) {
+    } else if (tag == &kStarted && greets) {
+      greets = false;
+      write(proof_->greeting());
+    } else if (tag == &kStarted || tag == &kWritten) {
       call_->Read(&beat_, &kBeat);
+    } else if (proves) {
+      proves = false;
+      grpc::Slice challenge;
+      if (!beat_.DumpToSingleSlice(&challenge).ok()) throw refuse("an empty challenge");
+      write(proof_->answer({reinterpret_cast<const char*>(challenge.begin()), challenge.size()},
+                           credentials_.seen->fingerprint()));
     } else {
       break;
     }
   }
   take_beat();
+}
+
+void GrpcLink::write(const std::string& bytes) {
+  const grpc::Slice slice(bytes);
+  call_->Write(grpc::ByteBuffer(&slice, 1), &kWritten);
 }
 
 void GrpcLink::take_beat() {

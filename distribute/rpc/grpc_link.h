@@ -9,7 +9,9 @@
 #include <set>
 #include <string>
 
+#include "cohort/distribute/rpc/grpc_credentials.h"
 #include "cohort/distribute/rpc/link_watch.h"
+#include "cohort/distribute/rpc/shared_secret.h"
 #include "cohort/distribute/rpc/transport.h"
 
 namespace cohort::distribute::rpc {
@@ -50,6 +52,7 @@ class GrpcLink {
   static std::int64_t now() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
   friend class LinkWatch;
   void connect();
+  void write(const std::string& bytes);
   void end_heartbeat();
   // Takes the heartbeats that have come and judges. Without what it might have heard in `missed`.
   void look(std::chrono::nanoseconds missed);
@@ -59,6 +62,8 @@ class GrpcLink {
   const Peer peer_;
   const std::chrono::milliseconds connect_timeout_, heartbeat_, dead_after_;
   const std::uint64_t caller_;
+  const std::optional<CallerProof> proof_;  // where a secret is to be proven
+  const CallerCredentials credentials_;
   grpc::GenericStub stub_;
   std::atomic<bool> alive_ = true;
   std::atomic<std::int64_t> last_heard_ = 0;

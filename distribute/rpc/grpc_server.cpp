@@ -12,6 +12,7 @@
 #include <mutex>
 #include <thread>
 
+#include "cohort/distribute/rpc/grpc_credentials.h"
 #include "cohort/distribute/rpc/grpc_settings.h"
 #include "cohort/distribute/rpc/heartbeats.h"
 #include "cohort/distribute/rpc/served_calls.h"
@@ -69,12 +70,14 @@ std::string reason_not_to_listen(const Address& address) {
 
 class GrpcServer::Body {
  public:
-  Body(const Address& address, Service& service, const std::string& task, const ServingLimits& asked) {
+  Body(const Address& address, Service& service, const std::string& task, const ServingLimits& asked,
+       const Security* security) {
     const ServingLimits limits = checked_limits(asked, task);
     quiet_grpc();
     grpc::ServerBuilder builder;
     apply_server_settings(builder, limits);
-    builder.AddListeningPort(address.numeric(), grpc::InsecureServerCredentials(), &port_);
+    const ServerCredentials own = server_credentials(security);
+    builder.AddListeningPort(address.numeric(), own.credentials, &port_);
     builder.RegisterAsyncGenericService(&generic_);
     heartbeats_ = std::make_unique<Heartbeats>(builder);
     queue_ = builder.AddCompletionQueue();
@@ -86,7 +89,7 @@ class GrpcServer::Body {
                   {{"address", address.to_string()}, {"reason", reason_not_to_listen(address)}},
                   "Choose another port, 0 for any that is free, or stop whoever has it.");
     }
-    calls_ = std::make_unique<ServedCalls>(generic_, *queue_, service, limits);
+    calls_ = std::make_unique<ServedCalls>(generic_, *queue_, service, limits, Doorkeeper(security, own.fingerprint));
     calls_->accept();
     heartbeats_->start(*calls_, *threads_);
   }
@@ -118,8 +121,9 @@ class GrpcServer::Body {
   std::unique_ptr<ServingThreads> threads_;  // guarded by the mutex; none once stopped
 };
 
-GrpcServer::GrpcServer(const Address& address, Service& service, const std::string& task, const ServingLimits& limits)
-    : body_(std::make_unique<Body>(address, service, task, limits)) {}
+GrpcServer::GrpcServer(const Address& address, Service& service, const std::string& task, const ServingLimits& limits,
+                       const Security* security)
+    : body_(std::make_unique<Body>(address, service, task, limits, security)) {}
 GrpcServer::~GrpcServer() { stop(); }
 int GrpcServer::port() const { return body_->port(); }
 void GrpcServer::stop() { body_->stop(); }

@@ -13,7 +13,8 @@ namespace cohort::distribute::rpc {
 class GrpcServer {
  public:
   // Throws when the address cannot be had.
-  GrpcServer(const Address& address, Service& service, const std::string& task, const ServingLimits& limits = {});
+  GrpcServer(const Address& address, Service& service, const std::string& task, const ServingLimits& limits = {},
+             const Security* security = nullptr);
   ~GrpcServer();
   int port() const;
   // Cancels all streams and waits until none is served any more.

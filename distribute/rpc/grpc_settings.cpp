@@ -46,7 +46,8 @@ void quiet_grpc() {
   });
 }
 
-std::shared_ptr<grpc::Channel> make_channel(const std::string& address, std::chrono::milliseconds connect_timeout) {
+std::shared_ptr<grpc::Channel> make_channel(const std::string& address, std::chrono::milliseconds connect_timeout,
+                                            const std::shared_ptr<grpc::ChannelCredentials>& credentials) {
   quiet_grpc();
   const int timeout = static_cast<int>(std::max<std::int64_t>(connect_timeout.count(), 100));
   grpc::ChannelArguments arguments;
@@ -59,7 +60,7 @@ std::shared_ptr<grpc::Channel> make_channel(const std::string& address, std::chr
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
-  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
+  return grpc::CreateCustomChannel(address, credentials, arguments);
 }
 
 void apply_server_settings(grpc::ServerBuilder& builder, const ServingLimits& limits) {

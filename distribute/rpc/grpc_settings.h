@@ -1,6 +1,7 @@
 #pragma once
 
 #include <grpcpp/channel.h>
+#include <grpcpp/security/credentials.h>
 #include <grpcpp/server_builder.h>
 #include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/status.h>
@@ -26,7 +27,8 @@ inline constexpr char kCallerKey[] = "cohort-caller";
 // What gRPC says on its own goes to the log's debug level instead of standard error.
 void quiet_grpc();
 
-std::shared_ptr<grpc::Channel> make_channel(const std::string& address, std::chrono::milliseconds connect_timeout);
+std::shared_ptr<grpc::Channel> make_channel(const std::string& address, std::chrono::milliseconds connect_timeout,
+                                            const std::shared_ptr<grpc::ChannelCredentials>& credentials);
 void apply_server_settings(grpc::ServerBuilder& builder, const ServingLimits& limits);
 
 // The deadline of whoever looks into a completion queue without waiting: for the present gRPC waits a millisecond.

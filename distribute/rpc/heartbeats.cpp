@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
 #include <utility>
 
 #include "cohort/distribute/rpc/grpc_settings.h"
@@ -13,7 +14,7 @@
 namespace cohort::distribute::rpc {
 namespace {
 
-constexpr std::chrono::milliseconds kTick{50};
+constexpr std::chrono::milliseconds kTick{50}, kTimeToProve{5000};
 
 // How often a caller wants to hear of this task; 0 when it does not say so.
 std::chrono::milliseconds asked_interval(const grpc::ServerContext& context) {
@@ -75,17 +76,23 @@ class Heartbeats::Heartbeat : public QueueEvent {
     if (calls().is_stopping()) return finish(server_has_stopped());
     if (too_many) return finish({grpc::StatusCode::RESOURCE_EXHAUSTED, "the task serves no further caller"});
     if (interval_.count() == 0) return finish({grpc::StatusCode::INVALID_ARGUMENT, "malformed heartbeat"});
-    caller_ = caller_of(context_);
-    if (caller_ != 0) calls().service().caller_came(caller_);
-    // Comes back when the caller, or this server, ends the call.
-    stream_.Read(&unexpected_, end_.begin());
-    beat(Clock::now());
+    proof_ = calls().doorkeeper().begin_proof();
+    // Comes back when the caller, or this server, ends the call; before, with what proves who calls.
+    stream_.Read(&received_, end_.begin());
+    if (!proof_) return admit();
+    next_beat_ = Clock::now() + kTimeToProve;
   }
 
   Clock::time_point next_beat() const { return next_beat_; }
 
   // Unless the last one has not left yet, or the call is at its end.
   void beat(Clock::time_point now) {
+    if (proof_) {
+      // A stranger that says nothing more.
+      next_beat_ = Clock::time_point::max();
+      refusal_ = {grpc::StatusCode::UNAUTHENTICATED, "the caller has not proven who it is"};
+      return context_.TryCancel();
+    }
     next_beat_ = now + interval_;
     if (beat_.under_way || !end_.under_way) return;
     const std::uint64_t progress = calls().service().progress();
@@ -94,22 +101,63 @@ class Heartbeats::Heartbeat : public QueueEvent {
   }
 
   // False when it is over and gone.
-  bool ended(Operation& operation) {
+  bool ended(Operation& operation, bool ok) {
     operation.under_way = false;
-    if (&operation == &end_ && caller_ != 0) calls().service().caller_left(caller_);
+    if (&operation == &end_) {
+      if (proof_ && ok) {
+        take_proof();
+      } else {
+        leave();
+      }
+    }
     if (&operation == &finish_) {
       delete this;
       return false;
     }
     // A beat that failed says nothing: the end comes, too.
     if (!end_.under_way && !beat_.under_way) {
-      finish(calls().is_stopping() ? server_has_stopped() : grpc::Status::CANCELLED);
+      finish(calls().is_stopping() ? server_has_stopped() : refusal_);
     }
     return true;
   }
 
  private:
   ServedCalls& calls() { return *owner_.calls_; }
+
+  void admit() {
+    caller_ = caller_of(context_);
+    if (caller_ != 0) calls().service().caller_came(caller_);
+    beat(Clock::now());
+  }
+
+  void leave() {
+    if (caller_ != 0) calls().service().caller_left(caller_);
+    if (proven_) calls().doorkeeper().remove(context_.peer());
+  }
+
+  // The caller's greeting, and then its answer to the challenge; see shared_secret.h.
+  void take_proof() {
+    try {
+      grpc::Slice bytes;
+      if (!received_.DumpToSingleSlice(&bytes).ok()) throw Error(ErrorCode::DataLoss, "an empty message");
+      const std::string_view said(reinterpret_cast<const char*>(bytes.begin()), bytes.size());
+      if (!challenged_) {
+        const grpc::Slice challenge(proof_->challenge(said));
+        challenged_ = true;
+        stream_.Read(&received_, end_.begin());
+        stream_.Write(grpc::ByteBuffer(&challenge, 1), beat_.begin());
+        return;
+      }
+      calls().doorkeeper().add(context_.peer(), proof_->check(said));
+      proven_ = true;
+      proof_.reset();
+      stream_.Read(&received_, end_.begin());
+      admit();
+    } catch (const Error& error) {
+      next_beat_ = Clock::time_point::max();
+      refusal_ = {grpc::StatusCode::UNAUTHENTICATED, error.what()};
+    }
+  }
 
   void happened(bool ok, Turn&) override {
     if (!ok) {
@@ -128,7 +176,10 @@ class Heartbeats::Heartbeat : public QueueEvent {
   grpc::ServerContext context_;
   grpc::ServerAsyncReaderWriter<grpc::ByteBuffer, grpc::ByteBuffer> stream_{&context_};
   Operation beat_{this}, end_{this}, finish_{this};
-  grpc::ByteBuffer unexpected_;
+  grpc::ByteBuffer received_;
+  std::optional<ServerProof> proof_;  // until it is there
+  bool challenged_ = false, proven_ = false;
+  grpc::Status refusal_ = grpc::Status::CANCELLED;
   std::chrono::milliseconds interval_{0};
   std::uint64_t caller_ = 0;
   Clock::time_point next_beat_ = Clock::time_point::max();
@@ -202,7 +253,7 @@ bool Heartbeats::take_events(std::chrono::milliseconds wait) {
     if (status != grpc::CompletionQueue::GOT_EVENT) return status == grpc::CompletionQueue::TIMEOUT;
     auto* operation = static_cast<Heartbeat::Operation*>(tag);
     Heartbeat* heartbeat = operation->heartbeat;
-    if (!heartbeat->ended(*operation)) std::erase(beating_, heartbeat);
+    if (!heartbeat->ended(*operation, ok)) std::erase(beating_, heartbeat);
   }
 }
 

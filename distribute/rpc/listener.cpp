@@ -8,23 +8,18 @@
 namespace cohort::distribute::rpc {
 namespace {
 
-Address loopback(const std::string& text, const std::string& task) {
-  Address address = parse_address(text, task);
-  if (!address.is_loopback()) {
-    throw invalid_argument(task,
-                           "a server listens on loopback addresses only: beyond them it would need security that is "
-                           "not there yet",
-                           {{"address", text}}, "Use 127.0.0.1, [::1] or localhost.");
-  }
-  return address;
+Address checked_address(const std::string& text, const std::string& task, const Security* security) {
+  check_may_use(text, security, task, "a server listens");
+  return parse_address(text, task);
 }
 
 }  // namespace
 
 class Listener::Body {
  public:
-  Body(Address address, Service& service, const std::string& task, const ServingLimits& limits)
-      : endpoint_(std::make_shared<Endpoint>(service)), server_(address, service, task, limits) {
+  Body(Address address, Service& service, const std::string& task, const ServingLimits& limits,
+       const Security* security)
+      : endpoint_(std::make_shared<Endpoint>(service)), server_(address, service, task, limits, security) {
     address.port = server_.port();
     address_ = address.to_string();
     numeric_ = address.numeric();
@@ -48,8 +43,9 @@ class Listener::Body {
   bool stopped_ = false;
 };
 
-Listener::Listener(const std::string& address, Service& service, const std::string& task, const ServingLimits& limits)
-    : body_(std::make_unique<Body>(loopback(address, task), service, task, limits)) {}
+Listener::Listener(const std::string& address, Service& service, const std::string& task, const ServingLimits& limits,
+                   const Security* security)
+    : body_(std::make_unique<Body>(checked_address(address, task, security), service, task, limits, security)) {}
 Listener::~Listener() { stop(); }
 const std::string& Listener::address() const { return body_->address(); }
 void Listener::stop() { body_->stop(); }

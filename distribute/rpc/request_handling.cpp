@@ -13,12 +13,13 @@ std::uint32_t fail(Message& reply, ErrorCode code, const char* text) {
 
 }  // namespace
 
-std::uint32_t handle_request(Service& service, const Message& request, Message& reply) {
+std::uint32_t handle_request(Service& service, const Message& request, Message& reply, const TaskIdentity* caller) {
   reply.head = Head{};
   reply.meta.clear();
   reply.parts.clear();
   std::uint32_t status = 0;
   try {
+    if (caller) service.check_caller(*caller, request);
     service.handle(request, reply);
   } catch (const Error& error) {
     status = fail(reply, error.code(), error.what());

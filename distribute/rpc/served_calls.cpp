@@ -1,6 +1,7 @@
 #include "cohort/distribute/rpc/served_calls.h"
 
 #include <memory>
+#include <optional>
 
 #include "cohort/distribute/protocol/message_flags.h"
 #include "cohort/distribute/rpc/grpc_settings.h"
@@ -61,8 +62,9 @@ class RefusedCall : public ServedCall {
 // Reads a request, has it handled, writes the reply, and so on: one operation is in flight at a time.
 class MessagesCall : public ServedCall {
  public:
-  MessagesCall(ServedCalls& calls, std::unique_ptr<Line> line)
+  MessagesCall(ServedCalls& calls, std::unique_ptr<Line> line, std::optional<TaskIdentity> caller)
       : ServedCall(calls, std::move(line)),
+        caller_(std::move(caller)),
         share_(calls.memory(), line_->context.peer(), [this](const std::string& refusal) { decided(refusal); }) {
     ++calls_.streams();
     read();
@@ -107,7 +109,7 @@ class MessagesCall : public ServedCall {
   }
 
   void answer() {
-    const std::uint32_t status = handle_request(calls_.service(), request_, reply_);
+    const std::uint32_t status = handle_request(calls_.service(), request_, reply_, caller_ ? &*caller_ : nullptr);
     request_.parts.clear();
     share_.release();
     if ((request_.head.flags & kOneWay) != 0) {
@@ -145,6 +147,7 @@ class MessagesCall : public ServedCall {
   void have_written(bool ok, Turn&) { ok ? write_or_read() : finish(grpc::Status::CANCELLED); }
 
   CallOperation<MessagesCall> read_{*this, &MessagesCall::have_read}, write_{*this, &MessagesCall::have_written};
+  const std::optional<TaskIdentity> caller_;
   Message request_, reply_;
   MessageMemory::Share share_;  // of the request
   MessageReader reader_{/*asks=*/true};
@@ -175,8 +178,11 @@ class Arrival {
       new RefusedCall(calls_, std::move(line_),
                       {grpc::StatusCode::RESOURCE_EXHAUSTED,
                        "the task serves " + std::to_string(calls_.limits().streams) + " streams and no more"});
+    } else if (std::optional<TaskIdentity> caller; calls_.doorkeeper().admits(line_->context, caller)) {
+      new MessagesCall(calls_, std::move(line_), std::move(caller));
     } else {
-      new MessagesCall(calls_, std::move(line_));
+      new RefusedCall(calls_, std::move(line_),
+                      {grpc::StatusCode::UNAUTHENTICATED, "the caller has not proven who it is"});
     }
   }
 
@@ -188,14 +194,15 @@ class Arrival {
 }  // namespace
 
 ServedCalls::ServedCalls(grpc::AsyncGenericService& generic, grpc::ServerCompletionQueue& queue, Service& service,
-                         const ServingLimits& limits)
+                         const ServingLimits& limits, Doorkeeper doorkeeper)
     : generic_(generic),
       queue_(queue),
       service_(service),
       limits_(limits),
       memory_({.in_all = limits.message_bytes,
                .per_connection = limits.message_bytes_per_connection,
-               .wait = limits.message_wait}) {}
+               .wait = limits.message_wait}),
+      doorkeeper_(std::move(doorkeeper)) {}
 
 void ServedCalls::stop() {
   stopping_ = true;

@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <mutex>
 
+#include "cohort/distribute/rpc/doorkeeper.h"
 #include "cohort/distribute/rpc/message_memory.h"
 #include "cohort/distribute/rpc/serving_threads.h"
 #include "cohort/distribute/rpc/transport.h"
@@ -17,7 +18,7 @@ class ServedCalls {
  public:
   // The generic service is part of a server that was built with this queue.
   ServedCalls(grpc::AsyncGenericService& generic, grpc::ServerCompletionQueue& queue, Service& service,
-              const ServingLimits& limits);
+              const ServingLimits& limits, Doorkeeper doorkeeper);
   // Lets callers come from now on.
   void accept();
   // Streams answer nothing any more and end.
@@ -30,6 +31,7 @@ class ServedCalls {
   grpc::ServerCompletionQueue& queue() { return queue_; }
   const ServingLimits& limits() const { return limits_; }
   MessageMemory& memory() { return memory_; }
+  Doorkeeper& doorkeeper() { return doorkeeper_; }
   // How many there are.
   std::atomic<int>& streams() { return streams_; }
 
@@ -43,6 +45,7 @@ class ServedCalls {
   Service& service_;
   const ServingLimits limits_;
   MessageMemory memory_;
+  Doorkeeper doorkeeper_;
   std::atomic<int> streams_ = 0;
   std::atomic<bool> stopping_ = false;
   std::mutex mutex_;

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "cohort/core/error.h"
+#include "cohort/distribute/cluster/security.h"
 #include "cohort/distribute/protocol/message.h"
 
 namespace cohort::distribute::rpc {
@@ -96,6 +97,8 @@ struct TransportOptions {
     dead_after = silence;
     heartbeat = std::min(heartbeat, silence / 5);
   }
+  // How this task proves who it is; nullptr: it need not, and calls addresses of this machine alone.
+  std::shared_ptr<const Security> security = nullptr;
   // Who calls: told to the task's service for as long as the way holds; 0: nobody it cares for.
   std::uint64_t caller = 0;
   // Tests wrap connections to make them lose, repeat and reorder messages.
@@ -112,6 +115,9 @@ class Service {
  public:
   virtual ~Service() = default;
   virtual void handle(const Message& request, Message& reply) = 0;
+  // Throws where a caller that has proven who it is must not ask this. Not called for others: they reach this machine's
+  // own addresses alone.
+  virtual void check_caller(const TaskIdentity&, const Message&) const {}
   // Whether it is likely to handle a request in less time than another thread takes to wake up. The thread that has
   // read such a request answers it without waking another one; when it takes longer after all, another one goes on
   // reading.
@@ -142,10 +148,11 @@ struct ServingLimits {
 };
 
 // Listens on "host:port" (port 0: a free one) for gRPC, and for callers of this process. A port that is taken is an
-// error. Only loopback addresses.
+// error, and so are other addresses than loopback ones without security.
 class Listener {
  public:
-  Listener(const std::string& address, Service& service, const std::string& task, const ServingLimits& limits = {});
+  Listener(const std::string& address, Service& service, const std::string& task, const ServingLimits& limits = {},
+           const Security* security = nullptr);
   ~Listener();
   Listener(const Listener&) = delete;
   // With the port that was chosen.

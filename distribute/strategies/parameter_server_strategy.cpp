@@ -5,6 +5,7 @@
 #include "cohort/core/dispatch.h"
 #include "cohort/distribute/cluster/job_name.h"
 #include "cohort/distribute/cluster/roles.h"
+#include "cohort/distribute/cluster/security.h"
 #include "cohort/distribute/strategies/parameter_server_runner.h"
 #include "cohort/distribute/strategies/parameter_server_variables.h"
 #include "cohort/files/atomic_file.h"
@@ -107,6 +108,9 @@ std::shared_ptr<ClusterRuntime> reach_cluster(const ClusterResolver& resolver,
   runtime.dispatch.worker_timeout = worker_timeout;
   runtime.dispatch.stuck.stuck_after = stuck_after;
   runtime.connections.transport.transport = options.transport;
+  const bool named = !resolver.task_type().empty();
+  runtime.connections.transport.security = make_security(
+      options.security, named ? task_name(resolver.task_type(), resolver.task_id()) : task_name(kChief, 0));
   if (options.max_staleness) runtime.connections.max_staleness = static_cast<std::uint64_t>(*options.max_staleness);
   return std::make_shared<ClusterRuntime>(spec, runtime);
 }

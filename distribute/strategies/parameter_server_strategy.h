@@ -5,6 +5,7 @@
 #include <string>
 
 #include "cohort/distribute/cluster/cluster_resolver.h"
+#include "cohort/distribute/cluster/security_options.h"
 #include "cohort/distribute/strategies/partitioners.h"
 #include "cohort/distribute/strategies/strategy_handle.h"
 
@@ -45,6 +46,8 @@ struct ParameterServerStrategyOptions {
   double stuck_after = 300.0;
   // Seconds that work waits when no worker can be reached.
   double worker_timeout = 60.0;
+  // How the chief proves who it is to tasks beyond this machine; its certificate is that of chief 0.
+  SecurityOptions security = {};
 };
 
 // Variables live on the cluster's ps tasks, workers compute steps at their own pace, this process (the chief) leads.

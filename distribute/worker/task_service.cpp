@@ -291,6 +291,21 @@ void TaskService::status(const Request<Method::Status>&, Reply<Method::Status>& 
   job->parameter_server.describe(status);
 }
 
+void TaskService::check_caller(const TaskIdentity& caller, const Message& request) const {
+  if (caller.job != kWorker && caller.job != kPs && caller.job != kEvaluator) return;
+  switch (request.head.method) {
+    case Method::Echo:
+    case Method::Exchange:
+    case Method::Progress:
+    case Method::Status:
+      return;
+    default:
+      throw Error(ErrorCode::PermissionDenied, name(), "a caller that may lead a job is expected",
+                  {{"caller", task_name(caller.job, caller.index)}, {"method", to_string(request.head.method)}},
+                  "Give the chief a certificate of its own.");
+  }
+}
+
 bool TaskService::is_quick(const Message& request) const {
   if (request.head.method == Method::RunClosure) return closures_are_short_.load(std::memory_order_relaxed);
   constexpr std::size_t kFewBytes = std::size_t{64} << 10;

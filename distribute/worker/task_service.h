@@ -42,6 +42,8 @@ class TaskService : public rpc::Service {
   ~TaskService() override;
 
   void handle(const Message& request, Message& reply) override;
+  // Workers and servers exchange values, and ask how others are; the rest is for those who lead.
+  void check_caller(const TaskIdentity& caller, const Message& request) const override;
   // An echo, the push of a few values, or a closure if the last one was short.
   bool is_quick(const Message& request) const override;
   // Steps begun for the present job.

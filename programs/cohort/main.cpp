@@ -5,6 +5,7 @@
 #include <iostream>
 
 #include "programs/cohort/bench_command.h"
+#include "programs/cohort/certs_command.h"
 #include "programs/cohort/convert_command.h"
 #include "programs/cohort/devices_command.h"
 #include "programs/cohort/launch_command.h"
@@ -26,6 +27,7 @@ int main(int argc, char** argv) {
   cohort::programs::add_convert_command(app, exit_code);
   cohort::programs::add_bench_command(app, exit_code);
   cohort::programs::add_devices_command(app, exit_code);
+  cohort::programs::add_certs_command(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -16,6 +16,7 @@
 #include "cohort/distribute/cluster/tf_config_cluster_resolver.h"
 #include "cohort/distribute/server.h"
 #include "cohort/distribute/stop_on_signal.h"
+#include "programs/cohort/security_arguments.h"
 
 namespace cohort::programs {
 namespace {
@@ -30,6 +31,7 @@ struct ServerArguments {
   std::int64_t memory_limit = 0;
   std::string job_name;
   std::vector<std::string> data_roots, devices;
+  distribute::SecurityOptions security;
 };
 
 // The cluster with one task more.
@@ -69,6 +71,7 @@ int serve(const ServerArguments& arguments) {
   const distribute::SimpleClusterResolver resolver = resolve(arguments);
   distribute::Server server(resolver, {.transport = arguments.transport,
                                        .address = arguments.address,
+                                       .security = arguments.security,
                                        .only_job = arguments.job_name,
                                        .memory_limit = arguments.memory_limit,
                                        .orphan_timeout = arguments.orphan_timeout,
@@ -114,6 +117,7 @@ void add_server_command(CLI::App& app, int& exit_code) {
       ->delimiter(',');
   command->add_option("--transport", arguments->transport, "how it reaches other tasks")
       ->check(CLI::IsMember({"auto", "grpc"}));
+  add_security_options(*command, arguments->security);
   command->footer("What it runs are graphs that the program sends: it needs none of the program's code.");
   command->callback([arguments, &exit_code] { exit_code = serve(*arguments); });
 }

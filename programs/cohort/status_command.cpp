@@ -11,6 +11,7 @@
 #include "cohort/distribute/cluster/tf_config.h"
 #include "cohort/distribute/cluster/tf_config_cluster_resolver.h"
 #include "cohort/distribute/cluster_status.h"
+#include "programs/cohort/security_arguments.h"
 #include "programs/cohort/status_table.h"
 
 namespace cohort::programs {
@@ -20,10 +21,11 @@ struct StatusArguments {
   std::string cluster;
   std::string address;
   double timeout = 2.0;
+  distribute::SecurityOptions security;
 };
 
 std::vector<distribute::TaskStatus> ask(const StatusArguments& arguments) {
-  const distribute::ClusterStatusOptions options{.timeout = arguments.timeout};
+  const distribute::ClusterStatusOptions options{.timeout = arguments.timeout, .security = arguments.security};
   if (!arguments.address.empty()) return distribute::cluster_status_at(arguments.address, options);
   const distribute::ClusterSpec spec = arguments.cluster.empty()
                                            ? distribute::TFConfigClusterResolver().cluster_spec()
@@ -66,6 +68,7 @@ void add_status_command(CLI::App& app, int& exit_code) {
       "is how often the chief had lost a task and found it again. The job does not notice. The exit code is 1 when a "
       "task\n"
       "does not answer.");
+  add_security_options(*command, arguments->security);
   command->callback([arguments, &exit_code] { exit_code = show_status(*arguments); });
 }
 

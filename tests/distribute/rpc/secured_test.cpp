@@ -1,0 +1,175 @@
+// Who may speak to a server, and to whom a caller speaks, by certificates and by a secret.
+#include <gmock/gmock.h>
+#include <grpcpp/channel.h>
+#include <grpcpp/create_channel.h>
+#include <grpcpp/generic/generic_stub.h>
+#include <gtest/gtest.h>
+
+#include "cohort/distribute/rpc/grpc_credentials.h"
+#include "cohort/distribute/rpc/grpc_settings.h"
+#include "cohort/distribute/rpc/shared_secret.h"
+#include "cohort/distribute/rpc/transport.h"
+#include "tests/distribute/rpc/test_services.h"
+#include "tests/support/cluster_certificates.h"
+#include "tests/support/error_of.h"
+
+namespace cohort::distribute::rpc {
+namespace {
+
+using cohort::test::ClusterCertificates;
+using cohort::test::error_of;
+using testing::AllOf;
+using testing::AnyOf;
+using testing::HasSubstr;
+
+// Tells callers by their jobs: a worker may not say hello.
+class RoleService : public rpc::test::EchoService {
+ public:
+  void check_caller(const TaskIdentity& caller, const Message& request) const override {
+    if (caller.job == "worker" && request.head.method == Method::Hello) {
+      throw Error(ErrorCode::PermissionDenied, "ps:0", "a chief is expected", {{"caller", caller.job}});
+    }
+  }
+};
+
+std::shared_ptr<const Security> secret(const std::string& text, const std::string& task) {
+  return std::make_shared<Security>(
+      Security{.kind = Security::Kind::Secret, .secret = text, .own = *identity_of_task("", task)});
+}
+
+std::string call(const Listener& listener, std::shared_ptr<const Security> security, Method method = Method::Echo,
+                 const std::string& task = "ps:0") {
+  return error_of([&] {
+    const auto connection =
+        connect({task, listener.address()},
+                {.transport = "grpc", .connect_timeout = std::chrono::milliseconds(3000), .security = security});
+    Message request, reply;
+    request.head.method = method;
+    request.meta = "hello";
+    connection->open()->call(request, reply);
+    EXPECT_EQ(reply.meta, "hello");
+  });
+}
+
+// The first request of a caller that does not begin with a heartbeat, and what it gets.
+grpc::Status knock(const Listener& listener, const std::shared_ptr<grpc::ChannelCredentials>& credentials) {
+  grpc::GenericStub stub(make_channel(listener.address(), std::chrono::milliseconds(2000), credentials));
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(5));
+  grpc::CompletionQueue queue;
+  auto stream = stub.PrepareCall(&context, kMessagesMethod, &queue);
+  grpc::Status status;
+  void* tag = nullptr;
+  bool ok = false;
+  stream->StartCall(&status);
+  queue.Next(&tag, &ok);
+  stream->Finish(&status, &status);
+  queue.Next(&tag, &ok);
+  return status;
+}
+
+TEST(Secured, TasksOfAClusterKnowEachOther) {
+  const ClusterCertificates certificates;
+  RoleService service;
+  const auto own = certificates.of("ps:0");
+  Listener listener("127.0.0.1:0", service, "ps:0", {}, own.get());
+  EXPECT_EQ(call(listener, certificates.of("chief:0")), "");
+  EXPECT_EQ(call(listener, certificates.of("worker:1")), "");
+  EXPECT_EQ(call(listener, certificates.of("chief:0"), Method::Hello), "");
+  EXPECT_THAT(call(listener, certificates.of("worker:1"), Method::Hello),
+              AllOf(HasSubstr("PermissionDenied"), HasSubstr("worker")));
+}
+
+TEST(Secured, StrangersAreKeptOut) {
+  const ClusterCertificates certificates, others, other_cluster("other");
+  RoleService service;
+  const auto own = certificates.of("ps:0");
+  Listener listener("127.0.0.1:0", service, "ps:0", {}, own.get());
+  EXPECT_NE(call(listener, nullptr), "") << "plain text";
+  EXPECT_NE(call(listener, others.of("chief:0")), "") << "of another authority";
+  EXPECT_NE(call(listener, secret(std::string(32, 's'), "chief:0")), "") << "without a certificate";
+  auto stranger = std::make_shared<Security>(*certificates.of("chief:0"));
+  const auto made = make_task_certificate(certificates.authority(), {"other", "chief", 0}, {}, 1);
+  stranger->files.certificate = certificates.write("stranger.pem", made.certificate);
+  stranger->files.private_key = certificates.write("stranger.key", made.key);
+  EXPECT_NE(call(listener, stranger), "") << "of another cluster";
+  auto late = std::make_shared<Security>(*certificates.of("chief:0"));
+  late->files = certificates.options_of("chief:0", -1);
+  EXPECT_NE(call(listener, late), "") << "one that has ended";
+  EXPECT_EQ(call(listener, certificates.of("chief:0")), "");
+}
+
+TEST(Secured, CallersKnowWhomTheyCall) {
+  const ClusterCertificates certificates;
+  RoleService service;
+  const auto own = certificates.of("worker:7");
+  Listener listener("127.0.0.1:0", service, "worker:7", {}, own.get());
+  EXPECT_NE(call(listener, certificates.of("chief:0"), Method::Echo, "ps:0"), "");
+  EXPECT_EQ(call(listener, certificates.of("chief:0"), Method::Echo, "worker:7"), "");
+  Listener plain("127.0.0.1:0", service, "ps:0");
+  EXPECT_NE(call(plain, certificates.of("chief:0")), "");
+}
+
+TEST(Secured, CertificatesAreReadAgainWhenTheyChange) {
+  const ClusterCertificates certificates;
+  RoleService service;
+  auto own = std::make_shared<Security>(*certificates.of("ps:0"));
+  Listener listener("127.0.0.1:0", service, "ps:0", {}, own.get());
+  const auto chief = certificates.of("chief:0");
+  EXPECT_EQ(call(listener, chief), "");
+  const auto other = make_task_certificate(certificates.authority(), {"training", "ps", 1}, {}, 1);
+  certificates.write("ps-0.key", other.key);
+  certificates.write("ps-0.pem", other.certificate);
+  std::string said;
+  for (int i = 0; i < 100 && said.empty(); ++i) {
+    said = call(listener, chief);
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+  EXPECT_NE(said, "") << "the server shows the certificate of ps:1 by now";
+}
+
+TEST(Secured, SecretsAreProvenByBothSides) {
+  RoleService service;
+  const auto own = secret(std::string(32, 's'), "ps:0");
+  Listener listener("127.0.0.1:0", service, "ps:0", {}, own.get());
+  EXPECT_EQ(call(listener, secret(std::string(32, 's'), "chief:0"), Method::Hello), "");
+  EXPECT_THAT(call(listener, secret(std::string(32, 's'), "worker:2"), Method::Hello), HasSubstr("PermissionDenied"));
+  EXPECT_THAT(call(listener, secret(std::string(32, 't'), "chief:0")), HasSubstr("PermissionDenied"));
+  EXPECT_NE(call(listener, nullptr), "");
+}
+
+TEST(Secured, NobodySkipsTheProof) {
+  RoleService service;
+  const auto own = secret(std::string(32, 's'), "ps:0");
+  Listener listener("127.0.0.1:0", service, "ps:0", {}, own.get());
+  const auto encrypted = caller_credentials(own.get(), {"ps:0", listener.address()});
+  EXPECT_EQ(knock(listener, encrypted.credentials).error_code(), grpc::StatusCode::UNAUTHENTICATED);
+}
+
+// A proof that is heard, or made towards another, is of no use.
+TEST(SharedSecret, IsBoundToItsConnection) {
+  const std::string text(32, 's'), ours(32, 'a'), theirs(32, 'b');
+  const TaskIdentity chief{"", "chief", 0};
+  const CallerProof caller(text, chief);
+  ServerProof server(text, ours);
+  const std::string challenge = server.challenge(caller.greeting());
+  EXPECT_THROW(caller.answer(challenge, theirs), Error) << "somebody between the two shows another certificate";
+  const std::string answer = caller.answer(challenge, ours);
+  EXPECT_EQ(server.check(answer), chief);
+  ServerProof again(text, ours);
+  again.challenge(caller.greeting());
+  EXPECT_THROW(again.check(answer), Error) << "a proof that was heard before";
+  EXPECT_THROW(again.check(challenge.substr(32)), Error) << "the server's own code sent back";
+  EXPECT_THROW(ServerProof(text, ours).check(answer), Error);
+  std::string other_role = caller.greeting();
+  other_role.back() = '1';
+  ServerProof third(text, ours);
+  third.challenge(other_role);
+  EXPECT_THROW(third.check(answer), Error);
+  EXPECT_THROW(third.challenge("short"), Error);
+  EXPECT_THROW(third.challenge(std::string(1000, 'x')), Error);
+  EXPECT_THROW(caller.answer("short", ours), Error);
+}
+
+}  // namespace
+}  // namespace cohort::distribute::rpc
