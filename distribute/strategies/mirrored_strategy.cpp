@@ -1,9 +1,7 @@
 #include "cohort/distribute/strategies/mirrored_strategy.h"
 
-#include <algorithm>
-
 #include "cohort/core/device_listing.h"
-#include "cohort/core/text.h"
+#include "cohort/distribute/strategies/devices_each_once.h"
 #include "cohort/distribute/strategies/in_step_runner.h"
 #include "cohort/distribute/strategies/variables_on_device.h"
 
@@ -64,22 +62,9 @@ std::vector<std::string> devices_of_machine() {
   return names;
 }
 
-std::vector<Device*> each_once(const std::vector<std::string>& names) {
-  std::vector<Device*> devices;
-  for (const std::string& name : names) {
-    Device* device = &device_named(name);
-    if (std::find(devices.begin(), devices.end(), device) != devices.end()) {
-      throw invalid_argument("MirroredStrategy", "each device may be listed once", {{"devices", join(names)}},
-                             "A device computes for one replica.");
-    }
-    devices.push_back(device);
-  }
-  return devices;
-}
-
 // One replica has nobody to meet.
 std::shared_ptr<Strategy> make_mirrored(const std::vector<std::string>& names) {
-  std::vector<Device*> devices = each_once(names.empty() ? devices_of_machine() : names);
+  std::vector<Device*> devices = devices_each_once(names.empty() ? devices_of_machine() : names, "MirroredStrategy");
   if (devices.size() == 1) return std::make_shared<OneDevice>(*devices[0]);
   return std::make_shared<Mirrored>(std::move(devices));
 }
