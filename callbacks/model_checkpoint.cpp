@@ -6,6 +6,8 @@
 #include "cohort/callbacks/formatting.h"
 #include "cohort/callbacks/gathered_state.h"
 #include "cohort/core/error.h"
+#include "cohort/model/fit/run_control.h"
+#include "cohort/model/fit/strategy.h"
 #include "cohort/model/model.h"
 #include "cohort/model/model_format.h"
 
@@ -45,7 +47,8 @@ void ModelCheckpointCallback::on_train_batch_end(std::int64_t batch, Logs& logs)
   last_batch_ = batch;
   if (batches_since_saving_ < options_.save_freq.batches()) return;
   batches_since_saving_ = 0;
-  save(batch, logs);
+  run().gather();
+  if (model().strategy()->is_chief()) save(batch, logs);
 }
 
 void ModelCheckpointCallback::on_epoch_end(std::int64_t epoch, Logs& logs) {

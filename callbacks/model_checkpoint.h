@@ -46,7 +46,7 @@ class ModelCheckpointCallback : public Callback {
   void on_epoch_begin(std::int64_t epoch) override { epoch_ = epoch; }
   void on_train_batch_end(std::int64_t batch, Logs& logs) override;
   void on_epoch_end(std::int64_t epoch, Logs& logs) override;
-  bool for_chief_only() const override { return true; }
+  bool for_chief_only() const override { return options_.save_freq.each_epoch(); }
   BatchHooks batch_hooks() const override {
     return options_.save_freq.each_epoch() ? BatchHooks::None : BatchHooks::Every;
   }

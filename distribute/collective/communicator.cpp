@@ -65,6 +65,7 @@ Communicator::~Communicator() = default;
 int Communicator::rank() const { return links_->rank(); }
 int Communicator::size() const { return links_->size(); }
 const std::string& Communicator::name() const { return links_->watch().who(); }
+const std::string& Communicator::name_of(int rank) const { return links_->name_of(rank); }
 const char* Communicator::transport(int rank) const {
   return rank == links_->rank() ? "" : links_->channel(rank).transport();
 }

@@ -43,6 +43,8 @@ class Communicator {
   int size() const;
   // "worker:1"
   const std::string& name() const;
+  // The same of any rank.
+  const std::string& name_of(int rank) const;
   // "shared memory" or "gRPC"; for oneself "".
   const char* transport(int rank) const;
 
@@ -78,6 +80,10 @@ struct CommunicatorSetUp {
   std::vector<std::string> addresses;
   int rank = 0;
   CommunicatorOptions options = {};
+  // How each rank is called; empty: by the options' job and its number.
+  std::vector<std::string> names = {};
+  // Where this rank listens when others reach it by another address than that; empty: at its own.
+  std::string listens_at = {};
 };
 
 // Listens on its own address, meets all the others and returns when they are there. Says in the log who is awaited, and

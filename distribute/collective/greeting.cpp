@@ -30,7 +30,7 @@ void write_greeting(const Greeting& greeting, Message& message) {
   hello.set_protocol(kProtocolVersion);
   hello.set_job_name(greeting.job);
   hello.set_task_index(greeting.to);
-  hello.set_from(task_name(greeting.job, greeting.from));
+  hello.set_from(greeting.name);
   proto::JobProto& job = *hello.add_cluster();
   job.set_name(greeting.job);
   for (const std::string& address : greeting.addresses) {

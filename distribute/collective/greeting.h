@@ -10,6 +10,7 @@ namespace cohort::distribute::collective {
 // What ranks say of themselves when they meet.
 struct Greeting {
   std::string job;
+  std::string name;  // of who greets
   int from = 0;
   int to = 0;
   std::vector<std::string> addresses;

@@ -42,6 +42,7 @@ bool PeerLinks::greet(int rank, std::chrono::milliseconds longest, std::string& 
     Message request, reply;
     request.head = head();
     write_greeting({.job = options_.job,
+                    .name = watch_.who(),
                     .from = rank_,
                     .to = rank,
                     .addresses = addresses_,
@@ -49,10 +50,16 @@ bool PeerLinks::greet(int rank, std::chrono::milliseconds longest, std::string& 
                    request);
     control->call(request, reply);
     read_there = read_nonce(reply);
+    peer.answered = reply.head.incarnation;
     peer.connection = std::move(connection);
     peer.control = std::move(control);
   } catch (const rpc::RpcError& error) {
     reason = error.reason();
+    return false;
+  } catch (const Error& error) {
+    // It is still in the run before this one, and may be started again.
+    if (error.code() != ErrorCode::FailedPrecondition) throw;
+    reason = error.what();
     return false;
   }
   if (segment && read_there != 0) {
@@ -72,7 +79,7 @@ std::string PeerLinks::awaited(const std::vector<std::string>& reasons) const {
   for (std::size_t rank = 0; rank < peers_.size(); ++rank) {
     const PeerLink& peer = *peers_[rank];
     if (static_cast<int>(rank) == rank_) continue;
-    if (peer.connection && peer.incarnation != 0) {
+    if (peer.connection && peer.incarnation == peer.answered) {
       ++joined;
       continue;
     }
@@ -82,6 +89,15 @@ std::string PeerLinks::awaited(const std::vector<std::string>& reasons) const {
   return std::to_string(joined) + "/" + std::to_string(peers_.size()) + " joined, missing" + table;
 }
 
+// One that was started again meanwhile is greeted again.
+bool PeerLinks::met(PeerLink& peer) const {
+  if (peer.connection && !peer.connection->alive()) {
+    peer.control.reset();
+    peer.connection.reset();
+  }
+  return peer.connection && peer.incarnation == peer.answered;
+}
+
 void PeerLinks::meet() {
   const auto started = MeetingClock::now();
   auto last_table = started;
@@ -89,15 +105,15 @@ void PeerLinks::meet() {
   for (;;) {
     bool all_met = true;
     for (int rank = 0; rank < size(); ++rank) {
-      const PeerLink& peer = *peers_[static_cast<std::size_t>(rank)];
-      if (rank == rank_) continue;
+      PeerLink& peer = *peers_[static_cast<std::size_t>(rank)];
+      if (rank == rank_ || met(peer)) continue;
       if (!peer.connection) {
         const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(started + options_.start_timeout -
                                                                                 MeetingClock::now());
         greet(rank, std::clamp(left, std::chrono::milliseconds(50), kLongestGreeting),
               reasons[static_cast<std::size_t>(rank)]);
       }
-      if (!peer.connection || peer.incarnation == 0) all_met = false;
+      all_met = all_met && met(peer);
     }
     if (all_met) return;
     const auto now = MeetingClock::now();

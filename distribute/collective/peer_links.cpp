@@ -12,6 +12,11 @@ namespace {
 
 constexpr std::chrono::milliseconds kToTellTheEnd{1000};
 
+// How a rank is called.
+std::string called(const CommunicatorSetUp& set_up, int rank) {
+  return set_up.names.empty() ? task_name(set_up.options.job, rank) : set_up.names[static_cast<std::size_t>(rank)];
+}
+
 CommunicatorSetUp checked_set_up(const CommunicatorSetUp& set_up) {
   const int size = static_cast<int>(set_up.addresses.size());
   if (set_up.rank < 0 || set_up.rank >= size) {
@@ -21,6 +26,10 @@ CommunicatorSetUp checked_set_up(const CommunicatorSetUp& set_up) {
   const std::string& transport = set_up.options.transport;
   if (transport != "auto" && transport != "shm" && transport != "grpc") {
     throw invalid_argument("Communicator", "the transport is auto, shm or grpc", {{"transport", transport}});
+  }
+  if (!set_up.names.empty() && set_up.names.size() != set_up.addresses.size()) {
+    throw invalid_argument("Communicator", "all ranks have names, or none",
+                           {{"names", set_up.names.size()}, {"size", size}});
   }
   return set_up;
 }
@@ -32,10 +41,10 @@ PeerLinks::PeerLinks(const CommunicatorSetUp& set_up)
       addresses_(set_up.addresses),
       rank_(set_up.rank),
       incarnation_(new_identity()),
-      watch_(task_name(options_.job, rank_)) {
+      watch_(called(set_up, rank_)) {
   for (std::size_t rank = 0; rank < addresses_.size(); ++rank) {
     peers_.push_back(std::make_unique<PeerLink>());
-    peers_.back()->peer = {task_name(options_.job, static_cast<std::int64_t>(rank)), addresses_[rank]};
+    peers_.back()->peer = {called(set_up, static_cast<int>(rank)), addresses_[rank]};
   }
   channels_.resize(peers_.size());
   watch_.set_look([this] { look(); });
@@ -46,7 +55,8 @@ PeerLinks::PeerLinks(const CommunicatorSetUp& set_up)
     }
   });
   if (size() == 1) return;
-  listener_ = std::make_unique<rpc::Listener>(addresses_[static_cast<std::size_t>(rank_)],
+  const std::string& address = addresses_[static_cast<std::size_t>(rank_)];
+  listener_ = std::make_unique<rpc::Listener>(set_up.listens_at.empty() ? address : set_up.listens_at,
                                               static_cast<rpc::Service&>(*this), watch_.who());
   try {
     meet();
@@ -69,11 +79,27 @@ Head PeerLinks::head() const { return {.incarnation = incarnation_, .closure = s
 
 void PeerLinks::look() const {
   for (const auto& peer : peers_) {
+    if (!peer->connection) continue;
     // Asked in this order: who has left may close its link.
-    if (!peer->connection || peer->connection->alive() || peer->has_left) continue;
-    throw Error(ErrorCode::Unavailable, "Communicator", "every worker stays until the others need it no more",
-                {{"lost", peer->peer.task}, {"address", peer->peer.address}}, "Start the job again.");
+    const bool alive = peer->connection->alive();
+    if (peer->has_left) continue;
+    if (!alive) {
+      throw Error(ErrorCode::Unavailable, "Communicator", "every worker stays until the others need it no more",
+                  {{"lost", peer->peer.task}, {"address", peer->peer.address}}, "Start the job again.");
+    }
+    look_at_heartbeats(*peer);
   }
+}
+
+// Why it has ended is on its way, as a rule, and says more.
+void PeerLinks::look_at_heartbeats(PeerLink& peer) const {
+  if (peer.connection->progress() == 0) return;
+  const std::int64_t now = std::chrono::steady_clock::now().time_since_epoch().count();
+  std::int64_t since = 0;
+  if (peer.ended_since.compare_exchange_strong(since, now)) return;
+  if (std::chrono::steady_clock::duration(now - since) < kToTellTheEnd) return;
+  throw Error(ErrorCode::Unavailable, "Communicator", "every worker stays until the others need it no more",
+              {{"ended without us", peer.peer.task}, {"address", peer.peer.address}}, "Start the job again.");
 }
 
 bool PeerLinks::all_streamed() const {
@@ -162,7 +188,7 @@ void PeerLinks::handle(const Message& request, Message& reply) {
 }
 
 void PeerLinks::take_greeting(const Message& request, Message& reply) {
-  const Greeting here{.job = options_.job, .from = rank_, .to = rank_, .addresses = addresses_};
+  const Greeting here{.job = options_.job, .name = watch_.who(), .from = rank_, .to = rank_, .addresses = addresses_};
   Greeting greeting;
   try {
     greeting = read_greeting(request, here);

@@ -29,6 +29,7 @@ class PeerLinks : private rpc::Service {
 
   int rank() const { return rank_; }
   int size() const { return static_cast<int>(peers_.size()); }
+  const std::string& name_of(int rank) const { return peers_[static_cast<std::size_t>(rank)]->peer.task; }
   Watch& watch() { return watch_; }
   Channels& channels() { return channels_; }
   Channel& channel(int rank) { return *channels_[static_cast<std::size_t>(rank)]; }
@@ -46,20 +47,28 @@ class PeerLinks : private rpc::Service {
     std::mutex control_mutex;
     std::unique_ptr<rpc::Stream> control;
     std::atomic<std::uint64_t> incarnation = 0;  // that it greeted with; 0: it has not
+    std::uint64_t answered = 0;                  // the one that answered our greeting
     std::atomic<bool> has_left = false;
+    // When its heartbeats began to tell that it has ended, on the steady clock; 0: they do not.
+    std::atomic<std::int64_t> ended_since = 0;
   };
 
   void handle(const Message& request, Message& reply) override;
   bool is_quick(const Message& request) const override;
+  // Heartbeats tell the end also to who could not be told of it, for it was stopped or cut off.
+  std::uint64_t progress() const override { return watch_.ended() ? 1 : 0; }
   PeerLink& sender(const Message& message);
   void take_greeting(const Message& request, Message& reply);
 
   void meet();
+  // Each knows the other, as it is now.
+  bool met(PeerLink& peer) const;
   // False when it is not there so far; `reason` says why.
   bool greet(int rank, std::chrono::milliseconds longest, std::string& reason);
   std::string awaited(const std::vector<std::string>& reasons) const;
   void make_channels();
   void look() const;
+  void look_at_heartbeats(PeerLink& peer) const;
   void leave();
   Head head() const;
 

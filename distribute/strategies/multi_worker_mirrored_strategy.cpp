@@ -4,6 +4,7 @@
 #include "cohort/core/random.h"
 #include "cohort/core/text.h"
 #include "cohort/distribute/cluster/roles.h"
+#include "cohort/distribute/collective/replica_devices.h"
 #include "cohort/distribute/strategies/mirrored_strategy.h"
 #include "cohort/distribute/strategies/multi_worker_runner.h"
 #include "cohort/distribute/strategies/variables_on_device.h"
@@ -106,16 +107,20 @@ std::shared_ptr<Strategy> make_multi_worker(const ClusterResolver& resolver, con
   check_roles(spec, kMultiWorker);
   const std::vector<ClusterTask> tasks = tasks_in_step(spec);
   const int rank = rank_of(tasks, resolver);
-  std::vector<Device*> devices;
-  for (const std::string& name : options.devices) devices.push_back(&device_named(name));
-  if (devices.empty()) devices.push_back(&default_device());
-  if (tasks.size() == 1) return MirroredStrategy(options.devices).body();
-  collective::CommunicatorSetUp set_up{.addresses = {}, .rank = rank};
-  for (const ClusterTask& task : tasks) set_up.addresses.push_back(task.address);
+  std::vector<Device*> devices{&default_device()};
+  if (!options.devices.empty()) devices = replica_devices(kMultiWorker, options.devices);
+  collective::CommunicatorSetUp set_up{.addresses = {}, .rank = rank, .names = {}, .listens_at = options.address};
+  for (const ClusterTask& task : tasks) {
+    set_up.addresses.push_back(task.address);
+    set_up.names.push_back(task.name());
+  }
+  set_up.options.transport = options.transport;
   set_up.options.start_timeout = from_seconds(options.start_timeout);
   set_up.options.dead_after = from_seconds(options.dead_after);
   if (options.timeout_seconds) set_up.options.timeout = from_seconds(*options.timeout_seconds);
   std::shared_ptr<collective::Communicator> workers = collective::make_communicator(set_up);
+  check_same_values(*workers, {{"number of devices", static_cast<std::int64_t>(devices.size()),
+                                "List as many in options.devices of each worker."}});
   agree_on_seed(*workers);
   log::info(std::string(kMultiWorker) + ": " + std::to_string(workers->size()) + " workers in step by RING; this is " +
             tasks[static_cast<std::size_t>(rank)].name() + (rank == 0 ? ", which writes files." : "."));

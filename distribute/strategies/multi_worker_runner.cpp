@@ -1,8 +1,12 @@
 #include "cohort/distribute/strategies/multi_worker_runner.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <exception>
+#include <optional>
+#include <string_view>
+#include <utility>
 
 #include "cohort/core/device_spec.h"
 #include "cohort/core/error.h"
@@ -20,17 +24,10 @@ namespace {
 constexpr const char* kWho = "MultiWorkerMirroredStrategy";
 constexpr std::size_t kFields = 2;  // of a step's header
 
-// Values that all workers must have in common.
-void check_same(collective::Communicator& workers, std::int64_t own, const char* what) {
-  std::vector<std::int64_t> all(static_cast<std::size_t>(workers.size()));
-  workers.all_gather(&own, all.data(), 1, DType::Int64);
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    if (all[i] == all[0]) continue;
-    throw failed_precondition(kWho, std::string("all workers must have the same ") + what,
-                              {{"of worker 0", all[0]}, {"of worker " + std::to_string(i), all[i]}},
-                              "Workers go on from the backup that they all see, or none does.");
-  }
-}
+constexpr const char* kSameBackup = "Workers go on from the backup that they all see, or none does.";
+constexpr const char* kSameData =
+    "Give fit the same dataset on all workers, or a DatasetCreator for data of their own.";
+constexpr const char* kSameProgram = "Start all workers with the same binary and the same arguments.";
 
 }  // namespace
 
@@ -40,41 +37,75 @@ MultiWorkerRunner::MultiWorkerRunner(std::shared_ptr<collective::Communicator> w
     : InStepRunner(std::move(replicas), std::move(program), {.dataset = share.dataset}, options),
       workers_(std::move(workers)),
       share_(share),
+      run_options_(options),
       header_(static_cast<std::size_t>(workers_->size()) * kFields),
+      others_wait_(trains()),
       exceptions_(std::uncaught_exceptions()) {
   rewinds_alone_ = false;
 }
 
 MultiWorkerRunner::~MultiWorkerRunner() {
-  if (std::uncaught_exceptions() > exceptions_)
-    workers_->abort(workers_->name() + " left the training by an exception");
+  if (!others_wait_ || std::uncaught_exceptions() <= exceptions_) return;
+  workers_->abort(trains() ? "left the training by an exception" : "left an evaluation by an exception");
 }
 
 void MultiWorkerRunner::begin_epoch(std::int64_t epoch) {
+  restores_sums_ = std::exchange(goes_on_mid_epoch_, false);
   InStepRunner::begin_epoch(epoch);
-  check_same(*workers_, epoch, "epoch");
-  check_same(*workers_, next_step_, "step");
-  check_same(*workers_, static_cast<std::int64_t>(random_.seed), "random seed");
+  others_wait_ = false;
+  check_same_values(*workers_, {{"epoch", epoch, kSameBackup},
+                                {"step", next_step_, kSameBackup},
+                                {"random seed", static_cast<std::int64_t>(random_.seed), kSameProgram},
+                                {"batch size", share_.batch_size, kSameData},
+                                {"number of batches", share_.steps, kSameData},
+                                {"number of steps per epoch", run_options_.steps_per_epoch.value_or(-1), kSameProgram},
+                                {"steps_per_execution", run_options_.steps_per_execution, kSameProgram}});
+  others_wait_ = true;
 }
 
-std::int64_t MultiWorkerRunner::own_rows(bool found) const {
-  if (!found) return 0;
-  const std::int64_t rows = rows_of_batch(batch_);
-  return share_.whole_batches ? rows_of_replica(rows, workers_->size(), workers_->rank()) : rows;
+std::int64_t MultiWorkerRunner::rows_of_worker(int worker) const {
+  const std::int64_t rows = header_[static_cast<std::size_t>(worker) * kFields + 1];
+  return share_.whole_batches ? rows_of_replica(rows, workers_->size(), worker) : rows;
 }
 
 bool MultiWorkerRunner::exchange_rows(bool found) {
-  const std::array<std::int64_t, kFields> own{found ? 1 : 0, own_rows(found)};
+  const std::array<std::int64_t, kFields> own{found ? 1 : 0, found ? rows_of_batch(batch_) : 0};
+  others_wait_ = false;
   workers_->all_gather(own.data(), header_.data(), kFields, DType::Int64);
+  if (share_.any_number_of_workers) check_rows();
+  others_wait_ = true;
   std::int64_t all = 0;
   bool any = false;
-  for (std::size_t i = 0; i < header_.size(); i += kFields) {
-    if (static_cast<int>(i / kFields) == workers_->rank()) rows_before_ = all;
-    any = any || header_[i] != 0;
-    all += header_[i + 1];
+  for (int worker = 0; worker < workers_->size(); ++worker) {
+    if (worker == workers_->rank()) rows_before_ = all;
+    any = any || header_[static_cast<std::size_t>(worker) * kFields] != 0;
+    all += rows_of_worker(worker);
   }
   steps_.set_place(rows_before_, all);
   return any;
+}
+
+// Of the same dataset all have the whole batch; or each has all of its rows, but for the last batch, which ends with
+// some worker.
+void MultiWorkerRunner::check_rows() {
+  const std::int64_t first = header_[1];
+  int ended = cut_by_;
+  for (int worker = 0; worker < workers_->size(); ++worker) {
+    const std::int64_t rows = header_[static_cast<std::size_t>(worker) * kFields + 1];
+    const bool divided = !share_.rows_of_workers.empty();
+    const std::int64_t expected = divided ? share_.rows_of_workers[static_cast<std::size_t>(worker)] : first;
+    if (divided ? rows > (ended >= 0 ? 0 : expected) : rows != first) {
+      const int other = std::max(ended, 0);
+      throw failed_precondition(
+          kWho, "all workers must read the same data, in the same order",
+          {{"step", next_step_},
+           {"rows of " + workers_->name_of(other), header_[static_cast<std::size_t>(other) * kFields + 1]},
+           {"rows of " + workers_->name_of(worker), rows}},
+          kSameData);
+    }
+    if (divided && rows < expected && ended < 0) ended = worker;
+  }
+  cut_by_ = ended;
 }
 
 bool MultiWorkerRunner::agree_on_step(bool found) {
@@ -92,12 +123,20 @@ bool MultiWorkerRunner::agree_on_step(bool found) {
 
 void MultiWorkerRunner::begin_training() {
   begun_ = true;
-  if (program_->kind() != Program::Kind::Train || program_->eager()) return;
-  const StepGraph& step = steps_.prepare(dataset_.element_spec());
-  check_same_manifest(*workers_, manifest_of(step.traced));
-  for (const Tensor& capture : step.traced.captures) {
-    if (const auto variable = std::dynamic_pointer_cast<LocalVariable>(capture.resource())) begin_variable(*variable);
+  if (!trains()) return;
+  if (program_->eager()) {
+    for (const auto& variable : kept_apart()) begin_variable(*variable);
+  } else {
+    const StepGraph& step = steps_.prepare(dataset_.element_spec());
+    const std::string manifest = manifest_of(step.traced);
+    others_wait_ = false;
+    check_same_manifest(*workers_, manifest);
+    others_wait_ = true;
+    for (const Tensor& capture : step.traced.captures) {
+      if (const auto variable = std::dynamic_pointer_cast<LocalVariable>(capture.resource())) begin_variable(*variable);
+    }
   }
+  restore_own_values();
 }
 
 void MultiWorkerRunner::begin_variable(LocalVariable& variable) {
@@ -120,7 +159,7 @@ void MultiWorkerRunner::run_batch(Execution&) {
   if (!found_) {
     steps_.give_nothing(dataset_.element_spec());
   } else if (share_.whole_batches) {
-    steps_.divide(batch_, rows_before_, own_rows(true));
+    steps_.divide(batch_, rows_before_, rows_of_worker(workers_->rank()));
   } else {
     steps_.divide(batch_);
   }
@@ -128,29 +167,46 @@ void MultiWorkerRunner::run_batch(Execution&) {
   ++taken_;
 }
 
-// Sums and means of the workers' own. All of them list the variables in the same order.
+// All workers list them in the same order.
+std::vector<std::shared_ptr<LocalVariable>> MultiWorkerRunner::kept_apart() const {
+  Variables all = program_->model().non_trainable_variables();
+  for (const Ref<Metric>& metric : program_->model().metrics()) {
+    all.insert(all.end(), metric->variables().begin(), metric->variables().end());
+  }
+  std::vector<std::shared_ptr<LocalVariable>> apart;
+  for (const Variable& each : all) {
+    auto variable = std::dynamic_pointer_cast<LocalVariable>(each.body());
+    if (variable && each.synchronization() == Synchronization::OnRead) apart.push_back(std::move(variable));
+  }
+  return apart;
+}
+
 void MultiWorkerRunner::gather_from_workers() const {
   const EagerScope eager;
   const DeviceScope host(DeviceSpec::from_string("CPU:0"));
-  Variables apart = program_->model().non_trainable_variables();
-  for (const Ref<Metric>& metric : program_->model().metrics()) {
-    apart.insert(apart.end(), metric->variables().begin(), metric->variables().end());
-  }
-  for (const Variable& each : apart) {
-    const auto variable = std::dynamic_pointer_cast<LocalVariable>(each.body());
-    if (!variable || each.synchronization() != Synchronization::OnRead) continue;
-    Tensor value = variable->shared_value().to_host().clone();
+  for (const std::shared_ptr<LocalVariable>& variable : kept_apart()) {
+    const Aggregation aggregation = variable->options().aggregation;
+    const std::optional<Tensor> own = replicas_->variables().made_together(*variable);
+    Tensor value = (own ? *own : variable->shared_value().to_host()).clone();
+    // What a callback or a backup has written, all of them have written: it counts once.
+    const bool counts_once = !own || aggregation == Aggregation::OnlyFirstReplica;
+    if (counts_once && workers_->rank() > 0) std::memset(value.raw(), 0, value.bytes());
     workers_->all_reduce(value.raw(), value.num_elements(), value.dtype());
-    if (each.aggregation() == Aggregation::Mean) {
+    if (!counts_once && aggregation == Aggregation::Mean) {
       value = ops::cast(value / static_cast<double>(workers_->size()), value.dtype());
     }
     replicas_->variables().set_whole(*variable, value);
   }
 }
 
-Logs MultiWorkerRunner::end_epoch() {
+void MultiWorkerRunner::gather() {
   synchronize();
   gather_from_workers();
+}
+
+Logs MultiWorkerRunner::end_epoch() {
+  gather();
+  others_wait_ = trains();
   return InStepRunner::end_epoch();
 }
 
@@ -160,25 +216,73 @@ Position MultiWorkerRunner::position() const {
   return InStepRunner::position();
 }
 
+void MultiWorkerRunner::restore(const Position& position) {
+  InStepRunner::restore(position);
+  goes_on_mid_epoch_ = position.mid_epoch();
+}
+
+std::string MultiWorkerRunner::own_values() const {
+  std::string values;
+  for (const std::shared_ptr<LocalVariable>& variable : kept_apart()) {
+    for (int replica = 0; replica < replicas_->size(); ++replica) {
+      const auto copy = replicas_->variables().own_copy(*variable, replica);
+      const Tensor value = (copy ? copy->shared_value() : variable->shared_value()).to_host();
+      const std::string_view bytes(static_cast<const char*>(value.raw()), value.bytes());
+      const bool counts =
+          copy || variable->options().aggregation != Aggregation::Sum || (replica == 0 && workers_->rank() == 0);
+      values += counts ? std::string(bytes) : std::string(bytes.size(), '\0');
+    }
+  }
+  return values;
+}
+
+// Sums and means of all replicas are there already; with the parts that they are made of, the run goes on to the bit.
+void MultiWorkerRunner::restore_own_values() {
+  if (own_values_.empty()) return;
+  replicas_->variables().spread();
+  std::string_view left = own_values_;
+  for (const std::shared_ptr<LocalVariable>& variable : kept_apart()) {
+    for (int replica = 0; replica < replicas_->size(); ++replica) {
+      Tensor value = variable->shared_value().to_host().clone();
+      if (left.size() < value.bytes()) throw Error(ErrorCode::DataLoss, kWho, "a backup holds the values of replicas");
+      std::memcpy(value.raw(), left.data(), value.bytes());
+      left.remove_prefix(value.bytes());
+      if (variable->options().aggregation == Aggregation::Sum && !restores_sums_) continue;
+      const auto copy = replicas_->variables().own_copy(*variable, replica);
+      if (copy) copy->replace_value(value.to(replicas_->device(replica)).clone());
+    }
+  }
+  own_values_.clear();
+}
+
 RunSignals MultiWorkerRunner::agree(const RunSignals& own) {
   std::array<std::int32_t, 3> wanted{own.stop, own.interrupted, own.terminated};
   workers_->all_reduce(wanted.data(), static_cast<std::int64_t>(wanted.size()), DType::Int32);
-  return {.stop = wanted[0] > 0, .interrupted = wanted[1] > 0, .terminated = wanted[2] > 0};
+  const RunSignals agreed{.stop = wanted[0] > 0, .interrupted = wanted[1] > 0, .terminated = wanted[2] > 0};
+  others_wait_ = trains() || !agreed.interrupted;
+  return agreed;
 }
 
 void MultiWorkerRunner::rewind() {
   InStepRunner::rewind();
   ++passes_;
   taken_ = 0;
+  cut_by_ = -1;
 }
 
 // Every worker has taken as many elements of its own share.
 std::string MultiWorkerRunner::save_data() const {
+  const std::string own = own_values();
+  std::string all(own.size() * static_cast<std::size_t>(workers_->size()), '\0');
+  workers_->all_gather(own.data(), all.data(), static_cast<std::int64_t>(own.size()), DType::UInt8);
   std::string state;
   StateWriter writer(state);
-  writer.number(share_.any_number_of_workers ? 0 : static_cast<std::uint64_t>(workers_->size()));
+  writer.number(share_.any_number_of_workers);
+  writer.number(static_cast<std::uint64_t>(workers_->size()));
+  writer.number(static_cast<std::uint64_t>(replicas_->size()));
   writer.number(static_cast<std::uint64_t>(passes_));
   writer.number(static_cast<std::uint64_t>(taken_));
+  writer.bytes(all);
   return state;
 }
 
@@ -187,12 +291,20 @@ void MultiWorkerRunner::restore_data(const std::string& state) {
   passes_ = taken_ = 0;
   if (state.empty()) return;
   StateReader reader(state);
-  const std::uint64_t workers = reader.number(), passes = reader.number(), taken = reader.number();
+  const bool any_number = reader.number() != 0;
+  const std::uint64_t workers = reader.number(), replicas = reader.number();
+  const std::uint64_t passes = reader.number(), taken = reader.number();
+  const std::string_view values = reader.bytes();
   reader.finish();
-  if (workers != 0 && workers != static_cast<std::uint64_t>(workers_->size())) {
+  const bool as_many = workers == static_cast<std::uint64_t>(workers_->size());
+  if (!as_many && !any_number) {
     throw failed_precondition(kWho, "data that each worker reads by itself goes on with as many workers",
                               {{"workers of the backup", workers}, {"workers", workers_->size()}},
                               "Start as many, or give fit a Dataset that is divided by elements.");
+  }
+  if (as_many && replicas == static_cast<std::uint64_t>(replicas_->size())) {
+    const std::size_t bytes = values.size() / workers;
+    own_values_ = values.substr(static_cast<std::size_t>(workers_->rank()) * bytes, bytes);
   }
   for (std::uint64_t pass = 0; pass < passes; ++pass) rewind();
   iterator_->skip(taken);

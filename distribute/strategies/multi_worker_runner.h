@@ -22,8 +22,11 @@ class MultiWorkerRunner : public InStepRunner {
 
   void begin_epoch(std::int64_t epoch) override;
   Logs end_epoch() override;
+  void gather() override;
   RunSignals agree(const RunSignals& own) override;
+  void end_run() override { others_wait_ = false; }
   Position position() const override;
+  void restore(const Position& position) override;
 
  private:
   bool agree_on_step(bool found) override;
@@ -32,23 +35,39 @@ class MultiWorkerRunner : public InStepRunner {
   void rewind() override;
   std::string save_data() const override;
   void restore_data(const std::string& state) override;
+  bool trains() const { return program_->kind() == Program::Kind::Train; }
   // What each worker has of this step's batch; true where one has something.
   bool exchange_rows(bool found);
-  std::int64_t own_rows(bool found) const;
+  std::int64_t rows_of_worker(int worker) const;
+  // Throws where the rows that workers have cannot be of one dataset.
+  void check_rows();
   // Checks that all workers have traced the same step, and takes the values of the first one's variables.
   void begin_training();
   void begin_variable(LocalVariable& variable);
+  // Metrics, moving statistics and the like, which every replica has for itself.
+  std::vector<std::shared_ptr<LocalVariable>> kept_apart() const;
+  // Puts together what workers have of them.
   void gather_from_workers() const;
+  // What the replicas here have of them, as bytes; and back, where a backup held them.
+  std::string own_values() const;
+  void restore_own_values();
 
   const std::shared_ptr<collective::Communicator> workers_;
   const WorkerShare share_;
+  const RunnerOptions run_options_;
   bool begun_ = false;
   bool found_ = false;                // there is a batch for the step that was agreed on
   std::int64_t passes_ = 0;           // over the data, before this one
   std::int64_t taken_ = 0;            // steps of this pass
+  int cut_by_ = -1;                   // the worker at which this pass's last batch ended; negative: it has not come
+  std::string own_values_;            // of a backup, until training begins
+  bool goes_on_mid_epoch_ = false;    // the epoch that begins next was under way when its position was saved
+  bool restores_sums_ = false;        // what was summed up then counts in this epoch
   std::int64_t rows_before_ = 0;      // of this step's batch, those of the workers before this one
   std::vector<std::int64_t> header_;  // of the step, by worker: whether there is a batch, and rows
-  const int exceptions_;              // under way when it was made
+  // For this worker, if it goes: not while all of them check the same, nor when the run is over.
+  bool others_wait_;
+  const int exceptions_;  // under way when it was made
 };
 
 }  // namespace cohort::distribute

@@ -108,6 +108,24 @@ void ReplicaVariables::set_whole(LocalVariable& variable, const Tensor& value) {
   if (known != copies_.end()) known->second.seen = variable.writes();
 }
 
+const ReplicaVariables::Copies* ReplicaVariables::copies_apart(const LocalVariable& variable) const {
+  const auto known = copies_.find(&variable);
+  if (known == copies_.end() || known->second.variable.lock().get() != &variable) return nullptr;
+  return known->second.apart && known->second.seen == variable.writes() ? &known->second : nullptr;
+}
+
+std::optional<Tensor> ReplicaVariables::made_together(const LocalVariable& variable) {
+  std::lock_guard lock(mutex_);
+  const Copies* copies = copies_apart(variable);
+  return copies ? std::optional(merged(copies->bodies, copies->aggregation)) : std::nullopt;
+}
+
+std::shared_ptr<LocalVariable> ReplicaVariables::own_copy(const LocalVariable& variable, int replica) {
+  std::lock_guard lock(mutex_);
+  const Copies* copies = copies_apart(variable);
+  return copies ? copies->bodies[static_cast<std::size_t>(replica)] : nullptr;
+}
+
 std::unordered_map<const Resource*, Tensor> ReplicaVariables::own_sums(int replica) {
   std::unordered_map<const Resource*, Tensor> sums;
   std::lock_guard lock(mutex_);

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -28,6 +29,11 @@ class ReplicaVariables {
   void settle();
   // Sets what all copies make together, on this and other workers, without a change to the copies here.
   void set_whole(LocalVariable& variable, const Tensor& value);
+  // What the copies here make together, of a variable that is synchronized on reading. None where there are no copies,
+  // or somebody else has written to it since. While no replica runs.
+  std::optional<Tensor> made_together(const LocalVariable& variable);
+  // A replica's copy of such a variable; nullptr likewise. What is written to it counts as the replica's own.
+  std::shared_ptr<LocalVariable> own_copy(const LocalVariable& variable, int replica);
   // What a replica has summed up by itself so far, and the reverse: what it has added since does not count.
   std::unordered_map<const Resource*, Tensor> own_sums(int replica);
   void restore_sums(int replica, const std::unordered_map<const Resource*, Tensor>& sums);
@@ -50,6 +56,8 @@ class ReplicaVariables {
   Copies make_copies(const std::shared_ptr<LocalVariable>& variable, bool reads_whole) const;
   void spread(LocalVariable& variable, Copies& copies) const;
   void gather(LocalVariable& variable, Copies& copies) const;
+  // Those that replicas keep apart and nobody else has written over; nullptr: there are none. Under the lock.
+  const Copies* copies_apart(const LocalVariable& variable) const;
 
   const std::vector<Device*> devices_;
   std::mutex mutex_;  // guards what follows

@@ -12,6 +12,8 @@
 namespace cohort::distribute {
 namespace {
 
+constexpr const char* kWorkersAgree = "MultiWorkerMirroredStrategy";
+
 std::int64_t hash_of(std::string_view text) {
   std::uint64_t hash = text.size();
   for (const char c : text) hash = hash_combine(hash, static_cast<unsigned char>(c));
@@ -38,6 +40,21 @@ void broadcast_bytes(collective::Communicator& workers, std::span<std::byte> byt
   std::memcpy(words.data(), bytes.data(), bytes.size());
   workers.broadcast(words.data(), static_cast<std::int64_t>(words.size()), DType::Int32);
   std::memcpy(bytes.data(), words.data(), bytes.size());
+}
+
+void check_same_values(collective::Communicator& workers, const std::vector<SharedValue>& values) {
+  const std::size_t count = values.size();
+  std::vector<std::int64_t> own, all(static_cast<std::size_t>(workers.size()) * count);
+  for (const SharedValue& each : values) own.push_back(each.value);
+  workers.all_gather(own.data(), all.data(), static_cast<std::int64_t>(count), DType::Int64);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const SharedValue& value = values[i % count];
+    if (all[i] == all[i % count]) continue;
+    throw failed_precondition(
+        kWorkersAgree, std::string("all workers must have the same ") + value.what,
+        {{"of " + workers.name_of(0), all[i % count]}, {"of " + workers.name_of(static_cast<int>(i / count)), all[i]}},
+        value.fix);
+  }
 }
 
 std::string manifest_of(const TracedGraph& step) {
@@ -70,13 +87,14 @@ void check_same_manifest(collective::Communicator& workers, const std::string& m
   if (own == hashes[0]) {
     for (std::size_t i = 0; i < hashes.size(); ++i) {
       if (hashes[i] == own) continue;
-      throw invalid_argument("MultiWorkerMirroredStrategy", "every worker must run the same program",
-                             {{"worker that differs", i}}, "Its own error says where.");
+      throw invalid_argument(kWorkersAgree, "every worker must run the same program",
+                             {{"worker that differs", workers.name_of(static_cast<int>(i))}},
+                             "Its own error says where.");
     }
   }
   const auto [here, there] = first_difference(manifest, first);
-  throw invalid_argument("MultiWorkerMirroredStrategy", "every worker must run the same program",
-                         {{"of " + workers.name(), here}, {"of the first worker", there}},
+  throw invalid_argument(kWorkersAgree, "every worker must run the same program",
+                         {{"of " + workers.name(), here}, {"of " + workers.name_of(0), there}},
                          "Start all workers with the same binary and the same arguments.");
 }
 

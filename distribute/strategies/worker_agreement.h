@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cohort/distribute/collective/communicator.h"
 #include "cohort/graph/trace.h"
@@ -12,6 +14,15 @@ namespace cohort::distribute {
 
 // Gives all workers the first one's bytes, as many as each has.
 void broadcast_bytes(collective::Communicator& workers, std::span<std::byte> bytes);
+
+// What all workers must have in common.
+struct SharedValue {
+  const char* what;
+  std::int64_t value;
+  const char* fix;  // for who differs
+};
+// Throws FailedPrecondition on every worker, and names the first value that differs and whose it is.
+void check_same_values(collective::Communicator& workers, const std::vector<SharedValue>& values);
 
 // A line for each variable and op of a step: what workers that train in step must have in common.
 std::string manifest_of(const TracedGraph& step);

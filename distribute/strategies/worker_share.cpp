@@ -1,5 +1,7 @@
 #include "cohort/distribute/strategies/worker_share.h"
 
+#include <optional>
+
 #include "cohort/data/auto_shard.h"
 #include "cohort/data/replica_batches.h"
 #include "cohort/distribute/collective/batch_rows.h"
@@ -20,16 +22,23 @@ WorkerShare share_of_worker(const RunnerData& data, std::int64_t workers, std::i
   if (policy == AutoShardPolicy::Off) return {.dataset = dataset};
   if (policy == AutoShardPolicy::File && batch) {
     const Dataset own = shard_for(dataset, policy, workers, worker);
-    return {.dataset = own.rebatch(rows_of_replica(*batch, workers, worker))};
+    return {.dataset = own.rebatch(rows_of_replica(*batch, workers, worker)), .batch_size = *batch};
   }
   // Sub-batches of others are passed by; where batches may be cut short in the middle, that would shift rows from one
   // global batch to the next.
   if (batch && *batch >= workers) {
-    return {.dataset = dataset.rebatch(replica_batch_sizes(*batch, 1, workers, 0)).shard(workers, worker),
+    const std::vector<std::int64_t> rows = replica_batch_sizes(*batch, 1, workers, 0);
+    return {.dataset = dataset.rebatch(rows).shard(workers, worker),
+            .batch_size = *batch,
+            .rows_of_workers = rows,
             .steps = dataset.cardinality(),
             .any_number_of_workers = true};
   }
-  return {.dataset = dataset, .whole_batches = true, .steps = dataset.cardinality(), .any_number_of_workers = true};
+  return {.dataset = dataset,
+          .whole_batches = true,
+          .batch_size = batch.value_or(-1),
+          .steps = dataset.cardinality(),
+          .any_number_of_workers = true};
 }
 
 }  // namespace cohort::distribute

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <vector>
 
 #include "cohort/data/dataset.h"
 #include "cohort/model/fit/strategy.h"
@@ -13,6 +13,9 @@ struct WorkerShare {
   Dataset dataset = {};
   // Its elements are global batches, of which the worker takes its rows; else they are the worker's own.
   bool whole_batches = false;
+  // Rows of a global batch, and of them those of each worker, where the data says so; else negative, and nothing.
+  std::int64_t batch_size = -1;
+  std::vector<std::int64_t> rows_of_workers = {};
   // Steps of one pass, which are the same for all workers; negative where each only knows of its own.
   std::int64_t steps = -1;
   // Its positions are those of one machine, whatever the number of workers.

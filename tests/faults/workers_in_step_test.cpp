@@ -1,30 +1,17 @@
-// Workers that train in step, each a process that runs the same program.
+// Workers that train in step, each a process that runs the same program: what they make together is what one makes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <signal.h>
 
-#include <cstdlib>
-#include <fstream>
-#include <functional>
-#include <iomanip>
-#include <limits>
-#include <thread>
+#include <filesystem>
 
 #include "cohort/cohort.h"
-#include "tests/support/free_ports.h"
-#include "tests/support/in_step_jobs.h"
-#include "tests/support/paths.h"
-#include "tests/support/patience.h"
-#include "tests/support/started_program.h"
+#include "tests/faults/processes_in_step.h"
 
 namespace cohort::test {
 namespace {
 
-using namespace std::chrono_literals;
-using InStepClock = std::chrono::steady_clock;
 using testing::HasSubstr;
-
-constexpr const char* kTask = "COHORT_TEST_TASK_IN_STEP";
+using testing::Not;
 
 const InStepJob& job_named(const std::vector<InStepJob>& jobs, const std::string& name) {
   for (const InStepJob& job : jobs) {
@@ -33,226 +20,185 @@ const InStepJob& job_named(const std::vector<InStepJob>& jobs, const std::string
   throw std::runtime_error("no job " + name);
 }
 
-void write_result(const TrainedInStep& result) {
-  std::ofstream file("result");
-  file << std::setprecision(std::numeric_limits<double>::max_digits10);
-  for (const auto& weight : result.weights) {
-    file << "weight " << weight.size();
-    for (const float value : weight) file << " " << value;
-    file << "\n";
-  }
-  for (const auto& [name, values] : result.history) {
-    file << name << " " << values.size();
-    for (const double value : values) file << " " << value;
-    file << "\n";
-  }
-}
+const KnownTaskInStep train_job("train_job", [](const TaskInStep& task) {
+  const auto strategy = task.strategy();
+  auto scope = strategy.scope();
+  const std::vector<InStepJob> jobs = in_step_jobs();
+  write_result(train_in_step(job_named(jobs, task.text("job")), "adam"));
+});
 
-TrainedInStep read_result(const std::filesystem::path& folder) {
-  TrainedInStep result;
-  std::ifstream file(folder / "result");
-  std::string name;
-  std::size_t count = 0;
-  while (file >> name >> count) {
-    std::vector<double> values(count);
-    for (double& value : values) file >> value;
-    if (name == "weight") {
-      result.weights.emplace_back(values.begin(), values.end());
-    } else {
-      result.history[name] = values;
-    }
-  }
-  return result;
-}
-
-// Does something at a batch, counted over all epochs.
-class AtBatch : public Callback {
- public:
-  AtBatch(std::int64_t batch, std::function<void(Model&)> act) : batch_(batch), act_(std::move(act)) {}
-  void on_train_batch_end(std::int64_t, Logs&) override {
-    if (++seen_ == batch_) act_(model());
-  }
-
- private:
-  const std::int64_t batch_;
-  std::int64_t seen_ = 0;
-  const std::function<void(Model&)> act_;
-};
-
-// A training that ends only by what happens to it.
-void train_for_ever(std::vector<Ref<Callback>> callbacks) {
-  Sequential model({layers::Dense(64, {.activation = "relu"}), layers::Dense(1)});
-  model.compile({.optimizer = "adam", .loss = "mse", .steps_per_execution = 3});
-  const Dataset data = datasets::from_tensor_slices(waves({64, 16}), waves({64, 1}, 11)).batch(8).repeat();
-  model.fit(data, {.epochs = 1'000'000, .verbose = 0, .steps_per_epoch = 50, .callbacks = std::move(callbacks)});
-}
-
-std::string what_ended(const std::function<void()>& code) {
-  try {
-    code();
-  } catch (const std::exception& exception) {
-    return exception.what();
-  }
-  return "no error";
-}
-
-// What the processes run: "<what> <arguments>" in the environment.
-TEST(TaskInStep, DISABLED_Runs) {
-  std::istringstream task(std::getenv(kTask));
-  std::string what, name;
-  task >> what;
-  const distribute::TFConfigClusterResolver resolver;
-  const bool first = resolver.task_id() == 0;
-  const std::string error = what_ended([&] {
-    if (what == "seedless") set_random_seed(100 + static_cast<std::uint64_t>(resolver.task_id()));
-    const distribute::MultiWorkerMirroredStrategy strategy(resolver, {.dead_after = 2.0});
-    auto scope = strategy.scope();
-    std::vector<Ref<Callback>> callbacks;
-    if (what == "train") {
-      task >> name;
-      const std::vector<InStepJob> jobs = in_step_jobs();
-      write_result(train_in_step(job_named(jobs, name), "adam"));
-    } else if (what == "seedless") {
-      Sequential model({layers::Dense(3)});
-      model.compile({.optimizer = "sgd", .loss = "mse"});
-      model.fit(waves({8, 4}), waves({8, 3}), {.batch_size = 4, .epochs = 1, .verbose = 0});
-      write_result({values_of(model), {}});
-    } else if (what == "differ") {
-      Sequential model({layers::Dense(first ? 3 : 4), layers::Dense(1)});
-      model.compile({.optimizer = "sgd", .loss = "mse"});
-      model.fit(waves({8, 4}), waves({8, 1}), {.batch_size = 4, .epochs = 1, .verbose = 0});
-    } else if (what == "backup") {
-      task >> name;
-      const std::vector<InStepJob> jobs = in_step_jobs();
-      const std::int64_t kill_at = first ? -1 : std::atoi(std::getenv("COHORT_TEST_KILL_AT"));
-      callbacks = {callbacks::BackupAndRestore(name, {.save_freq = std::int64_t{2}}),
-                   make<AtBatch>(kill_at, [](Model&) { raise(SIGKILL); })};
-      write_result(train_in_step(jobs[0], "adam", false, callbacks));
-    } else {
-      if (what == "stop" && !first) {
-        callbacks = {make<AtBatch>(7, [](Model& model) { model.stop_training = true; })};
-      } else if (what == "throw" && !first) {
-        callbacks = {make<AtBatch>(7, [](Model&) { throw std::runtime_error("a callback's own error"); })};
-      } else {
-        callbacks = {make<AtBatch>(5, [](Model&) { std::ofstream("begun") << "yes"; })};
-      }
-      train_for_ever(callbacks);
-    }
-  });
-  std::ofstream("ended") << error;
-}
-
-// Processes of this test binary that train in step.
-class ProcessesInStep {
- public:
-  ProcessesInStep(int workers, const std::string& task, const std::string& kill_at = "-1") {
-    const std::vector<std::string> addresses = free_addresses(static_cast<std::size_t>(workers));
-    const std::string cluster = distribute::ClusterSpec({{"worker", addresses}}).as_text();
-    for (int i = 0; i < workers; ++i) {
-      folders_.push_back(std::make_unique<TemporaryFolder>());
-      const std::string config =
-          R"({"cluster": )" + cluster + R"(, "task": {"type": "worker", "index": )" + std::to_string(i) + "}}";
-      processes_.push_back(std::make_unique<StartedProgram>(
-          "tests/faults_test",
-          StartedProgramOptions{
-              .arguments = {"--gtest_filter=TaskInStep.DISABLED_Runs", "--gtest_also_run_disabled_tests",
-                            "--gtest_brief=1"},
-              .environment = {{"TF_CONFIG", config}, {kTask, task}, {"COHORT_TEST_KILL_AT", kill_at}}},
-          folders_.back()->path()));
-    }
-  }
-
-  StartedProgram& process(int worker) { return *processes_[static_cast<std::size_t>(worker)]; }
-  std::filesystem::path folder(int worker) const { return folders_[static_cast<std::size_t>(worker)]->path(); }
-  // What ended a worker's code; "no error" where nothing did.
-  std::string error(int worker) {
-    EXPECT_TRUE(process(worker).wait(60s).has_value()) << "worker " << worker << " does not end";
-    return content_of(folder(worker) / "ended");
-  }
-  bool begun(int worker) const { return std::filesystem::exists(folder(worker) / "begun"); }
-
- private:
-  std::vector<std::unique_ptr<TemporaryFolder>> folders_;
-  std::vector<std::unique_ptr<StartedProgram>> processes_;
-};
+const KnownTaskInStep train_from_any_seed("train_from_any_seed", [](const TaskInStep& task) {
+  set_random_seed(100 + static_cast<std::uint64_t>(task.rank()));
+  const auto strategy = task.strategy();
+  auto scope = strategy.scope();
+  Sequential model({layers::Dense(3)});
+  model.compile({.optimizer = "sgd", .loss = "mse"});
+  model.fit(waves({8, 4}), waves({8, 3}), {.batch_size = 4, .epochs = 1, .verbose = 0});
+  write_result({values_of(model), {}});
+});
 
 class WorkersInStep : public testing::TestWithParam<int> {};
 
 TEST_P(WorkersInStep, TrainAsOneDeviceOnTheWholeBatch) {
   for (const InStepJob& job : in_step_jobs()) {
     SCOPED_TRACE(job.name);
-    ProcessesInStep workers(GetParam(), std::string("train ") + job.name);
+    ProcessesInStep workers(GetParam(), std::string("task=train_job job=") + job.name);
     const TrainedInStep alone = train_in_step(job, "adam");
     for (int i = 0; i < GetParam(); ++i) {
       SCOPED_TRACE(i);
       EXPECT_EQ(workers.error(i), "no error") << workers.process(i).errors();
-      const TrainedInStep trained = read_result(workers.folder(i));
+      const TrainedInStep trained = workers.result(i);
       expect_near(trained, alone, 2e-4);
-      EXPECT_EQ(trained.weights, read_result(workers.folder(0)).weights);
-      EXPECT_EQ(trained.history, read_result(workers.folder(0)).history);
+      EXPECT_EQ(trained.weights, workers.result(0).weights);
+      EXPECT_EQ(trained.history, workers.result(0).history);
     }
+  }
+}
+
+// Each worker has batches of its own, of its own size, and one of them has more of them.
+Dataset own_batches(int rank, int workers) {
+  const Dataset all = datasets::from_tensor_slices(waves({26, 4}), waves({26, 1}, 11)).batch(2);
+  if (workers == 1) return all.rebatch({6, 6, 6, 6, 2});
+  return rank == 0 ? all.rebatch({4, 2}).shard(2, 0) : all.take(12).rebatch({4, 2}).shard(2, 1);
+}
+
+// What a model of such data judges and predicts, and how.
+TrainedInStep judge(const DatasetCreator& data, std::int64_t steps) {
+  set_random_seed(3);
+  Sequential model({layers::Dense(8, {.activation = "tanh"}), layers::Dense(1)});
+  model.compile({.optimizer = "sgd", .loss = "mse", .metrics = {"mae", "cosine_similarity"}});
+  const History history = model.fit(data, {.epochs = 2, .verbose = 0, .steps_per_epoch = steps});
+  TrainedInStep result{values_of(model), {{"loss", history["loss"]}}};
+  const Dataset uneven = datasets::from_tensor_slices(waves({23, 4}, 5), waves({23, 1}, 7)).batch(5);
+  for (const auto& [name, value] : model.evaluate(uneven, {.verbose = 0})) result.history["test_" + name] = {value};
+  for (const auto& [name, value] : model.evaluate(uneven.take(1), {.verbose = 0})) {
+    result.history["one_" + name] = {value};
+  }
+  const std::vector<float> predicted = model.predict(uneven, {.verbose = 0}).to_vector<float>();
+  result.history["predicted"] = {predicted.begin(), predicted.end()};
+  return result;
+}
+
+const KnownTaskInStep judge_in_step("judge_in_step", [](const TaskInStep& task) {
+  const auto strategy = task.strategy();
+  auto scope = strategy.scope();
+  write_result(judge(DatasetCreator([](const InputContext& context) {
+                       return own_batches(static_cast<int>(context.input_pipeline_id),
+                                          static_cast<int>(context.num_input_pipelines));
+                     }),
+                     5));
+});
+
+TEST(WorkersInStep, TakeBatchesOfTheirOwnUntilNobodyHasOne) {
+  ProcessesInStep workers(2, "task=judge_in_step");
+  const TrainedInStep alone = judge(DatasetCreator([](const InputContext&) { return own_batches(0, 1); }), 5);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(workers.error(i), "no error") << workers.process(i).errors();
+    expect_near(workers.result(i), alone, 1e-5);
+    EXPECT_EQ(workers.result(i).history, workers.result(0).history);
+  }
+}
+
+// Rows of the same global batches, so all of them learn the same.
+TrainedInStep judge_rows() {
+  return judge(DatasetCreator([](const InputContext& context) {
+                 return datasets::from_tensor_slices(waves({24, 4}), waves({24, 1}, 11))
+                     .repeat()
+                     .batch(context.get_per_replica_batch_size(6))
+                     .shard(context.num_input_pipelines, context.input_pipeline_id);
+               }),
+               4);
+}
+
+const KnownTaskInStep judge_rows_in_step("judge_rows_in_step", [](const TaskInStep& task) {
+  const auto strategy = task.strategy();
+  auto scope = strategy.scope();
+  write_result(judge_rows());
+});
+
+TEST_P(WorkersInStep, JudgeAndPredictAsOneDevice) {
+  ProcessesInStep workers(GetParam(), "task=judge_rows_in_step");
+  const TrainedInStep alone = judge_rows();
+  ASSERT_EQ(alone.history.at("predicted").size(), 23u);
+  for (int i = 0; i < GetParam(); ++i) {
+    EXPECT_EQ(workers.error(i), "no error") << workers.process(i).errors();
+    expect_near(workers.result(i), alone, 1e-5);
+    EXPECT_EQ(workers.result(i).history, workers.result(0).history);
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(OfAnyNumber, WorkersInStep, testing::Values(2, 3));
 
 TEST(WorkersInStep, BeginWithTheSameWeightsWhateverTheirSeeds) {
-  ProcessesInStep workers(2, "seedless");
+  ProcessesInStep workers(2, "task=train_from_any_seed");
   for (int i = 0; i < 2; ++i) EXPECT_EQ(workers.error(i), "no error") << workers.process(i).errors();
-  EXPECT_EQ(read_result(workers.folder(0)).weights, read_result(workers.folder(1)).weights);
+  EXPECT_EQ(workers.result(0).weights, workers.result(1).weights);
 }
 
-TEST(WorkersInStep, NameTheFirstDifferenceOfTheirPrograms) {
-  ProcessesInStep workers(2, "differ");
-  EXPECT_THAT(workers.error(1), HasSubstr("every worker must run the same program"));
-  EXPECT_THAT(workers.error(1), HasSubstr("dense/kernel"));
-  EXPECT_THAT(workers.error(0), HasSubstr("every worker must run the same program"));
-}
+const KnownTaskInStep write_files("write_files", [](const TaskInStep& task) {
+  const auto strategy = task.strategy();
+  auto scope = strategy.scope();
+  Sequential model({layers::BatchNormalization({.momentum = 0.5}), layers::Dense(1)});
+  model.compile({.optimizer = "sgd", .loss = "mse"});
+  // 2 of 3 batches of the epoch.
+  const callbacks::ModelCheckpoint in_the_middle("middle.weights.h5", {.save_weights_only = true, .save_freq = 2});
+  model.fit(datasets::from_tensor_slices(waves({12, 3}), waves({12, 1}, 11)).batch(4),
+            {.epochs = 1,
+             .verbose = 2,
+             .callbacks = {callbacks::TensorBoard({.log_dir = "logs"}), callbacks::ModelCheckpoint("each.keras"),
+                           callbacks::CSVLogger("log.csv"), in_the_middle}});
+  model.save("model.keras");
+});
 
-TEST(WorkersInStep, StopTogether) {
-  ProcessesInStep workers(3, "stop");
-  for (int i = 0; i < 3; ++i) EXPECT_EQ(workers.error(i), "no error") << workers.process(i).errors();
-}
-
-TEST(WorkersInStep, EndWithTheExceptionOfOne) {
-  ProcessesInStep workers(3, "throw");
-  EXPECT_THAT(workers.error(1), HasSubstr("a callback's own error"));
-  EXPECT_THAT(workers.error(0), HasSubstr("worker:"));
-}
-
-TEST(WorkersInStep, AreInterruptedTogether) {
-  ProcessesInStep workers(2, "ever");
-  ASSERT_TRUE(becomes_true([&] { return workers.begun(0) && workers.begun(1); }, 60s)) << workers.process(0).errors();
-  workers.process(1).signal(SIGINT);
-  for (int i = 0; i < 2; ++i) EXPECT_THAT(workers.error(i), HasSubstr("interrupted")) << workers.process(i).errors();
-}
-
-TEST(WorkersInStep, NameTheOneThatWasKilled) {
-  ProcessesInStep workers(3, "ever");
-  ASSERT_TRUE(becomes_true([&] { return workers.begun(0) && workers.begun(1) && workers.begun(2); }, 60s));
-  workers.process(1).signal(SIGKILL);
-  const auto killed = InStepClock::now();
-  for (const int i : {0, 2}) EXPECT_THAT(workers.error(i), HasSubstr("worker:1")) << workers.process(i).errors();
-  EXPECT_LT(InStepClock::now() - killed, patience(4s));
-}
-
-// Killed at a step, then all of them started again: the weights of a run that nobody killed.
-TEST(WorkersInStep, GoOnFromABackup) {
-  const TrainedInStep alone = train_in_step(in_step_jobs()[0], "adam");
-  for (const char* kill_at : {"3", "8"}) {
-    SCOPED_TRACE(kill_at);
-    const TemporaryFolder shared;
-    const std::string task = "backup " + (shared.path() / "backup").string();
-    {
-      ProcessesInStep workers(2, task, kill_at);
-      EXPECT_THAT(workers.error(0), HasSubstr("worker:1"));
+TEST(WorkersInStep, LeaveFilesAndProgressToTheChief) {
+  ProcessesInStep workers(3, "task=write_files", {.has_chief = true});
+  for (int i = 0; i < 3; ++i) {
+    SCOPED_TRACE(workers.name(i));
+    EXPECT_EQ(workers.error(i), "no error") << workers.process(i).errors();
+    for (const char* name : {"logs", "each.keras", "log.csv", "middle.weights.h5", "model.keras"}) {
+      EXPECT_EQ(workers.has_file(i, name), i == 0) << name;
     }
-    ProcessesInStep again(2, task);
-    for (int i = 0; i < 2; ++i) {
-      EXPECT_EQ(again.error(i), "no error") << again.process(i).errors();
-      expect_near({read_result(again.folder(i)).weights, {}}, {alone.weights, {}}, 2e-4);
+    if (i == 0) {
+      EXPECT_THAT(workers.process(i).output(), HasSubstr("loss: "));
+    } else {
+      EXPECT_THAT(workers.process(i).output(), Not(HasSubstr("loss")));
     }
   }
+}
+
+// Means of every worker's rows, and then over workers.
+std::vector<double> moving_means(int workers, int batches) {
+  const std::vector<float> rows = waves({12, 3}).to_vector<float>();
+  std::vector<double> means(3);
+  for (int worker = 0; worker < workers; ++worker) {
+    std::vector<double> own(3);
+    for (int batch = 0; batch < batches; ++batch) {
+      const int each = 4 / workers, first = batch * 4 + worker * each;
+      for (int column = 0; column < 3; ++column) {
+        double sum = 0.0;
+        for (int row = first; row < first + each; ++row) sum += rows[static_cast<std::size_t>(row * 3 + column)];
+        double& mean = own[static_cast<std::size_t>(column)];
+        mean = 0.5 * mean + 0.5 * sum / each;
+      }
+    }
+    for (std::size_t column = 0; column < 3; ++column) means[column] += own[column] / workers;
+  }
+  return means;
+}
+
+TEST(WorkersInStep, SaveTheStatisticsOfAllInTheMiddleOfAnEpoch) {
+  ProcessesInStep workers(2, "task=write_files");
+  EXPECT_EQ(workers.error(0), "no error") << workers.process(0).errors();
+  Sequential model({layers::BatchNormalization({.momentum = 0.5}), layers::Dense(1)});
+  model.build({kUnknown, 3});
+  model.load_weights(workers.file(0, "middle.weights.h5"));
+  const std::vector<double> expected = moving_means(2, 2);
+  std::vector<float> found;
+  for (const Variable& variable : model.non_trainable_variables()) {
+    if (variable.path().find("moving_mean") != std::string::npos) found = read_now(variable).to_vector<float>();
+  }
+  ASSERT_EQ(found.size(), 3u);
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(found[i], expected[i], 1e-6) << i;
 }
 
 }  // namespace

@@ -30,6 +30,7 @@ class StartedProgram {
   StartedProgram(const StartedProgram&) = delete;
 
   void signal(int number) const { ::kill(id_, number); }
+  pid_t id() const { return id_; }
   // Its exit code, 128 + number for a signal; nothing when it runs longer than that.
   std::optional<int> wait(std::chrono::seconds longest = std::chrono::seconds(20));
   std::string output() const;

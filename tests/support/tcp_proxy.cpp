@@ -76,7 +76,7 @@ TcpProxy::~TcpProxy() {
 
 bool TcpProxy::holds(const Connection& connection, Hold what) const {
   if (held_caller_ != 0 && connection.caller != held_caller_) return false;
-  return hold_ == what && connection.caller != ::getpid();
+  return (hold_ == what || hold_ == Hold::Everything) && connection.caller != ::getpid();
 }
 
 void TcpProxy::run() {

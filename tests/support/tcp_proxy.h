@@ -16,7 +16,7 @@ namespace cohort::test {
 // stop them on the way.
 class TcpProxy {
  public:
-  enum class Hold { Nothing, Requests, Replies };
+  enum class Hold { Nothing, Requests, Replies, Everything };
   // How many large messages a caller has got through; what is held up does not count.
   struct Traffic {
     std::uint64_t requests = 0, replies = 0;

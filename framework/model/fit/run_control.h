@@ -17,6 +17,9 @@ class RunControl {
   virtual ~RunControl() = default;
   // A quiet point: nothing is running when it returns, and weights and metrics hold every step begun.
   virtual void synchronize() = 0;
+  // The same, and metrics and moving statistics are those of all workers. Workers in step ask for it at the same batch,
+  // or none does.
+  virtual void gather() = 0;
   // Where the run stands, at a quiet point. Workers in step ask for it at the same batch, or none does.
   virtual Position position() = 0;
   // Goes on from there instead of the beginning; in on_train_begin only. Weights, the optimizer's state and, in the

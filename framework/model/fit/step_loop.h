@@ -93,6 +93,7 @@ class FitControl : public RunControl {
   FitControl(StepLoop& loop, Model& model, CallbackList& callbacks)
       : loop_(loop), model_(model), callbacks_(callbacks) {}
   void synchronize() override { loop_.runner().synchronize(); }
+  void gather() override { loop_.runner().gather(); }
   Position position() override;
   void restore(const Position& position) override;
   bool measure(std::string_view name) override { return loop_.measure(name); }

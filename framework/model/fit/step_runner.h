@@ -76,10 +76,15 @@ class StepRunner : public LogsSource {
   virtual Logs end_epoch() = 0;
   // A quiet point: nothing is running when it returns. Before a callback reads or writes weights.
   virtual void synchronize() {}
+  // The same, and what those who take part keep each for itself, as metrics, is put together. Called by each of them at
+  // the same points.
+  virtual void gather() { synchronize(); }
   // Drops what has not started and awaits what has; what was done counts.
   virtual void cancel() {}
   // What all who take part in the run do: what one of them wants, all of them do. Called by each at the same points.
   virtual RunSignals agree(const RunSignals& own) { return own; }
+  // The run ends here for all who take part, though by an exception.
+  virtual void end_run() {}
   // At a quiet point. The trainer, which counts them, fills in epoch and step.
   virtual Position position() const = 0;
   // Before the first begin_epoch, which is that of position.epoch.

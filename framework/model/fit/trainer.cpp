@@ -162,6 +162,7 @@ void run_epochs(Model& model, const FitOptions& options, StepLoop& training, Val
   }
   callbacks.train_end(logs);
   if (!interrupted) return;
+  training.runner().end_run();
   throw Error(ErrorCode::Cancelled, "Model.fit",
               training.terminated() ? "training was ended by SIGTERM" : "training was interrupted from the keyboard",
               {}, "The model keeps what it has learnt.");

@@ -5,6 +5,9 @@
 
 #include "cohort/distribute/cluster/free_ports.h"
 #include "cohort/distribute/collective/communicator.h"
+#include "cohort/distribute/protocol/cluster_message.h"
+#include "cohort/distribute/protocol/typed_call.h"
+#include "cohort/distribute/rpc/transport.h"
 #include "tests/distribute/collective/ranks.h"
 #include "tests/support/patience.h"
 
@@ -152,6 +155,37 @@ TEST(Meeting, RanksThatWereToldOtherwiseRefuseEachOther) {
   EXPECT_THAT(errors_of_starts({.addresses = {addresses[0], addresses[1]}, .rank = 0, .options = options},
                                {.addresses = {addresses[0], addresses[1]}, .rank = 1, .options = elsewhere}),
               Each(AllOf(StartsWith("InvalidArgument "), HasSubstr("same job"), HasSubstr("trainer"))));
+}
+
+TEST(Meeting, AnotherVersionIsRefused) {
+  const std::vector<std::string> addresses = local_addresses(2);
+  std::string error;
+  std::thread here([&] {
+    error = cohort::test::error_of([&] {
+      make_communicator({.addresses = addresses, .rank = 0, .options = {.start_timeout = cohort::test::patience(10s)}});
+    });
+  });
+  proto::HelloProto hello;
+  hello.set_protocol(kProtocolVersion + 1);
+  hello.set_job_name("worker");
+  hello.set_from("worker:1");
+  Message request, reply;
+  request.head = {.incarnation = 7, .closure = 1};
+  write_request<Method::Hello>(request.head, hello, request);
+  std::shared_ptr<rpc::Connection> way;
+  while (!way) {
+    try {
+      way = rpc::connect({"worker:0", addresses[0]}, {.transport = "grpc"});
+    } catch (const rpc::RpcError&) {
+      std::this_thread::sleep_for(10ms);  // it does not listen so far
+    }
+  }
+  const auto refused = AllOf(StartsWith("InvalidArgument "), HasSubstr("version of the protocol"),
+                             HasSubstr("worker:1=" + std::to_string(kProtocolVersion + 1)),
+                             HasSubstr("here=" + std::to_string(kProtocolVersion)));
+  EXPECT_THAT(cohort::test::error_of([&] { way->open()->call(request, reply); }), refused);
+  here.join();
+  EXPECT_THAT(error, refused);
 }
 
 TEST(Meeting, TransportsAndRanksAreChecked) {
