@@ -1,13 +1,16 @@
 #include "cohort/distribute/strategies/multi_worker_mirrored_strategy.h"
 
+#include <numeric>
+
 #include "cohort/core/log.h"
 #include "cohort/core/random.h"
 #include "cohort/core/text.h"
 #include "cohort/distribute/cluster/roles.h"
+#include "cohort/distribute/strategies/batch_rows.h"
 #include "cohort/distribute/strategies/mirrored_strategy.h"
 #include "cohort/distribute/strategies/multi_worker_runner.h"
 #include "cohort/distribute/strategies/variables_on_device.h"
-#include "cohort/distribute/strategies/worker_agreement.h"
+#include "cohort/distribute/strategies/worker_variables.h"
 
 namespace cohort::distribute {
 namespace {
@@ -30,13 +33,21 @@ class MultiWorkerMirrored : public Strategy {
     const WorkerShare share = share_of_worker(data, workers_->size(), workers_->rank(), replicas_->size());
     return std::make_unique<MultiWorkerRunner>(workers_, replicas_, std::move(program), share, options);
   }
-  // Every worker is given the whole batch.
+  // Every worker is given its own rows of the global batch; what is predicted of them is needed here alone.
   Element run_on_batch(Program& program, const Element& batch, const RandomState& random) override {
-    if (program.kind() != Program::Kind::Train) {
+    if (program.kind() == Program::Kind::Predict) {
       const DefaultDeviceScope scope(&replicas_->device(0));
       return Strategy::run_on_batch(program, batch, random);
     }
-    throw unimplemented(kMultiWorker, "train_on_batch is for strategies of one process", {}, "Call fit().");
+    ReplicaSteps steps(replicas_, program.shared_from_this());
+    const Tensors leaves = batch.flatten();
+    steps.divide(leaves);
+    set_place(steps, rows_of_batch(leaves));
+    if (!program.eager()) begin(program, steps.prepare(spec_of(batch)).traced);
+    steps.run(spec_of(batch), random);
+    replicas_->variables().gather();
+    gather_over_workers(*workers_, *replicas_, program.model());
+    return {};
   }
   int num_replicas_in_sync() const override { return workers_->size() * replicas_->size(); }
   int num_local_replicas() const override { return replicas_->size(); }
@@ -52,6 +63,21 @@ class MultiWorkerMirrored : public Strategy {
   VariableCreator* variable_creator() override { return &variables_; }
 
  private:
+  void set_place(ReplicaSteps& steps, std::int64_t own) const {
+    std::vector<std::int64_t> rows(static_cast<std::size_t>(workers_->size()));
+    workers_->all_gather(&own, rows.data(), 1, DType::Int64);
+    const auto here = rows.begin() + workers_->rank();
+    steps.set_place(std::accumulate(rows.begin(), here, std::int64_t{0}),
+                    std::accumulate(rows.begin(), rows.end(), std::int64_t{0}));
+  }
+  // Before the first step of a graph workers see to it that theirs are the same.
+  void begin(const Program& program, const TracedGraph& step) {
+    if (program.kind() != Program::Kind::Train || begun_.lock() == step.graph) return;
+    begin_in_step(*workers_, *replicas_, step);
+    begun_ = step.graph;
+  }
+
+  std::weak_ptr<const Graph> begun_;
   const std::shared_ptr<collective::Communicator> workers_;
   VariablesOnDevice variables_;
   const std::shared_ptr<ReplicaSet> replicas_;

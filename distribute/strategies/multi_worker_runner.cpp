@@ -1,18 +1,13 @@
 #include "cohort/distribute/strategies/multi_worker_runner.h"
 
 #include <array>
-#include <cstring>
 #include <exception>
 
-#include "cohort/core/device_spec.h"
 #include "cohort/core/error.h"
 #include "cohort/core/timeline.h"
 #include "cohort/data/iterator_state.h"
 #include "cohort/distribute/strategies/batch_rows.h"
-#include "cohort/distribute/strategies/worker_agreement.h"
-#include "cohort/graph/trace.h"
-#include "cohort/model/model.h"
-#include "cohort/ops/math.h"
+#include "cohort/distribute/strategies/worker_variables.h"
 
 namespace cohort::distribute {
 namespace {
@@ -93,25 +88,7 @@ bool MultiWorkerRunner::agree_on_step(bool found) {
 void MultiWorkerRunner::begin_training() {
   begun_ = true;
   if (program_->kind() != Program::Kind::Train || program_->eager()) return;
-  const StepGraph& step = steps_.prepare(dataset_.element_spec());
-  check_same_manifest(*workers_, manifest_of(step.traced));
-  for (const Tensor& capture : step.traced.captures) {
-    if (const auto variable = std::dynamic_pointer_cast<LocalVariable>(capture.resource())) begin_variable(*variable);
-  }
-}
-
-void MultiWorkerRunner::begin_variable(LocalVariable& variable) {
-  const bool apart = variable.options().synchronization == Synchronization::OnRead;
-  const Aggregation aggregation = variable.options().aggregation;
-  if (apart && aggregation == Aggregation::OnlyFirstReplica) return;  // each replica's own affair
-  const Tensor value = variable.shared_value().to_host().clone();
-  if (apart && aggregation == Aggregation::Sum) {
-    // What has been summed up so far, in an epoch that goes on, counts once.
-    std::memset(value.raw(), 0, value.bytes());
-  } else {
-    broadcast_bytes(*workers_, {static_cast<std::byte*>(value.raw()), value.bytes()});
-  }
-  if (workers_->rank() > 0) variable.replace_value(value.to(replicas_->device(0)).clone());
+  begin_in_step(*workers_, *replicas_, steps_.prepare(dataset_.element_spec()).traced);
 }
 
 void MultiWorkerRunner::run_batch(Execution&) {
@@ -128,25 +105,7 @@ void MultiWorkerRunner::run_batch(Execution&) {
   ++taken_;
 }
 
-// Sums and means of the workers' own. All of them list the variables in the same order.
-void MultiWorkerRunner::gather_from_workers() const {
-  const EagerScope eager;
-  const DeviceScope host(DeviceSpec::from_string("CPU:0"));
-  Variables apart = program_->model().non_trainable_variables();
-  for (const Ref<Metric>& metric : program_->model().metrics()) {
-    apart.insert(apart.end(), metric->variables().begin(), metric->variables().end());
-  }
-  for (const Variable& each : apart) {
-    const auto variable = std::dynamic_pointer_cast<LocalVariable>(each.body());
-    if (!variable || each.synchronization() != Synchronization::OnRead) continue;
-    Tensor value = variable->shared_value().to_host().clone();
-    workers_->all_reduce(value.raw(), value.num_elements(), value.dtype());
-    if (each.aggregation() == Aggregation::Mean) {
-      value = ops::cast(value / static_cast<double>(workers_->size()), value.dtype());
-    }
-    replicas_->variables().set_whole(*variable, value);
-  }
-}
+void MultiWorkerRunner::gather_from_workers() const { gather_over_workers(*workers_, *replicas_, program_->model()); }
 
 Logs MultiWorkerRunner::end_epoch() {
   synchronize();

@@ -37,7 +37,6 @@ class MultiWorkerRunner : public InStepRunner {
   std::int64_t own_rows(bool found) const;
   // Checks that all workers have traced the same step, and takes the values of the first one's variables.
   void begin_training();
-  void begin_variable(LocalVariable& variable);
   void gather_from_workers() const;
 
   const std::shared_ptr<collective::Communicator> workers_;

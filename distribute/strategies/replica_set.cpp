@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "cohort/core/error.h"
+#include "cohort/distribute/collective/reduction_at_one_replica.h"
 #include "cohort/distribute/collective/replica_turns.h"
 #include "cohort/graph/bound_captures.h"
 #include "cohort/variables/variable_creator.h"
@@ -32,27 +33,63 @@ std::string reason_of(int replica, const std::exception_ptr& error) {
   }
 }
 
+// Says that replicas run; their threads serve one caller.
+class RunningMark {
+ public:
+  explicit RunningMark(std::atomic<bool>& running) : running_(running) {
+    if (!running_.exchange(true)) return;
+    throw failed_precondition("Replicas in step", "a replica's code cannot run code on all replicas", {},
+                              "Call run() and fit() outside of strategy.run() and merge_call().");
+  }
+  ~RunningMark() { running_ = false; }
+  RunningMark(const RunningMark&) = delete;
+
+ private:
+  std::atomic<bool>& running_;
+};
+
+std::vector<Device*> with_keeper(std::vector<Device*> devices, Device* keeper) {
+  if (keeper) devices.push_back(keeper);
+  return devices;
+}
+
 }  // namespace
 
-ReplicaSet::ReplicaSet(std::vector<Device*> devices, std::shared_ptr<collective::Communicator> workers)
-    : devices_(std::move(devices)),
-      group_(static_cast<int>(devices_.size()), workers),
-      loss_share_(make_loss_share(*devices_[0])),
-      shares_(devices_.size(), 1.0f),
-      variables_(devices_),
-      threads_(static_cast<int>(devices_.size()) - 1) {
+ReplicaSet::ReplicaSet(std::vector<Device*> devices, std::shared_ptr<collective::Communicator> workers,
+                       std::shared_ptr<const ReplicaReduction> reduction, Device* keeper)
+    : size_(static_cast<int>(devices.size())),
+      devices_(with_keeper(std::move(devices), keeper)),
+      group_(size_, workers, std::move(reduction)),
+      loss_share_(make_loss_share(home())),
+      shares_(static_cast<std::size_t>(size_), 1.0f),
+      variables_(devices_, keeper != nullptr),
+      merge_(group_, variables_, home()),
+      threads_(participants() - 1) {
   for (int i = 0; i < size(); ++i) collectives_.push_back(Tensor::of_resource(group_.member(i)));
+  if (keeper) {
+    with_keeper_ = std::make_unique<ReplicaGroup>(participants(), nullptr,
+                                                  std::make_shared<ReductionAtOneReplica>(size(), size()));
+    for (int i = 0; i < participants(); ++i) {
+      collectives_with_keeper_.push_back(Tensor::of_resource(with_keeper_->member(i)));
+    }
+  }
   const int rank = workers ? workers->rank() : 0, ranks = workers ? workers->size() : 1;
   for (int i = 0; i < size(); ++i)
-    contexts_.emplace_back(rank * size() + i, ranks * size(), collectives_[0], loss_share_);
+    contexts_.emplace_back(rank * size() + i, ranks * size(), collectives_[0], loss_share_, &merge_, i);
 }
 
 ReplicaSet::~ReplicaSet() = default;
 
 const ReplicaContext& ReplicaSet::context(int replica) const { return contexts_[static_cast<std::size_t>(replica)]; }
 
-const Tensor& ReplicaSet::bind(const Tensor& capture, int replica, bool reads_whole) {
-  if (capture.resource() == collectives_[0].resource()) return collectives_[static_cast<std::size_t>(replica)];
+const CentralStep* ReplicaSet::central_step(const TracedGraph& step) {
+  return with_keeper_ ? &central_steps_.of(step) : nullptr;
+}
+
+const Tensor& ReplicaSet::bind(const Tensor& capture, int replica, bool reads_whole, bool with_keeper) {
+  if (capture.resource() == collectives_[0].resource()) {
+    return (with_keeper ? collectives_with_keeper_ : collectives_)[static_cast<std::size_t>(replica)];
+  }
   return variables_.copy_of(capture, replica, reads_whole && capture.resource() != loss_share_.body());
 }
 
@@ -71,10 +108,16 @@ void ReplicaSet::set_loss_shares(const std::vector<std::int64_t>& rows, std::int
 
 void ReplicaSet::run(const std::vector<std::int64_t>& rows, bool meets, const std::function<void(int replica)>& work,
                      std::optional<std::int64_t> all_rows) {
+  run_among(meets ? participants() : size(), rows, meets, work, all_rows);
+}
+
+void ReplicaSet::run_among(int participants, const std::vector<std::int64_t>& rows, bool meets,
+                           const std::function<void(int replica)>& work, std::optional<std::int64_t> all_rows) {
+  const RunningMark mark(running_);
   set_loss_shares(rows, all_rows ? *all_rows : std::accumulate(rows.begin(), rows.end(), std::int64_t{0}));
   variables_.spread();
-  run_threads([&](int replica) {
-    if (rows[static_cast<std::size_t>(replica)] > 0) return work(replica);
+  run_threads(participants, [&](int replica) {
+    if (replica == size() || rows[static_cast<std::size_t>(replica)] > 0) return work(replica);
     if (!meets) return;
     const auto sums = variables_.own_sums(replica);
     work(replica);
@@ -116,17 +159,20 @@ void ReplicaSet::run_code(const std::vector<std::int64_t>& rows, const std::func
     const ReplicaThread thread(*this, replica);
     code(replica);
   };
-  run(rows, true, in_turn, all_rows);
+  run_among(size(), rows, true, in_turn, all_rows);
 }
 
-void ReplicaSet::run_threads(const std::function<void(int replica)>& work) {
+void ReplicaSet::run_threads(int participants, const std::function<void(int replica)>& work) {
   std::vector<std::exception_ptr> errors(devices_.size());
   const auto guarded = [&](int replica) {
+    if (replica >= participants) return;
     try {
       work(replica);
     } catch (...) {
       errors[static_cast<std::size_t>(replica)] = std::current_exception();
-      group_.abort(reason_of(replica, errors[static_cast<std::size_t>(replica)]));
+      const std::string reason = reason_of(replica, errors[static_cast<std::size_t>(replica)]);
+      group_.abort(reason);
+      if (with_keeper_) with_keeper_->abort(reason);
     }
   };
   threads_.run(guarded);
@@ -145,6 +191,7 @@ void ReplicaSet::run_threads(const std::function<void(int replica)>& work) {
   }
   if (!first) return;
   group_.reset();
+  if (with_keeper_) with_keeper_->reset();
   std::rethrow_exception(first);
 }
 

@@ -87,6 +87,22 @@ void train_for_ever(std::vector<Ref<Callback>> callbacks) {
   model.fit(data, {.epochs = 1'000'000, .verbose = 0, .steps_per_epoch = 50, .callbacks = std::move(callbacks)});
 }
 
+// Steps on single batches, of which a worker has some rows.
+TrainedInStep train_on_batches(std::int64_t first, std::int64_t rows) {
+  set_random_seed(5);
+  Sequential model({layers::Dense(4, {.activation = "tanh"}), layers::Dense(1)});
+  model.compile({.optimizer = "adam", .loss = "mse", .metrics = {"mae"}});
+  TrainedInStep result;
+  for (int step = 0; step < 3; ++step) {
+    const Tensor x = waves({7, 3}, 37 + step).rows(first, rows).clone(), y = waves({7, 1}, 5).rows(first, rows).clone();
+    result.history["loss"].push_back(*model.train_on_batch(x, y).find("loss"));
+    result.history["mae"].push_back(*model.test_on_batch(x, y).find("mae"));
+    EXPECT_EQ(model.predict_on_batch(x).shape(), Shape({rows, 1}));
+  }
+  result.weights = values_of(model);
+  return result;
+}
+
 std::string what_ended(const std::function<void()>& code) {
   try {
     code();
@@ -117,6 +133,8 @@ TEST(TaskInStep, DISABLED_Runs) {
       model.compile({.optimizer = "sgd", .loss = "mse"});
       model.fit(waves({8, 4}), waves({8, 3}), {.batch_size = 4, .epochs = 1, .verbose = 0});
       write_result({values_of(model), {}});
+    } else if (what == "batches") {
+      write_result(first ? train_on_batches(0, 4) : train_on_batches(4, 3));
     } else if (what == "differ") {
       Sequential model({layers::Dense(first ? 3 : 4), layers::Dense(1)});
       model.compile({.optimizer = "sgd", .loss = "mse"});
@@ -195,6 +213,15 @@ TEST_P(WorkersInStep, TrainAsOneDeviceOnTheWholeBatch) {
 }
 
 INSTANTIATE_TEST_SUITE_P(OfAnyNumber, WorkersInStep, testing::Values(2, 3));
+
+TEST(WorkersInStep, TrainAndTestOnTheirRowsOfSingleBatches) {
+  ProcessesInStep workers(2, "batches");
+  const TrainedInStep alone = train_on_batches(0, 7);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(workers.error(i), "no error") << workers.process(i).errors();
+    expect_near(read_result(workers.folder(i)), alone, 1e-5);
+  }
+}
 
 TEST(WorkersInStep, BeginWithTheSameWeightsWhateverTheirSeeds) {
   ProcessesInStep workers(2, "seedless");

@@ -3,9 +3,11 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "cohort/datasets/sources/tensor_slices.h"
 #include "cohort/distribute/local_cluster.h"
+#include "cohort/distribute/strategies/mirrored_strategy.h"
 #include "cohort/distribute/strategies/parameter_server_strategy.h"
 #include "cohort/layers/core/dense.h"
 #include "cohort/layers/recurrent/rnn_cell.h"
@@ -221,6 +223,24 @@ TEST_P(EveryLayer, TrainsOnAClusterAsItDoesHere) {
   ASSERT_EQ(here.size(), there.size());
   EXPECT_TRUE(std::isfinite(here[0]));
   EXPECT_NEAR(here[0], there[0], 1e-6 * std::abs(here[0]));
+}
+
+// Statistics of a replica's own rows are not those of the batch.
+const std::set<std::string> kDependsOnTheRows = {"BatchNormalization"};
+
+TEST_P(EveryLayer, TrainsOnReplicasInStepAsItDoesHere) {
+  const std::optional<Row> row = row_of(GetParam());
+  ASSERT_TRUE(row) << "its defaults take none of the inputs tried here: give it a row in the table";
+  if (!row->left_out.empty()) GTEST_SKIP() << row->left_out;
+  set_random_seed(11);
+  const double here = losses_of_two_steps(GetParam(), *row)[0];
+  const distribute::MirroredStrategy strategy({"CPU:0", "CPU:1"});
+  const auto scope = strategy.scope();
+  set_random_seed(11);
+  const double in_step = losses_of_two_steps(GetParam(), *row)[0];
+  EXPECT_TRUE(std::isfinite(in_step));
+  const double tolerance = kDependsOnTheRows.contains(GetParam()) ? 0.5 : 1e-5;
+  EXPECT_NEAR(here, in_step, tolerance * std::abs(here));
 }
 
 TEST_P(EveryLayer, TrainsInMixedPrecision) {

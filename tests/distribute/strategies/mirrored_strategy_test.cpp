@@ -5,25 +5,26 @@
 #include "cohort/cohort.h"
 #include "tests/support/error_of.h"
 #include "tests/support/in_step_jobs.h"
+#include "tests/support/in_step_strategies.h"
 
 namespace cohort::distribute {
 namespace {
 
+using cohort::test::cpus;
 using cohort::test::expect_near;
 using cohort::test::in_step_jobs;
+using cohort::test::in_step_on;
+using cohort::test::InStep;
 using cohort::test::InStepJob;
 using cohort::test::train_in_step;
 using cohort::test::TrainedInStep;
 using cohort::test::values_of;
 using cohort::test::waves;
 
-std::vector<std::string> cpus(int count) {
-  std::vector<std::string> names;
-  for (int i = 0; i < count; ++i) names.push_back("CPU:" + std::to_string(i));
-  return names;
-}
-
-class ReplicasInStep : public testing::TestWithParam<int> {};
+class ReplicasInStep : public testing::TestWithParam<std::tuple<InStep, int>> {
+ protected:
+  static StrategyHandle make() { return in_step_on(std::get<0>(GetParam()), std::get<1>(GetParam())); }
+};
 
 TEST_P(ReplicasInStep, TrainAsOneDeviceOnTheWholeBatch) {
   for (const InStepJob& job : in_step_jobs()) {
@@ -31,7 +32,7 @@ TEST_P(ReplicasInStep, TrainAsOneDeviceOnTheWholeBatch) {
     for (const char* optimizer : {"sgd", "adam"}) {
       SCOPED_TRACE(optimizer);
       const TrainedInStep alone = train_in_step(job, optimizer);
-      const MirroredStrategy strategy(cpus(GetParam()));
+      const StrategyHandle strategy = make();
       auto scope = strategy.scope();
       expect_near(train_in_step(job, optimizer), alone, 2e-4);
     }
@@ -41,7 +42,7 @@ TEST_P(ReplicasInStep, TrainAsOneDeviceOnTheWholeBatch) {
 TEST_P(ReplicasInStep, TrainTwiceToTheSameBits) {
   const std::vector<InStepJob> all = in_step_jobs();
   const auto run = [&] {
-    const MirroredStrategy strategy(cpus(GetParam()));
+    const StrategyHandle strategy = make();
     auto scope = strategy.scope();
     return train_in_step(all[2], "adam").weights;
   };
@@ -50,7 +51,7 @@ TEST_P(ReplicasInStep, TrainTwiceToTheSameBits) {
 
 TEST_P(ReplicasInStep, TrainLineByLineAsTraced) {
   const std::vector<InStepJob> all = in_step_jobs();
-  const MirroredStrategy strategy(cpus(GetParam()));
+  const StrategyHandle strategy = make();
   auto scope = strategy.scope();
   expect_near(train_in_step(all[2], "adam", true), train_in_step(all[2], "adam"), 1e-5);
 }
@@ -65,14 +66,19 @@ TEST_P(ReplicasInStep, PredictAndEvaluateWholeBatches) {
     return std::pair(model.predict(data, {.verbose = 0}).to_vector<float>(), *figures.find("mae"));
   };
   const auto alone = run();
-  const MirroredStrategy strategy(cpus(GetParam()));
+  const StrategyHandle strategy = make();
   auto scope = strategy.scope();
   const auto mirrored = run();
   EXPECT_THAT(mirrored.first, testing::Pointwise(testing::FloatNear(1e-6f), alone.first));
   EXPECT_NEAR(mirrored.second, alone.second, 1e-6);
 }
 
-INSTANTIATE_TEST_SUITE_P(OfAnyNumber, ReplicasInStep, testing::Values(1, 2, 3, 4));
+INSTANTIATE_TEST_SUITE_P(OfAnyNumber, ReplicasInStep,
+                         testing::Combine(testing::Values(InStep::Mirrored, InStep::CentralStorage),
+                                          testing::Values(1, 2, 3, 4)),
+                         [](const auto& info) {
+                           return test::name_of(std::get<0>(info.param)) + std::to_string(std::get<1>(info.param));
+                         });
 
 TEST(MirroredStrategy, SaysHowManyReplicasThereAre) {
   EXPECT_EQ(MirroredStrategy(cpus(3)).num_replicas_in_sync(), 3);
