@@ -33,20 +33,8 @@ std::string reason_of(int replica, const std::exception_ptr& error) {
   }
 }
 
-// Says that replicas run; their threads serve one caller.
-class RunningMark {
- public:
-  explicit RunningMark(std::atomic<bool>& running) : running_(running) {
-    if (!running_.exchange(true)) return;
-    throw failed_precondition("Replicas in step", "a replica's code cannot run code on all replicas", {},
-                              "Call run() and fit() outside of strategy.run() and merge_call().");
-  }
-  ~RunningMark() { running_ = false; }
-  RunningMark(const RunningMark&) = delete;
-
- private:
-  std::atomic<bool>& running_;
-};
+// The replicas whose work a thread does.
+using WorksFor = ThreadScope<ReplicaSet, const ReplicaSet*>;
 
 std::vector<Device*> with_keeper(std::vector<Device*> devices, Device* keeper) {
   if (keeper) devices.push_back(keeper);
@@ -113,7 +101,11 @@ void ReplicaSet::run(const std::vector<std::int64_t>& rows, bool meets, const st
 
 void ReplicaSet::run_among(int participants, const std::vector<std::int64_t>& rows, bool meets,
                            const std::function<void(int replica)>& work, std::optional<std::int64_t> all_rows) {
-  const RunningMark mark(running_);
+  if (WorksFor::current() == this) {
+    throw failed_precondition("Replicas in step", "a replica's code cannot run code on all replicas", {},
+                              "Call run() and fit() outside of strategy.run() and merge_call().");
+  }
+  std::lock_guard one_caller(callers_);
   set_loss_shares(rows, all_rows ? *all_rows : std::accumulate(rows.begin(), rows.end(), std::int64_t{0}));
   variables_.spread();
   run_threads(participants, [&](int replica) {
@@ -166,6 +158,7 @@ void ReplicaSet::run_threads(int participants, const std::function<void(int repl
   std::vector<std::exception_ptr> errors(devices_.size());
   const auto guarded = [&](int replica) {
     if (replica >= participants) return;
+    const WorksFor these(this);
     try {
       work(replica);
     } catch (...) {

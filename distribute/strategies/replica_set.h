@@ -1,9 +1,9 @@
 #pragma once
 
-#include <atomic>
 #include <exception>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -47,8 +47,8 @@ class ReplicaSet {
   // The copies of variables.
   ReplicaVariables& variables() { return variables_; }
   // Runs the work of every replica at the same time, that of the first one on the calling thread; throws what went
-  // wrong first. What was written to variables before is there, and what replicas write is settled when it returns. One
-  // caller at a time.
+  // wrong first. What was written to variables before is there, and what replicas write is settled when it returns.
+  // Callers wait for each other; a replica's code cannot be one.
   //   rows: how many samples of the global batch each replica has. What one without a sample adds up does not count.
   //   meets: replicas meet in the work, and the keeper meets them. Where they do not, one without a sample does none.
   //   all_rows: samples of the global batch, where other workers have some; none: those of the replicas here.
@@ -76,7 +76,7 @@ class ReplicaSet {
   ReplicaMerge merge_;
   std::vector<ReplicaContext> contexts_;
   CentralSteps central_steps_;
-  std::atomic<bool> running_ = false;
+  std::mutex callers_;  // their threads serve one at a time
   ReplicaThreads threads_;
 };
 

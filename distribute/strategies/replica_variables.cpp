@@ -5,11 +5,15 @@
 
 #include "cohort/core/device_spec.h"
 #include "cohort/core/text.h"
+#include "cohort/core/thread_pool.h"
 #include "cohort/graph/trace.h"
 #include "cohort/ops/math.h"
 
 namespace cohort::distribute {
 namespace {
+
+// From here on threads share the work of copying.
+constexpr std::size_t kLargeCopy = 256 << 10;
 
 // With memory of its own.
 Tensor copied_to(const Tensor& value, Device& device) {
@@ -85,8 +89,9 @@ const Tensor& ReplicaVariables::copy_of(const Tensor& handle, int replica, bool 
 void ReplicaVariables::spread(LocalVariable& variable, Copies& copies) const {
   if (copies.seen == variable.writes()) return;
   const Tensor value = variable.shared_value();
-  for (std::size_t i = 0; i < copies.bodies.size(); ++i) {
-    if (!copies.apart && i == owner_) continue;
+  const auto write_copy = [&](std::int64_t copy) {
+    const auto i = static_cast<std::size_t>(copy);
+    if (!copies.apart && i == owner_) return;
     // What is summed up on reading counts once.
     const bool counts = !copies.apart || copies.aggregation != Aggregation::Sum || i == 0;
     if (counts) {
@@ -95,7 +100,11 @@ void ReplicaVariables::spread(LocalVariable& variable, Copies& copies) const {
       copies.bodies[i]->replace_value(Tensor::full(value.shape(), 0.0, value.dtype(), *devices_[i]));
     }
     copies.writes[i] = copies.bodies[i]->writes();
-  }
+  };
+  const auto all = static_cast<std::int64_t>(copies.bodies.size());
+  parallel_for(all, value.bytes() < kLargeCopy ? all : 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) write_copy(i);
+  });
   copies.seen = variable.writes();
 }
 

@@ -72,7 +72,7 @@ TEST(CentralStorageStrategy, SumsWhatReplicasAloneBring) {
 // A step that looks at what it has just written sees it on every replica.
 class ReadsAfterUpdate : public Model {
  public:
-  ReadsAfterUpdate() : dense_(track("dense", layers::Dense(1, {.use_bias = false}))) {}
+  ReadsAfterUpdate() : dense_(track("dense", layers::Dense(1, {.use_bias = false}))) { track_metric(seen); }
   Tensor call(const Tensor& x, const CallContext&) override { return dense_(x); }
   void train_step(const Element& data) override {
     Model::train_step(data);

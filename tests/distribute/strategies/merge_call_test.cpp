@@ -16,7 +16,7 @@ using testing::HasSubstr;
 
 class MergeCall : public testing::TestWithParam<InStep> {
  protected:
-  const StrategyHandle strategy_ = test::in_step_on(GetParam(), 3);
+  const StrategyHandle strategy_ = cohort::test::in_step_on(GetParam(), 3);
   const PerReplica numbers_ = PerReplica::of({Tensor::scalar(1.0), Tensor::scalar(2.0), Tensor::scalar(6.0)});
 };
 
@@ -83,7 +83,7 @@ TEST_P(MergeCall, TellsWhatWentWrong) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Strategies, MergeCall, testing::Values(InStep::Mirrored, InStep::CentralStorage),
-                         [](const auto& info) { return test::name_of(info.param); });
+                         [](const auto& info) { return cohort::test::name_of(info.param); });
 
 }  // namespace
 }  // namespace cohort::distribute

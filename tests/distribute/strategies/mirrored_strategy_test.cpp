@@ -77,7 +77,8 @@ INSTANTIATE_TEST_SUITE_P(OfAnyNumber, ReplicasInStep,
                          testing::Combine(testing::Values(InStep::Mirrored, InStep::CentralStorage),
                                           testing::Values(1, 2, 3, 4)),
                          [](const auto& info) {
-                           return test::name_of(std::get<0>(info.param)) + std::to_string(std::get<1>(info.param));
+                           return cohort::test::name_of(std::get<0>(info.param)) +
+                                  std::to_string(std::get<1>(info.param));
                          });
 
 TEST(MirroredStrategy, SaysHowManyReplicasThereAre) {
@@ -86,7 +87,7 @@ TEST(MirroredStrategy, SaysHowManyReplicasThereAre) {
 }
 
 TEST(MirroredStrategy, RefusesADeviceThatIsListedTwice) {
-  EXPECT_EQ(test::error_of([] {
+  EXPECT_EQ(cohort::test::error_of([] {
               MirroredStrategy({"CPU:0", "cpu:0"});
             }),
             "InvalidArgument MirroredStrategy: each device may be listed once. Received: devices=CPU:0, cpu:0. A "
@@ -143,7 +144,7 @@ TEST(MirroredStrategy, TellsTheErrorOfOneReplica) {
   const Tensor good = Tensor::of<std::int64_t>({0, 1, 2, 3}, {4, 1}),
                bad = Tensor::of<std::int64_t>({0, 1, 2, 9}, {4, 1});
   const FitOptions quiet{.batch_size = 4, .verbose = 0};
-  EXPECT_THAT(test::error_of([&] { model.fit(bad, waves({4, 1}), quiet); }), testing::HasSubstr("9"));
+  EXPECT_THAT(cohort::test::error_of([&] { model.fit(bad, waves({4, 1}), quiet); }), testing::HasSubstr("9"));
   model.fit(good, waves({4, 1}), quiet);
 }
 

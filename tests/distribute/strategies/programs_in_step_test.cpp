@@ -38,7 +38,7 @@ class ProgramsInStep : public testing::TestWithParam<InStep> {
       EXPECT_THAT(in_step[i], testing::Pointwise(testing::FloatNear(2e-4f), alone[i])) << "weight " << i;
     }
   }
-  test::TemporaryFolder folder_;
+  cohort::test::TemporaryFolder folder_;
 };
 
 TEST_P(ProgramsInStep, SequentialWithCallbacksAndFiles) {
@@ -141,7 +141,7 @@ TEST_P(ProgramsInStep, LayerOfOnesOwn) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Strategies, ProgramsInStep, testing::Values(InStep::Mirrored, InStep::CentralStorage),
-                         [](const auto& info) { return test::name_of(info.param); });
+                         [](const auto& info) { return cohort::test::name_of(info.param); });
 
 }  // namespace
 }  // namespace cohort::distribute

@@ -61,7 +61,7 @@ TEST_P(StrategyRun, TrainsAsOneDeviceOnTheWholeBatch) {
     for (const Element& batch : data) loss += Tensor(step(batch[0].leaf(), batch[1].leaf())).item<double>();
     return loss;
   });
-  const StrategyHandle strategy = test::in_step_on(kind, 3);
+  const StrategyHandle strategy = cohort::test::in_step_on(kind, 3);
   auto scope = strategy.scope();
   const LoopResult mirrored = own_loop(traced, [&](const Dataset& data, const auto& step) {
     double loss = 0.0;
@@ -118,7 +118,7 @@ TEST(StrategyRunOf, ValuesOfReplicasBecomeOne) {
 class StrategyRunOfTwo : public testing::TestWithParam<InStep> {};
 
 TEST_P(StrategyRunOfTwo, WritesVariablesWithWhatReplicasAgreeOn) {
-  const StrategyHandle strategy = test::in_step_on(GetParam(), 2);
+  const StrategyHandle strategy = cohort::test::in_step_on(GetParam(), 2);
   auto scope = strategy.scope();
   const auto made = [](Aggregation aggregation, Synchronization when = Synchronization::OnWrite) {
     return Variable(Tensor::scalar(0.0), {.name = "count", .aggregation = aggregation, .synchronization = when});
@@ -145,7 +145,7 @@ TEST_P(StrategyRunOfTwo, WritesVariablesWithWhatReplicasAgreeOn) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Strategies, StrategyRunOfTwo, testing::Values(InStep::Mirrored, InStep::CentralStorage),
-                         [](const auto& info) { return test::name_of(info.param); });
+                         [](const auto& info) { return cohort::test::name_of(info.param); });
 
 TEST(StrategyRunOf, EachReplicaTakesTheNextBatchOfAFunction) {
   const MirroredStrategy strategy({"CPU:0", "CPU:1"});
