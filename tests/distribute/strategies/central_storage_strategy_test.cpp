@@ -17,6 +17,7 @@ using cohort::test::in_step_jobs;
 using cohort::test::InStepJob;
 using cohort::test::train_in_step;
 using cohort::test::TrainedInStep;
+using cohort::test::values_of;
 using cohort::test::waves;
 using testing::HasSubstr;
 
@@ -54,6 +55,29 @@ TEST(CentralStorageStrategy, MovesValuesBetweenDevicesOfOtherKinds) {
                                           host_keeps ? "CPU:0" : "TEST:2");
     auto scope = strategy.scope();
     expect_near(train_in_step(job, "adam"), alone, 2e-4);
+  }
+}
+
+// Whatever an optimizer does beside its update, the bits are those of replicas that all do it.
+TEST(CentralStorageStrategy, UpdatesAsMirroredReplicasDo) {
+  const auto trained_with = [](const StrategyHandle& strategy, const std::function<Ref<Optimizer>()>& optimizer) {
+    auto scope = strategy.scope();
+    set_random_seed(3);
+    Sequential model({layers::Dense(4, {.activation = "tanh", .kernel_constraint = "max_norm"}), layers::Dense(1)});
+    model.compile({.optimizer = optimizer(), .loss = "mse"});
+    model.fit(waves({11, 2}), waves({11, 1}, 3), {.batch_size = 4, .epochs = 2, .verbose = 0});
+    return values_of(model);
+  };
+  const std::vector<std::function<Ref<Optimizer>()>> all = {
+      [] { return optimizers::SGD(0.1, {.momentum = 0.9, .nesterov = true}); },
+      [] { return optimizers::Adam(0.1, {.global_clipnorm = 0.1, .use_ema = true, .ema_overwrite_frequency = 2}); },
+      [] { return optimizers::Adam(0.1, {.weight_decay = 0.1, .gradient_accumulation_steps = 2}); },
+      [] { return optimizers::LossScaleOptimizer(optimizers::RMSprop(0.1), {.dynamic_growth_steps = 2}); },
+      [] { return optimizers::Lamb(0.1); },
+  };
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    SCOPED_TRACE(i);
+    EXPECT_EQ(trained_with(CentralStorageStrategy(cpus(3)), all[i]), trained_with(MirroredStrategy(cpus(3)), all[i]));
   }
 }
 

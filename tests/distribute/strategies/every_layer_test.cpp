@@ -7,7 +7,6 @@
 
 #include "cohort/datasets/sources/tensor_slices.h"
 #include "cohort/distribute/local_cluster.h"
-#include "cohort/distribute/strategies/mirrored_strategy.h"
 #include "cohort/distribute/strategies/parameter_server_strategy.h"
 #include "cohort/layers/core/dense.h"
 #include "cohort/layers/recurrent/rnn_cell.h"
@@ -19,6 +18,7 @@
 #include "cohort/ops/cast.h"
 #include "cohort/ops/math.h"
 #include "cohort/saving/config_json.h"
+#include "tests/support/in_step_strategies.h"
 
 // Every registered layer is part of a model that takes two steps here and two on a cluster.
 namespace cohort {
@@ -235,13 +235,16 @@ TEST_P(EveryLayer, TrainsOnReplicasInStepAsItDoesHere) {
   if (!row->left_out.empty()) GTEST_SKIP() << row->left_out;
   set_random_seed(11);
   const double here = losses_of_two_steps(GetParam(), *row)[0];
-  const distribute::MirroredStrategy strategy({"CPU:0", "CPU:1"});
-  const auto scope = strategy.scope();
-  set_random_seed(11);
-  const double in_step = losses_of_two_steps(GetParam(), *row)[0];
-  EXPECT_TRUE(std::isfinite(in_step));
-  const double tolerance = kDependsOnTheRows.contains(GetParam()) ? 0.5 : 1e-5;
-  EXPECT_NEAR(here, in_step, tolerance * std::abs(here));
+  for (const test::InStep kind : {test::InStep::Mirrored, test::InStep::CentralStorage}) {
+    SCOPED_TRACE(test::name_of(kind));
+    const distribute::StrategyHandle strategy = test::in_step_on(kind, 2);
+    const auto scope = strategy.scope();
+    set_random_seed(11);
+    const double in_step = losses_of_two_steps(GetParam(), *row)[0];
+    EXPECT_TRUE(std::isfinite(in_step));
+    const double tolerance = kDependsOnTheRows.contains(GetParam()) ? 0.5 : 1e-5;
+    EXPECT_NEAR(here, in_step, tolerance * std::abs(here));
+  }
 }
 
 TEST_P(EveryLayer, TrainsInMixedPrecision) {
