@@ -14,6 +14,8 @@
 #include "cohort/distribute/evaluator.h"
 #include "cohort/distribute/local_cluster.h"
 #include "cohort/distribute/server.h"
+#include "cohort/distribute/strategies/central_storage_strategy.h"
+#include "cohort/distribute/strategies/cross_device_ops.h"
 #include "cohort/distribute/strategies/mirrored_strategy.h"
 #include "cohort/distribute/strategies/multi_worker_mirrored_strategy.h"
 #include "cohort/distribute/strategies/parameter_server_strategy.h"

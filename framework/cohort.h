@@ -12,6 +12,7 @@
 #include "cohort/core/dlpack.h"
 #include "cohort/core/kernel.h"
 #include "cohort/core/log.h"
+#include "cohort/core/logical_devices.h"
 #include "cohort/core/masks.h"
 #include "cohort/core/op_determinism.h"
 #include "cohort/core/random.h"

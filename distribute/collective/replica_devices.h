@@ -7,9 +7,8 @@
 
 namespace cohort::distribute {
 
-// The devices of replicas in step, by name; none named: all GPUs of this machine, or else its CPU. Throws where one is
-// named twice.
-//   who: asks, for the error.
-std::vector<Device*> replica_devices(const std::string& who, std::vector<std::string> names);
+// The devices of replicas in step, by name, each once; none named: all GPUs of this machine, or else its logical CPUs.
+//   who: asks, for errors.   argument: what holds the names.
+std::vector<Device*> replica_devices(const std::string& who, const char* argument, std::vector<std::string> names);
 
 }  // namespace cohort::distribute

@@ -39,8 +39,9 @@ class ReplicaGroup::Member : public Collective {
   const int replica_;
 };
 
-ReplicaGroup::ReplicaGroup(int replicas, std::shared_ptr<collective::Communicator> workers)
-    : workers_(std::move(workers)), seats_(static_cast<std::size_t>(replicas)) {
+ReplicaGroup::ReplicaGroup(int replicas, std::shared_ptr<collective::Communicator> workers,
+                           std::shared_ptr<const ReplicaReduction> reduction)
+    : workers_(std::move(workers)), reduction_(std::move(reduction)), seats_(static_cast<std::size_t>(replicas)) {
   if (workers_) packed_ = std::make_unique<PackedReduction>(*workers_);
   for (int replica = 0; replica < replicas; ++replica) members_.push_back(std::make_shared<Member>(this, replica));
 }
@@ -160,7 +161,7 @@ void ReplicaGroup::reduce_share(int replica) {
       const bool own = static_cast<std::int64_t>(part) % replicas == replica;
       first = 0, last = own ? elements : 0;
     }
-    if (first == last) continue;
+    if (first == last && !reduction_) continue;
     inputs.clear(), outputs.clear();
     const bool first_only = seats_[0].reduction == Collective::Reduction::First;
     for (const Seat& seat : seats_) {
@@ -169,7 +170,11 @@ void ReplicaGroup::reduce_share(int replica) {
       outputs.push_back(seat.outputs[part]);
     }
     if (inputs.empty()) inputs.push_back(seats_[0].inputs[part]);
-    sum_range(parts[part].dtype, inputs, outputs, first, last);
+    if (reduction_) {
+      reduction_->reduce(replica, parts[part].dtype, elements, inputs, outputs);
+    } else {
+      sum_range(parts[part].dtype, inputs, outputs, first, last);
+    }
   }
 }
 

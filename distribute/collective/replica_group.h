@@ -12,6 +12,7 @@
 #include "cohort/core/collective.h"
 #include "cohort/distribute/collective/communicator.h"
 #include "cohort/distribute/collective/packed_reduction.h"
+#include "cohort/distribute/collective/replica_reduction.h"
 
 namespace cohort::distribute {
 
@@ -21,7 +22,9 @@ class ReplicaGroup {
  public:
   // So many replicas of this process.
   //   workers: by which the first of them meets those of other workers; nullptr: there are none.
-  explicit ReplicaGroup(int replicas, std::shared_ptr<collective::Communicator> workers = nullptr);
+  //   reduction: how those of this process reduce; nullptr: each adds up a range of every value.
+  explicit ReplicaGroup(int replicas, std::shared_ptr<collective::Communicator> workers = nullptr,
+                        std::shared_ptr<const ReplicaReduction> reduction = nullptr);
   ~ReplicaGroup();
 
   // How many replicas there are.
@@ -65,6 +68,7 @@ class ReplicaGroup {
 
   std::vector<std::shared_ptr<Collective>> members_;
   const std::shared_ptr<collective::Communicator> workers_;
+  const std::shared_ptr<const ReplicaReduction> reduction_;
   std::unique_ptr<PackedReduction> packed_;
   std::vector<Seat> seats_;
   std::atomic<int> arrived_ = 0;

@@ -33,14 +33,17 @@ bool was_told_by_another(const std::exception_ptr& error) {
 
 }  // namespace
 
-void run_in_step(ReplicaThreads& threads, ReplicaGroup& group, const std::function<void(int replica)>& work) {
-  std::vector<std::exception_ptr> errors(static_cast<std::size_t>(group.size()));
-  const auto guarded = [&](int replica) {
+void run_in_step(ReplicaThreads& threads, std::span<ReplicaGroup* const> groups, int participants,
+                 const std::function<void(int participant)>& work) {
+  std::vector<std::exception_ptr> errors(static_cast<std::size_t>(participants));
+  const auto guarded = [&](int participant) {
+    if (participant >= participants) return;
+    std::exception_ptr& error = errors[static_cast<std::size_t>(participant)];
     try {
-      work(replica);
+      work(participant);
     } catch (...) {
-      errors[static_cast<std::size_t>(replica)] = std::current_exception();
-      group.abort(reason_of(replica, errors[static_cast<std::size_t>(replica)]));
+      error = std::current_exception();
+      for (ReplicaGroup* group : groups) group->abort(reason_of(participant, error));
     }
   };
   threads.run(guarded);
@@ -50,7 +53,7 @@ void run_in_step(ReplicaThreads& threads, ReplicaGroup& group, const std::functi
     if (!first || was_told_by_another(first)) first = error;
   }
   if (!first) return;
-  group.reset();
+  for (ReplicaGroup* group : groups) group->reset();
   std::rethrow_exception(first);
 }
 

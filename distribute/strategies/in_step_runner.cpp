@@ -6,7 +6,7 @@ namespace cohort::distribute {
 
 InStepRunner::InStepRunner(std::shared_ptr<ReplicaSet> replicas, std::shared_ptr<Program> program,
                            const RunnerData& data, const RunnerOptions& options)
-    : LocalRunner(program, data, options, replicas->device(0), {.num_replicas_in_sync = replicas->size()}),
+    : LocalRunner(program, data, options, replicas->home(), {.num_replicas_in_sync = replicas->size()}),
       replicas_(replicas),
       steps_(std::move(replicas), std::move(program)),
       one_batch_each_(data.creator.has_value()) {}
@@ -32,7 +32,7 @@ std::int64_t InStepRunner::cardinality() const {
 }
 
 void InStepRunner::synchronize() {
-  for (int replica = 0; replica < replicas_->size(); ++replica) replicas_->device(replica).synchronize();
+  for (int replica = 0; replica < replicas_->participants(); ++replica) replicas_->device(replica).synchronize();
   replicas_->variables().gather();
 }
 

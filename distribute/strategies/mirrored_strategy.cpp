@@ -1,71 +1,26 @@
 #include "cohort/distribute/strategies/mirrored_strategy.h"
 
 #include "cohort/distribute/collective/replica_devices.h"
-#include "cohort/distribute/strategies/in_step_runner.h"
-#include "cohort/distribute/strategies/variables_on_device.h"
+#include "cohort/distribute/strategies/in_step_strategy.h"
 
 namespace cohort::distribute {
 namespace {
 
-class OneDevice : public Strategy {
- public:
-  explicit OneDevice(Device& device) : device_(device), variables_(device) {}
-  std::unique_ptr<StepRunner> make_runner(std::shared_ptr<Program> program, const RunnerData& data,
-                                          const RunnerOptions& options) override {
-    return std::make_unique<LocalRunner>(std::move(program), data, options, device_);
-  }
-  Element run_on_batch(Program& program, const Element& batch, const RandomState& random) override {
-    const DefaultDeviceScope scope(&device_);
-    return Strategy::run_on_batch(program, batch, random);
-  }
-  VariableCreator* variable_creator() override { return &variables_; }
-
- private:
-  Device& device_;
-  VariablesOnDevice variables_;
-};
-
-class Mirrored : public Strategy {
- public:
-  explicit Mirrored(std::vector<Device*> devices)
-      : variables_(*devices[0]), replicas_(std::make_shared<ReplicaSet>(std::move(devices))) {}
-  std::unique_ptr<StepRunner> make_runner(std::shared_ptr<Program> program, const RunnerData& data,
-                                          const RunnerOptions& options) override {
-    return std::make_unique<InStepRunner>(replicas_, std::move(program), data, options);
-  }
-  Element run_on_batch(Program& program, const Element& batch, const RandomState& random) override {
-    ReplicaSteps steps(replicas_, program.shared_from_this());
-    steps.divide(batch.flatten());
-    Element outputs = steps.run(spec_of(batch), random);
-    replicas_->variables().gather();
-    return outputs;
-  }
-  int num_replicas_in_sync() const override { return replicas_->size(); }
-  int num_local_replicas() const override { return replicas_->size(); }
-  void run_on_replicas(const std::vector<std::int64_t>& rows, const std::function<void(int replica)>& code) override {
-    replicas_->run_code(rows, code);
-    replicas_->variables().gather();
-  }
-  const ReplicaContext* replica_context() const override { return &replicas_->context(0); }
-  VariableCreator* variable_creator() override { return &variables_; }
-
- private:
-  VariablesOnDevice variables_;
-  const std::shared_ptr<ReplicaSet> replicas_;
-};
-
 // One replica has nobody to meet.
-std::shared_ptr<Strategy> make_mirrored(const std::vector<std::string>& names) {
-  std::vector<Device*> devices = replica_devices("MirroredStrategy", names);
-  if (devices.size() == 1) return std::make_shared<OneDevice>(*devices[0]);
-  return std::make_shared<Mirrored>(std::move(devices));
+std::shared_ptr<Strategy> make_mirrored(const std::vector<std::string>& names, const MirroredOptions& options) {
+  std::vector<Device*> devices = replica_devices("MirroredStrategy", "devices", names);
+  std::shared_ptr<const ReplicaReduction> reduction = options.cross_device_ops.reduction_on(devices);
+  if (devices.size() == 1) return one_device_strategy(*devices[0]);
+  return std::make_shared<InStepStrategy>(
+      std::make_shared<ReplicaSet>(std::move(devices), nullptr, std::move(reduction)));
 }
 
 }  // namespace
 
-MirroredStrategy::MirroredStrategy(const std::vector<std::string>& devices) : StrategyHandle(make_mirrored(devices)) {}
+MirroredStrategy::MirroredStrategy(const std::vector<std::string>& devices, const MirroredOptions& options)
+    : StrategyHandle(make_mirrored(devices, options)) {}
 
 OneDeviceStrategy::OneDeviceStrategy(const std::string& device)
-    : StrategyHandle(std::make_shared<OneDevice>(device_named(device))) {}
+    : StrategyHandle(one_device_strategy(device_named(device))) {}
 
 }  // namespace cohort::distribute

@@ -1,14 +1,18 @@
 #include "cohort/distribute/strategies/multi_worker_mirrored_strategy.h"
 
+#include <numeric>
+
 #include "cohort/core/log.h"
 #include "cohort/core/random.h"
 #include "cohort/core/text.h"
 #include "cohort/distribute/cluster/roles.h"
+#include "cohort/distribute/collective/batch_rows.h"
 #include "cohort/distribute/collective/replica_devices.h"
 #include "cohort/distribute/strategies/mirrored_strategy.h"
 #include "cohort/distribute/strategies/multi_worker_runner.h"
 #include "cohort/distribute/strategies/variables_on_device.h"
 #include "cohort/distribute/strategies/worker_agreement.h"
+#include "cohort/distribute/strategies/worker_variables.h"
 
 namespace cohort::distribute {
 namespace {
@@ -31,13 +35,19 @@ class MultiWorkerMirrored : public Strategy {
     const WorkerShare share = share_of_worker(data, workers_->size(), workers_->rank(), replicas_->size());
     return std::make_unique<MultiWorkerRunner>(workers_, replicas_, std::move(program), share, options);
   }
-  // Every worker is given the whole batch.
+  // Every worker is given its own rows of the global batch; what is predicted of them is needed here alone.
   Element run_on_batch(Program& program, const Element& batch, const RandomState& random) override {
-    if (program.kind() != Program::Kind::Train) {
+    if (program.kind() == Program::Kind::Predict) {
       const DefaultDeviceScope scope(&replicas_->device(0));
       return Strategy::run_on_batch(program, batch, random);
     }
-    throw unimplemented(kMultiWorker, "train_on_batch is for strategies of one process", {}, "Call fit().");
+    try {
+      run_in_step(program, batch, random);
+    } catch (const std::exception& error) {
+      workers_->abort(workers_->name() + " left a batch by an exception: " + error.what());
+      throw;
+    }
+    return {};
   }
   int num_replicas_in_sync() const override { return workers_->size() * replicas_->size(); }
   int num_local_replicas() const override { return replicas_->size(); }
@@ -53,6 +63,32 @@ class MultiWorkerMirrored : public Strategy {
   VariableCreator* variable_creator() override { return &variables_; }
 
  private:
+  void run_in_step(Program& program, const Element& batch, const RandomState& random) {
+    ReplicaSteps steps(replicas_, program.shared_from_this());
+    const Tensors leaves = batch.flatten();
+    steps.divide(leaves);
+    set_place(steps, rows_of_batch(leaves));
+    if (!program.eager()) begin(program, steps.prepare(spec_of(batch)).traced);
+    steps.run(spec_of(batch), random);
+    replicas_->variables().gather();
+    gather_over_workers(*workers_, *replicas_, program.model());
+  }
+  void set_place(ReplicaSteps& steps, std::int64_t own) const {
+    std::vector<std::int64_t> rows(static_cast<std::size_t>(workers_->size()));
+    workers_->all_gather(&own, rows.data(), 1, DType::Int64);
+    const auto here = rows.begin() + workers_->rank();
+    steps.set_place(std::accumulate(rows.begin(), here, std::int64_t{0}),
+                    std::accumulate(rows.begin(), rows.end(), std::int64_t{0}));
+  }
+  // Before the first step of a graph workers see to it that theirs are the same.
+  void begin(const Program& program, const TracedGraph& step) {
+    if (program.kind() != Program::Kind::Train || begun_.lock() == step.graph) return;
+    check_same_manifest(*workers_, manifest_of(step));
+    take_first_values(*workers_, *replicas_, variables_of(step));
+    begun_ = step.graph;
+  }
+
+  std::weak_ptr<const Graph> begun_;
   const std::shared_ptr<collective::Communicator> workers_;
   VariablesOnDevice variables_;
   const std::shared_ptr<ReplicaSet> replicas_;
@@ -108,7 +144,7 @@ std::shared_ptr<Strategy> make_multi_worker(const ClusterResolver& resolver, con
   const std::vector<ClusterTask> tasks = tasks_in_step(spec);
   const int rank = rank_of(tasks, resolver);
   std::vector<Device*> devices{&default_device()};
-  if (!options.devices.empty()) devices = replica_devices(kMultiWorker, options.devices);
+  if (!options.devices.empty()) devices = replica_devices(kMultiWorker, "devices", options.devices);
   collective::CommunicatorSetUp set_up{.addresses = {}, .rank = rank, .names = {}, .listens_at = options.address};
   for (const ClusterTask& task : tasks) {
     set_up.addresses.push_back(task.address);

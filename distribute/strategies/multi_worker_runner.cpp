@@ -8,15 +8,12 @@
 #include <string_view>
 #include <utility>
 
-#include "cohort/core/device_spec.h"
 #include "cohort/core/error.h"
 #include "cohort/core/timeline.h"
 #include "cohort/data/iterator_state.h"
 #include "cohort/distribute/collective/batch_rows.h"
 #include "cohort/distribute/strategies/worker_agreement.h"
-#include "cohort/graph/trace.h"
-#include "cohort/model/model.h"
-#include "cohort/ops/math.h"
+#include "cohort/distribute/strategies/worker_variables.h"
 
 namespace cohort::distribute {
 namespace {
@@ -125,32 +122,16 @@ void MultiWorkerRunner::begin_training() {
   begun_ = true;
   if (!trains()) return;
   if (program_->eager()) {
-    for (const auto& variable : kept_apart()) begin_variable(*variable);
+    take_first_values(*workers_, *replicas_, variables_apart(program_->model()));
   } else {
     const StepGraph& step = steps_.prepare(dataset_.element_spec());
     const std::string manifest = manifest_of(step.traced);
     others_wait_ = false;
     check_same_manifest(*workers_, manifest);
     others_wait_ = true;
-    for (const Tensor& capture : step.traced.captures) {
-      if (const auto variable = std::dynamic_pointer_cast<LocalVariable>(capture.resource())) begin_variable(*variable);
-    }
+    take_first_values(*workers_, *replicas_, variables_of(step.traced));
   }
   restore_own_values();
-}
-
-void MultiWorkerRunner::begin_variable(LocalVariable& variable) {
-  const bool apart = variable.options().synchronization == Synchronization::OnRead;
-  const Aggregation aggregation = variable.options().aggregation;
-  if (apart && aggregation == Aggregation::OnlyFirstReplica) return;  // each replica's own affair
-  const Tensor value = variable.shared_value().to_host().clone();
-  if (apart && aggregation == Aggregation::Sum) {
-    // What has been summed up so far, in an epoch that goes on, counts once.
-    std::memset(value.raw(), 0, value.bytes());
-  } else {
-    broadcast_bytes(*workers_, {static_cast<std::byte*>(value.raw()), value.bytes()});
-  }
-  if (workers_->rank() > 0) variable.replace_value(value.to(replicas_->device(0)).clone());
 }
 
 void MultiWorkerRunner::run_batch(Execution&) {
@@ -167,37 +148,7 @@ void MultiWorkerRunner::run_batch(Execution&) {
   ++taken_;
 }
 
-// All workers list them in the same order.
-std::vector<std::shared_ptr<LocalVariable>> MultiWorkerRunner::kept_apart() const {
-  Variables all = program_->model().non_trainable_variables();
-  for (const Ref<Metric>& metric : program_->model().metrics()) {
-    all.insert(all.end(), metric->variables().begin(), metric->variables().end());
-  }
-  std::vector<std::shared_ptr<LocalVariable>> apart;
-  for (const Variable& each : all) {
-    auto variable = std::dynamic_pointer_cast<LocalVariable>(each.body());
-    if (variable && each.synchronization() == Synchronization::OnRead) apart.push_back(std::move(variable));
-  }
-  return apart;
-}
-
-void MultiWorkerRunner::gather_from_workers() const {
-  const EagerScope eager;
-  const DeviceScope host(DeviceSpec::from_string("CPU:0"));
-  for (const std::shared_ptr<LocalVariable>& variable : kept_apart()) {
-    const Aggregation aggregation = variable->options().aggregation;
-    const std::optional<Tensor> own = replicas_->variables().made_together(*variable);
-    Tensor value = (own ? *own : variable->shared_value().to_host()).clone();
-    // What a callback or a backup has written, all of them have written: it counts once.
-    const bool counts_once = !own || aggregation == Aggregation::OnlyFirstReplica;
-    if (counts_once && workers_->rank() > 0) std::memset(value.raw(), 0, value.bytes());
-    workers_->all_reduce(value.raw(), value.num_elements(), value.dtype());
-    if (!counts_once && aggregation == Aggregation::Mean) {
-      value = ops::cast(value / static_cast<double>(workers_->size()), value.dtype());
-    }
-    replicas_->variables().set_whole(*variable, value);
-  }
-}
+void MultiWorkerRunner::gather_from_workers() const { gather_over_workers(*workers_, *replicas_, program_->model()); }
 
 void MultiWorkerRunner::gather() {
   synchronize();
@@ -223,7 +174,7 @@ void MultiWorkerRunner::restore(const Position& position) {
 
 std::string MultiWorkerRunner::own_values() const {
   std::string values;
-  for (const std::shared_ptr<LocalVariable>& variable : kept_apart()) {
+  for (const std::shared_ptr<LocalVariable>& variable : variables_apart(program_->model())) {
     for (int replica = 0; replica < replicas_->size(); ++replica) {
       const auto copy = replicas_->variables().own_copy(*variable, replica);
       const Tensor value = (copy ? copy->shared_value() : variable->shared_value()).to_host();
@@ -241,7 +192,7 @@ void MultiWorkerRunner::restore_own_values() {
   if (own_values_.empty()) return;
   replicas_->variables().spread();
   std::string_view left = own_values_;
-  for (const std::shared_ptr<LocalVariable>& variable : kept_apart()) {
+  for (const std::shared_ptr<LocalVariable>& variable : variables_apart(program_->model())) {
     for (int replica = 0; replica < replicas_->size(); ++replica) {
       Tensor value = variable->shared_value().to_host().clone();
       if (left.size() < value.bytes()) throw Error(ErrorCode::DataLoss, kWho, "a backup holds the values of replicas");

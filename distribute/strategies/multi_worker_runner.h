@@ -43,10 +43,7 @@ class MultiWorkerRunner : public InStepRunner {
   void check_rows();
   // Checks that all workers have traced the same step, and takes the values of the first one's variables.
   void begin_training();
-  void begin_variable(LocalVariable& variable);
-  // Metrics, moving statistics and the like, which every replica has for itself.
-  std::vector<std::shared_ptr<LocalVariable>> kept_apart() const;
-  // Puts together what workers have of them.
+  // Puts together what workers have of metrics, moving statistics and the like, which every replica has for itself.
   void gather_from_workers() const;
   // What the replicas here have of them, as bytes; and back, where a backup held them.
   std::string own_values() const;

@@ -31,6 +31,9 @@ class PerReplica {
   explicit PerReplica(std::vector<Element> values, std::vector<std::int64_t> rows = {})
       : values_(std::move(values)), rows_(std::move(rows)) {}
 
+  // The same of single tensors, as merge_call gives them.
+  static PerReplica of(const Tensors& values) { return PerReplica(std::vector<Element>(values.begin(), values.end())); }
+
   // What a replica of this process sees, by its number here.
   ReplicaValue value(int replica) const {
     return ReplicaValue(values_[values_.size() == 1 ? 0 : static_cast<std::size_t>(replica)]);

@@ -2,6 +2,8 @@
 
 #include <numeric>
 
+#include "cohort/core/error.h"
+#include "cohort/distribute/collective/reduction_at_one_replica.h"
 #include "cohort/distribute/collective/replica_turns.h"
 #include "cohort/distribute/collective/run_in_step.h"
 #include "cohort/graph/bound_captures.h"
@@ -20,27 +22,53 @@ Variable make_loss_share(Device& device) {
                                                                   .autocast = false}));
 }
 
+// The replicas whose work a thread does.
+using WorksFor = ThreadScope<ReplicaSet, const ReplicaSet*>;
+
+std::vector<Device*> with_keeper(std::vector<Device*> devices, Device* keeper) {
+  if (keeper) devices.push_back(keeper);
+  return devices;
+}
+
 }  // namespace
 
-ReplicaSet::ReplicaSet(std::vector<Device*> devices, std::shared_ptr<collective::Communicator> workers)
-    : devices_(std::move(devices)),
-      group_(static_cast<int>(devices_.size()), workers),
-      loss_share_(make_loss_share(*devices_[0])),
-      shares_(devices_.size(), 1.0f),
-      variables_(devices_),
-      threads_(static_cast<int>(devices_.size()) - 1) {
+ReplicaSet::ReplicaSet(std::vector<Device*> devices, std::shared_ptr<collective::Communicator> workers,
+                       std::shared_ptr<const ReplicaReduction> reduction, Device* keeper)
+    : size_(static_cast<int>(devices.size())),
+      devices_(with_keeper(std::move(devices), keeper)),
+      group_(size_, workers, std::move(reduction)),
+      loss_share_(make_loss_share(home())),
+      shares_(static_cast<std::size_t>(size_), 1.0f),
+      variables_(devices_, keeper != nullptr),
+      merge_(group_, variables_, home()),
+      threads_(participants() - 1) {
   for (int i = 0; i < size(); ++i) collectives_.push_back(Tensor::of_resource(group_.member(i)));
+  groups_.push_back(&group_);
+  if (keeper) {
+    with_keeper_ = std::make_unique<ReplicaGroup>(participants(), nullptr,
+                                                  std::make_shared<ReductionAtOneReplica>(size(), size()));
+    groups_.push_back(with_keeper_.get());
+    for (int i = 0; i < participants(); ++i) {
+      collectives_with_keeper_.push_back(Tensor::of_resource(with_keeper_->member(i)));
+    }
+  }
   const int rank = workers ? workers->rank() : 0, ranks = workers ? workers->size() : 1;
   for (int i = 0; i < size(); ++i)
-    contexts_.emplace_back(rank * size() + i, ranks * size(), collectives_[0], loss_share_);
+    contexts_.emplace_back(rank * size() + i, ranks * size(), collectives_[0], loss_share_, &merge_, i);
 }
 
 ReplicaSet::~ReplicaSet() = default;
 
 const ReplicaContext& ReplicaSet::context(int replica) const { return contexts_[static_cast<std::size_t>(replica)]; }
 
-const Tensor& ReplicaSet::bind(const Tensor& capture, int replica, bool reads_whole) {
-  if (capture.resource() == collectives_[0].resource()) return collectives_[static_cast<std::size_t>(replica)];
+const CentralStep* ReplicaSet::central_step(const TracedGraph& step) {
+  return with_keeper_ ? &central_steps_.of(step) : nullptr;
+}
+
+const Tensor& ReplicaSet::bind(const Tensor& capture, int replica, bool reads_whole, bool with_keeper) {
+  if (capture.resource() == collectives_[0].resource()) {
+    return (with_keeper ? collectives_with_keeper_ : collectives_)[static_cast<std::size_t>(replica)];
+  }
   return variables_.copy_of(capture, replica, reads_whole && capture.resource() != loss_share_.body());
 }
 
@@ -59,10 +87,21 @@ void ReplicaSet::set_loss_shares(const std::vector<std::int64_t>& rows, std::int
 
 void ReplicaSet::run(const std::vector<std::int64_t>& rows, bool meets, const std::function<void(int replica)>& work,
                      std::optional<std::int64_t> all_rows) {
+  run_among(meets ? participants() : size(), rows, meets, work, all_rows);
+}
+
+void ReplicaSet::run_among(int participants, const std::vector<std::int64_t>& rows, bool meets,
+                           const std::function<void(int replica)>& work, std::optional<std::int64_t> all_rows) {
+  if (WorksFor::current() == this) {
+    throw failed_precondition("Replicas in step", "a replica's code cannot run code on all replicas", {},
+                              "Call run() and fit() outside of strategy.run() and merge_call().");
+  }
+  std::lock_guard one_caller(callers_);
   set_loss_shares(rows, all_rows ? *all_rows : std::accumulate(rows.begin(), rows.end(), std::int64_t{0}));
   variables_.spread();
-  run_in_step(threads_, group_, [&](int replica) {
-    if (rows[static_cast<std::size_t>(replica)] > 0) return work(replica);
+  run_in_step(threads_, groups_, participants, [&](int replica) {
+    const WorksFor these(this);
+    if (replica == size() || rows[static_cast<std::size_t>(replica)] > 0) return work(replica);
     if (!meets) return;
     const auto sums = variables_.own_sums(replica);
     work(replica);
@@ -104,7 +143,7 @@ void ReplicaSet::run_code(const std::vector<std::int64_t>& rows, const std::func
     const ReplicaThread thread(*this, replica);
     code(replica);
   };
-  run(rows, true, in_turn, all_rows);
+  run_among(size(), rows, true, in_turn, all_rows);
 }
 
 }  // namespace cohort::distribute

@@ -1,6 +1,7 @@
 #include "cohort/distribute/strategies/replica_steps.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "cohort/core/error.h"
 #include "cohort/distribute/collective/batch_rows.h"
@@ -30,7 +31,7 @@ void copy_rows(const Tensor& source, std::int64_t first, std::int64_t rows, Tens
 ReplicaSteps::ReplicaSteps(std::shared_ptr<ReplicaSet> replicas, std::shared_ptr<Program> program)
     : set_(std::move(replicas)),
       program_(std::move(program)),
-      replicas_(static_cast<std::size_t>(set_->size())),
+      replicas_(static_cast<std::size_t>(set_->participants())),
       rows_(replicas_.size()) {}
 
 void ReplicaSteps::take_rows(int replica, const Tensors& batch, std::int64_t first, std::int64_t rows) {
@@ -49,6 +50,11 @@ void ReplicaSteps::divide(const Tensors& batch, std::int64_t first, std::int64_t
     take_rows(replica, batch, own > 0 ? first : 0, std::max(own, std::int64_t{1}));
     first += own;
   }
+  show_keeper(batch);
+}
+
+void ReplicaSteps::show_keeper(const Tensors& batch) {
+  if (set_->participants() > set_->size()) take_rows(set_->size(), batch, 0, 1);
 }
 
 void ReplicaSteps::divide(const Tensors& batch) { divide(batch, 0, rows_of_batch(batch)); }
@@ -72,6 +78,7 @@ void ReplicaSteps::give_nothing(const ElementSpec& spec) {
     rows_[static_cast<std::size_t>(replica)] = 0;
     take_rows(replica, any, 0, 1);
   }
+  show_keeper(any);
 }
 
 void ReplicaSteps::give(int replica, const Tensors& batch) {
@@ -79,6 +86,7 @@ void ReplicaSteps::give(int replica, const Tensors& batch) {
   rows = batch.empty() ? 0 : rows_of_batch(batch);
   const Tensors& source = batch.empty() ? replicas_[0].batch : batch;
   take_rows(replica, source, 0, batch.empty() ? 1 : rows);
+  if (replica == 0) show_keeper(source);
 }
 
 const StepGraph& ReplicaSteps::prepare(const ElementSpec& spec) {
@@ -97,13 +105,23 @@ void ReplicaSteps::bind_captures(const StepGraph& step) {
   meets_ = std::any_of(step.traced.captures.begin(), step.traced.captures.end(), [](const Tensor& capture) {
     return capture.resource() && std::string_view(capture.resource()->kind()) == "Collective";
   });
-  for (int replica = 0; replica < set_->size(); ++replica) {
+  const CentralStep* central = meets_ ? set_->central_step(step.traced) : nullptr;
+  std::vector<int> all(graph.inputs.size());
+  std::iota(all.begin(), all.end(), 0);
+  const std::size_t leaves = static_cast<std::size_t>(step.traced.num_arguments);
+  for (int replica = 0; replica < (central ? set_->participants() : set_->size()); ++replica) {
+    const CentralPart* part = !central ? nullptr : replica == set_->size() ? &central->update : &central->compute;
     Replica& own = replicas_[static_cast<std::size_t>(replica)];
-    const std::size_t leaves = static_cast<std::size_t>(step.traced.num_arguments);
-    own.inputs.assign(leaves, Tensor());
-    own.outputs.assign(graph.outputs.size(), Tensor());
-    for (std::size_t i = 0; i < step.traced.captures.size(); ++i) {
-      own.inputs.push_back(set_->bind(step.traced.captures[i], replica, !writes(leaves + i)));
+    own.executables = part ? part->executables.get() : step.executables.get();
+    own.outputs.assign(own.executables->graph()->outputs.size(), Tensor());
+    own.inputs.clear(), own.leaves.clear();
+    for (const int position : part ? part->inputs : all) {
+      const std::size_t input = static_cast<std::size_t>(position);
+      const bool is_leaf = input < leaves;
+      if (is_leaf) own.leaves.emplace_back(own.inputs.size(), input);
+      own.inputs.push_back(
+          is_leaf ? Tensor()
+                  : set_->bind(step.traced.captures[input - leaves], replica, !writes(input), central != nullptr));
     }
   }
 }
@@ -119,9 +137,9 @@ RandomState ReplicaSteps::random_of(int replica, const RandomState& random) cons
 
 void ReplicaSteps::run_replica(int replica, const RandomState& random) {
   Replica& own = replicas_[static_cast<std::size_t>(replica)];
-  for (std::size_t i = 0; i < own.batch.size(); ++i) own.inputs[i] = own.batch[i];
-  step_->executables->run(own.inputs, own.outputs, random, set_->device(replica));
-  for (std::size_t i = 0; i < own.batch.size(); ++i) own.inputs[i] = Tensor();
+  for (const auto& [input, leaf] : own.leaves) own.inputs[input] = own.batch[leaf];
+  own.executables->run(own.inputs, own.outputs, random, set_->device(replica));
+  for (const auto& [input, leaf] : own.leaves) own.inputs[input] = Tensor();
 }
 
 Element ReplicaSteps::run(const ElementSpec& spec, const RandomState& random) {

@@ -34,12 +34,16 @@ class ReplicaSteps {
   Element run(const ElementSpec& spec, const RandomState& random);
 
  private:
-  // What a replica computes with.
+  // What a replica, or the keeper of variables, computes with.
   struct Replica {
     Tensors batch, inputs, outputs;
+    ExecutableCache* executables = nullptr;                   // of its part of the step
+    std::vector<std::pair<std::size_t, std::size_t>> leaves;  // inputs that are tensors of the batch, and which
   };
 
   void take_rows(int replica, const Tensors& batch, std::int64_t first, std::int64_t rows);
+  // The keeper has no rows, but may need a sample to take part.
+  void show_keeper(const Tensors& batch);
   void bind_captures(const StepGraph& step);
   void run_replica(int replica, const RandomState& random);
   Element run_graphs(const RandomState& random);

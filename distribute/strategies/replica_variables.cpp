@@ -1,22 +1,38 @@
 #include "cohort/distribute/strategies/replica_variables.h"
 
 #include <algorithm>
+#include <span>
 
 #include "cohort/core/device_spec.h"
 #include "cohort/core/text.h"
+#include "cohort/core/thread_pool.h"
 #include "cohort/graph/trace.h"
 #include "cohort/ops/math.h"
 
 namespace cohort::distribute {
 namespace {
 
+// From here on threads share the work of copying.
+constexpr std::size_t kLargeCopy = 256 << 10;
+
 // With memory of its own.
 Tensor copied_to(const Tensor& value, Device& device) {
   return &value.device() == &device ? value.clone() : value.to(device);
 }
 
+// Into the memory that the variable has, where it can be reached from here.
+void write_to(LocalVariable& variable, const Tensor& value, Device& device) {
+  const bool here = &value.device() == &device;
+  if (value.dtype() == DType::String || (!here && !value.device().host_readable())) {
+    return variable.replace_value(copied_to(value, device));
+  }
+  variable.prepare_write();
+  void* target = variable.kernel_pointer();
+  here ? device.copy(target, value.raw(), value.bytes()) : device.copy_from_host(target, value.raw(), value.bytes());
+}
+
 // What copies of a variable make together.
-Tensor merged(const std::vector<std::shared_ptr<LocalVariable>>& copies, Aggregation aggregation) {
+Tensor merged(std::span<const std::shared_ptr<LocalVariable>> copies, Aggregation aggregation) {
   Tensor sum = copies[0]->shared_value().to_host();
   if (aggregation == Aggregation::OnlyFirstReplica) return sum;
   const EagerScope eager;
@@ -28,7 +44,8 @@ Tensor merged(const std::vector<std::shared_ptr<LocalVariable>>& copies, Aggrega
 
 }  // namespace
 
-ReplicaVariables::ReplicaVariables(std::vector<Device*> devices) : devices_(std::move(devices)) {}
+ReplicaVariables::ReplicaVariables(std::vector<Device*> devices, bool keeper)
+    : devices_(std::move(devices)), replicas_(devices_.size() - (keeper ? 1 : 0)), owner_(keeper ? replicas_ : 0) {}
 
 ReplicaVariables::Copies ReplicaVariables::make_copies(const std::shared_ptr<LocalVariable>& variable,
                                                        bool reads_whole) const {
@@ -43,7 +60,7 @@ ReplicaVariables::Copies ReplicaVariables::make_copies(const std::shared_ptr<Loc
                            {{"aggregation", "None"}}, "Make it with Aggregation::Sum, Mean or OnlyFirstReplica.");
   }
   for (std::size_t i = 0; i < devices_.size(); ++i) {
-    const bool itself = i == 0 && !copies.apart;
+    const bool itself = i == owner_ && !copies.apart;
     copies.bodies.push_back(
         itself ? variable
                : std::make_shared<LocalVariable>(copied_to(variable->shared_value(), *devices_[i]), options));
@@ -72,13 +89,22 @@ const Tensor& ReplicaVariables::copy_of(const Tensor& handle, int replica, bool 
 void ReplicaVariables::spread(LocalVariable& variable, Copies& copies) const {
   if (copies.seen == variable.writes()) return;
   const Tensor value = variable.shared_value();
-  for (std::size_t i = copies.apart ? 0 : 1; i < copies.bodies.size(); ++i) {
+  const auto write_copy = [&](std::int64_t copy) {
+    const auto i = static_cast<std::size_t>(copy);
+    if (!copies.apart && i == owner_) return;
     // What is summed up on reading counts once.
     const bool counts = !copies.apart || copies.aggregation != Aggregation::Sum || i == 0;
-    copies.bodies[i]->replace_value(counts ? copied_to(value, *devices_[i])
-                                           : Tensor::full(value.shape(), 0.0, value.dtype(), *devices_[i]));
+    if (counts) {
+      write_to(*copies.bodies[i], value, *devices_[i]);
+    } else {
+      copies.bodies[i]->replace_value(Tensor::full(value.shape(), 0.0, value.dtype(), *devices_[i]));
+    }
     copies.writes[i] = copies.bodies[i]->writes();
-  }
+  };
+  const auto all = static_cast<std::int64_t>(copies.bodies.size());
+  parallel_for(all, value.bytes() < kLargeCopy ? all : 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) write_copy(i);
+  });
   copies.seen = variable.writes();
 }
 
@@ -90,20 +116,35 @@ void ReplicaVariables::gather(LocalVariable& variable, Copies& copies) const {
     copies.writes[i] = copies.bodies[i]->writes();
   }
   if (!written) return;
-  variable.replace_value(copied_to(merged(copies.bodies, copies.aggregation), *devices_[0]));
+  const std::span<const std::shared_ptr<LocalVariable>> counting(copies.bodies.data(), replicas_);
+  variable.replace_value(copied_to(merged(counting, copies.aggregation), *devices_[owner_]));
   copies.seen = variable.writes();
+}
+
+// Where the keeper has taken no part; all replicas have written the same.
+void ReplicaVariables::take_from_replicas(LocalVariable& variable, Copies& copies) const {
+  const LocalVariable& first = *copies.bodies[0];
+  if (copies.seen != variable.writes() || copies.writes[0] == first.writes()) return;
+  variable.replace_value(copied_to(copies.bodies[0]->shared_value(), *devices_[owner_]));
+  copies.seen = variable.writes();
+  for (std::size_t i = 0; i < replicas_; ++i) copies.writes[i] = copies.bodies[i]->writes();
 }
 
 void ReplicaVariables::settle() {
   std::lock_guard lock(mutex_);
   for (auto& [resource, copies] : copies_) {
-    if (!copies.apart) copies.seen = copies.bodies[0]->writes();
+    if (copies.apart) continue;
+    if (owner_ == 0) {
+      copies.seen = copies.bodies[0]->writes();
+    } else {
+      take_from_replicas(*copies.bodies[owner_], copies);
+    }
   }
 }
 
 void ReplicaVariables::set_whole(LocalVariable& variable, const Tensor& value) {
   std::lock_guard lock(mutex_);
-  variable.replace_value(copied_to(value, *devices_[0]));
+  variable.replace_value(copied_to(value, *devices_[owner_]));
   const auto known = copies_.find(&variable);
   if (known != copies_.end()) known->second.seen = variable.writes();
 }
@@ -117,7 +158,7 @@ const ReplicaVariables::Copies* ReplicaVariables::copies_apart(const LocalVariab
 std::optional<Tensor> ReplicaVariables::made_together(const LocalVariable& variable) {
   std::lock_guard lock(mutex_);
   const Copies* copies = copies_apart(variable);
-  return copies ? std::optional(merged(copies->bodies, copies->aggregation)) : std::nullopt;
+  return copies ? std::optional(merged({copies->bodies.data(), replicas_}, copies->aggregation)) : std::nullopt;
 }
 
 std::shared_ptr<LocalVariable> ReplicaVariables::own_copy(const LocalVariable& variable, int replica) {

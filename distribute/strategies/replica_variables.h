@@ -14,18 +14,22 @@ namespace cohort::distribute {
 
 // The copies of variables that replicas in step compute with. A variable that is synchronized on writing is itself the
 // first replica's copy, and the others follow when somebody else has written to it. One that is synchronized on reading
-// has a copy for each replica, and holds what they make together. Thread-safe, but for writes to the variables.
+// has a copy for each replica, and holds what they make together. Where variables have a keeper, who updates them but
+// computes no part of a batch, they are the keeper's own, and all replicas' copies follow. Thread-safe, but for writes
+// to the variables.
 class ReplicaVariables {
  public:
   // Of replicas on these devices.
-  explicit ReplicaVariables(std::vector<Device*> devices);
+  //   keeper: the last of them is the keeper's.
+  explicit ReplicaVariables(std::vector<Device*> devices, bool keeper = false);
 
   // The handle of a replica's copy, made if need be; of other resources the tensor itself.
   //   reads_whole: the replica sees what all copies make together, and writes nothing.
   const Tensor& copy_of(const Tensor& variable, int replica, bool reads_whole = false);
   // Gives copies the values that were written to their variables since. While no replica runs.
   void spread();
-  // Notes that what was written since came from the replicas, which have all written the same. While no replica runs.
+  // Notes that what was written since came from the replicas, which have all written the same, or from the keeper.
+  // While no replica runs.
   void settle();
   // Sets what all copies make together, on this and other workers, without a change to the copies here.
   void set_whole(LocalVariable& variable, const Tensor& value);
@@ -58,9 +62,12 @@ class ReplicaVariables {
   void gather(LocalVariable& variable, Copies& copies) const;
   // Those that replicas keep apart and nobody else has written over; nullptr: there are none. Under the lock.
   const Copies* copies_apart(const LocalVariable& variable) const;
+  void take_from_replicas(LocalVariable& variable, Copies& copies) const;
 
   const std::vector<Device*> devices_;
-  std::mutex mutex_;  // guards what follows
+  const std::size_t replicas_;  // of these, those that count
+  const std::size_t owner_;     // whose copy a variable itself is
+  std::mutex mutex_;            // guards what follows
   Book copies_, readers_;
 };
 

@@ -58,17 +58,18 @@ void WorkerDevices::divide(std::int64_t samples) {
 }
 
 void WorkerDevices::run(const std::function<void(int replica)>& work) {
-  run_in_step(threads_, group_, [&](int replica) {
+  ReplicaGroup* const groups[] = {&group_};
+  run_in_step(threads_, groups, group_.size(), [&](int replica) {
     const ThreadShare share(threads_of_each_);
     work(replica);
   });
 }
 
 std::vector<Device*> worker_devices(const std::string& who, const std::vector<std::string>& names) {
-  if (!names.empty()) return replica_devices(who, names);
+  if (!names.empty()) return replica_devices(who, "devices", names);
   // What was chosen otherwise stays chosen.
   if (default_device().name() != "GPU:0") return {};
-  std::vector<Device*> all = replica_devices(who, {});
+  std::vector<Device*> all = replica_devices(who, "devices", {});
   return all.size() > 1 ? all : std::vector<Device*>{};
 }
 

@@ -12,6 +12,7 @@
 #include "cohort/core/device_spec.h"
 #include "cohort/core/error.h"
 #include "cohort/core/log.h"
+#include "cohort/core/logical_devices.h"
 #include "cohort/core/text.h"
 
 namespace cohort {
@@ -23,6 +24,7 @@ struct DeviceTable {
   std::recursive_mutex mutex;
   std::map<std::string, DeviceMaker> makers;
   std::map<std::pair<std::string, int>, std::unique_ptr<Device>> devices;
+  std::map<std::string, int, std::less<>> logical;  // how many of a type there may be
 };
 
 DeviceTable& table() {
@@ -47,6 +49,11 @@ Device& device_of(const std::string& type, int index, std::string_view asked) {
   if (maker == t.makers.end()) {
     throw not_found("device", "a device of this machine is expected (" + missing + ")", {{"device", asked}},
                     "Device types here: " + join(t.makers, [](const auto& each) { return each.first; }) + ".");
+  }
+  if (const auto logical = t.logical.find(type); logical != t.logical.end() && index >= logical->second) {
+    throw not_found("device", "one of the logical devices is expected",
+                    {{"device", asked}, {"logical devices", logical->second}},
+                    "Their number is what set_logical_devices was given.");
   }
   std::unique_ptr<Device> made = maker->second(index);  // may throw: then nothing is left behind
   return *(t.devices[{type, index}] = std::move(made));
@@ -130,6 +137,37 @@ Device& device_named(std::string_view name) {
     }
   }
   return device_of(type, index, name);
+}
+
+void set_logical_devices(std::string_view device_type, int count) {
+  constexpr const char* kWho = "set_logical_devices";
+  const std::string type(device_type);
+  if (count < 1) throw invalid_argument(kWho, "count must be at least 1", {{"count", count}});
+  if (type == "GPU") {
+    throw unimplemented(kWho, "a GPU computes for one replica", {{"device_type", type}}, "Divide the \"CPU\".");
+  }
+  DeviceTable& t = table();
+  std::lock_guard lock(t.mutex);
+  if (!t.makers.contains(type)) {
+    throw not_found(kWho, "a type of device is expected", {{"device_type", type}},
+                    "Types here: " + join(t.makers, [](const auto& each) { return each.first; }) + ".");
+  }
+  if (const auto known = t.logical.find(type); known != t.logical.end()) {
+    if (known->second == count) return;
+    throw failed_precondition(kWho, "logical devices are set once", {{"count", count}, {"before", known->second}});
+  }
+  for (const auto& [key, device] : t.devices) {
+    if (key.first != type || key.second == 0) continue;
+    throw failed_precondition(kWho, "logical devices are set before they are used", {{"used", device->name()}},
+                              "Call it at the beginning of the program.");
+  }
+  t.logical.emplace(type, count);
+}
+
+int num_logical_devices(std::string_view device_type) {
+  std::lock_guard lock(table().mutex);
+  const auto known = table().logical.find(device_type);
+  return known == table().logical.end() ? 0 : known->second;
 }
 
 Device& cpu() {

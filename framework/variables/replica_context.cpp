@@ -10,8 +10,14 @@
 
 namespace cohort {
 
-ReplicaContext::ReplicaContext(int replica, int replicas, Tensor collective, Variable loss_share)
-    : replica_(replica), replicas_(replicas), collective_(std::move(collective)), loss_share_(std::move(loss_share)) {}
+ReplicaContext::ReplicaContext(int replica, int replicas, Tensor collective, Variable loss_share, ReplicaMerger* merger,
+                               int local_replica)
+    : replica_(replica),
+      replicas_(replicas),
+      collective_(std::move(collective)),
+      loss_share_(std::move(loss_share)),
+      merger_(merger),
+      local_replica_(local_replica) {}
 
 int ReplicaContext::replica_id_in_sync_group() const {
   if (current_trace() == 0) return replica_;
@@ -41,6 +47,12 @@ Tensors ReplicaContext::all_reduce(ReduceOp op, const Tensors& values) const {
 }
 
 Tensor ReplicaContext::all_reduce(ReduceOp op, const Tensor& value) const { return all_reduce(op, Tensors{value})[0]; }
+
+Tensors ReplicaContext::merge_call(const MergeFunction& merge_fn, const Tensors& values) const {
+  if (current_trace() == 0 && merger_) return merger_->merge(local_replica_, merge_fn, values);
+  throw unimplemented("ReplicaContext.merge_call", "code that is traced runs once for all replicas", {},
+                      "Call it outside of functions and of a model's steps, or use all_reduce().");
+}
 
 Tensor ReplicaContext::aggregated(const Variable& variable, const Tensor& value) const {
   switch (variable.aggregation()) {

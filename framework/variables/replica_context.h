@@ -1,6 +1,8 @@
 #pragma once
 
+#include <functional>
 #include <string>
+#include <vector>
 
 #include "cohort/core/tensor.h"
 #include "cohort/core/thread_scope.h"
@@ -11,6 +13,18 @@ namespace cohort {
 // How values that replicas hold apart become one.
 enum class ReduceOp { Sum, Mean };
 
+// Code that runs once for all replicas of a process, outside of any: what it gets is, for each value that the replicas
+// brought, those of all of them in order. What it returns every replica gets.
+using MergeFunction = std::function<Tensors(const std::vector<Tensors>& values)>;
+
+// Where the replicas of a process come together to run such code.
+class ReplicaMerger {
+ public:
+  virtual ~ReplicaMerger() = default;
+  // Waits for all replicas, of which each must call it; what the first one brings as code runs.
+  virtual Tensors merge(int replica, const MergeFunction& merge_fn, const Tensors& values) = 0;
+};
+
 // One of several replicas that run the same code in step, each on its part of a global batch; asked for by that code.
 // In a trace all of it becomes ops of the graph that every replica runs. Outside of replicas there is none.
 class ReplicaContext {
@@ -18,7 +32,9 @@ class ReplicaContext {
   // Replica `replica` of `replicas`.
   //   collective: the resource that they meet by, of any of them.
   //   loss_share: what of the global batch's mean the mean over this replica's samples is, a float32 scalar.
-  ReplicaContext(int replica, int replicas, Tensor collective, Variable loss_share);
+  //   merger: by which it comes to merge_call, with its number in this process; nullptr: it cannot.
+  ReplicaContext(int replica, int replicas, Tensor collective, Variable loss_share, ReplicaMerger* merger = nullptr,
+                 int local_replica = 0);
 
   // Which of the replicas this is. In a trace, which is made once for all of them, this is an error.
   int replica_id_in_sync_group() const;
@@ -28,6 +44,10 @@ class ReplicaContext {
   Tensor all_reduce(ReduceOp op, const Tensor& value) const;
   // The same for several values, which cross together.
   Tensors all_reduce(ReduceOp op, const Tensors& values) const;
+  // Runs code once for all replicas of this process, which must all call it, and gives each what it returns. In the
+  // code there is no replica context, and variables are what all copies make together: what it writes all replicas see.
+  // In a trace, which is made once for all replicas, this is an error.
+  Tensors merge_call(const MergeFunction& merge_fn, const Tensors& values) const;
   // What a variable that is the same on all replicas is written with, where each has computed a value: their sum, mean
   // or the first one, as the variable says.
   Tensor aggregated(const Variable& variable, const Tensor& value) const;
@@ -40,6 +60,8 @@ class ReplicaContext {
   const int replica_, replicas_;
   const Tensor collective_;
   const Variable loss_share_;
+  ReplicaMerger* const merger_;
+  const int local_replica_;
 };
 
 // While one lives, its thread is the code of a replica; nullptr: of all replicas together, as an optimizer's update is.

@@ -66,6 +66,13 @@ TEST_F(ClusterExamples, TrainOnDevicesInStep) {
   EXPECT_THAT(program->output(), ContainsRegex("8/8 [^\n]* val_loss: [0-9.]+"));
 }
 
+TEST_F(ClusterExamples, TrainOnDevicesBesideOneThatKeepsVariables) {
+  const auto program = start("examples/central_storage", {.arguments = {"--smoke"}});
+  EXPECT_EQ(program->wait(60s), 0) << program->errors();
+  EXPECT_THAT(program->output(), HasSubstr("4 replicas in step, variables on CPU:0\n"));
+  EXPECT_THAT(program->output(), ContainsRegex("8/8 [^\n]* val_loss: [0-9.]+"));
+}
+
 // The same program alone and on three workers, of which the first one writes the model.
 TEST_F(ClusterExamples, TrainOnWorkersInStep) {
   const std::string example = test::program_path("examples/multi_worker_mirrored");

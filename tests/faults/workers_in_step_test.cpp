@@ -37,6 +37,28 @@ const KnownTaskInStep train_from_any_seed("train_from_any_seed", [](const TaskIn
   write_result({values_of(model), {}});
 });
 
+// Steps on single batches, of which a worker has some rows.
+TrainedInStep train_on_batches(std::int64_t first, std::int64_t rows) {
+  set_random_seed(5);
+  Sequential model({layers::Dense(4, {.activation = "tanh"}), layers::Dense(1)});
+  model.compile({.optimizer = "adam", .loss = "mse", .metrics = {"mae"}});
+  TrainedInStep result;
+  for (int step = 0; step < 3; ++step) {
+    const Tensor x = waves({7, 3}, 37 + step).rows(first, rows).clone(), y = waves({7, 1}, 5).rows(first, rows).clone();
+    result.history["loss"].push_back(*model.train_on_batch(x, y).find("loss"));
+    result.history["mae"].push_back(*model.test_on_batch(x, y).find("mae"));
+    EXPECT_EQ(model.predict_on_batch(x).shape(), Shape({rows, 1}));
+  }
+  result.weights = values_of(model);
+  return result;
+}
+
+const KnownTaskInStep train_on_single_batches("train_on_single_batches", [](const TaskInStep& task) {
+  const auto strategy = task.strategy();
+  auto scope = strategy.scope();
+  write_result(task.rank() == 0 ? train_on_batches(0, 4) : train_on_batches(4, 3));
+});
+
 class WorkersInStep : public testing::TestWithParam<int> {};
 
 TEST_P(WorkersInStep, TrainAsOneDeviceOnTheWholeBatch) {
@@ -128,6 +150,15 @@ TEST_P(WorkersInStep, JudgeAndPredictAsOneDevice) {
 }
 
 INSTANTIATE_TEST_SUITE_P(OfAnyNumber, WorkersInStep, testing::Values(2, 3));
+
+TEST(WorkersInStep, TrainAndTestOnTheirRowsOfSingleBatches) {
+  ProcessesInStep workers(2, "task=train_on_single_batches");
+  const TrainedInStep alone = train_on_batches(0, 7);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(workers.error(i), "no error") << workers.process(i).errors();
+    expect_near(workers.result(i), alone, 1e-5);
+  }
+}
 
 TEST(WorkersInStep, BeginWithTheSameWeightsWhateverTheirSeeds) {
   ProcessesInStep workers(2, "task=train_from_any_seed");

@@ -90,7 +90,7 @@ PRIVATE_EDGES = [
     # Graphs that are rewritten, cut, sent and recorded.
     ("model|distribute", r"framework/graph/recorded_steps\.h"),
     ("autodiff", r"framework/graph/(specialize|passes/rewrite)\.h"),
-    ("distribute", r"framework/graph/(partition|hoist_iterators|write_effects)\.h"),
+    ("distribute", r"framework/graph/(partition|hoist_iterators|split_update|write_effects)\.h"),
     # Variables as those see them that update, save or send them.
     ("optimizers|model|saving|callbacks|distribute", r"framework/variables/(variable_body|shards)\.h"),
     ("datasets", r"framework/variables/variable_body\.h"),

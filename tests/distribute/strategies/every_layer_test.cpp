@@ -3,6 +3,7 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "cohort/datasets/sources/tensor_slices.h"
 #include "cohort/distribute/local_cluster.h"
@@ -17,6 +18,7 @@
 #include "cohort/ops/cast.h"
 #include "cohort/ops/math.h"
 #include "cohort/saving/config_json.h"
+#include "tests/support/in_step_strategies.h"
 
 // Every registered layer is part of a model that takes two steps here and two on a cluster.
 namespace cohort {
@@ -110,6 +112,7 @@ const std::map<std::string, Row>& table() {
       {"RandomBrightness", with(R"({"factor":0.2,"value_range":[0,1]})", image)},
       {"RandomContrast", with(R"({"factor":0.2})", image)},
       {"RandomCrop", with(R"({"height":6,"width":6})", image)},  // as Keras: crops in training only
+      {"RandomFlip", with("{}", image)},
       {"RandomRotation", with(R"({"factor":0.2})", image)},
       {"RandomTranslation", with(R"({"height_factor":0.2,"width_factor":0.2})", image)},
       {"RandomZoom", with(R"({"height_factor":0.2})", image)},
@@ -221,6 +224,27 @@ TEST_P(EveryLayer, TrainsOnAClusterAsItDoesHere) {
   ASSERT_EQ(here.size(), there.size());
   EXPECT_TRUE(std::isfinite(here[0]));
   EXPECT_NEAR(here[0], there[0], 1e-6 * std::abs(here[0]));
+}
+
+// Statistics of a replica's own rows are not those of the batch.
+const std::set<std::string> kDependsOnTheRows = {"BatchNormalization"};
+
+TEST_P(EveryLayer, TrainsOnReplicasInStepAsItDoesHere) {
+  const std::optional<Row> row = row_of(GetParam());
+  ASSERT_TRUE(row) << "its defaults take none of the inputs tried here: give it a row in the table";
+  if (!row->left_out.empty()) GTEST_SKIP() << row->left_out;
+  set_random_seed(11);
+  const double here = losses_of_two_steps(GetParam(), *row)[0];
+  for (const test::InStep kind : {test::InStep::Mirrored, test::InStep::CentralStorage}) {
+    SCOPED_TRACE(test::name_of(kind));
+    const distribute::StrategyHandle strategy = test::in_step_on(kind, 2);
+    const auto scope = strategy.scope();
+    set_random_seed(11);
+    const double in_step = losses_of_two_steps(GetParam(), *row)[0];
+    EXPECT_TRUE(std::isfinite(in_step));
+    const double tolerance = kDependsOnTheRows.contains(GetParam()) ? 0.5 : 1e-5;
+    EXPECT_NEAR(here, in_step, tolerance * std::abs(here));
+  }
 }
 
 TEST_P(EveryLayer, TrainsInMixedPrecision) {

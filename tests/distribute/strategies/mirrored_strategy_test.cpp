@@ -5,25 +5,26 @@
 #include "cohort/cohort.h"
 #include "tests/support/error_of.h"
 #include "tests/support/in_step_jobs.h"
+#include "tests/support/in_step_strategies.h"
 
 namespace cohort::distribute {
 namespace {
 
+using cohort::test::cpus;
 using cohort::test::expect_near;
 using cohort::test::in_step_jobs;
+using cohort::test::in_step_on;
+using cohort::test::InStep;
 using cohort::test::InStepJob;
 using cohort::test::train_in_step;
 using cohort::test::TrainedInStep;
 using cohort::test::values_of;
 using cohort::test::waves;
 
-std::vector<std::string> cpus(int count) {
-  std::vector<std::string> names;
-  for (int i = 0; i < count; ++i) names.push_back("CPU:" + std::to_string(i));
-  return names;
-}
-
-class ReplicasInStep : public testing::TestWithParam<int> {};
+class ReplicasInStep : public testing::TestWithParam<std::tuple<InStep, int>> {
+ protected:
+  static StrategyHandle make() { return in_step_on(std::get<0>(GetParam()), std::get<1>(GetParam())); }
+};
 
 TEST_P(ReplicasInStep, TrainAsOneDeviceOnTheWholeBatch) {
   for (const InStepJob& job : in_step_jobs()) {
@@ -31,7 +32,7 @@ TEST_P(ReplicasInStep, TrainAsOneDeviceOnTheWholeBatch) {
     for (const char* optimizer : {"sgd", "adam"}) {
       SCOPED_TRACE(optimizer);
       const TrainedInStep alone = train_in_step(job, optimizer);
-      const MirroredStrategy strategy(cpus(GetParam()));
+      const StrategyHandle strategy = make();
       auto scope = strategy.scope();
       expect_near(train_in_step(job, optimizer), alone, 2e-4);
     }
@@ -41,7 +42,7 @@ TEST_P(ReplicasInStep, TrainAsOneDeviceOnTheWholeBatch) {
 TEST_P(ReplicasInStep, TrainTwiceToTheSameBits) {
   const std::vector<InStepJob> all = in_step_jobs();
   const auto run = [&] {
-    const MirroredStrategy strategy(cpus(GetParam()));
+    const StrategyHandle strategy = make();
     auto scope = strategy.scope();
     return train_in_step(all[2], "adam").weights;
   };
@@ -50,7 +51,7 @@ TEST_P(ReplicasInStep, TrainTwiceToTheSameBits) {
 
 TEST_P(ReplicasInStep, TrainLineByLineAsTraced) {
   const std::vector<InStepJob> all = in_step_jobs();
-  const MirroredStrategy strategy(cpus(GetParam()));
+  const StrategyHandle strategy = make();
   auto scope = strategy.scope();
   expect_near(train_in_step(all[2], "adam", true), train_in_step(all[2], "adam"), 1e-5);
 }
@@ -65,14 +66,20 @@ TEST_P(ReplicasInStep, PredictAndEvaluateWholeBatches) {
     return std::pair(model.predict(data, {.verbose = 0}).to_vector<float>(), *figures.find("mae"));
   };
   const auto alone = run();
-  const MirroredStrategy strategy(cpus(GetParam()));
+  const StrategyHandle strategy = make();
   auto scope = strategy.scope();
   const auto mirrored = run();
   EXPECT_THAT(mirrored.first, testing::Pointwise(testing::FloatNear(1e-6f), alone.first));
   EXPECT_NEAR(mirrored.second, alone.second, 1e-6);
 }
 
-INSTANTIATE_TEST_SUITE_P(OfAnyNumber, ReplicasInStep, testing::Values(1, 2, 3, 4));
+INSTANTIATE_TEST_SUITE_P(OfAnyNumber, ReplicasInStep,
+                         testing::Combine(testing::Values(InStep::Mirrored, InStep::CentralStorage),
+                                          testing::Values(1, 2, 3, 4)),
+                         [](const auto& info) {
+                           return cohort::test::name_of(std::get<0>(info.param)) +
+                                  std::to_string(std::get<1>(info.param));
+                         });
 
 TEST(MirroredStrategy, SaysHowManyReplicasThereAre) {
   EXPECT_EQ(MirroredStrategy(cpus(3)).num_replicas_in_sync(), 3);
@@ -80,7 +87,7 @@ TEST(MirroredStrategy, SaysHowManyReplicasThereAre) {
 }
 
 TEST(MirroredStrategy, RefusesADeviceThatIsListedTwice) {
-  EXPECT_EQ(test::error_of([] {
+  EXPECT_EQ(cohort::test::error_of([] {
               MirroredStrategy({"CPU:0", "cpu:0"});
             }),
             "InvalidArgument MirroredStrategy: each device may be listed once. Received: devices=CPU:0, cpu:0. A "
@@ -88,8 +95,23 @@ TEST(MirroredStrategy, RefusesADeviceThatIsListedTwice) {
             "replica.");
 }
 
+TEST(MirroredStrategy, RefusesDevicesThatAreNotThere) {
+  EXPECT_THAT(cohort::test::error_of([] {
+                MirroredStrategy({"CPU:0", "NPU:1"});
+              }),
+              testing::HasSubstr("a device of this machine is expected"));
+  EXPECT_THAT(cohort::test::error_of([] { MirroredStrategy({"CPU:x"}); }),
+              testing::HasSubstr("a device is TYPE or TYPE:INDEX"));
+  EXPECT_THAT(cohort::test::error_of([] {
+                MirroredStrategy({"TEST:0", "test:0"});
+              }),
+              testing::HasSubstr("each device may be listed once"));
+}
+
+class TwoReplicasInStep : public testing::TestWithParam<InStep> {};
+
 // What a callback writes reaches every replica, whose next update starts from it.
-TEST(MirroredStrategy, SpreadsWhatACallbackWrites) {
+TEST_P(TwoReplicasInStep, SpreadsWhatACallbackWrites) {
   const auto run = [] {
     set_random_seed(3);
     Sequential model({layers::Dense(1, {.use_bias = false})});
@@ -107,12 +129,12 @@ TEST(MirroredStrategy, SpreadsWhatACallbackWrites) {
     return values_of(model)[0];
   };
   const std::vector<float> alone = run();
-  const MirroredStrategy strategy(cpus(2));
+  const StrategyHandle strategy = in_step_on(GetParam(), 2);
   auto scope = strategy.scope();
   EXPECT_THAT(run(), testing::Pointwise(testing::FloatNear(1e-6f), alone));
 }
 
-TEST(MirroredStrategy, TrainsOnASingleBatch) {
+TEST_P(TwoReplicasInStep, TrainsOnASingleBatch) {
   const auto run = [] {
     set_random_seed(3);
     Sequential model({layers::Dense(2)});
@@ -121,7 +143,7 @@ TEST(MirroredStrategy, TrainsOnASingleBatch) {
     return std::pair(values_of(model)[0], *logs.find("loss"));
   };
   const auto alone = run();
-  const MirroredStrategy strategy(cpus(2));
+  const StrategyHandle strategy = in_step_on(GetParam(), 2);
   auto scope = strategy.scope();
   const auto mirrored = run();
   EXPECT_THAT(mirrored.first, testing::Pointwise(testing::FloatNear(1e-6f), alone.first));
@@ -129,20 +151,20 @@ TEST(MirroredStrategy, TrainsOnASingleBatch) {
 }
 
 // A replica's error ends the step of all of them, and is told as it is.
-TEST(MirroredStrategy, TellsTheErrorOfOneReplica) {
-  const MirroredStrategy strategy(cpus(2));
+TEST_P(TwoReplicasInStep, TellsTheErrorOfOneReplica) {
+  const StrategyHandle strategy = in_step_on(GetParam(), 2);
   auto scope = strategy.scope();
   Sequential model({layers::Embedding(4, 2), layers::Flatten(), layers::Dense(1)});
   model.compile({.optimizer = "sgd", .loss = "mse"});
   const Tensor good = Tensor::of<std::int64_t>({0, 1, 2, 3}, {4, 1}),
                bad = Tensor::of<std::int64_t>({0, 1, 2, 9}, {4, 1});
   const FitOptions quiet{.batch_size = 4, .verbose = 0};
-  EXPECT_THAT(test::error_of([&] { model.fit(bad, waves({4, 1}), quiet); }), testing::HasSubstr("9"));
+  EXPECT_THAT(cohort::test::error_of([&] { model.fit(bad, waves({4, 1}), quiet); }), testing::HasSubstr("9"));
   model.fit(good, waves({4, 1}), quiet);
 }
 
 // Each replica takes a batch of its own from what the function makes.
-TEST(MirroredStrategy, GivesEachReplicaABatchOfAFunction) {
+TEST_P(TwoReplicasInStep, GivesEachReplicaABatchOfAFunction) {
   const auto trained = [](const auto& data) {
     set_random_seed(3);
     Sequential model({layers::Dense(1)});
@@ -152,7 +174,7 @@ TEST(MirroredStrategy, GivesEachReplicaABatchOfAFunction) {
   };
   const Dataset rows = datasets::from_tensor_slices(waves({8, 2}), waves({8, 1}, 3));
   const std::vector<float> alone = trained(rows.batch(4));
-  const MirroredStrategy strategy(cpus(2));
+  const StrategyHandle strategy = in_step_on(GetParam(), 2);
   auto scope = strategy.scope();
   const DatasetCreator creator([&](const InputContext& context) {
     EXPECT_EQ(context.num_replicas_in_sync, 2);
@@ -160,6 +182,9 @@ TEST(MirroredStrategy, GivesEachReplicaABatchOfAFunction) {
   });
   EXPECT_THAT(trained(creator), testing::Pointwise(testing::FloatNear(1e-6f), alone));
 }
+
+INSTANTIATE_TEST_SUITE_P(Strategies, TwoReplicasInStep, testing::Values(InStep::Mirrored, InStep::CentralStorage),
+                         [](const auto& info) { return cohort::test::name_of(info.param); });
 
 }  // namespace
 }  // namespace cohort::distribute

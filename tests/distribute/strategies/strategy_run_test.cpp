@@ -5,11 +5,13 @@
 #include "cohort/cohort.h"
 #include "tests/support/error_of.h"
 #include "tests/support/in_step_jobs.h"
+#include "tests/support/in_step_strategies.h"
 
 namespace cohort::distribute {
 namespace {
 
 using cohort::test::error_of;
+using cohort::test::InStep;
 using cohort::test::values_of;
 using cohort::test::waves;
 using testing::ElementsAre;
@@ -50,17 +52,18 @@ LoopResult own_loop(bool traced, const Run& run_epoch) {
   return result;
 }
 
-class StrategyRun : public testing::TestWithParam<bool> {};
+class StrategyRun : public testing::TestWithParam<std::tuple<InStep, bool>> {};
 
 TEST_P(StrategyRun, TrainsAsOneDeviceOnTheWholeBatch) {
-  const LoopResult alone = own_loop(GetParam(), [](const Dataset& data, const auto& step) {
+  const auto [kind, traced] = GetParam();
+  const LoopResult alone = own_loop(traced, [](const Dataset& data, const auto& step) {
     double loss = 0.0;
     for (const Element& batch : data) loss += Tensor(step(batch[0].leaf(), batch[1].leaf())).item<double>();
     return loss;
   });
-  const MirroredStrategy strategy(kThree);
+  const StrategyHandle strategy = cohort::test::in_step_on(kind, 3);
   auto scope = strategy.scope();
-  const LoopResult mirrored = own_loop(GetParam(), [&](const Dataset& data, const auto& step) {
+  const LoopResult mirrored = own_loop(traced, [&](const Dataset& data, const auto& step) {
     double loss = 0.0;
     for (const PerReplica& batch : strategy.experimental_distribute_dataset(data)) {
       const Tensor total = strategy.reduce(ReduceOp::Sum, strategy.run(step, batch[0], batch[1]));
@@ -76,7 +79,8 @@ TEST_P(StrategyRun, TrainsAsOneDeviceOnTheWholeBatch) {
   EXPECT_NEAR(mirrored.error, alone.error, 1e-5);
 }
 
-INSTANTIATE_TEST_SUITE_P(LineByLineAndTraced, StrategyRun, testing::Bool());
+INSTANTIATE_TEST_SUITE_P(LineByLineAndTraced, StrategyRun,
+                         testing::Combine(testing::Values(InStep::Mirrored, InStep::CentralStorage), testing::Bool()));
 
 TEST(StrategyRunOf, ReplicasKnowWhoTheyAre) {
   const MirroredStrategy strategy(kThree);
@@ -111,8 +115,10 @@ TEST(StrategyRunOf, ValuesOfReplicasBecomeOne) {
   EXPECT_FLOAT_EQ(strategy.reduce(ReduceOp::Mean, values, 0).item<float>(), 2.75f);
 }
 
-TEST(StrategyRunOf, VariablesAreWrittenWithWhatReplicasAgreeOn) {
-  const MirroredStrategy strategy({"CPU:0", "CPU:1"});
+class StrategyRunOfTwo : public testing::TestWithParam<InStep> {};
+
+TEST_P(StrategyRunOfTwo, WritesVariablesWithWhatReplicasAgreeOn) {
+  const StrategyHandle strategy = cohort::test::in_step_on(GetParam(), 2);
   auto scope = strategy.scope();
   const auto made = [](Aggregation aggregation, Synchronization when = Synchronization::OnWrite) {
     return Variable(Tensor::scalar(0.0), {.name = "count", .aggregation = aggregation, .synchronization = when});
@@ -137,6 +143,9 @@ TEST(StrategyRunOf, VariablesAreWrittenWithWhatReplicasAgreeOn) {
   strategy.run([&](const Tensor& x) { sum.assign_add(x); }, values);
   EXPECT_FLOAT_EQ(sum.value().item<float>(), 54.0f);
 }
+
+INSTANTIATE_TEST_SUITE_P(Strategies, StrategyRunOfTwo, testing::Values(InStep::Mirrored, InStep::CentralStorage),
+                         [](const auto& info) { return cohort::test::name_of(info.param); });
 
 TEST(StrategyRunOf, EachReplicaTakesTheNextBatchOfAFunction) {
   const MirroredStrategy strategy({"CPU:0", "CPU:1"});
