@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,6 +15,11 @@ struct CommunicationOptions {
   // "RING": over shared memory between processes of one host, over gRPC between hosts; "NCCL": between GPUs; "AUTO":
   // what fits the devices.
   std::string implementation = "AUTO";
+  // How many bytes of gradients cross together, while those of layers before are still computed; 0: 1 MiB. The same on
+  // all workers.
+  std::int64_t bytes_per_pack = 0;
+  // "shm", "grpc", or "auto": shared memory with workers of the same host, gRPC with the others.
+  std::string transport = "auto";
   // Seconds that a reduction may take; none: 600.
   std::optional<double> timeout_seconds = std::nullopt;
   // Seconds that workers may take to come up.

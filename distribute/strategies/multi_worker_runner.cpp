@@ -3,6 +3,7 @@
 #include <array>
 #include <cstring>
 #include <exception>
+#include <span>
 
 #include "cohort/core/device_spec.h"
 #include "cohort/core/error.h"
@@ -20,15 +21,24 @@ namespace {
 constexpr const char* kWho = "MultiWorkerMirroredStrategy";
 constexpr std::size_t kFields = 2;  // of a step's header
 
-// Values that all workers must have in common.
-void check_same(collective::Communicator& workers, std::int64_t own, const char* what) {
-  std::vector<std::int64_t> all(static_cast<std::size_t>(workers.size()));
-  workers.all_gather(&own, all.data(), 1, DType::Int64);
+// A value that all workers must have in common.
+struct CommonValue {
+  std::int64_t own;
+  const char *name, *advice;
+};
+constexpr const char* kSameBackup = "Workers go on from the backup that they all see, or none does.";
+constexpr const char* kSameData = "Give fit the same data on every worker.";
+
+void check_same(collective::Communicator& workers, std::span<const CommonValue> values) {
+  std::vector<std::int64_t> own, all(values.size() * static_cast<std::size_t>(workers.size()));
+  for (const CommonValue& value : values) own.push_back(value.own);
+  workers.all_gather(own.data(), all.data(), static_cast<std::int64_t>(own.size()), DType::Int64);
   for (std::size_t i = 0; i < all.size(); ++i) {
-    if (all[i] == all[0]) continue;
-    throw failed_precondition(kWho, std::string("all workers must have the same ") + what,
-                              {{"of worker 0", all[0]}, {"of worker " + std::to_string(i), all[i]}},
-                              "Workers go on from the backup that they all see, or none does.");
+    const std::size_t value = i % values.size(), worker = i / values.size();
+    if (all[i] == all[value]) continue;
+    throw failed_precondition(kWho, std::string("all workers must have the same ") + values[value].name,
+                              {{"of worker 0", all[value]}, {"of worker " + std::to_string(worker), all[i]}},
+                              values[value].advice);
   }
 }
 
@@ -52,9 +62,13 @@ MultiWorkerRunner::~MultiWorkerRunner() {
 
 void MultiWorkerRunner::begin_epoch(std::int64_t epoch) {
   InStepRunner::begin_epoch(epoch);
-  check_same(*workers_, epoch, "epoch");
-  check_same(*workers_, next_step_, "step");
-  check_same(*workers_, static_cast<std::int64_t>(random_.seed), "random seed");
+  const std::array values{CommonValue{epoch, "epoch", kSameBackup},
+                          CommonValue{next_step_, "step", kSameBackup},
+                          CommonValue{static_cast<std::int64_t>(random_.seed), "random seed", kSameBackup},
+                          CommonValue{taken_, "number of batches taken", kSameBackup},
+                          CommonValue{share_.full_rows, "batch size", kSameData},
+                          CommonValue{share_.full_steps, "number of batches", kSameData}};
+  check_same(*workers_, values);
 }
 
 std::int64_t MultiWorkerRunner::own_rows(bool found) const {
@@ -77,7 +91,26 @@ bool MultiWorkerRunner::exchange_rows(bool found) {
   return any;
 }
 
+// All workers know it without asking.
+bool MultiWorkerRunner::take_full_batch(bool found) {
+  if (taken_ >= share_.full_steps) return false;
+  const std::int64_t expected = rows_of_replica(share_.full_rows, workers_->size(), workers_->rank());
+  if (!found || own_rows(found) != expected) {
+    throw failed_precondition(kWho, "data holds as many batches and rows as it says",
+                              {{"step", taken_}, {"rows", own_rows(found)}, {"expected", expected}},
+                              "Check what this worker reads.");
+  }
+  rows_before_ = 0;
+  for (int rank = 0; rank < workers_->rank(); ++rank) {
+    rows_before_ += rows_of_replica(share_.full_rows, workers_->size(), rank);
+  }
+  steps_.set_place(rows_before_, share_.full_rows);
+  fresh_ = false;
+  return found_ = true;
+}
+
 bool MultiWorkerRunner::agree_on_step(bool found) {
+  if (take_full_batch(found)) return true;
   const TimelineSpan span("wait", "agree on a step", next_step_);
   bool any = exchange_rows(found);
   if (!any && next_step_ == 0 && taken_ > 0) {  // the epoch before took the very last batch

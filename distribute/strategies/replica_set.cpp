@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "cohort/core/error.h"
+#include "cohort/core/thread_share.h"
 #include "cohort/distribute/collective/replica_turns.h"
 #include "cohort/graph/bound_captures.h"
 #include "cohort/variables/variable_creator.h"
@@ -20,31 +21,22 @@ Variable make_loss_share(Device& device) {
                                                                   .autocast = false}));
 }
 
-// What a replica that failed tells the others.
-std::string reason_of(int replica, const std::exception_ptr& error) {
-  const std::string who = "replica " + std::to_string(replica) + " failed: ";
-  try {
-    std::rethrow_exception(error);
-  } catch (const std::exception& exception) {
-    return who + exception.what();
-  } catch (...) {
-    return who + "unknown exception";
-  }
-}
-
 }  // namespace
 
-ReplicaSet::ReplicaSet(std::vector<Device*> devices, std::shared_ptr<collective::Communicator> workers)
+ReplicaSet::ReplicaSet(std::vector<Device*> devices, std::shared_ptr<collective::Communicator> workers,
+                       const CrossingOptions& crossing)
     : devices_(std::move(devices)),
-      group_(static_cast<int>(devices_.size()), workers),
+      threads_of_replica_(crossing.threads),
+      group_(static_cast<int>(devices_.size()), workers, crossing.has_thread),
       loss_share_(make_loss_share(*devices_[0])),
       shares_(devices_.size(), 1.0f),
       variables_(devices_),
       threads_(static_cast<int>(devices_.size()) - 1) {
   for (int i = 0; i < size(); ++i) collectives_.push_back(Tensor::of_resource(group_.member(i)));
   const int rank = workers ? workers->rank() : 0, ranks = workers ? workers->size() : 1;
-  for (int i = 0; i < size(); ++i)
-    contexts_.emplace_back(rank * size() + i, ranks * size(), collectives_[0], loss_share_);
+  for (int i = 0; i < size(); ++i) {
+    contexts_.emplace_back(rank * size() + i, ranks * size(), collectives_[0], loss_share_, crossing.bytes_per_pack);
+  }
 }
 
 ReplicaSet::~ReplicaSet() = default;
@@ -122,11 +114,12 @@ void ReplicaSet::run_code(const std::vector<std::int64_t>& rows, const std::func
 void ReplicaSet::run_threads(const std::function<void(int replica)>& work) {
   std::vector<std::exception_ptr> errors(devices_.size());
   const auto guarded = [&](int replica) {
+    const ThreadShare share(threads_of_replica_);
     try {
       work(replica);
     } catch (...) {
       errors[static_cast<std::size_t>(replica)] = std::current_exception();
-      group_.abort(reason_of(replica, errors[static_cast<std::size_t>(replica)]));
+      group_.abort(ReplicaGroup::reason_of(replica, errors[static_cast<std::size_t>(replica)]));
     }
   };
   threads_.run(guarded);

@@ -14,12 +14,23 @@
 
 namespace cohort::distribute {
 
+// How what replicas reduce crosses to other workers.
+struct CrossingOptions {
+  // Bytes of gradients that cross together while others are computed; 0: all of them, when they are there.
+  std::int64_t bytes_per_pack = 0;
+  // They cross on a thread of their own.
+  bool has_thread = false;
+  // Threads that a replica computes with, where workers share the cores of a host; 0: all of them.
+  int threads = 0;
+};
+
 // The replicas of one process that train in step: their devices, threads, copies of variables, and what they meet by.
 class ReplicaSet {
  public:
   // One replica on each device; the first is that of the thread that runs them.
   //   workers: those of other processes meet them by it, as many on each; nullptr: there are none.
-  explicit ReplicaSet(std::vector<Device*> devices, std::shared_ptr<collective::Communicator> workers = nullptr);
+  explicit ReplicaSet(std::vector<Device*> devices, std::shared_ptr<collective::Communicator> workers = nullptr,
+                      const CrossingOptions& crossing = {});
   ~ReplicaSet();
 
   // How many there are.
@@ -50,6 +61,7 @@ class ReplicaSet {
   void run_threads(const std::function<void(int replica)>& work);
 
   const std::vector<Device*> devices_;
+  const int threads_of_replica_;
   ReplicaGroup group_;
   std::vector<Tensor> collectives_;  // by replica; traces capture the first one's
   Variable loss_share_;

@@ -43,6 +43,7 @@ class ReplicaVariables {
     std::vector<std::uint64_t> writes;  // to each copy, when they were last put together
     std::uint64_t seen = 0;             // writes to the variable that the copies know of
     bool apart = false;                 // the variable is none of its copies
+    bool reads_whole = false;           // nobody writes to the copies
     Aggregation aggregation = Aggregation::None;
   };
   using Book = std::unordered_map<const Resource*, Copies>;
@@ -50,10 +51,12 @@ class ReplicaVariables {
   Copies make_copies(const std::shared_ptr<LocalVariable>& variable, bool reads_whole) const;
   void spread(LocalVariable& variable, Copies& copies) const;
   void gather(LocalVariable& variable, Copies& copies) const;
+  void list_followers();
 
   const std::vector<Device*> devices_;
   std::mutex mutex_;  // guards what follows
   Book copies_, readers_;
+  std::vector<Copies*> followers_;  // of both, those with a copy that is not the variable itself
 };
 
 }  // namespace cohort::distribute

@@ -1,5 +1,6 @@
 #include "cohort/distribute/strategies/worker_share.h"
 
+#include <limits>
 #include <string_view>
 
 #include "cohort/data/auto_shard.h"
@@ -15,6 +16,21 @@ std::optional<std::int64_t> batch_size_of(const Dataset& dataset) {
   if (kind == "batch" || kind == "padded_batch") return dataset.attributes().get<std::int64_t>("batch_size");
   const bool keeps_batches = kind == "prefetch" || kind == "map" || kind == "with_options";
   return keeps_batches ? batch_size_of(dataset.inputs()[0]) : std::nullopt;
+}
+
+// Notes which global batches are full, where a dataset of them tells.
+WorkerShare with_full_steps(WorkerShare share, const Dataset& batches, std::optional<std::int64_t> batch_size) {
+  std::int64_t short_ones = 1;  // the last
+  for (const TensorSpec& leaf : batches.element_spec().flatten()) {
+    if (leaf.shape.rank() == 0) continue;
+    if (leaf.shape[0] != kUnknown) batch_size = leaf.shape[0], short_ones = 0;
+    break;
+  }
+  const std::int64_t steps = batches.cardinality();
+  if (!batch_size || steps == kUnknownCardinality) return share;
+  share.full_rows = *batch_size;
+  share.full_steps = steps == kInfiniteCardinality ? std::numeric_limits<std::int64_t>::max() : steps - short_ones;
+  return share;
 }
 
 }  // namespace
@@ -38,11 +54,15 @@ WorkerShare share_of_worker(const RunnerData& data, std::int64_t workers, std::i
   // Sub-batches of others are passed by; where batches may be cut short in the middle, that would shift rows from one
   // global batch to the next.
   if (batch && *batch >= workers) {
-    return {.dataset = dataset.rebatch(replica_batch_sizes(*batch, 1, workers, 0)).shard(workers, worker),
-            .steps = dataset.cardinality(),
-            .any_number_of_workers = true};
+    return with_full_steps(
+        {.dataset = dataset.rebatch(replica_batch_sizes(*batch, 1, workers, 0)).shard(workers, worker),
+         .steps = dataset.cardinality(),
+         .any_number_of_workers = true},
+        dataset, batch);
   }
-  return {.dataset = dataset, .whole_batches = true, .steps = dataset.cardinality(), .any_number_of_workers = true};
+  return with_full_steps(
+      {.dataset = dataset, .whole_batches = true, .steps = dataset.cardinality(), .any_number_of_workers = true},
+      dataset, batch);
 }
 
 }  // namespace cohort::distribute

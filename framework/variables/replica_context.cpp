@@ -10,8 +10,13 @@
 
 namespace cohort {
 
-ReplicaContext::ReplicaContext(int replica, int replicas, Tensor collective, Variable loss_share)
-    : replica_(replica), replicas_(replicas), collective_(std::move(collective)), loss_share_(std::move(loss_share)) {}
+ReplicaContext::ReplicaContext(int replica, int replicas, Tensor collective, Variable loss_share,
+                               std::int64_t bytes_per_pack)
+    : replica_(replica),
+      replicas_(replicas),
+      collective_(std::move(collective)),
+      loss_share_(std::move(loss_share)),
+      bytes_per_pack_(bytes_per_pack) {}
 
 int ReplicaContext::replica_id_in_sync_group() const {
   if (current_trace() == 0) return replica_;
@@ -34,6 +39,13 @@ Tensors ReplicaContext::all_reduce(ReduceOp op, const Tensors& values) const {
 }
 
 Tensor ReplicaContext::all_reduce(ReduceOp op, const Tensor& value) const { return all_reduce(op, Tensors{value})[0]; }
+
+std::vector<Tensors> ReplicaContext::sum_packs(const std::vector<Tensors>& packs) const {
+  std::vector<Tensors> sums;
+  for (const Tensors& pack : packs) sums.push_back(ops::start_all_reduce_sum(collective(), pack));
+  for (Tensors& sum : sums) sum = ops::wait_for_all_reduce(collective(), sum);
+  return sums;
+}
 
 Tensor ReplicaContext::aggregated(const Variable& variable, const Tensor& value) const {
   switch (variable.aggregation()) {

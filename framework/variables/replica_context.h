@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "cohort/core/tensor.h"
 #include "cohort/core/thread_scope.h"
@@ -18,7 +20,8 @@ class ReplicaContext {
   // Replica `replica` of `replicas`.
   //   collective: the resource that they meet by, of any of them.
   //   loss_share: what of the global batch's mean the mean over this replica's samples is, a float32 scalar.
-  ReplicaContext(int replica, int replicas, Tensor collective, Variable loss_share);
+  //   bytes_per_pack: as below.
+  ReplicaContext(int replica, int replicas, Tensor collective, Variable loss_share, std::int64_t bytes_per_pack = 0);
 
   // Which of the replicas this is. In a trace, which is made once for all of them, this is an error.
   int replica_id_in_sync_group() const;
@@ -28,6 +31,11 @@ class ReplicaContext {
   Tensor all_reduce(ReduceOp op, const Tensor& value) const;
   // The same for several values, which cross together.
   Tensors all_reduce(ReduceOp op, const Tensors& values) const;
+  // The sums of the replicas' values in packs, each of which crosses as soon as a step has computed it and while the
+  // step goes on. For traces.
+  std::vector<Tensors> sum_packs(const std::vector<Tensors>& packs) const;
+  // How many bytes of gradients make a pack; 0: they cross together when all of them are there.
+  std::int64_t bytes_per_pack() const { return bytes_per_pack_; }
   // What a variable that is the same on all replicas is written with, where each has computed a value: their sum, mean
   // or the first one, as the variable says.
   Tensor aggregated(const Variable& variable, const Tensor& value) const;
@@ -40,6 +48,7 @@ class ReplicaContext {
   const int replica_, replicas_;
   const Tensor collective_;
   const Variable loss_share_;
+  const std::int64_t bytes_per_pack_;
 };
 
 // While one lives, its thread is the code of a replica; nullptr: of all replicas together, as an optimizer's update is.
