@@ -44,7 +44,8 @@ class OverlappedOrder {
 
   // A walk over memory, or none, is worth less than what waits for it.
   bool is_little(int node) const {
-    return (op(node).is_elementwise() || op(node).is_alias()) && !op(node).is_stateful();
+    const bool walks = op(node).is_elementwise() || op(node).is_alias();
+    return (walks && !op(node).is_stateful()) || is_constant(graph_.nodes[at(node)]);
   }
 
   void hasten(int node) {
