@@ -18,14 +18,14 @@ using testing::Each;
 using testing::HasSubstr;
 
 // One replica of one of the workers.
-struct Place {
+struct ReplicaPlace {
   Collective& collective;
   int worker, replica, number;
 };
 
 // Runs code on all replicas of workers of this process; what each threw.
 std::vector<std::string> errors_on_replicas(int workers, int replicas, bool has_thread,
-                                            const std::function<void(const Place&)>& code) {
+                                            const std::function<void(const ReplicaPlace&)>& code) {
   std::vector<std::shared_ptr<collective::Communicator>> ranks;
   for (auto& rank : collective::make_local_communicators(workers)) ranks.push_back(std::move(rank));
   std::vector<std::unique_ptr<ReplicaGroup>> groups;
@@ -79,7 +79,7 @@ bool all_are(const std::vector<float>& values, float expected) {
 
 class ReplicaGroupPacks : public testing::TestWithParam<std::tuple<int, bool>> {
  protected:
-  std::vector<std::string> errors_of(const std::function<void(const Place&)>& code) const {
+  std::vector<std::string> errors_of(const std::function<void(const ReplicaPlace&)>& code) const {
     return errors_on_replicas(2, std::get<0>(GetParam()), std::get<1>(GetParam()), code);
   }
   float sum_of_all() const {  // where each replica has its number and one
@@ -89,7 +89,7 @@ class ReplicaGroupPacks : public testing::TestWithParam<std::tuple<int, bool>> {
 };
 
 TEST_P(ReplicaGroupPacks, AddUnevenPacksUpInPlace) {
-  const auto errors = errors_of([&](const Place& place) {
+  const auto errors = errors_of([&](const ReplicaPlace& place) {
     for (int step = 0; step < 5; ++step) {
       Packs packs(static_cast<float>(place.number + 1));
       for (std::size_t i = 0; i < packs.parts.size(); ++i) {
@@ -105,7 +105,7 @@ TEST_P(ReplicaGroupPacks, AddUnevenPacksUpInPlace) {
 }
 
 TEST_P(ReplicaGroupPacks, KeepTheirOrderWithReductionsInBetween) {
-  const auto errors = errors_of([&](const Place& place) {
+  const auto errors = errors_of([&](const ReplicaPlace& place) {
     Packs packs(static_cast<float>(place.number + 1));
     const Collective::Part part{DType::Float32, 1};
     const float own = static_cast<float>(place.number + 1);
@@ -128,7 +128,7 @@ TEST_P(ReplicaGroupPacks, KeepTheirOrderWithReductionsInBetween) {
 // One fails when some packs are under way: the others get its name, and its memory is its own again.
 TEST_P(ReplicaGroupPacks, EndOnAllWhenOneFailsInTheMiddle) {
   std::deque<Packs> all(4, Packs(1.0f));  // which outlive what is begun with them
-  const auto errors = errors_of([&](const Place& place) {
+  const auto errors = errors_of([&](const ReplicaPlace& place) {
     Packs& packs = all[static_cast<std::size_t>(place.number)];
     place.collective.start(packs.parts[0], packs.pointers[0].data(), nullptr);
     if (place.number == 1) throw Error(ErrorCode::ResourceExhausted, "out of breath");
@@ -145,7 +145,7 @@ TEST_P(ReplicaGroupPacks, EndOnAllWhenOneFailsInTheMiddle) {
 
 TEST_P(ReplicaGroupPacks, AreWaitedForInOrder) {
   std::deque<Packs> all(4, Packs(1.0f));
-  const auto errors = errors_of([&](const Place& place) {
+  const auto errors = errors_of([&](const ReplicaPlace& place) {
     Packs& packs = all[static_cast<std::size_t>(place.number)];
     for (std::size_t i = 0; i < 2; ++i) place.collective.start(packs.parts[i], packs.pointers[i].data(), nullptr);
     place.collective.wait(packs.pointers[1].data(), nullptr);
