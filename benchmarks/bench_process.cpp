@@ -61,6 +61,25 @@ std::string BenchProcess::ask(const std::string& question) {
   throw std::runtime_error("BenchProcess: a process of the benchmark has ended before its time");
 }
 
+bool run_side_by_side(const std::vector<std::vector<std::string>>& arguments) {
+  std::vector<pid_t> processes;
+  for (std::vector<std::string> own : arguments) {
+    own.insert(own.begin(), "/proc/self/exe");
+    std::vector<char*> argv;
+    for (std::string& argument : own) argv.push_back(argument.data());
+    argv.push_back(nullptr);
+    pid_t process = -1;
+    processes.push_back(posix_spawn(&process, argv[0], nullptr, nullptr, argv.data(), environ) == 0 ? process : -1);
+  }
+  bool all_succeeded = true;
+  for (const pid_t process : processes) {
+    int status = 0;
+    const bool ended = process >= 0 && waitpid(process, &status, 0) == process;
+    all_succeeded = all_succeeded && ended && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  }
+  return all_succeeded;
+}
+
 void answer_questions(const std::function<std::string(const std::string& question)>& answer) {
   while (const std::optional<std::string> question = read_line(stdin)) write_line(stdout, answer(*question));
 }

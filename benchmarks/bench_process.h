@@ -24,6 +24,9 @@ class BenchProcess {
   FILE* answers_ = nullptr;
 };
 
+// Starts this program once more with other arguments for each list of them; whether all ended with status 0.
+bool run_side_by_side(const std::vector<std::vector<std::string>>& arguments);
+
 // The other side: answers until standard input ends.
 void answer_questions(const std::function<std::string(const std::string& question)>& answer);
 

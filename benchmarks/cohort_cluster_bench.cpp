@@ -1,20 +1,19 @@
 // The cluster jobs of the peers through the public API: cohort-cluster-bench --workers 3 --ps 2 --job dense10 prints
 // one JSON line per epoch.
 #include <cohort/cohort.h>
-#include <cohort/core/cpu_level.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <optional>
-#include <random>
 
 #include "benchmarks/cohort_cluster_bench_allreduce.h"
+#include "benchmarks/cohort_cluster_bench_in_step.h"
+#include "benchmarks/cohort_cluster_bench_job.h"
 #include "benchmarks/command_line.h"
 #include "benchmarks/jobs.h"
 #include "benchmarks/transport_bench.h"
@@ -24,15 +23,9 @@ namespace dist = cohort::distribute;
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
-
-struct Options {
-  std::string strategy = "ps", job = "dense10", transport = "auto";
-  int workers = 3, ps = 2, threads = 0;
-  bool in_process = false;
-  std::int64_t epochs = 5, steps = 200, steps_per_execution = 10, closures = 0;
-};
+using Options = ch::bench::ClusterBenchOptions;
+using Clock = ch::bench::BenchClock;
+using ch::bench::seconds_since;
 
 // The tasks as processes of their own, which are `cohort server`.
 class ServerProcesses {
@@ -65,34 +58,6 @@ class ServerProcesses {
 
  private:
   std::vector<pid_t> children_;
-};
-
-ch::Dataset make_data(const Options& options, std::int64_t pipeline) {
-  const ch::bench::Job job = ch::bench::make_job(options.job);
-  const std::int64_t batches = options.job == "mlp" ? 20 : 10;  // as the peers have them
-  std::mt19937 random(static_cast<unsigned>(pipeline));
-  const auto [x, y] = job.make_data(job.batch * batches, random);
-  return ch::datasets::from_tensor_slices(x, y).batch(job.batch, {.drop_remainder = true}).cache().repeat().prefetch(4);
-}
-
-struct Report : ch::Callback {
-  Report(const Options& options, Clock::time_point started) : options(options), started(started) {}
-  void on_epoch_begin(std::int64_t) override { epoch_started = Clock::now(); }
-  void on_epoch_end(std::int64_t epoch, ch::Logs& logs) override {
-    const double ms = seconds_since(epoch_started) * 1e3 / static_cast<double>(options.steps);
-    std::printf(
-        "{\"strategy\": \"ps\", \"job\": \"%s\", \"in_process\": %s, \"transport\": \"%s\", \"workers\": %d, \"ps\": "
-        "%d, \"cpu\": \"%s\", \"threads\": %d, "
-        "\"spe\": %lld, \"epoch\": %lld, \"ms_per_step\": %.4f, \"since_start_s\": %.3f, \"loss\": %.4f}\n",
-        options.job.c_str(), options.in_process ? "true" : "false", options.transport.c_str(), options.workers,
-        options.ps, std::string(ch::cpu_level()).c_str(), options.threads,
-        static_cast<long long>(options.steps_per_execution), static_cast<long long>(epoch), ms, seconds_since(started),
-        logs.at("loss"));
-    std::fflush(stdout);
-  }
-  ch::BatchHooks batch_hooks() const override { return ch::BatchHooks::None; }
-  Options options;
-  Clock::time_point started, epoch_started;
 };
 
 // The tasks, in this process or as processes of their own.
@@ -163,12 +128,13 @@ void run(const Options& options) {
     const std::unique_ptr<ch::Model> model = job.make_model();
     model->compile(
         {.optimizer = ch::optimizers::SGD(0.01), .loss = job.loss, .steps_per_execution = options.steps_per_execution});
-    model->fit(ch::DatasetCreator(
-                   [&](const ch::InputContext& context) { return make_data(options, context.input_pipeline_id); }),
+    model->fit(ch::DatasetCreator([&](const ch::InputContext& context) {
+                 return ch::bench::make_cluster_data(options, context.input_pipeline_id);
+               }),
                {.epochs = options.epochs,
                 .verbose = 0,
                 .steps_per_epoch = options.steps,
-                .callbacks = {ch::make<Report>(options, started)}});
+                .callbacks = {ch::make<ch::bench::EpochReport>(options, started)}});
   }
 }
 
@@ -179,22 +145,25 @@ int main(int argc, char** argv) {
     return *ended;
   if (const std::optional<int> ended = cohort::bench::run_allreduce_bench_process({argv + 1, argv + argc}))
     return *ended;
+  if (const std::optional<int> ended = cohort::bench::run_in_step_bench_process({argv + 1, argv + argc})) return *ended;
   cohort::bench::CommandLine command_line(
       "Trains one of the jobs the project is measured on, on a cluster of this machine");
   Options options;
-  command_line.add_choice("--strategy", options.strategy, "ps", {"ps"});
+  command_line.add_choice("--strategy", options.strategy, "ps, or mwms: workers in step", {"ps", "mwms"});
   command_line.add_choice("--job", options.job, "dense10, mlp or small_cnn", {"dense10", "mlp", "small_cnn"});
   command_line.add("--workers", options.workers, "number of workers", {1, 256});
   command_line.add("--ps", options.ps, "number of parameter servers", {1, 256});
   command_line.add("--in-process", options.in_process, "all tasks in this process");
-  command_line.add("--threads", options.threads, "threads for each task of --in-process; 0: they share all", {0, 4096});
-  command_line.add_choice("--transport", options.transport, "auto or grpc; for --allreduce also shm",
+  command_line.add("--threads", options.threads,
+                   "threads for each task of --in-process, or worker of mwms; 0: they share all", {0, 4096});
+  command_line.add_choice("--transport", options.transport, "auto or grpc; for --allreduce and mwms also shm",
                           {"auto", "grpc", "shm"});
   command_line.add("--epochs", options.epochs, "epochs");
   command_line.add("--steps", options.steps, "steps of an epoch");
   command_line.add("--spe,--steps-per-execution", options.steps_per_execution, "steps of a closure");
   command_line.add("--closures", options.closures, std::int64_t{20'000},
                    "measure so many closures that do next to nothing, not a job");
+  command_line.add("--bytes-per-pack", options.bytes_per_pack, "of gradients that cross together, of mwms; 0: default");
   bool transports = false;
   command_line.add("--transports", transports, "measure the transports alone, beside a plain gRPC stream");
   bool allreduce = false;
@@ -204,16 +173,18 @@ int main(int argc, char** argv) {
   std::string only;
   command_line.add("--only", only, "part of the names of --transports' loads to measure, e.g. push_1MiB");
   if (const std::optional<int> ended = command_line.parse(argc, argv)) return *ended;
-  if (options.threads > 0 && !options.in_process) {
+  const bool in_step = options.strategy == "mwms";
+  if (options.threads > 0 && !options.in_process && !in_step) {
     std::fprintf(stderr, "cohort-cluster-bench: --threads is for tasks in this process. Add --in-process.\n");
     return 2;
   }
-  if (options.transport == "shm" && !allreduce) {
-    std::fprintf(stderr, "cohort-cluster-bench: --transport shm is for --allreduce. Use auto or grpc.\n");
+  if (options.transport == "shm" && !allreduce && !in_step) {
+    std::fprintf(stderr, "cohort-cluster-bench: --transport shm is for --allreduce and mwms. Use auto or grpc.\n");
     return 2;
   }
   try {
     if (allreduce) return cohort::bench::allreduce_bench(options.workers, options.transport);
+    if (in_step) return cohort::bench::in_step_bench(options);
     if (transports) {
       std::puts(cohort::bench::transport_bench({"in_process", "grpc"}, rounds, only).c_str());
       return 0;

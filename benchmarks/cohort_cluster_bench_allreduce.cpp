@@ -1,18 +1,13 @@
 #include "benchmarks/cohort_cluster_bench_allreduce.h"
 
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <limits>
 
+#include "benchmarks/bench_process.h"
 #include "cohort/distribute/cluster/local_cluster_spec.h"
 #include "cohort/distribute/collective/communicator.h"
-
-extern char** environ;
 
 namespace cohort::bench {
 namespace {
@@ -61,16 +56,6 @@ void run_rank(const std::vector<std::string>& arguments) {
   }
 }
 
-pid_t start_rank(int rank, const std::string& transport, const std::vector<std::string>& addresses) {
-  std::vector<std::string> arguments{"/proc/self/exe", kRank, std::to_string(rank), transport};
-  arguments.insert(arguments.end(), addresses.begin(), addresses.end());
-  std::vector<char*> argv;
-  for (std::string& argument : arguments) argv.push_back(argument.data());
-  argv.push_back(nullptr);
-  pid_t process = -1;
-  return posix_spawn(&process, argv[0], nullptr, nullptr, argv.data(), environ) == 0 ? process : -1;
-}
-
 }  // namespace
 
 std::optional<int> run_allreduce_bench_process(const std::vector<std::string>& arguments) {
@@ -88,16 +73,13 @@ int allreduce_bench(int workers, const std::string& transport) {
   const distribute::ClusterSpec spec = distribute::local_cluster_spec({{"worker", workers}});
   std::vector<std::string> addresses;
   for (int rank = 0; rank < workers; ++rank) addresses.push_back(spec.task_address("worker", rank));
-  std::vector<pid_t> processes;
-  for (int rank = 0; rank < workers; ++rank) processes.push_back(start_rank(rank, transport, addresses));
-  int worst = 0;
-  for (const pid_t process : processes) {
-    int status = 0;
-    if (process < 0 || waitpid(process, &status, 0) != process || !WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-      worst = 1;
-    }
+  std::vector<std::vector<std::string>> arguments;
+  for (int rank = 0; rank < workers; ++rank) {
+    std::vector<std::string>& own =
+        arguments.emplace_back(std::vector{std::string(kRank), std::to_string(rank), transport});
+    own.insert(own.end(), addresses.begin(), addresses.end());
   }
-  return worst;
+  return run_side_by_side(arguments) ? 0 : 1;
 }
 
 }  // namespace cohort::bench

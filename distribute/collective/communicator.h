@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cohort/core/dtype.h"
+#include "cohort/distribute/cluster/security.h"
 #include "cohort/distribute/collective/call_label.h"
 #include "cohort/distribute/collective/watch.h"
 
@@ -26,6 +27,8 @@ struct CommunicatorOptions {
   std::chrono::milliseconds timeout{600'000};
   // A peer of which nothing is heard for so long is gone.
   std::chrono::milliseconds dead_after{5'000};
+  // How this rank proves who it is; nullptr: it need not, and all addresses are of this machine.
+  std::shared_ptr<const Security> security = nullptr;
 };
 
 // Calls in which all ranks of a job take part, each with buffers of its own. All ranks make the same calls in the same

@@ -18,7 +18,7 @@ void Exchange::post_to_all(const std::byte* values, std::size_t bytes, std::size
 void Exchange::add_in_order(const std::byte* own, std::byte* sum, std::size_t bytes) {
   const std::size_t count = bytes / size_of(dtype_);
   // `sum` is `own` where it is made in place.
-  std::vector<std::byte> kept;
+  thread_local std::vector<std::byte> kept;
   if (rank_ > 0) kept.assign(own, own + bytes);
   if (rank_ == 0 && sum != own && bytes > 0) std::memcpy(sum, own, bytes);
   for (int rank = rank_ == 0 ? 1 : 0; rank < size(); ++rank) {

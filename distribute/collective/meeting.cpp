@@ -34,7 +34,7 @@ bool PeerLinks::greet(int rank, std::chrono::milliseconds longest, std::string& 
   std::unique_ptr<SharedSegment> segment;
   std::uint64_t read_there = 0;
   try {
-    rpc::TransportOptions transport{.transport = "grpc", .connect_timeout = longest};
+    rpc::TransportOptions transport{.transport = "grpc", .connect_timeout = longest, .security = options_.security};
     transport.set_dead_after(options_.dead_after);
     auto connection = rpc::connect(peer.peer, transport);
     auto control = connection->open();

@@ -11,11 +11,11 @@ constexpr std::size_t kLarge = 256 << 10;
 constexpr std::array kSummed = {DType::Float32,  DType::Float64, DType::Float16,
                                 DType::BFloat16, DType::Int32,   DType::Int64};
 
+}  // namespace
+
 std::size_t bytes_of_part(const Collective::Part& part) {
   return static_cast<std::size_t>(part.elements) * size_of(part.dtype);
 }
-
-}  // namespace
 
 void PackedReduction::reduce(std::span<const Collective::Part> parts, void* const* values,
                              Collective::Reduction reduction) {

@@ -9,6 +9,9 @@
 
 namespace cohort::distribute {
 
+// Of one of the tensors that are reduced together.
+std::size_t bytes_of_part(const Collective::Part& part);
+
 // Reduces lists of tensors over the ranks of a communicator: large ones where they lie, small ones of one type
 // together. For one thread.
 class PackedReduction {

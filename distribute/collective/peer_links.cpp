@@ -57,7 +57,8 @@ PeerLinks::PeerLinks(const CommunicatorSetUp& set_up)
   if (size() == 1) return;
   const std::string& address = addresses_[static_cast<std::size_t>(rank_)];
   listener_ = std::make_unique<rpc::Listener>(set_up.listens_at.empty() ? address : set_up.listens_at,
-                                              static_cast<rpc::Service&>(*this), watch_.who());
+                                              static_cast<rpc::Service&>(*this), watch_.who(), rpc::ServingLimits{},
+                                              options_.security.get());
   try {
     meet();
     make_channels();
@@ -154,6 +155,14 @@ bool PeerLinks::is_quick(const Message& request) const {
   const std::uint64_t rank = request.head.closure;
   if (request.head.method != Method::Exchange || rank >= peers_.size()) return false;
   return peers_[rank]->mailbox.has_room();
+}
+
+void PeerLinks::check_caller(const TaskIdentity& caller, const Message& request) const {
+  const std::size_t rank = request.head.closure;
+  const std::string name = task_name(caller.job, caller.index);
+  if (rank < peers_.size() && peers_[rank]->peer.task == name) return;
+  throw Error(ErrorCode::PermissionDenied, "Communicator '" + watch_.who() + "'",
+              "a rank that proves to be the one it says is expected", {{"caller", name}, {"rank", rank}});
 }
 
 void PeerLinks::handle(const Message& request, Message& reply) {

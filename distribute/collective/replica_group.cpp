@@ -27,22 +27,40 @@ class ReplicaGroup::Member : public Collective {
       : Collective("replica_" + std::to_string(replica)), group_(group), replica_(replica) {}
   void all_reduce(std::span<const Part> parts, const void* const* inputs, void* const* outputs,
                   Reduction reduction) override {
-    ReplicaGroup* group = group_.load(std::memory_order_relaxed);
-    if (!group) throw failed_precondition("Replicas in step", "the strategy of a function must live when it is called");
-    group->all_reduce(replica_, parts, inputs, outputs, reduction);
+    group().all_reduce(replica_, parts, inputs, outputs, reduction);
+  }
+  void start(std::span<const Part> parts, void* const* values, void* stream) override {
+    check_host(stream);
+    group().start(replica_, parts, values);
+  }
+  void wait(void* const* values, void* stream) override {
+    check_host(stream);
+    group().wait(replica_, values);
+  }
+  void abandon() noexcept override {
+    if (ReplicaGroup* group = group_.load(std::memory_order_relaxed)) group->abandon(replica_);
   }
   // Graphs that refer to it may live longer than the group.
   void leave() { group_ = nullptr; }
 
  private:
+  ReplicaGroup& group() const {
+    ReplicaGroup* group = group_.load(std::memory_order_relaxed);
+    if (!group) throw failed_precondition("Replicas in step", "the strategy of a function must live when it is called");
+    return *group;
+  }
+
   std::atomic<ReplicaGroup*> group_;
   const int replica_;
 };
 
 ReplicaGroup::ReplicaGroup(int replicas, std::shared_ptr<collective::Communicator> workers,
-                           std::shared_ptr<const ReplicaReduction> reduction)
+                           std::shared_ptr<const ReplicaReduction> reduction, bool has_thread)
     : workers_(std::move(workers)), reduction_(std::move(reduction)), seats_(static_cast<std::size_t>(replicas)) {
-  if (workers_) packed_ = std::make_unique<PackedReduction>(*workers_);
+  if (workers_) {
+    packed_ = std::make_unique<PackedReduction>(*workers_);
+    queue_ = std::make_unique<ReductionQueue>(replicas, has_thread, [this](auto& job) { carry_out(job); });
+  }
   for (int replica = 0; replica < replicas; ++replica) members_.push_back(std::make_shared<Member>(this, replica));
 }
 
@@ -55,7 +73,19 @@ void ReplicaGroup::abort(const std::string& reason) noexcept {
   if (!aborted_) reason_ = reason;
   aborted_ = true;
   ended_.notify_all();
+  if (queue_) queue_->abort(reason_);
   if (workers_) workers_->abort(reason);
+}
+
+std::string ReplicaGroup::reason_of(int replica, const std::exception_ptr& error) {
+  const std::string who = "replica " + std::to_string(replica) + " failed: ";
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& exception) {
+    return who + exception.what();
+  } catch (...) {
+    return who + "unknown exception";
+  }
 }
 
 void ReplicaGroup::reset() {
@@ -65,6 +95,7 @@ void ReplicaGroup::reset() {
   arrived_ = 0;
   const std::uint64_t meeting = meeting_;
   for (Seat& seat : seats_) seat.meetings = meeting;
+  if (queue_) queue_->reset();
 }
 
 void ReplicaGroup::throw_aborted() {
@@ -74,6 +105,7 @@ void ReplicaGroup::throw_aborted() {
 
 void ReplicaGroup::all_reduce(int replica, std::span<const Collective::Part> parts, const void* const* inputs,
                               void* const* outputs, Collective::Reduction reduction) {
+  if (queue_ && queue_->has_begun(replica)) return reduce_in_queue(replica, parts, inputs, outputs, reduction);
   Seat& seat = seats_[static_cast<std::size_t>(replica)];
   seat.parts = parts, seat.inputs = inputs, seat.outputs = outputs, seat.reduction = reduction;
   meet(replica);
@@ -81,6 +113,46 @@ void ReplicaGroup::all_reduce(int replica, std::span<const Collective::Part> par
   reduce_share(replica);
   meet(replica);  // nobody changes its inputs, or uses its outputs, before all are done
   if (workers_) reduce_across_workers(replica);
+}
+
+void ReplicaGroup::reduce_in_queue(int replica, std::span<const Collective::Part> parts, const void* const* inputs,
+                                   void* const* outputs, Collective::Reduction reduction) {
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (inputs[i] != outputs[i]) std::memcpy(outputs[i], inputs[i], bytes_of_part(parts[i]));
+  }
+  queue_->wait_for(replica, queue_->start(replica, parts, outputs, reduction));
+}
+
+// Replicas of one process have nothing to gain: what they would compute meanwhile needs the cores that add.
+void ReplicaGroup::start(int replica, std::span<const Collective::Part> parts, void* const* values) {
+  if (!queue_) return all_reduce(replica, parts, values, values, Collective::Reduction::Sum);
+  queue_->start(replica, parts, values);
+}
+
+void ReplicaGroup::wait(int replica, void* const* values) {
+  if (queue_) queue_->wait(replica, values);
+}
+
+void ReplicaGroup::abandon(int replica) noexcept {
+  if (!queue_ || !queue_->has_begun(replica)) return;
+  abort(reason_of(replica, std::current_exception()));
+  queue_->abandon(replica);
+}
+
+void ReplicaGroup::carry_out(ReductionQueue::Job& job) {
+  std::vector<const void*>& inputs = seats_[0].all_inputs;
+  for (std::size_t part = 0; size() > 1 && part < job.parts.size(); ++part) {
+    if (job.reduction == Collective::Reduction::First) break;
+    inputs.clear();
+    for (const std::vector<void*>& values : job.values) inputs.push_back(values[part]);
+    sum_range(job.parts[part].dtype, inputs, {&job.values[0][part], 1}, 0, job.parts[part].elements);
+  }
+  packed_->reduce(job.parts, job.values[0].data(), job.reduction);
+  for (std::size_t i = 1; i < job.values.size(); ++i) {
+    for (std::size_t part = 0; part < job.parts.size(); ++part) {
+      std::memcpy(job.values[i][part], job.values[0][part], bytes_of_part(job.parts[part]));
+    }
+  }
 }
 
 void ReplicaGroup::reduce_across_workers(int replica) {
@@ -93,8 +165,7 @@ void ReplicaGroup::reduce_across_workers(int replica) {
   if (size() == 1) return;
   meet(replica);
   for (std::size_t i = 0; replica > 0 && i < own.parts.size(); ++i) {
-    std::memcpy(own.outputs[i], first.outputs[i],
-                static_cast<std::size_t>(own.parts[i].elements) * size_of(own.parts[i].dtype));
+    std::memcpy(own.outputs[i], first.outputs[i], bytes_of_part(own.parts[i]));
   }
   meet(replica);
 }

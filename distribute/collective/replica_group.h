@@ -3,6 +3,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -12,6 +13,7 @@
 #include "cohort/core/collective.h"
 #include "cohort/distribute/collective/communicator.h"
 #include "cohort/distribute/collective/packed_reduction.h"
+#include "cohort/distribute/collective/reduction_queue.h"
 #include "cohort/distribute/collective/replica_reduction.h"
 
 namespace cohort::distribute {
@@ -23,8 +25,9 @@ class ReplicaGroup {
   // So many replicas of this process.
   //   workers: by which the first of them meets those of other workers; nullptr: there are none.
   //   reduction: how those of this process reduce; nullptr: each adds up a range of every value.
+  //   has_thread: what replicas begin and wait for later crosses to other workers on a thread of its own.
   explicit ReplicaGroup(int replicas, std::shared_ptr<collective::Communicator> workers = nullptr,
-                        std::shared_ptr<const ReplicaReduction> reduction = nullptr);
+                        std::shared_ptr<const ReplicaReduction> reduction = nullptr, bool has_thread = false);
   ~ReplicaGroup();
 
   // How many replicas there are.
@@ -35,6 +38,8 @@ class ReplicaGroup {
   void set_silent(int replica, bool silent) { seats_[static_cast<std::size_t>(replica)].silent = silent; }
   // Ends every wait, also those to come, with an error of this text: a replica that failed says so to the others.
   void abort(const std::string& reason) noexcept;
+  // What a replica that failed tells the others.
+  static std::string reason_of(int replica, const std::exception_ptr& error);
   // Forgets that it was ended; when no replica is in it.
   void reset();
 
@@ -55,6 +60,14 @@ class ReplicaGroup {
 
   void all_reduce(int replica, std::span<const Collective::Part> parts, const void* const* inputs, void* const* outputs,
                   Collective::Reduction reduction);
+  void start(int replica, std::span<const Collective::Part> parts, void* const* values);
+  void wait(int replica, void* const* values);
+  void abandon(int replica) noexcept;
+  // Of all replicas, which have begun it.
+  void carry_out(ReductionQueue::Job& job);
+  // Behind what was begun before.
+  void reduce_in_queue(int replica, std::span<const Collective::Part> parts, const void* const* inputs,
+                       void* const* outputs, Collective::Reduction reduction);
   // Returns when all replicas have called it.
   void meet(int replica);
   void wait_for_others(std::uint64_t meeting);
@@ -70,6 +83,7 @@ class ReplicaGroup {
   const std::shared_ptr<collective::Communicator> workers_;
   const std::shared_ptr<const ReplicaReduction> reduction_;
   std::unique_ptr<PackedReduction> packed_;
+  std::unique_ptr<ReductionQueue> queue_;  // where there are workers
   std::vector<Seat> seats_;
   std::atomic<int> arrived_ = 0;
   std::atomic<std::uint64_t> meeting_ = 0;  // those that have ended

@@ -9,18 +9,6 @@
 namespace cohort::distribute {
 namespace {
 
-// What a replica that failed tells the others.
-std::string reason_of(int replica, const std::exception_ptr& error) {
-  const std::string who = "replica " + std::to_string(replica) + " failed: ";
-  try {
-    std::rethrow_exception(error);
-  } catch (const std::exception& exception) {
-    return who + exception.what();
-  } catch (...) {
-    return who + "unknown exception";
-  }
-}
-
 bool was_told_by_another(const std::exception_ptr& error) {
   try {
     std::rethrow_exception(error);
@@ -43,7 +31,7 @@ void run_in_step(ReplicaThreads& threads, std::span<ReplicaGroup* const> groups,
       work(participant);
     } catch (...) {
       error = std::current_exception();
-      for (ReplicaGroup* group : groups) group->abort(reason_of(participant, error));
+      for (ReplicaGroup* group : groups) group->abort(ReplicaGroup::reason_of(participant, error));
     }
   };
   threads.run(guarded);

@@ -11,7 +11,8 @@ std::shared_ptr<Strategy> make_central(const std::vector<std::string>& names, co
   Device* home = devices.size() == 1 ? devices[0] : &cpu();
   if (!parameter_device.empty()) home = &device_named(parameter_device);
   if (devices.size() == 1 && devices[0] == home) return one_device_strategy(*home);
-  return std::make_shared<InStepStrategy>(std::make_shared<ReplicaSet>(std::move(devices), nullptr, nullptr, home));
+  return std::make_shared<InStepStrategy>(
+      std::make_shared<ReplicaSet>(std::move(devices), nullptr, ReplicaSetOptions{.keeper = home}));
 }
 
 }  // namespace

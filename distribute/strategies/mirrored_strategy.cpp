@@ -12,7 +12,7 @@ std::shared_ptr<Strategy> make_mirrored(const std::vector<std::string>& names, c
   std::shared_ptr<const ReplicaReduction> reduction = options.cross_device_ops.reduction_on(devices);
   if (devices.size() == 1) return one_device_strategy(*devices[0]);
   return std::make_shared<InStepStrategy>(
-      std::make_shared<ReplicaSet>(std::move(devices), nullptr, std::move(reduction)));
+      std::make_shared<ReplicaSet>(std::move(devices), nullptr, ReplicaSetOptions{.reduction = std::move(reduction)}));
 }
 
 }  // namespace

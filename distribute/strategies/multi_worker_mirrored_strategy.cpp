@@ -1,11 +1,17 @@
 #include "cohort/distribute/strategies/multi_worker_mirrored_strategy.h"
 
+#include <algorithm>
 #include <numeric>
+#include <string_view>
 
+#include "cohort/core/cpu_count.h"
+#include "cohort/core/kernel.h"
 #include "cohort/core/log.h"
 #include "cohort/core/random.h"
 #include "cohort/core/text.h"
+#include "cohort/core/thread_pool.h"
 #include "cohort/distribute/cluster/roles.h"
+#include "cohort/distribute/cluster/security.h"
 #include "cohort/distribute/collective/batch_rows.h"
 #include "cohort/distribute/collective/replica_devices.h"
 #include "cohort/distribute/strategies/mirrored_strategy.h"
@@ -18,13 +24,15 @@ namespace cohort::distribute {
 namespace {
 
 constexpr const char* kMultiWorker = "MultiWorkerMirroredStrategy";
+constexpr std::int64_t kBytesPerPack = 1 << 20;
 
 class MultiWorkerMirrored : public Strategy {
  public:
-  MultiWorkerMirrored(std::shared_ptr<collective::Communicator> workers, std::vector<Device*> devices)
+  MultiWorkerMirrored(std::shared_ptr<collective::Communicator> workers, std::vector<Device*> devices,
+                      const ReplicaSetOptions& crossing)
       : workers_(std::move(workers)),
         variables_(*devices[0]),
-        replicas_(std::make_shared<ReplicaSet>(std::move(devices), workers_)) {}
+        replicas_(std::make_shared<ReplicaSet>(std::move(devices), workers_, crossing)) {}
 
   // What is predicted is needed here, so every worker predicts all of it.
   std::unique_ptr<StepRunner> make_runner(std::shared_ptr<Program> program, const RunnerData& data,
@@ -116,6 +124,13 @@ int rank_of(const std::vector<ClusterTask>& tasks, const ClusterResolver& resolv
 }
 
 void check_communication(const CommunicationOptions& options) {
+  if (options.bytes_per_pack < 0) {
+    throw invalid_argument(kMultiWorker, "bytes_per_pack must not be negative",
+                           {{"bytes_per_pack", options.bytes_per_pack}}, "0 leaves the choice to the strategy.");
+  }
+  if (options.transport != "auto" && options.transport != "shm" && options.transport != "grpc") {
+    throw invalid_argument(kMultiWorker, "transport must be auto, shm or grpc", {{"transport", options.transport}});
+  }
   if (options.implementation == "AUTO" || options.implementation == "RING") return;
   if (options.implementation == "NCCL") {
     throw unimplemented(kMultiWorker, "workers in step exchange by RING for now",
@@ -127,6 +142,34 @@ void check_communication(const CommunicationOptions& options) {
 
 std::chrono::milliseconds from_seconds(double seconds) {
   return std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000.0));
+}
+
+std::string_view host_of(std::string_view address) { return address.substr(0, address.rfind(':')); }
+
+// How gradients cross, where as many workers as share this host's memory, or address, also share its cores.
+ReplicaSetOptions crossing_of(const collective::Communicator& workers, const std::vector<std::string>& addresses,
+                              const std::vector<Device*>& devices, std::int64_t bytes_per_pack) {
+  int here = 1;
+  bool over_network = false;
+  for (int rank = 0; rank < workers.size(); ++rank) {
+    if (rank == workers.rank()) continue;
+    const bool shared = std::string_view(workers.transport(rank)) == "shared memory";
+    const auto host = [&](int each) { return host_of(addresses[static_cast<std::size_t>(each)]); };
+    if (shared || host(rank) == host(workers.rank())) ++here;
+    over_network = over_network || !shared;
+  }
+  ReplicaSetOptions crossing;
+  const int threads = ThreadPool::instance().threads();
+  // Another number was asked for.
+  const bool given = threads != usable_cpus();
+  if (here > 1 && !given) crossing.threads = std::max(1, threads / here);
+  crossing.has_thread = over_network || crossing.threads != 1;
+  // What cannot go on beside a device's work crosses when all of it is there.
+  const bool crosses_meanwhile = std::all_of(devices.begin(), devices.end(), [](const Device* device) {
+    return has_kernel("AllReduceStart", device->kernel_type());
+  });
+  if (crosses_meanwhile) crossing.bytes_per_pack = bytes_per_pack > 0 ? bytes_per_pack : kBytesPerPack;
+  return crossing;
 }
 
 // From here on all workers draw the same initial values and orders.
@@ -145,12 +188,14 @@ std::shared_ptr<Strategy> make_multi_worker(const ClusterResolver& resolver, con
   const int rank = rank_of(tasks, resolver);
   std::vector<Device*> devices{&default_device()};
   if (!options.devices.empty()) devices = replica_devices(kMultiWorker, "devices", options.devices);
+  if (tasks.size() == 1) return MirroredStrategy(options.devices).body();
   collective::CommunicatorSetUp set_up{.addresses = {}, .rank = rank, .names = {}, .listens_at = options.address};
   for (const ClusterTask& task : tasks) {
     set_up.addresses.push_back(task.address);
     set_up.names.push_back(task.name());
   }
   set_up.options.transport = options.transport;
+  set_up.options.security = make_security(options.security, tasks[static_cast<std::size_t>(rank)].name());
   set_up.options.start_timeout = from_seconds(options.start_timeout);
   set_up.options.dead_after = from_seconds(options.dead_after);
   if (options.timeout_seconds) set_up.options.timeout = from_seconds(*options.timeout_seconds);
@@ -160,7 +205,8 @@ std::shared_ptr<Strategy> make_multi_worker(const ClusterResolver& resolver, con
   agree_on_seed(*workers);
   log::info(std::string(kMultiWorker) + ": " + std::to_string(workers->size()) + " workers in step by RING; this is " +
             tasks[static_cast<std::size_t>(rank)].name() + (rank == 0 ? ", which writes files." : "."));
-  return std::make_shared<MultiWorkerMirrored>(std::move(workers), std::move(devices));
+  const ReplicaSetOptions crossing = crossing_of(*workers, set_up.addresses, devices, options.bytes_per_pack);
+  return std::make_shared<MultiWorkerMirrored>(std::move(workers), std::move(devices), crossing);
 }
 
 }  // namespace

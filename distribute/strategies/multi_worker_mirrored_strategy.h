@@ -1,10 +1,12 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "cohort/distribute/cluster/cluster_resolver.h"
+#include "cohort/distribute/cluster/security_options.h"
 #include "cohort/distribute/strategies/strategy_handle.h"
 
 namespace cohort::distribute {
@@ -14,6 +16,9 @@ struct CommunicationOptions {
   // "RING": over shared memory between processes of one host, over gRPC between hosts; "NCCL": between GPUs; "AUTO":
   // what fits the devices.
   std::string implementation = "AUTO";
+  // How many bytes of gradients cross together, while those of layers before are still computed; 0: 1 MiB. The same on
+  // all workers.
+  std::int64_t bytes_per_pack = 0;
   // Seconds that a reduction may take; none: 600.
   std::optional<double> timeout_seconds = std::nullopt;
   // Seconds that workers may take to come up.
@@ -27,6 +32,8 @@ struct CommunicationOptions {
   // Where this worker listens when others reach it by another address than that, through a forwarded port; empty: at
   // its address in the cluster.
   std::string address = {};
+  // How workers prove to each other who they are, beyond addresses of this machine.
+  SecurityOptions security = {};
 };
 
 // Trains on several workers in step: each of them runs this same program, computes its part of every global batch and

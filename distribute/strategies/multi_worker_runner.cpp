@@ -53,8 +53,11 @@ void MultiWorkerRunner::begin_epoch(std::int64_t epoch) {
   check_same_values(*workers_, {{"epoch", epoch, kSameBackup},
                                 {"step", next_step_, kSameBackup},
                                 {"random seed", static_cast<std::int64_t>(random_.seed), kSameProgram},
+                                {"number of batches taken", taken_, kSameBackup},
                                 {"batch size", share_.batch_size, kSameData},
                                 {"number of batches", share_.steps, kSameData},
+                                {"number of rows of a full batch", share_.full_rows, kSameData},
+                                {"number of full batches", share_.full_steps, kSameData},
                                 {"number of steps per epoch", run_options_.steps_per_epoch.value_or(-1), kSameProgram},
                                 {"steps_per_execution", run_options_.steps_per_execution, kSameProgram}});
   others_wait_ = true;
@@ -105,7 +108,29 @@ void MultiWorkerRunner::check_rows() {
   cut_by_ = ended;
 }
 
+// All workers know it without asking.
+bool MultiWorkerRunner::take_full_batch(bool found) {
+  if (taken_ >= share_.full_steps) return false;
+  for (std::size_t worker = 0; worker < header_.size() / kFields; ++worker) {
+    header_[worker * kFields] = 1;
+    header_[worker * kFields + 1] = share_.whole_batches ? share_.full_rows : share_.rows_of_workers[worker];
+  }
+  const std::int64_t rows = found ? rows_of_batch(batch_) : 0;
+  const std::int64_t expected = header_[static_cast<std::size_t>(workers_->rank()) * kFields + 1];
+  if (rows != expected) {
+    throw failed_precondition(kWho, "data must hold as many batches and rows as it says",
+                              {{"step", taken_}, {"rows", rows}, {"expected", expected}},
+                              "Check what this worker reads.");
+  }
+  rows_before_ = 0;
+  for (int worker = 0; worker < workers_->rank(); ++worker) rows_before_ += rows_of_worker(worker);
+  steps_.set_place(rows_before_, share_.full_rows);
+  fresh_ = false;
+  return found_ = true;
+}
+
 bool MultiWorkerRunner::agree_on_step(bool found) {
+  if (take_full_batch(found)) return true;
   const TimelineSpan span("wait", "agree on a step", next_step_);
   bool any = exchange_rows(found);
   if (!any && next_step_ == 0 && taken_ > 0) {  // the epoch before took the very last batch

@@ -11,9 +11,9 @@
 namespace cohort::distribute {
 
 // Runs a program's steps on the replicas of several workers, which all run the same program: each of them has such a
-// runner, and takes part in every step, also one for which it has no batch. They agree on each step before it begins. A
-// runner that is left by an exception ends those of the others. The logs of a batch are this worker's alone: when they
-// are asked for depends on its clock.
+// runner, and takes part in every step, also one for which it has no batch. They agree on each step before it begins,
+// where the data does not tell that all have a full batch. A runner that is left by an exception ends those of the
+// others. The logs of a batch are this worker's alone: when they are asked for depends on its clock.
 class MultiWorkerRunner : public InStepRunner {
  public:
   MultiWorkerRunner(std::shared_ptr<collective::Communicator> workers, std::shared_ptr<ReplicaSet> replicas,
@@ -36,6 +36,8 @@ class MultiWorkerRunner : public InStepRunner {
   std::string save_data() const override;
   void restore_data(const std::string& state) override;
   bool trains() const { return program_->kind() == Program::Kind::Train; }
+  // Takes a batch of which all workers have their full share; false where that is not known beforehand.
+  bool take_full_batch(bool found);
   // What each worker has of this step's batch; true where one has something.
   bool exchange_rows(bool found);
   std::int64_t rows_of_worker(int worker) const;

@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "cohort/core/error.h"
+#include "cohort/core/thread_share.h"
 #include "cohort/distribute/collective/reduction_at_one_replica.h"
 #include "cohort/distribute/collective/replica_turns.h"
 #include "cohort/distribute/collective/run_in_step.h"
@@ -33,18 +34,19 @@ std::vector<Device*> with_keeper(std::vector<Device*> devices, Device* keeper) {
 }  // namespace
 
 ReplicaSet::ReplicaSet(std::vector<Device*> devices, std::shared_ptr<collective::Communicator> workers,
-                       std::shared_ptr<const ReplicaReduction> reduction, Device* keeper)
+                       const ReplicaSetOptions& options)
     : size_(static_cast<int>(devices.size())),
-      devices_(with_keeper(std::move(devices), keeper)),
-      group_(size_, workers, std::move(reduction)),
+      devices_(with_keeper(std::move(devices), options.keeper)),
+      threads_of_replica_(options.threads),
+      group_(size_, workers, options.reduction, options.has_thread),
       loss_share_(make_loss_share(home())),
       shares_(static_cast<std::size_t>(size_), 1.0f),
-      variables_(devices_, keeper != nullptr),
+      variables_(devices_, options.keeper != nullptr),
       merge_(group_, variables_, home()),
       threads_(participants() - 1) {
   for (int i = 0; i < size(); ++i) collectives_.push_back(Tensor::of_resource(group_.member(i)));
   groups_.push_back(&group_);
-  if (keeper) {
+  if (options.keeper) {
     with_keeper_ = std::make_unique<ReplicaGroup>(participants(), nullptr,
                                                   std::make_shared<ReductionAtOneReplica>(size(), size()));
     groups_.push_back(with_keeper_.get());
@@ -53,8 +55,10 @@ ReplicaSet::ReplicaSet(std::vector<Device*> devices, std::shared_ptr<collective:
     }
   }
   const int rank = workers ? workers->rank() : 0, ranks = workers ? workers->size() : 1;
-  for (int i = 0; i < size(); ++i)
-    contexts_.emplace_back(rank * size() + i, ranks * size(), collectives_[0], loss_share_, &merge_, i);
+  for (int i = 0; i < size(); ++i) {
+    contexts_.emplace_back(rank * size() + i, ranks * size(), collectives_[0], loss_share_, options.bytes_per_pack,
+                           &merge_, i);
+  }
 }
 
 ReplicaSet::~ReplicaSet() = default;
@@ -101,6 +105,7 @@ void ReplicaSet::run_among(int participants, const std::vector<std::int64_t>& ro
   variables_.spread();
   run_in_step(threads_, groups_, participants, [&](int replica) {
     const WorksFor these(this);
+    const ThreadShare share(threads_of_replica_);
     if (replica == size() || rows[static_cast<std::size_t>(replica)] > 0) return work(replica);
     if (!meets) return;
     const auto sums = variables_.own_sums(replica);

@@ -17,16 +17,29 @@
 
 namespace cohort::distribute {
 
+// How replicas share what they make.
+struct ReplicaSetOptions {
+  // How those of this process reduce; nullptr: as is fit for the devices.
+  std::shared_ptr<const ReplicaReduction> reduction = nullptr;
+  // The device that keeps and updates variables; nullptr: each replica updates its copies.
+  Device* keeper = nullptr;
+  // Bytes of gradients that cross to other workers together while others are computed; 0: all of them, when they are
+  // there.
+  std::int64_t bytes_per_pack = 0;
+  // They cross on a thread of their own.
+  bool has_thread = false;
+  // Threads that a replica computes with, where workers share the cores of a host; 0: all of them.
+  int threads = 0;
+};
+
 // The replicas of one process that train in step: their devices, threads, copies of variables, and what they meet by.
 // Variables may have a keeper: then graphs of steps leave their update to it, which takes part as number size().
 class ReplicaSet {
  public:
   // One replica on each device; the first is that of the thread that runs them.
   //   workers: those of other processes meet them by it, as many on each; nullptr: there are none.
-  //   reduction: how they reduce; nullptr: as is fit for the devices.
-  //   keeper: the device that keeps and updates variables; nullptr: each replica updates its copies.
   explicit ReplicaSet(std::vector<Device*> devices, std::shared_ptr<collective::Communicator> workers = nullptr,
-                      std::shared_ptr<const ReplicaReduction> reduction = nullptr, Device* keeper = nullptr);
+                      const ReplicaSetOptions& options = {});
   ~ReplicaSet();
 
   // How many there are.
@@ -66,6 +79,7 @@ class ReplicaSet {
 
   const int size_;
   const std::vector<Device*> devices_;  // the last one is the keeper's, where there is one
+  const int threads_of_replica_;
   ReplicaGroup group_;
   std::unique_ptr<ReplicaGroup> with_keeper_;
   std::vector<ReplicaGroup*> groups_;                          // the two of them, where there are two

@@ -52,6 +52,7 @@ ReplicaVariables::Copies ReplicaVariables::make_copies(const std::shared_ptr<Loc
   const VariableOptions& options = variable->options();
   Copies copies;
   copies.variable = variable;
+  copies.reads_whole = reads_whole;
   copies.aggregation = options.aggregation;
   copies.apart = options.synchronization == Synchronization::OnRead && !reads_whole;
   if (copies.apart && options.aggregation == Aggregation::None) {
@@ -83,6 +84,7 @@ const Tensor& ReplicaVariables::copy_of(const Tensor& handle, int replica, bool 
     return known->second.handles[static_cast<std::size_t>(replica)];
   }
   Copies& made = book[variable.get()] = make_copies(variable, reads_whole);
+  list_followers();
   return made.handles[static_cast<std::size_t>(replica)];
 }
 
@@ -130,14 +132,24 @@ void ReplicaVariables::take_from_replicas(LocalVariable& variable, Copies& copie
   for (std::size_t i = 0; i < replicas_; ++i) copies.writes[i] = copies.bodies[i]->writes();
 }
 
+// Where there is one replica, most variables are its copies themselves, and need no look at every step.
+void ReplicaVariables::list_followers() {
+  followers_.clear();
+  for (Book* book : {&copies_, &readers_}) {
+    for (auto& [resource, copies] : *book) {
+      if (copies.apart || copies.bodies.size() > 1) followers_.push_back(&copies);
+    }
+  }
+}
+
 void ReplicaVariables::settle() {
   std::lock_guard lock(mutex_);
-  for (auto& [resource, copies] : copies_) {
-    if (copies.apart) continue;
+  for (Copies* copies : followers_) {
+    if (copies->apart || copies->reads_whole) continue;
     if (owner_ == 0) {
-      copies.seen = copies.bodies[0]->writes();
+      copies->seen = copies->bodies[0]->writes();
     } else {
-      take_from_replicas(*copies.bodies[owner_], copies);
+      take_from_replicas(*copies->bodies[owner_], *copies);
     }
   }
 }
@@ -191,13 +203,17 @@ void ReplicaVariables::restore_sums(int replica, const std::unordered_map<const 
 
 void ReplicaVariables::spread() {
   std::lock_guard lock(mutex_);
-  for (Book* book : {&copies_, &readers_}) {
-    for (auto entry = book->begin(); entry != book->end();) {
-      const std::shared_ptr<LocalVariable> variable = entry->second.variable.lock();
-      if (variable) spread(*variable, entry->second);
-      entry = variable ? std::next(entry) : book->erase(entry);
-    }
+  bool all_there = true;
+  for (Copies* copies : followers_) {
+    const std::shared_ptr<LocalVariable> variable = copies->variable.lock();
+    all_there = all_there && variable;
+    if (variable) spread(*variable, *copies);
   }
+  if (all_there) return;
+  for (Book* book : {&copies_, &readers_}) {
+    std::erase_if(*book, [](const auto& entry) { return entry.second.variable.expired(); });
+  }
+  list_followers();
 }
 
 void ReplicaVariables::gather() {

@@ -53,6 +53,7 @@ class ReplicaVariables {
     std::vector<std::uint64_t> writes;  // to each copy, when they were last put together
     std::uint64_t seen = 0;             // writes to the variable that the copies know of
     bool apart = false;                 // the variable is none of its copies
+    bool reads_whole = false;           // nobody writes to the copies
     Aggregation aggregation = Aggregation::None;
   };
   using Book = std::unordered_map<const Resource*, Copies>;
@@ -63,12 +64,14 @@ class ReplicaVariables {
   // Those that replicas keep apart and nobody else has written over; nullptr: there are none. Under the lock.
   const Copies* copies_apart(const LocalVariable& variable) const;
   void take_from_replicas(LocalVariable& variable, Copies& copies) const;
+  void list_followers();
 
   const std::vector<Device*> devices_;
   const std::size_t replicas_;  // of these, those that count
   const std::size_t owner_;     // whose copy a variable itself is
   std::mutex mutex_;            // guards what follows
   Book copies_, readers_;
+  std::vector<Copies*> followers_;  // of both, those with a copy that is not the variable itself
 };
 
 }  // namespace cohort::distribute

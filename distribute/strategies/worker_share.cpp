@@ -1,5 +1,6 @@
 #include "cohort/distribute/strategies/worker_share.h"
 
+#include <limits>
 #include <optional>
 
 #include "cohort/data/auto_shard.h"
@@ -7,6 +8,24 @@
 #include "cohort/distribute/collective/batch_rows.h"
 
 namespace cohort::distribute {
+namespace {
+
+// Notes which global batches are full, where a dataset of them tells.
+WorkerShare with_full_steps(WorkerShare share, const Dataset& batches) {
+  std::int64_t batch_size = share.batch_size, short_ones = 1;  // the last
+  for (const TensorSpec& leaf : batches.element_spec().flatten()) {
+    if (leaf.shape.rank() == 0) continue;
+    if (leaf.shape[0] != kUnknown) batch_size = leaf.shape[0], short_ones = 0;
+    break;
+  }
+  const std::int64_t steps = batches.cardinality();
+  if (batch_size < 0 || steps == kUnknownCardinality) return share;
+  share.full_rows = batch_size;
+  share.full_steps = steps == kInfiniteCardinality ? std::numeric_limits<std::int64_t>::max() : steps - short_ones;
+  return share;
+}
+
+}  // namespace
 
 WorkerShare share_of_worker(const RunnerData& data, std::int64_t workers, std::int64_t worker,
                             std::int64_t replicas_per_worker) {
@@ -28,17 +47,19 @@ WorkerShare share_of_worker(const RunnerData& data, std::int64_t workers, std::i
   // global batch to the next.
   if (batch && *batch >= workers) {
     const std::vector<std::int64_t> rows = replica_batch_sizes(*batch, 1, workers, 0);
-    return {.dataset = dataset.rebatch(rows).shard(workers, worker),
-            .batch_size = *batch,
-            .rows_of_workers = rows,
-            .steps = dataset.cardinality(),
-            .any_number_of_workers = true};
+    return with_full_steps({.dataset = dataset.rebatch(rows).shard(workers, worker),
+                            .batch_size = *batch,
+                            .rows_of_workers = rows,
+                            .steps = dataset.cardinality(),
+                            .any_number_of_workers = true},
+                           dataset);
   }
-  return {.dataset = dataset,
-          .whole_batches = true,
-          .batch_size = batch.value_or(-1),
-          .steps = dataset.cardinality(),
-          .any_number_of_workers = true};
+  return with_full_steps({.dataset = dataset,
+                          .whole_batches = true,
+                          .batch_size = batch.value_or(-1),
+                          .steps = dataset.cardinality(),
+                          .any_number_of_workers = true},
+                         dataset);
 }
 
 }  // namespace cohort::distribute

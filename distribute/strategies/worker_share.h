@@ -18,6 +18,8 @@ struct WorkerShare {
   std::vector<std::int64_t> rows_of_workers = {};
   // Steps of one pass, which are the same for all workers; negative where each only knows of its own.
   std::int64_t steps = -1;
+  // Rows of a global batch, and how many of the first steps of a pass have as many; all workers know that alike.
+  std::int64_t full_rows = 0, full_steps = 0;
   // Its positions are those of one machine, whatever the number of workers.
   bool any_number_of_workers = false;
 };

@@ -30,6 +30,29 @@ class Collective : public Resource {
   //   inputs, outputs: memory of the parts on the host; an output may be its own input.
   virtual void all_reduce(std::span<const Part> parts, const void* const* inputs, void* const* outputs,
                           Reduction reduction) = 0;
+
+  // Begins to add all replicas' values up in place, and returns while that goes on. Every replica must begin the same
+  // reductions in the same order, calls of all_reduce among them.
+  //   values: memory of the parts, which nobody else may use before wait() returns. The list is copied.
+  //   stream: the device's own handle of the queue that makes the values; null: they lie on the host and are there.
+  virtual void start(std::span<const Part> parts, void* const* values, void* stream) {
+    check_host(stream);
+    all_reduce(parts, values, values, Reduction::Sum);
+  }
+  // Returns when the values of the oldest reduction that was not waited for are there, or has the stream wait for them;
+  // throws what ended one of the replicas meanwhile.
+  //   values: those that it was begun with.
+  virtual void wait(void* const* values, void* stream) {
+    (void)values;
+    check_host(stream);
+  }
+  // After a run that failed, while its exception is handled: ends what was begun and not waited for. The memory is free
+  // when it returns.
+  virtual void abandon() noexcept {}
+
+ protected:
+  // Throws where values lie on a device.
+  static void check_host(const void* stream);
 };
 
 }  // namespace cohort

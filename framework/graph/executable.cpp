@@ -5,6 +5,7 @@
 #include <mutex>
 #include <optional>
 
+#include "cohort/core/collective.h"
 #include "cohort/core/device_spec.h"
 #include "cohort/core/kernel.h"
 #include "cohort/graph/passes/pass.h"
@@ -43,6 +44,31 @@ class DynamicExecutable : public Executable {
   void run(std::span<const Tensor> inputs, std::span<Tensor> outputs, const RandomState& random) override {
     const DefaultDeviceScope here(&device_);
     std::vector<Tensors> values(graph_.nodes.size());
+    try {
+      run_nodes(inputs, random, values);
+    } catch (...) {
+      for (const Tensor& input : inputs) {
+        // What nodes have begun would go on in the memory of their outputs.
+        if (!input.defined()) continue;
+        if (auto* collective = dynamic_cast<Collective*>(input.resource().get())) collective->abandon();
+      }
+      throw;
+    }
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      const Value& value = graph_.outputs[i];
+      outputs[i] = values[static_cast<std::size_t>(value.node)][static_cast<std::size_t>(value.output)];
+    }
+  }
+
+  void run_raw(void* const*, void* const*, const RandomState*) override {
+    throw internal_error("Executable", "bare pointers need shapes that are known");
+  }
+  void reserve(std::size_t) override {}
+  const Graph& graph() const override { return graph_; }
+  std::size_t arena_bytes() const override { return 0; }
+
+ private:
+  void run_nodes(std::span<const Tensor> inputs, const RandomState& random, std::vector<Tensors>& values) {
     for (std::size_t i = 0; i < graph_.inputs.size(); ++i)
       values[static_cast<std::size_t>(graph_.inputs[i])] = {inputs[i]};
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
@@ -63,20 +89,8 @@ class DynamicExecutable : public Executable {
         if (last_use_[static_cast<std::size_t>(input.node)] == i) values[static_cast<std::size_t>(input.node)].clear();
       }
     }
-    for (std::size_t i = 0; i < outputs.size(); ++i) {
-      const Value& value = graph_.outputs[i];
-      outputs[i] = values[static_cast<std::size_t>(value.node)][static_cast<std::size_t>(value.output)];
-    }
   }
 
-  void run_raw(void* const*, void* const*, const RandomState*) override {
-    throw internal_error("Executable", "bare pointers need shapes that are known");
-  }
-  void reserve(std::size_t) override {}
-  const Graph& graph() const override { return graph_; }
-  std::size_t arena_bytes() const override { return 0; }
-
- private:
   Graph graph_;
   Device& device_;
   std::vector<std::size_t> last_use_;
@@ -116,6 +130,7 @@ std::shared_ptr<Executable> compile(const Graph& traced, const Specs& inputs, De
   if (options.schedule) passes::join_additions(graph);
   if (options.fuse) passes::fuse_elementwise(graph);
   if (options.schedule) passes::schedule(graph);
+  if (options.schedule) passes::overlap_work(graph);
   if (options.fuse && options.schedule && device.kernel_type() == kGPU) passes::join_small_steps(graph);
   return std::make_shared<PlannedExecutable>(std::move(graph), device, options.memory, std::move(copies));
 }

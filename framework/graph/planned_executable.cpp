@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "cohort/core/collective.h"
 #include "cohort/core/kernel.h"
+#include "cohort/core/work_halves.h"
 #include "cohort/graph/passes/rewrite.h"
 
 namespace cohort {
@@ -285,7 +287,20 @@ void PlannedExecutable::execute(Frame& frame, void* const* inputs, void* const* 
                                 Part part) {
   for (const Patch& patch : input_patches_) frame.arguments[patch.argument] = inputs[patch.slot];
   for (const Patch& patch : output_patches_) frame.arguments[patch.argument] = outputs[patch.slot];
-  device_.run(std::span<const KernelCall>(frame.calls).subspan(part.first, part.last - part.first), random, nullptr);
+  try {
+    device_.run(std::span<const KernelCall>(frame.calls).subspan(part.first, part.last - part.first), random, nullptr);
+  } catch (...) {
+    abandon_work(frame);
+    throw;
+  }
+}
+
+// It would go on in the frame's memory.
+void PlannedExecutable::abandon_work(const Frame& frame) const noexcept {
+  for (std::size_t i = 0; i < steps_.size(); ++i) {
+    const Node* node = steps_[i].node;
+    if (node && WorkHalves::begins(*node->op)) static_cast<Collective*>(frame.calls[i].arguments[0])->abandon();
+  }
 }
 
 void PlannedExecutable::run(std::span<const Tensor> inputs, std::span<Tensor> outputs, const RandomState& random) {

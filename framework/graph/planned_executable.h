@@ -94,6 +94,8 @@ class PlannedExecutable : public Executable {
   void check_claims(std::span<const Tensor> inputs, Frame& frame) const;
   void find_copies(std::span<const Tensor> inputs, Frame& frame) const;
   void renew_copies(Frame& frame) const;
+  // Ends what steps have begun in a frame and others were to wait for.
+  void abandon_work(const Frame& frame) const noexcept;
   std::unique_ptr<Frame> take_frame();
   void count_frames(std::size_t frames);
   void give_frame(std::unique_ptr<Frame> frame);

@@ -1,6 +1,7 @@
 #include "cohort/ops/collectives.h"
 
 #include "cohort/core/dispatch.h"
+#include "cohort/core/work_halves.h"
 #include "cohort/ops/gradient_or_zeros.h"
 
 namespace cohort::ops {
@@ -39,10 +40,28 @@ Tensors gradient_of_sum(const OpCall& call, std::span<const Tensor> dy) {
 COHORT_OP("AllReduce").inputs(2, -1).infer(infer_all_reduce).stateful().gradient(gradient_of_sum);
 COHORT_OP("BroadcastFirst").inputs(2, -1).infer(infer_all_reduce).stateful().not_differentiable();
 
+OpDef& in_half(OpDef& op, void (*make)(OpDef&)) {
+  make(op);
+  return op.inputs(2, -1).infer(infer_all_reduce).not_differentiable();
+}
+
+// (collective, values...): where the sums will be.
+[[maybe_unused]] const OpDef& all_reduce_start = in_half(register_op("AllReduceStart"), WorkHalves::make_first);
+// (collective, what AllReduceStart gave...): the sums.
+[[maybe_unused]] const OpDef& all_reduce_wait = in_half(register_op("AllReduceWait"), WorkHalves::make_second);
+
 }  // namespace
 
 Tensors all_reduce_sum(const Tensor& collective, const Tensors& values) {
   return reduced("AllReduce", collective, values);
+}
+
+Tensors start_all_reduce_sum(const Tensor& collective, const Tensors& values) {
+  return reduced("AllReduceStart", collective, values);
+}
+
+Tensors wait_for_all_reduce(const Tensor& collective, const Tensors& started) {
+  return reduced("AllReduceWait", collective, started);
 }
 
 Tensors broadcast_first(const Tensor& collective, const Tensors& values) {

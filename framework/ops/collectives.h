@@ -7,6 +7,10 @@ namespace cohort::ops {
 // The sums of the values over all replicas, which must all call it with values of the same types and shapes.
 //   collective: the resource by which a replica meets the others.
 Tensors all_reduce_sum(const Tensor& collective, const Tensors& values);
+// The same in two halves: the sums are made while what follows runs, and are there when they have been waited for. All
+// that was started is waited for, in order. For traces: what was started must not be left.
+Tensors start_all_reduce_sum(const Tensor& collective, const Tensors& values);
+Tensors wait_for_all_reduce(const Tensor& collective, const Tensors& started);
 // The first replica's values on every replica.
 Tensors broadcast_first(const Tensor& collective, const Tensors& values);
 

@@ -10,12 +10,13 @@
 
 namespace cohort {
 
-ReplicaContext::ReplicaContext(int replica, int replicas, Tensor collective, Variable loss_share, ReplicaMerger* merger,
-                               int local_replica)
+ReplicaContext::ReplicaContext(int replica, int replicas, Tensor collective, Variable loss_share,
+                               std::int64_t bytes_per_pack, ReplicaMerger* merger, int local_replica)
     : replica_(replica),
       replicas_(replicas),
       collective_(std::move(collective)),
       loss_share_(std::move(loss_share)),
+      bytes_per_pack_(bytes_per_pack),
       merger_(merger),
       local_replica_(local_replica) {}
 
@@ -52,6 +53,13 @@ Tensors ReplicaContext::merge_call(const MergeFunction& merge_fn, const Tensors&
   if (current_trace() == 0 && merger_) return merger_->merge(local_replica_, merge_fn, values);
   throw unimplemented("ReplicaContext.merge_call", "code that is traced runs once for all replicas", {},
                       "Call it outside of functions and of a model's steps, or use all_reduce().");
+}
+
+std::vector<Tensors> ReplicaContext::sum_packs(const std::vector<Tensors>& packs) const {
+  std::vector<Tensors> sums;
+  for (const Tensors& pack : packs) sums.push_back(ops::start_all_reduce_sum(collective(), pack));
+  for (Tensors& sum : sums) sum = ops::wait_for_all_reduce(collective(), sum);
+  return sums;
 }
 
 Tensor ReplicaContext::aggregated(const Variable& variable, const Tensor& value) const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -32,9 +33,10 @@ class ReplicaContext {
   // Replica `replica` of `replicas`.
   //   collective: the resource that they meet by, of any of them.
   //   loss_share: what of the global batch's mean the mean over this replica's samples is, a float32 scalar.
+  //   bytes_per_pack: as below.
   //   merger: by which it comes to merge_call, with its number in this process; nullptr: it cannot.
-  ReplicaContext(int replica, int replicas, Tensor collective, Variable loss_share, ReplicaMerger* merger = nullptr,
-                 int local_replica = 0);
+  ReplicaContext(int replica, int replicas, Tensor collective, Variable loss_share, std::int64_t bytes_per_pack = 0,
+                 ReplicaMerger* merger = nullptr, int local_replica = 0);
 
   // Which of the replicas this is. In a trace, which is made once for all of them, this is an error.
   int replica_id_in_sync_group() const;
@@ -48,6 +50,11 @@ class ReplicaContext {
   // code there is no replica context, and variables are what all copies make together: what it writes all replicas see.
   // In a trace, which is made once for all replicas, this is an error.
   Tensors merge_call(const MergeFunction& merge_fn, const Tensors& values) const;
+  // The sums of the replicas' values in packs, each of which crosses as soon as a step has computed it and while the
+  // step goes on. For traces.
+  std::vector<Tensors> sum_packs(const std::vector<Tensors>& packs) const;
+  // How many bytes of gradients make a pack; 0: they cross together when all of them are there.
+  std::int64_t bytes_per_pack() const { return bytes_per_pack_; }
   // What a variable that is the same on all replicas is written with, where each has computed a value: their sum, mean
   // or the first one, as the variable says.
   Tensor aggregated(const Variable& variable, const Tensor& value) const;
@@ -60,6 +67,7 @@ class ReplicaContext {
   const int replica_, replicas_;
   const Tensor collective_;
   const Variable loss_share_;
+  const std::int64_t bytes_per_pack_;
   ReplicaMerger* const merger_;
   const int local_replica_;
 };

@@ -70,10 +70,11 @@ PRIVATE_EDGES = [
     ("datasets", r"framework/core/(cpu_count|denormals|thread_share)\.h"),
     ("data", r"framework/files/data_root\.h"),
     ("graph|cuda", r"framework/core/kernel_work\.h"),
-    ("distribute", r"framework/core/thread_share\.h"),
+    ("distribute", r"framework/core/(cpu_count|thread_share)\.h"),
     ("graph|distribute", r"framework/core/pinned_memory\.h"),
     # What replicas in step meet by, and what stands for variables in their graphs.
-    ("kernels|distribute", r"framework/core/collective\.h"),
+    ("graph|kernels|distribute", r"framework/core/collective\.h"),
+    ("graph|ops", r"framework/core/work_halves\.h"),
     ("variables", r"framework/ops/collectives\.h"),
     ("variables|distribute", r"framework/graph/bound_captures\.h"),
     ("distribute", r"framework/model/fit/local_runner\.h"),

@@ -31,6 +31,8 @@ const std::map<std::string, const char*> kWithoutSample = {
     {"IteratorNext", "hands over what a dataset made"},
     {"AllReduce", "meets other replicas"},
     {"BroadcastFirst", "meets other replicas"},
+    {"AllReduceStart", "meets other replicas"},
+    {"AllReduceWait", "meets other replicas"},
 };
 
 // Notes the names of the ops that run on this thread.

@@ -20,6 +20,20 @@ TEST(ClusterBench, TrainsConvolutionsOnWorkersThatHaveTheirShareOfTheThreads) {
   EXPECT_THAT(program.output(), HasSubstr("\"threads\": 1, \"spe\": 2, \"epoch\": 0"));
 }
 
+TEST(ClusterBench, TrainsWorkersInStepOverEachTransport) {
+  for (const char* transport : {"shm", "grpc"}) {
+    const test::TemporaryFolder folder;
+    test::StartedProgram program("cohort-cluster-bench",
+                                 {.arguments = {"--strategy", "mwms", "--workers", "2", "--job", "mlp", "--transport",
+                                                transport, "--epochs", "1", "--steps", "4", "--spe", "2"}},
+                                 folder.path());
+    EXPECT_EQ(program.wait(std::chrono::seconds(120)), 0) << program.errors();
+    EXPECT_THAT(program.output(), HasSubstr("{\"strategy\": \"mwms\", \"job\": \"mlp\", \"in_process\": false"));
+    EXPECT_THAT(program.output(), HasSubstr(std::string("\"transport\": \"") + transport + "\", \"workers\": 2"));
+    EXPECT_THAT(program.output(), HasSubstr("\"epoch\": 0, \"ms_per_step\": "));
+  }
+}
+
 TEST(ClusterBench, GivesSharesOfThreadsToTasksOfItsOwnProcessOnly) {
   const test::TemporaryFolder folder;
   test::StartedProgram program("cohort-cluster-bench", {.arguments = {"--threads", "4"}}, folder.path());

@@ -5,6 +5,7 @@
 
 #include "cohort/core/device.h"
 #include "cohort/core/kernel_work.h"
+#include "cohort/core/work_halves.h"
 #include "cohort/graph/passes/rewrite.h"
 
 namespace cohort::passes {
@@ -53,11 +54,16 @@ class Planner {
     return block_[static_cast<std::size_t>(value.node)][static_cast<std::size_t>(value.output)];
   }
 
+  // The value whose memory a value is, one step towards the one that has memory of its own; itself where it has.
+  Value source(Value value) const {
+    const Node& node = graph_.nodes[static_cast<std::size_t>(value.node)];
+    if (node.op->is_alias()) return node.inputs[0];
+    if (WorkHalves::ends(*node.op)) return node.inputs[static_cast<std::size_t>(WorkHalves::input_of(value.output))];
+    return value;
+  }
   // Through aliases to the value whose memory is used.
   Value root(Value value) const {
-    while (graph_.nodes[static_cast<std::size_t>(value.node)].op->is_alias()) {
-      value = graph_.nodes[static_cast<std::size_t>(value.node)].inputs[0];
-    }
+    for (Value from = source(value); from != value; from = source(value)) value = from;
     return value;
   }
 
@@ -107,12 +113,15 @@ class Planner {
       location({node, 0}) = {Location::Kind::Constant, 0, node};
       return;
     }
-    if (n.op->is_alias()) {
-      location({node, 0}) = location(n.inputs[0]);
-      block({node, 0}) = block(n.inputs[0]);
-      return;
+    for (int k = 0; k < static_cast<int>(n.outputs.size()); ++k) {
+      const Value value{node, k}, from = source(value);
+      if (from == value) {
+        place_output(n, value);
+      } else {
+        location(value) = location(from);
+        block(value) = block(from);
+      }
     }
-    for (std::size_t k = 0; k < n.outputs.size(); ++k) place_output(n, {node, static_cast<int>(k)});
   }
 
   void place_output(const Node& node, Value value) {
@@ -141,17 +150,19 @@ class Planner {
 
   // The block of an input that dies in this node, which may write over it, and has the output's very shape.
   int block_to_overwrite(const Node& node, Value value) {
+    const bool begins = WorkHalves::begins(*node.op);
     // Another output's elements may still need an element of the input when an elementwise op has written to its place.
-    if (value.output != 0 || (node.op->is_elementwise() && node.outputs.size() != 1)) return -1;
+    if (!begins && (value.output != 0 || (node.op->is_elementwise() && node.outputs.size() != 1))) return -1;
     const TensorSpec& spec = graph_.spec(value);
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-      if (!node.op->overwrites(static_cast<int>(i))) continue;
+      const int input_number = static_cast<int>(i);
+      if (begins ? input_number != WorkHalves::input_of(value.output) : !node.op->overwrites(input_number)) continue;
       const Value& input = node.inputs[i];
       const Value r = root(input);
       if (graph_.spec(input).shape != spec.shape || size_of(graph_.spec(input).dtype) != size_of(spec.dtype)) continue;
       if (block(r) < 0 || last_use_[static_cast<std::size_t>(r.node)][static_cast<std::size_t>(r.output)] != value.node)
         continue;
-      if (blocks_[static_cast<std::size_t>(block(r))].last != value.node) continue;
+      if (blocks_[static_cast<std::size_t>(block(r))].last != value.node || is_taken(block(r), value)) continue;
       // The same memory read under another shape (broadcast) would be overwritten too early.
       const bool elsewhere = std::any_of(node.inputs.begin(), node.inputs.end(), [&](const Value& other) {
         return block(root(other)) == block(r) && graph_.spec(other).shape != spec.shape;
@@ -159,6 +170,14 @@ class Planner {
       if (!elsewhere) return block(r);
     }
     return -1;
+  }
+
+  // Whether an output before this one of the same node lies there.
+  bool is_taken(int place, Value value) {
+    for (int k = 0; k < value.output; ++k) {
+      if (block({value.node, k}) == place) return true;
+    }
+    return false;
   }
 
   // Largest first, each at the lowest offset free during its life.

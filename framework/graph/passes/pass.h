@@ -59,6 +59,9 @@ void fuse_elementwise(Graph& graph);
 void join_additions(Graph& graph);
 // Merges the updates of single variables into one node per kind of update.
 void schedule(Graph& graph);
+// Puts nodes that begin work which goes on beside others where their inputs are there, with what little must be
+// computed for them before, and nodes that wait for it behind all that can be done meanwhile.
+void overlap_work(Graph& graph);
 // Lets small nodes that follow each other run as one. For GPUs, where a launch takes longer than what they do. Comes
 // last: none of the other passes looks into such a node.
 void join_small_steps(Graph& graph);

@@ -139,6 +139,13 @@ std::vector<std::vector<int>> dependencies(const Graph& graph) {
   return result;
 }
 
+void put_in_order(Graph& graph, const std::vector<int>& order) {
+  if (order.size() != graph.nodes.size()) {
+    throw internal_error("put_in_order", "every node has a place", {{"nodes", graph.nodes.size()}});
+  }
+  renumber(graph, order);
+}
+
 void reorder(Graph& graph, const std::vector<std::vector<int>>& dependencies) {
   const std::size_t count = graph.nodes.size();
   std::vector<int> waiting(count, 0);

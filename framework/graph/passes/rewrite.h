@@ -28,6 +28,9 @@ bool may_move_write(const Graph& graph, int from, int to);
 // effects, those that came earlier.
 std::vector<std::vector<int>> dependencies(const Graph& graph);
 
+// Puts nodes into this order, in which dependencies come first: their present numbers.
+void put_in_order(Graph& graph, const std::vector<int>& order);
+
 // Puts nodes into an order in which dependencies come first, staying as close to the present order as possible.
 void reorder(Graph& graph, const std::vector<std::vector<int>>& dependencies);
 

@@ -1,0 +1,159 @@
+#include "cohort/distribute/collective/replica_group.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <deque>
+#include <functional>
+#include <thread>
+
+#include "tests/distribute/collective/ranks.h"
+
+namespace cohort::distribute::test {
+namespace {
+
+using testing::AnyOf;
+using testing::Each;
+using testing::HasSubstr;
+
+// One replica of one of the workers.
+struct ReplicaPlace {
+  Collective& collective;
+  int worker, replica, number;
+};
+
+// Runs code on all replicas of workers of this process; what each threw.
+std::vector<std::string> errors_on_replicas(int workers, int replicas, bool has_thread,
+                                            const std::function<void(const ReplicaPlace&)>& code) {
+  std::vector<std::shared_ptr<collective::Communicator>> ranks;
+  for (auto& rank : collective::make_local_communicators(workers)) ranks.push_back(std::move(rank));
+  std::vector<std::unique_ptr<ReplicaGroup>> groups;
+  for (auto& rank : ranks) groups.push_back(std::make_unique<ReplicaGroup>(replicas, rank, nullptr, has_thread));
+  std::vector<std::string> errors(static_cast<std::size_t>(workers * replicas));
+  std::vector<std::thread> threads;
+  for (int number = 0; number < workers * replicas; ++number) {
+    threads.emplace_back([&, number] {
+      ReplicaGroup& group = *groups[static_cast<std::size_t>(number / replicas)];
+      const int replica = number % replicas;
+      errors[static_cast<std::size_t>(number)] = cohort::test::error_of([&] {
+        Collective& member = *group.member(replica);
+        try {
+          code({member, number / replicas, replica, number});
+        } catch (...) {
+          member.abandon();  // as whoever runs a graph does
+          group.abort(ReplicaGroup::reason_of(replica, std::current_exception()));
+          throw;
+        }
+      });
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  return errors;
+}
+
+// Packs of several tensors, of which some are too large to be joined with others.
+struct Packs {
+  explicit Packs(float value) {
+    for (const std::vector<std::int64_t>& pack :
+         std::vector<std::vector<std::int64_t>>{{3, 70'000, 1}, {100'000}, {7, 5}}) {
+      parts.emplace_back();
+      values.emplace_back();
+      pointers.emplace_back();
+      for (const std::int64_t elements : pack) {
+        parts.back().push_back({DType::Float32, elements});
+        values.back().emplace_back(static_cast<std::size_t>(elements), value);
+        pointers.back().push_back(values.back().back().data());
+      }
+    }
+  }
+  Packs(const Packs& other) : Packs(other.values[0][0][0]) {}
+  std::vector<std::vector<Collective::Part>> parts;
+  std::vector<std::vector<std::vector<float>>> values;
+  std::vector<std::vector<void*>> pointers;
+};
+
+bool all_are(const std::vector<float>& values, float expected) {
+  return std::all_of(values.begin(), values.end(), [&](float value) { return value == expected; });
+}
+
+class ReplicaGroupPacks : public testing::TestWithParam<std::tuple<int, bool>> {
+ protected:
+  std::vector<std::string> errors_of(const std::function<void(const ReplicaPlace&)>& code) const {
+    return errors_on_replicas(2, std::get<0>(GetParam()), std::get<1>(GetParam()), code);
+  }
+  float sum_of_all() const {  // where each replica has its number and one
+    const int all = 2 * std::get<0>(GetParam());
+    return static_cast<float>(all * (all + 1) / 2);
+  }
+};
+
+TEST_P(ReplicaGroupPacks, AddUnevenPacksUpInPlace) {
+  const auto errors = errors_of([&](const ReplicaPlace& place) {
+    for (int step = 0; step < 5; ++step) {
+      Packs packs(static_cast<float>(place.number + 1));
+      for (std::size_t i = 0; i < packs.parts.size(); ++i) {
+        place.collective.start(packs.parts[i], packs.pointers[i].data(), nullptr);
+      }
+      for (auto& pointers : packs.pointers) place.collective.wait(pointers.data(), nullptr);
+      for (const auto& pack : packs.values) {
+        for (const auto& values : pack) EXPECT_TRUE(all_are(values, sum_of_all()));
+      }
+    }
+  });
+  EXPECT_THAT(errors, Each(""));
+}
+
+TEST_P(ReplicaGroupPacks, KeepTheirOrderWithReductionsInBetween) {
+  const auto errors = errors_of([&](const ReplicaPlace& place) {
+    Packs packs(static_cast<float>(place.number + 1));
+    const Collective::Part part{DType::Float32, 1};
+    const float own = static_cast<float>(place.number + 1);
+    float sum = 0, first = own;
+    const void* input = &own;
+    void *output = &sum, *in_place = &first;
+    place.collective.start(packs.parts[0], packs.pointers[0].data(), nullptr);
+    place.collective.all_reduce({&part, 1}, &input, &output, Collective::Reduction::Sum);
+    EXPECT_EQ(sum, sum_of_all());
+    place.collective.start(packs.parts[1], packs.pointers[1].data(), nullptr);
+    place.collective.all_reduce({&part, 1}, &in_place, &in_place, Collective::Reduction::First);
+    EXPECT_EQ(first, 1.0f);
+    place.collective.wait(packs.pointers[0].data(), nullptr);
+    place.collective.wait(packs.pointers[1].data(), nullptr);
+    EXPECT_TRUE(all_are(packs.values[1][0], sum_of_all()));
+  });
+  EXPECT_THAT(errors, Each(""));
+}
+
+// One fails when some packs are under way: the others get its name, and its memory is its own again.
+TEST_P(ReplicaGroupPacks, EndOnAllWhenOneFailsInTheMiddle) {
+  std::deque<Packs> all(4, Packs(1.0f));  // which outlive what is begun with them
+  const auto errors = errors_of([&](const ReplicaPlace& place) {
+    Packs& packs = all[static_cast<std::size_t>(place.number)];
+    place.collective.start(packs.parts[0], packs.pointers[0].data(), nullptr);
+    if (place.number == 1) throw Error(ErrorCode::ResourceExhausted, "out of breath");
+    for (std::size_t i = 1; i < packs.parts.size(); ++i) {
+      place.collective.start(packs.parts[i], packs.pointers[i].data(), nullptr);
+    }
+    for (auto& pointers : packs.pointers) place.collective.wait(pointers.data(), nullptr);
+  });
+  EXPECT_EQ(errors[1], "ResourceExhausted out of breath");
+  for (std::size_t i = 0; i < errors.size(); ++i) {
+    EXPECT_THAT(errors[i], HasSubstr("out of breath")) << i;
+  }
+}
+
+TEST_P(ReplicaGroupPacks, AreWaitedForInOrder) {
+  std::deque<Packs> all(4, Packs(1.0f));
+  const auto errors = errors_of([&](const ReplicaPlace& place) {
+    Packs& packs = all[static_cast<std::size_t>(place.number)];
+    for (std::size_t i = 0; i < 2; ++i) place.collective.start(packs.parts[i], packs.pointers[i].data(), nullptr);
+    place.collective.wait(packs.pointers[1].data(), nullptr);
+  });
+  EXPECT_THAT(errors, Each(AnyOf(HasSubstr("in the order in which they were begun"), HasSubstr("Aborted"))));
+}
+
+INSTANTIATE_TEST_SUITE_P(Replicas, ReplicaGroupPacks, testing::Combine(testing::Values(1, 2), testing::Bool()));
+
+}  // namespace
+}  // namespace cohort::distribute::test
