@@ -62,11 +62,14 @@ class Server::Body {
              .memory_limit = static_cast<std::uint64_t>(options.memory_limit),
              .threads = options.threads,
              .orphan_timeout = std::chrono::milliseconds(static_cast<std::int64_t>(options.orphan_timeout * 1000.0)),
-             .data_roots = readable(options)}) {}
+             .data_roots = readable(options)}) {
+    if (options.transport == "grpc") limits.shared_streams = 0;
+  }
 
   const std::string name;
   const std::string address;
   TaskService service;
+  rpc::ServingLimits limits;
   std::mutex mutex;
   std::unique_ptr<rpc::Listener> listener;  // guarded by the mutex
 };
@@ -75,8 +78,9 @@ Server::Server(const ClusterSpec& cluster, ServerOptions options) {
   if (options.protocol != "grpc") {
     throw invalid_argument("Server", "the protocol 'grpc' is expected", {{"protocol", options.protocol}});
   }
-  if (options.transport != "auto" && options.transport != "grpc") {
-    throw invalid_argument("Server", "the transport 'auto' or 'grpc' is expected", {{"transport", options.transport}});
+  if (options.transport != "auto" && options.transport != "shm" && options.transport != "grpc") {
+    throw invalid_argument("Server", "the transport 'auto', 'shm' or 'grpc' is expected",
+                           {{"transport", options.transport}});
   }
   if (options.memory_limit < 0) {
     throw invalid_argument("Server", "a memory_limit of 0 or more is expected",
@@ -104,7 +108,8 @@ std::unique_ptr<Server> Server::create_local_server() {
 
 void Server::start() {
   std::lock_guard lock(body_->mutex);
-  if (!body_->listener) body_->listener = std::make_unique<rpc::Listener>(body_->address, body_->service, body_->name);
+  if (body_->listener) return;
+  body_->listener = std::make_unique<rpc::Listener>(body_->address, body_->service, body_->name, body_->limits);
 }
 
 int Server::join() {

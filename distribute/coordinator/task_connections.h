@@ -140,6 +140,8 @@ class TaskConnections {
   Greeted greet(const rpc::Peer& peer, const rpc::TransportOptions& transport, std::uint64_t epoch,
                 std::uint64_t recoveries) const;
   void wait_for_tasks();
+  // How the tasks of other processes are reached: "shared memory to ps:0, worker:0".
+  std::string ways() const;
   void keep_links();
   void renew_links();
 

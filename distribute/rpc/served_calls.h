@@ -32,6 +32,7 @@ class ServedCalls {
   MessageMemory& memory() { return memory_; }
   // How many there are.
   std::atomic<int>& streams() { return streams_; }
+  std::atomic<int>& shared_streams() { return shared_streams_; }
 
   // Every call, from its arrival to its end, is counted between these two.
   void enter();
@@ -43,7 +44,7 @@ class ServedCalls {
   Service& service_;
   const ServingLimits limits_;
   MessageMemory memory_;
-  std::atomic<int> streams_ = 0;
+  std::atomic<int> streams_ = 0, shared_streams_ = 0;
   std::atomic<bool> stopping_ = false;
   std::mutex mutex_;
   std::condition_variable left_;
