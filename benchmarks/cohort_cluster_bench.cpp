@@ -156,8 +156,7 @@ int main(int argc, char** argv) {
   command_line.add("--in-process", options.in_process, "all tasks in this process");
   command_line.add("--threads", options.threads,
                    "threads for each task of --in-process, or worker of mwms; 0: they share all", {0, 4096});
-  command_line.add_choice("--transport", options.transport, "auto or grpc; for --allreduce and mwms also shm",
-                          {"auto", "grpc", "shm"});
+  command_line.add_choice("--transport", options.transport, "auto, shm or grpc", {"auto", "grpc", "shm"});
   command_line.add("--epochs", options.epochs, "epochs");
   command_line.add("--steps", options.steps, "steps of an epoch");
   command_line.add("--spe,--steps-per-execution", options.steps_per_execution, "steps of a closure");
@@ -178,15 +177,11 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "cohort-cluster-bench: --threads is for tasks in this process. Add --in-process.\n");
     return 2;
   }
-  if (options.transport == "shm" && !allreduce && !in_step) {
-    std::fprintf(stderr, "cohort-cluster-bench: --transport shm is for --allreduce and mwms. Use auto or grpc.\n");
-    return 2;
-  }
   try {
     if (allreduce) return cohort::bench::allreduce_bench(options.workers, options.transport);
     if (in_step) return cohort::bench::in_step_bench(options);
     if (transports) {
-      std::puts(cohort::bench::transport_bench({"in_process", "grpc"}, rounds, only).c_str());
+      std::puts(cohort::bench::transport_bench({"in_process", "shm", "grpc"}, rounds, only).c_str());
       return 0;
     }
     options.closures > 0 ? run_closures(options) : run(options);

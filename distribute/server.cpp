@@ -65,12 +65,15 @@ class Server::Body {
              .threads = options.threads,
              .orphan_timeout = std::chrono::milliseconds(static_cast<std::int64_t>(options.orphan_timeout * 1000.0)),
              .data_roots = readable(options),
-             .devices = options.devices}) {}
+             .devices = options.devices}) {
+    if (options.transport == "grpc") limits.shared_streams = 0;
+  }
 
   const std::string name;
   const std::string address;
   const std::shared_ptr<const Security> security;
   TaskService service;
+  rpc::ServingLimits limits;
   std::mutex mutex;
   std::unique_ptr<rpc::Listener> listener;  // guarded by the mutex
 };
@@ -79,8 +82,9 @@ Server::Server(const ClusterSpec& cluster, ServerOptions options) {
   if (options.protocol != "grpc") {
     throw invalid_argument("Server", "the protocol 'grpc' is expected", {{"protocol", options.protocol}});
   }
-  if (options.transport != "auto" && options.transport != "grpc") {
-    throw invalid_argument("Server", "the transport 'auto' or 'grpc' is expected", {{"transport", options.transport}});
+  if (options.transport != "auto" && options.transport != "shm" && options.transport != "grpc") {
+    throw invalid_argument("Server", "the transport 'auto', 'shm' or 'grpc' is expected",
+                           {{"transport", options.transport}});
   }
   if (options.memory_limit < 0) {
     throw invalid_argument("Server", "a memory_limit of 0 or more is expected",
@@ -109,7 +113,7 @@ std::unique_ptr<Server> Server::create_local_server() {
 void Server::start() {
   std::lock_guard lock(body_->mutex);
   if (body_->listener) return;
-  body_->listener = std::make_unique<rpc::Listener>(body_->address, body_->service, body_->name, rpc::ServingLimits{},
+  body_->listener = std::make_unique<rpc::Listener>(body_->address, body_->service, body_->name, body_->limits,
                                                     body_->security.get());
 }
 

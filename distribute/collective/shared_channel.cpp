@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "cohort/distribute/collective/futex.h"
+#include "cohort/distribute/rpc/futex.h"
 
 namespace cohort::distribute::collective {
 namespace {
@@ -21,7 +21,7 @@ void rest_a_moment() {
 
 // After a count was raised: whoever sleeps on it has said so before looking at it for the last time.
 void wake_sleeper(std::atomic<std::uint32_t>& count, std::atomic<std::uint32_t>& sleeps) {
-  if (sleeps.load(std::memory_order_seq_cst) != 0) wake_all(count);
+  if (sleeps.load(std::memory_order_seq_cst) != 0) rpc::wake_all(count);
 }
 
 }  // namespace
@@ -48,7 +48,7 @@ void SharedChannel::wait(std::atomic<std::uint32_t>& word, std::atomic<std::uint
     const std::uint32_t seen = word.load(std::memory_order_seq_cst);
     const auto left = deadline - std::chrono::steady_clock::now();
     if (!ready() && !watch_.ended() && !has_left() && left.count() > 0) {
-      wait_on(word, seen, std::min<std::chrono::nanoseconds>(Watch::kPause, left));
+      rpc::wait_on(word, seen, std::min<std::chrono::nanoseconds>(Watch::kPause, left));
     }
     sleeps.store(0, std::memory_order_relaxed);
     const bool left_before = has_left();
@@ -89,8 +89,8 @@ void SharedChannel::release() {
 }
 
 void SharedChannel::interrupt() {
-  wake_all(in_.sent);
-  wake_all(out_.released);
+  rpc::wake_all(in_.sent);
+  rpc::wake_all(out_.released);
 }
 
 }  // namespace cohort::distribute::collective

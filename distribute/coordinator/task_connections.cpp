@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
 #include <thread>
 #include <utility>
 
@@ -55,7 +56,24 @@ TaskConnections::TaskConnections(ClusterSpec spec, TaskConnectionOptions options
     ps->stream =
         std::make_unique<rpc::ReliableStream>(ps->connection, rpc::RetryBudget{.silence = options_.ps_lost_after});
   }
+  if (const std::string known = ways(); !known.empty()) log::info("ParameterServerStrategy: " + known + ".");
   keeper_ = std::thread([this] { keep_links(); });
+}
+
+std::string TaskConnections::ways() const {
+  std::map<std::string, std::string> tasks;
+  const auto add = [&](const rpc::Connection& connection) {
+    if (connection.transport() == std::string_view("in process")) return;
+    std::string& list = tasks[connection.transport()];
+    list += (list.empty() ? " to " : ", ") + connection.peer().task;
+  };
+  for (const auto& ps : ps_tasks_) add(*ps->connection);
+  for (const Greeted& worker : greeted_) {
+    if (worker.connection) add(*worker.connection);
+  }
+  std::string text;
+  for (const auto& [way, list] : tasks) text += (text.empty() ? "" : ", ") + way + list;
+  return text;
 }
 
 void TaskConnections::keep_links() {

@@ -145,6 +145,8 @@ class TaskConnections {
   void wait_for_tasks();
   void compare_devices();
   void check_devices(const std::string& task, int devices) const;
+  // How the tasks of other processes are reached: "shared memory to ps:0, worker:0".
+  std::string ways() const;
   void keep_links();
   void renew_links();
 

@@ -6,7 +6,8 @@
 
 namespace cohort::distribute::rpc {
 
-// Throws Unavailable with the reason when nobody answers within options.connect_timeout.
+// A connection over gRPC; with another transport than "grpc", its streams go through shared memory where the task is
+// on this host. Throws Unavailable with the reason when nobody answers within options.connect_timeout.
 std::shared_ptr<Connection> connect_grpc(const Peer& peer, const TransportOptions& options);
 
 }  // namespace cohort::distribute::rpc

@@ -5,8 +5,8 @@
 #include <cstring>
 
 #include "cohort/distribute/cluster/address.h"
+#include "cohort/distribute/rpc/client_stream.h"
 #include "cohort/distribute/rpc/grpc_settings.h"
-#include "cohort/distribute/rpc/grpc_stream.h"
 #include "cohort/distribute/rpc/reasons.h"
 
 namespace cohort::distribute::rpc {
@@ -181,7 +181,7 @@ void GrpcLink::fail(const std::string& reason) {
   if (!alive_) return;
   reason_ = reason;
   alive_ = false;
-  for (GrpcStream* stream : streams_) stream->abandon();
+  for (ClientStream* stream : streams_) stream->abandon();
 }
 
 std::string GrpcLink::reason() const {
@@ -189,13 +189,13 @@ std::string GrpcLink::reason() const {
   return reason_;
 }
 
-void GrpcLink::enter(GrpcStream* stream) {
+void GrpcLink::enter(ClientStream* stream) {
   std::lock_guard lock(mutex_);
   streams_.insert(stream);
   if (!alive_) stream->abandon();
 }
 
-void GrpcLink::leave(GrpcStream* stream) {
+void GrpcLink::leave(ClientStream* stream) {
   std::lock_guard lock(mutex_);
   streams_.erase(stream);
 }

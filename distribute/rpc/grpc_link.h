@@ -16,7 +16,7 @@
 
 namespace cohort::distribute::rpc {
 
-class GrpcStream;
+class ClientStream;
 
 // One network connection to a task with a heartbeat on it, as long as it holds: once it is found broken or silent, its
 // streams are told and it stays dead. Thread-safe.
@@ -37,8 +37,8 @@ class GrpcLink {
   std::string reason() const;
 
   // A stream is told of the link's end between these two calls.
-  void enter(GrpcStream* stream);
-  void leave(GrpcStream* stream);
+  void enter(ClientStream* stream);
+  void leave(ClientStream* stream);
   // A sign of life that is no heartbeat.
   void heard() { last_heard_ = now(); }
   // When it was last heard of, on the steady clock.
@@ -72,7 +72,7 @@ class GrpcLink {
 
   mutable std::mutex mutex_;  // guards what follows
   std::string reason_;
-  std::set<GrpcStream*> streams_;
+  std::set<ClientStream*> streams_;
 
   const std::shared_ptr<LinkWatch> watch_ = LinkWatch::shared();
   std::mutex looking_;  // guards what follows, once connected: the heartbeat

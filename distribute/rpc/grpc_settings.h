@@ -17,6 +17,10 @@ namespace cohort::distribute::rpc {
 
 // The protocol's version is part of the names: another one finds nobody.
 inline constexpr char kMessagesMethod[] = "/cohort.v1.Task/Messages";
+// Its call's metadata name memory of the caller's; the task answers once, with the nonce that it reads there. Then
+// messages go through that memory, and the call lasts as long as the stream.
+inline constexpr char kSharedMessagesMethod[] = "/cohort.v1.Task/SharedMessages";
+inline constexpr char kSharedMemoryKey[] = "cohort-shared-memory";
 inline constexpr char kHeartbeatMethod[] = "/cohort.v1.Task/Heartbeat";
 // How often a caller wants to hear of the task, in milliseconds; metadata of the heartbeat's call.
 inline constexpr char kHeartbeatInterval[] = "cohort-heartbeat-milliseconds";

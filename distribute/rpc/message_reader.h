@@ -16,8 +16,8 @@ namespace cohort::distribute::rpc {
 class MessageReader {
  public:
   // A message of several chunks gets its memory when the sum of its first chunk has proved right; with `asks` not
-  // before somebody has admitted it.
-  explicit MessageReader(bool asks = false) : asks_(asks) {}
+  // before somebody has admitted it. Without `sums` no sum is expected or looked at.
+  explicit MessageReader(bool asks = false, bool sums = true) : asks_(asks), sums_(sums) {}
 
   // A chunk is handed over piece by piece between begin_chunk and end_chunk; the latter says whether the message is
   // complete.
@@ -49,8 +49,9 @@ class MessageReader {
   void take_payload(const char* bytes, std::size_t count);
   void believe();
   void finish();
+  void sum(const char* bytes, std::size_t count);
 
-  const bool asks_;
+  const bool asks_, sums_;
   wire::ChunkHeader header_;
   std::size_t chunk_bytes_ = 0;  // of the present chunk, header included
   std::size_t chunk_taken_ = 0;

@@ -107,10 +107,46 @@ void MessageWriter::begin(const Message& message, std::uint32_t status) {
   // Slices keep what is sent in place; holding the parts any longer would make their owners copy before they write.
   hosted_.clear();
 
-  total_ = sizeof prologue + prologue.spec_bytes + prologue.meta_bytes + prologue.data_bytes;
+  before_data_ = sizeof prologue + prologue.spec_bytes + prologue.meta_bytes;
+  total_ = before_data_ + prologue.data_bytes;
   sent_ = 0;
   segment_ = within_ = 0;
   number_ = 0;
+}
+
+void MessageWriter::advance(std::size_t count) {
+  sent_ += count;
+  within_ += count;
+  if (within_ < segments_[segment_].bytes) return;
+  segments_[segment_++].slice = {};
+  within_ = 0;
+}
+
+std::size_t MessageWriter::begin_chunk(std::size_t bytes) {
+  header_ = {};
+  header_.number = number_++;
+  header_.total = total_;
+  header_left_ = sizeof header_;
+  const std::uint64_t left = total_ - sent_;
+  if (left <= bytes + bytes / 4) return sizeof header_ + left;
+  return sizeof header_ + (sent_ < before_data_ ? std::min<std::uint64_t>(bytes, before_data_ - sent_) : bytes);
+}
+
+void MessageWriter::copy(char* to, std::size_t count) {
+  const std::size_t of_header = std::min(count, header_left_);
+  std::memcpy(to, reinterpret_cast<const char*>(&header_) + (sizeof header_ - header_left_), of_header);
+  header_left_ -= of_header;
+  to += of_header;
+  count -= of_header;
+  while (count > 0) {
+    const Segment& segment = segments_[segment_];
+    const std::size_t take = std::min(count, segment.bytes - within_);
+    const char* const from = segment.memory != nullptr ? segment.memory : packed_.data() + segment.begin;
+    std::memcpy(to, from + within_, take);
+    advance(take);
+    to += take;
+    count -= take;
+  }
 }
 
 bool MessageWriter::next(grpc::ByteBuffer& chunk) {
@@ -143,13 +179,7 @@ bool MessageWriter::next(grpc::ByteBuffer& chunk) {
     }
     header_room = 0;
     room -= take;
-    sent_ += take;
-    within_ += take;
-    if (within_ == segment.bytes) {
-      segment.slice = {};
-      ++segment_;
-      within_ = 0;
-    }
+    advance(take);
   }
   header.crc = crc;
   std::memcpy(writable(slices_.front()), &header, sizeof header);

@@ -21,6 +21,12 @@ class MessageWriter {
   bool next(grpc::ByteBuffer& chunk);
   bool done() const { return sent_ == total_; }
 
+  // The same for a way that needs no sums, where bytes are copied at once: begins a chunk of about `bytes` at most and
+  // returns its size, header included; then copy() is called until that is reached. What comes before the parts of a
+  // message of several chunks makes chunks of its own.
+  std::size_t begin_chunk(std::size_t bytes);
+  void copy(char* to, std::size_t count);
+
  private:
   // A run of payload bytes: in packed_, or in a tensor's memory.
   struct Segment {
@@ -33,6 +39,7 @@ class MessageWriter {
   void add_part(const Tensor& part, std::uint64_t bytes);
   void pad();
   void pack(const void* bytes, std::size_t count);
+  void advance(std::size_t count);
 
   std::string packed_;
   Tensors hosted_;  // the parts, where the host can read them
@@ -40,6 +47,9 @@ class MessageWriter {
   std::vector<Segment> segments_;
   std::vector<grpc::Slice> slices_;
   std::uint64_t data_ = 0, total_ = 0, sent_ = 0;
+  std::uint64_t before_data_ = 0;
+  wire::ChunkHeader header_;
+  std::size_t header_left_ = 0;
   std::size_t segment_ = 0, within_ = 0;
   std::uint32_t number_ = 0;
 };

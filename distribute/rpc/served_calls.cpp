@@ -3,53 +3,13 @@
 #include <memory>
 #include <optional>
 
-#include "cohort/distribute/protocol/message_flags.h"
 #include "cohort/distribute/rpc/grpc_settings.h"
-#include "cohort/distribute/rpc/message_writer.h"
-#include "cohort/distribute/rpc/request_handling.h"
+#include "cohort/distribute/rpc/served_call.h"
+#include "cohort/distribute/rpc/served_message.h"
+#include "cohort/distribute/rpc/shared_call.h"
 
 namespace cohort::distribute::rpc {
 namespace {
-
-// An operation of a call, which is told of its end. Once an operation has begun, the call may be anybody's and may even
-// be gone: beginning one is the last thing that a member function does, unless another is in flight.
-template <class Call>
-class CallOperation : public QueueEvent {
- public:
-  using Ended = void (Call::*)(bool ok, Turn& turn);
-  CallOperation(Call& call, Ended ended) : call_(call), ended_(ended) {}
-
- private:
-  void happened(bool ok, Turn& turn) override { (call_.*ended_)(ok, turn); }
-  Call& call_;
-  const Ended ended_;
-};
-
-// gRPC's side of a call; it exists before anybody calls.
-struct Line {
-  grpc::GenericServerContext context;
-  grpc::GenericServerAsyncReaderWriter stream{&context};
-};
-
-// Base of calls: counts them and finishes them.
-class ServedCall {
- public:
-  ServedCall(ServedCalls& calls, std::unique_ptr<Line> line) : calls_(calls), line_(std::move(line)) { calls_.enter(); }
-  virtual ~ServedCall() {
-    ServedCalls& calls = calls_;
-    line_.reset();
-    calls.leave();
-  }
-
- protected:
-  void finish(const grpc::Status& status) { line_->stream.Finish(status, finish_.begin()); }
-  ServedCalls& calls_;
-  std::unique_ptr<Line> line_;
-
- private:
-  void finished(bool, Turn&) { delete this; }
-  CallOperation<ServedCall> finish_{*this, &ServedCall::finished};
-};
 
 class RefusedCall : public ServedCall {
  public:
@@ -64,8 +24,8 @@ class MessagesCall : public ServedCall {
  public:
   MessagesCall(ServedCalls& calls, std::unique_ptr<Line> line, std::optional<TaskIdentity> caller)
       : ServedCall(calls, std::move(line)),
-        caller_(std::move(caller)),
-        share_(calls.memory(), line_->context.peer(), [this](const std::string& refusal) { decided(refusal); }) {
+        message_(calls.memory(), line_->context.peer(), std::move(caller), /*sums=*/true,
+                 [this](const std::string& refusal) { decided(refusal); }) {
     ++calls_.streams();
     read();
   }
@@ -78,29 +38,28 @@ class MessagesCall : public ServedCall {
     if (!ok) return finish(calls_.is_stopping() ? server_has_stopped() : grpc::Status::OK);
     bool complete = false;
     try {
-      complete = read_chunk(chunk_, reader_);
+      complete = read_chunk(chunk_, message_.reader());
     } catch (const std::exception& error) {
       return finish({grpc::StatusCode::DATA_LOSS, error.what()});
     }
-    if (reader_.wanted() > 0) return ask_for_memory();
+    if (message_.reader().wanted() > 0) return ask_for_memory();
     chunk_.Clear();
     if (!complete) return read();
-    reader_.give(request_);
+    message_.take_request();
     if (calls_.is_stopping()) return finish(server_has_stopped());
-    if (reader_.refused()) return refuse();
-    calls_.service().is_quick(request_) ? turn.lend() : turn.end();
+    if (!message_.reader().refused()) calls_.service().is_quick(message_.request()) ? turn.lend() : turn.end();
     answer();
   }
 
   void ask_for_memory() {
     std::string refusal;
-    if (share_.take(reader_.wanted(), refusal) != MessageMemory::Answer::Later) decided(refusal);
+    if (message_.ask_for_memory(refusal) != MessageMemory::Answer::Later) decided(refusal);
   }
 
   void decided(const std::string& refusal) {
     try {
-      refusal.empty() ? reader_.admit() : reader_.refuse(refusal);
-      if (reader_.wants_again()) read_chunk_again(chunk_, reader_);
+      message_.decide(refusal);
+      if (message_.reader().wants_again()) read_chunk_again(chunk_, message_.reader());
     } catch (const std::exception& error) {
       return finish({grpc::StatusCode::DATA_LOSS, error.what()});
     }
@@ -109,49 +68,20 @@ class MessagesCall : public ServedCall {
   }
 
   void answer() {
-    const std::uint32_t status = handle_request(calls_.service(), request_, reply_, caller_ ? &*caller_ : nullptr);
-    request_.parts.clear();
-    share_.release();
-    if ((request_.head.flags & kOneWay) != 0) {
-      reply_.parts.clear();
-      // There is no other way to tell the caller that what it has sent is not taken.
-      return status == 0 ? read() : finish({grpc::StatusCode::FAILED_PRECONDITION, reply_.meta});
-    }
-    try {
-      writer_.begin(reply_, status);
-    } catch (const Error& error) {
-      reply_.meta = error.what();
-      reply_.parts.clear();
-      writer_.begin(reply_, 1 + static_cast<std::uint32_t>(error.code()));
-    }
-    reply_.parts.clear();
-    write_or_read();
-  }
-
-  void refuse() {
-    share_.release();
-    if ((request_.head.flags & kOneWay) != 0) {
-      return finish({grpc::StatusCode::RESOURCE_EXHAUSTED, request_.meta});
-    }
-    reply_.head = {.method = request_.head.method, .sequence = request_.head.sequence};
-    reply_.meta.swap(request_.meta);
-    writer_.begin(reply_, reader_.status());
-    write_or_read();
+    grpc::Status end;
+    if (message_.answer(calls_.service(), end)) return write_or_read();
+    end.ok() ? read() : finish(end);
   }
 
   void write_or_read() {
-    if (!writer_.next(chunk_)) return read();
+    if (!message_.writer().next(chunk_)) return read();
     line_->stream.Write(chunk_, write_.begin());
   }
 
   void have_written(bool ok, Turn&) { ok ? write_or_read() : finish(grpc::Status::CANCELLED); }
 
   CallOperation<MessagesCall> read_{*this, &MessagesCall::have_read}, write_{*this, &MessagesCall::have_written};
-  const std::optional<TaskIdentity> caller_;
-  Message request_, reply_;
-  MessageMemory::Share share_;  // of the request
-  MessageReader reader_{/*asks=*/true};
-  MessageWriter writer_;
+  ServedMessage message_;
   grpc::ByteBuffer chunk_;
 };
 
@@ -172,17 +102,21 @@ class Arrival {
     if (!ok) return;
     calls_.accept();
     const std::string& method = line_->context.method();
-    if (method != kMessagesMethod) {
+    const bool shared = method == kSharedMessagesMethod;
+    if (method != kMessagesMethod && !shared) {
       new RefusedCall(calls_, std::move(line_), {grpc::StatusCode::UNIMPLEMENTED, "there is no such method"});
     } else if (calls_.streams() >= calls_.limits().streams) {
       new RefusedCall(calls_, std::move(line_),
                       {grpc::StatusCode::RESOURCE_EXHAUSTED,
                        "the task serves " + std::to_string(calls_.limits().streams) + " streams and no more"});
-    } else if (std::optional<TaskIdentity> caller; calls_.doorkeeper().admits(line_->context, caller)) {
-      new MessagesCall(calls_, std::move(line_), std::move(caller));
-    } else {
+    } else if (std::optional<TaskIdentity> caller; !calls_.doorkeeper().admits(line_->context, caller)) {
       new RefusedCall(calls_, std::move(line_),
                       {grpc::StatusCode::UNAUTHENTICATED, "the caller has not proven who it is"});
+    } else if (shared) {
+      const grpc::Status refusal = serve_shared(calls_, line_, std::move(caller));
+      if (!refusal.ok()) new RefusedCall(calls_, std::move(line_), refusal);
+    } else {
+      new MessagesCall(calls_, std::move(line_), std::move(caller));
     }
   }
 

@@ -34,6 +34,7 @@ class ServedCalls {
   Doorkeeper& doorkeeper() { return doorkeeper_; }
   // How many there are.
   std::atomic<int>& streams() { return streams_; }
+  std::atomic<int>& shared_streams() { return shared_streams_; }
 
   // Every call, from its arrival to its end, is counted between these two.
   void enter();
@@ -46,7 +47,7 @@ class ServedCalls {
   const ServingLimits limits_;
   MessageMemory memory_;
   Doorkeeper doorkeeper_;
-  std::atomic<int> streams_ = 0;
+  std::atomic<int> streams_ = 0, shared_streams_ = 0;
   std::atomic<bool> stopping_ = false;
   std::mutex mutex_;
   std::condition_variable left_;

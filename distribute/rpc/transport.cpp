@@ -21,9 +21,10 @@ std::string seconds(std::chrono::nanoseconds elapsed) {
 std::shared_ptr<Connection> connect_unwrapped(const Peer& peer, const TransportOptions& options) {
   const Address address = parse_address(peer.address, peer.task);
   check_may_use(peer.address, options.security.get(), peer.task, "a task is called");
-  if (options.transport == "grpc") return connect_grpc(peer, options);
+  if (options.transport == "grpc" || options.transport == "shm") return connect_grpc(peer, options);
   if (options.transport != "auto" && options.transport != "in_process") {
-    throw invalid_argument(peer.task, "the transport is auto, in_process or grpc", {{"transport", options.transport}});
+    throw invalid_argument(peer.task, "the transport is auto, in_process, shm or grpc",
+                           {{"transport", options.transport}});
   }
   if (auto endpoint = find_endpoint(address.numeric()))
     return connect_in_process(peer, std::move(endpoint), options.caller);

@@ -80,14 +80,15 @@ class Connection {
   // What the peer's Service::progress() has told last; 0 before it has told anything. Waits for nobody.
   virtual std::uint64_t progress() const = 0;
   virtual const Peer& peer() const = 0;
-  // "in process", "gRPC", ...
+  // "in process", "shared memory", "gRPC", ...
   virtual const char* transport() const = 0;
   // How long nothing has been heard of the peer; nothing where that is not known.
   virtual std::optional<std::chrono::nanoseconds> silence() const { return std::nullopt; }
 };
 
 struct TransportOptions {
-  // "in_process", "grpc", or "auto": in process where the task is a server of this process, else gRPC.
+  // "in_process", "shm", "grpc", or "auto": in process where the task is a server of this process, else shared memory
+  // where it is on this host, else gRPC.
   std::string transport = "auto";
   std::chrono::milliseconds connect_timeout{1000};
   std::chrono::milliseconds heartbeat{1000};
@@ -137,6 +138,8 @@ struct ServingLimits {
   int threads = 512;
   // Streams of all callers, and connections; further ones are refused.
   int streams = 4096;
+  // Of those, the ones through shared memory, which have a thread each; further ones go over gRPC.
+  int shared_streams = 256;
   // Streams of one connection; further ones wait for others to end.
   int streams_per_connection = 1024;
   // Bytes of all messages of more than a chunk that are being received or handled; 0: three quarters of the machine's.
@@ -147,8 +150,8 @@ struct ServingLimits {
   std::chrono::milliseconds message_wait{60'000};
 };
 
-// Listens on "host:port" (port 0: a free one) for gRPC, and for callers of this process. A port that is taken is an
-// error, and so are other addresses than loopback ones without security.
+// Listens on "host:port" (port 0: a free one) for gRPC, for callers that share memory, and for callers of this process.
+// A port that is taken is an error, and so are other addresses than loopback ones without security.
 class Listener {
  public:
   Listener(const std::string& address, Service& service, const std::string& task, const ServingLimits& limits = {},

@@ -77,8 +77,8 @@ std::shared_ptr<ClusterRuntime> reach_cluster(const ClusterResolver& resolver,
     throw invalid_argument("ParameterServerStrategy", "the placement 'bytes' or 'round_robin' is expected",
                            {{"placement", options.placement}});
   }
-  if (options.transport != "auto" && options.transport != "grpc") {
-    throw invalid_argument("ParameterServerStrategy", "the transport 'auto' or 'grpc' is expected",
+  if (options.transport != "auto" && options.transport != "shm" && options.transport != "grpc") {
+    throw invalid_argument("ParameterServerStrategy", "the transport 'auto', 'shm' or 'grpc' is expected",
                            {{"transport", options.transport}});
   }
   if (options.max_staleness && *options.max_staleness < 0) {

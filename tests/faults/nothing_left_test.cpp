@@ -3,6 +3,8 @@
 
 #include <chrono>
 #include <filesystem>
+#include <fstream>
+#include <string>
 #include <thread>
 
 #include "tests/faults/summing.h"
@@ -24,6 +26,14 @@ bool falls_to(const char* folder, std::ptrdiff_t number) {
   for (int tries = 0; tries < 500; ++tries) {
     if (count_in(folder) <= number) return true;
     std::this_thread::sleep_for(10ms);
+  }
+  return false;
+}
+
+bool maps_shared_memory() {
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    if (line.find("memfd:cohort") != std::string::npos) return true;
   }
   return false;
 }
@@ -52,6 +62,7 @@ TEST(NothingIsLeft, OfTasksThreadsAndPorts) {
     for (const std::string& address : run_a_job(kill_a_worker)) EXPECT_TRUE(is_free(address)) << address;
     EXPECT_TRUE(falls_to("/proc/self/task", threads)) << count_in("/proc/self/task") << " threads, before " << threads;
     EXPECT_TRUE(falls_to("/proc/self/fd", files)) << count_in("/proc/self/fd") << " files, before " << files;
+    EXPECT_FALSE(maps_shared_memory());
   }
 }
 

@@ -1,4 +1,4 @@
-// Connections over gRPC that cannot be made, break, or fall silent.
+// Connections between processes that cannot be made, break, or fall silent.
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -100,9 +100,15 @@ TEST(Connect, WaitsForASilentProcessOnlySoLong) {
   }
 }
 
-TEST(Connection, ToldOfAKilledProcessAtOnce) {
+class ConnectionTest : public testing::TestWithParam<const char*> {};
+
+INSTANTIATE_TEST_SUITE_P(Transports, ConnectionTest, testing::Values("shm", "grpc"),
+                         [](const auto& info) { return std::string(info.param); });
+
+TEST_P(ConnectionTest, ToldOfAKilledProcessAtOnce) {
   rpc::test::PeerProcess peer;
-  auto connection = connect({"worker:1", peer.address()}, {.heartbeat = 20s, .dead_after = 60s});
+  auto connection =
+      connect({"worker:1", peer.address()}, {.transport = GetParam(), .heartbeat = 20s, .dead_after = 60s});
   std::vector<std::thread> callers;
   std::latch started(2);
   for (int i = 0; i < 2; ++i) {
@@ -128,10 +134,10 @@ TEST(Connection, ToldOfAKilledProcessAtOnce) {
   EXPECT_THROW(connection->open(), RpcError);
 }
 
-TEST(Connection, ToldOfASilentProcessAndUsableWhenItWakes) {
+TEST_P(ConnectionTest, ToldOfASilentProcessAndUsableWhenItWakes) {
   rpc::test::PeerProcess peer;
-  auto connection =
-      connect({"worker:1", peer.address()}, {.connect_timeout = 5s, .heartbeat = 50ms, .dead_after = 400ms});
+  auto connection = connect({"worker:1", peer.address()},
+                            {.transport = GetParam(), .connect_timeout = 5s, .heartbeat = 50ms, .dead_after = 400ms});
   auto stream = connection->open(), other = connection->open();
   Message request, reply;
   request.head.method = Method::Exchange;
@@ -158,9 +164,10 @@ TEST(Connection, ToldOfASilentProcessAndUsableWhenItWakes) {
   connection->open()->call(request, reply);
 }
 
-TEST(Connection, HoldsWhileNobodyTalks) {
+TEST_P(ConnectionTest, HoldsWhileNobodyTalks) {
   rpc::test::PeerProcess peer;
-  auto connection = connect({"worker:1", peer.address()}, {.heartbeat = 20ms, .dead_after = 200ms});
+  auto connection =
+      connect({"worker:1", peer.address()}, {.transport = GetParam(), .heartbeat = 20ms, .dead_after = 200ms});
   auto stream = connection->open();
   std::this_thread::sleep_for(700ms);
   Message request, reply;

@@ -28,7 +28,12 @@ std::chrono::steady_clock::time_point within(std::chrono::milliseconds time) {
   return std::chrono::steady_clock::now() + cohort::test::patience(time);
 }
 
-TEST(OneWay, MessagesComeInOrderAndBeforeTheRequestBehindThem) {
+class OneWay : public testing::TestWithParam<const char*> {};
+
+INSTANTIATE_TEST_SUITE_P(Transports, OneWay, testing::Values("shm", "grpc"),
+                         [](const auto& info) { return std::string(info.param); });
+
+TEST_P(OneWay, MessagesComeInOrderAndBeforeTheRequestBehindThem) {
   std::mutex mutex;
   std::vector<std::uint64_t> come;
   FunctionService service([&](const Message& request, Message&) {
@@ -36,7 +41,7 @@ TEST(OneWay, MessagesComeInOrderAndBeforeTheRequestBehindThem) {
     come.push_back(request.head.sequence);
   });
   Listener listener("127.0.0.1:0", service, "worker:1");
-  const auto stream = connect({"worker:1", listener.address()}, {.transport = "grpc"})->open();
+  const auto stream = connect({"worker:1", listener.address()}, {.transport = GetParam()})->open();
   for (std::uint64_t i = 0; i < 200; ++i) stream->post(numbered(i, i % 3 == 0 ? 200'000 : 0), within(10s));
   Message reply;
   stream->call(numbered(200), reply);
@@ -47,10 +52,10 @@ TEST(OneWay, MessagesComeInOrderAndBeforeTheRequestBehindThem) {
   EXPECT_EQ(come, expected);
 }
 
-TEST(OneWay, WhatIsNotTakenEndsTheStream) {
+TEST_P(OneWay, WhatIsNotTakenEndsTheStream) {
   FunctionService service([](const Message&, Message&) { throw invalid_argument("Task", "nothing of the kind"); });
   Listener listener("127.0.0.1:0", service, "worker:1");
-  const auto stream = connect({"worker:1", listener.address()}, {.transport = "grpc"})->open();
+  const auto stream = connect({"worker:1", listener.address()}, {.transport = GetParam()})->open();
   std::string error;
   const auto deadline = within(5s);
   while (error.empty() && std::chrono::steady_clock::now() < deadline) {
@@ -59,7 +64,7 @@ TEST(OneWay, WhatIsNotTakenEndsTheStream) {
   EXPECT_THAT(error, StartsWith("Unavailable worker:1"));
 }
 
-TEST(OneWay, ATaskThatTakesNothingInIsKnownAtTheDeadline) {
+TEST_P(OneWay, ATaskThatTakesNothingInIsKnownAtTheDeadline) {
   std::mutex mutex;
   std::condition_variable changed;
   bool over = false;
@@ -68,7 +73,7 @@ TEST(OneWay, ATaskThatTakesNothingInIsKnownAtTheDeadline) {
     changed.wait(lock, [&] { return over; });
   });
   Listener listener("127.0.0.1:0", service, "worker:1");
-  const auto connection = connect({"worker:1", listener.address()}, {.transport = "grpc"});
+  const auto connection = connect({"worker:1", listener.address()}, {.transport = GetParam()});
   const auto stream = connection->open();
   const auto deadline = within(300ms);
   const std::string error = cohort::test::error_of([&] {

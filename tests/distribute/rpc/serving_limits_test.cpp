@@ -78,10 +78,16 @@ TEST(MessageMemory, IsSharedWithinItsLimits) {
   EXPECT_EQ(first.take(~std::uint64_t{0}), Answer::Granted);
 }
 
-TEST(ServingLimits, RefuseMessagesThatAreTooLargeAndServeOn) {
+// Those of messages, which hold on every way.
+class MessageLimits : public testing::TestWithParam<const char*> {};
+
+INSTANTIATE_TEST_SUITE_P(Transports, MessageLimits, testing::Values("shm", "grpc"),
+                         [](const auto& info) { return std::string(info.param); });
+
+TEST_P(MessageLimits, RefuseMessagesThatAreTooLargeAndServeOn) {
   rpc::test::EchoService service;
   Listener listener("127.0.0.1:0", service, "ps:0", {.message_bytes_per_connection = 4 * kMiB});
-  auto connection = connect({"ps:0", listener.address()}, {.transport = "grpc"});
+  auto connection = connect({"ps:0", listener.address()}, {.transport = GetParam()});
   auto stream = connection->open();
   Message reply;
   for (int i = 0; i < 2; ++i) {
@@ -92,7 +98,7 @@ TEST(ServingLimits, RefuseMessagesThatAreTooLargeAndServeOn) {
   EXPECT_TRUE(connection->alive());
 }
 
-TEST(ServingLimits, CountWhatIsBeingHandled) {
+TEST_P(MessageLimits, CountWhatIsBeingHandled) {
   std::promise<void> entered, release;
   rpc::test::FunctionService service([&](const Message& request, Message&) {
     if (request.head.method != Method::RunClosure) return;
@@ -100,7 +106,7 @@ TEST(ServingLimits, CountWhatIsBeingHandled) {
     release.get_future().wait();
   });
   Listener listener("127.0.0.1:0", service, "ps:0", {.message_bytes = 8 * kMiB, .message_wait = 300ms});
-  const auto open = [&] { return connect({"ps:0", listener.address()}, {.transport = "grpc"})->open(); };
+  const auto open = [&] { return connect({"ps:0", listener.address()}, {.transport = GetParam()})->open(); };
   auto holder = open(), stream = open();
   Message large = request_of(6 * kMiB), reply;
   large.head.method = Method::RunClosure;
@@ -113,7 +119,7 @@ TEST(ServingLimits, CountWhatIsBeingHandled) {
   stream->call(request_of(5 * kMiB), reply);
 }
 
-TEST(ServingLimits, LetMessagesWaitForRoom) {
+TEST_P(MessageLimits, LetMessagesWaitForRoom) {
   std::atomic<int> inside = 0, most = 0;
   rpc::test::FunctionService service([&](const Message&, Message&) {
     most = std::max<int>(most, ++inside);
@@ -124,7 +130,7 @@ TEST(ServingLimits, LetMessagesWaitForRoom) {
   std::vector<std::thread> callers;
   for (int i = 0; i < 5; ++i) {
     callers.emplace_back([&] {
-      auto stream = connect({"ps:0", listener.address()}, {.transport = "grpc"})->open();
+      auto stream = connect({"ps:0", listener.address()}, {.transport = GetParam()})->open();
       Message reply;
       for (int n = 0; n < 4; ++n) stream->call(request_of(6 * kMiB), reply);
     });
@@ -133,14 +139,14 @@ TEST(ServingLimits, LetMessagesWaitForRoom) {
   EXPECT_EQ(most, 1);
 }
 
-TEST(ServingLimits, KeepNobodyWaitingWhenTheServerStops) {
+TEST_P(MessageLimits, KeepNobodyWaitingWhenTheServerStops) {
   std::promise<void> entered, release;
   rpc::test::FunctionService service([&](const Message&, Message&) {
     entered.set_value();
     release.get_future().wait();
   });
   Listener listener("127.0.0.1:0", service, "ps:0", {.message_bytes = 8 * kMiB});
-  const auto open = [&] { return connect({"ps:0", listener.address()}, {.transport = "grpc"})->open(); };
+  const auto open = [&] { return connect({"ps:0", listener.address()}, {.transport = GetParam()})->open(); };
   auto holder = open(), waits = open();
   holder->send(request_of(6 * kMiB));
   entered.get_future().wait();

@@ -1,4 +1,4 @@
-#include "cohort/distribute/collective/futex.h"
+#include "cohort/distribute/rpc/futex.h"
 
 #include <linux/futex.h>
 #include <sys/syscall.h>
@@ -7,7 +7,7 @@
 
 #include <limits>
 
-namespace cohort::distribute::collective {
+namespace cohort::distribute::rpc {
 
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free && sizeof(std::atomic<std::uint32_t>) == 4);
 
@@ -23,4 +23,4 @@ void wake_all(std::atomic<std::uint32_t>& word) {
           nullptr, 0);
 }
 
-}  // namespace cohort::distribute::collective
+}  // namespace cohort::distribute::rpc

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <algorithm>
+
+#include "cohort/distribute/rpc/message_reader.h"
+#include "cohort/distribute/rpc/message_writer.h"
+#include "cohort/distribute/rpc/shared_rings.h"
+
+namespace cohort::distribute::rpc {
+
+// Messages over rings: chunks, each behind its length. Never waits. Used by one thread at a time.
+class RingMessages {
+ public:
+  explicit RingMessages(SharedRings& rings) : rings_(rings) {}
+
+  enum class Came {
+    NotAll,   // there is nothing more for now
+    Asks,     // the reader wants to admit the message first
+    Message,  // the reader holds a whole one
+  };
+  // Hands what has come over to the reader, which is one without sums; throws DataLoss.
+  Came take(MessageReader& reader);
+  // Whether take() would find something new.
+  bool has_come() { return rings_.readable() > std::max(seen(), kLengthBytes - 1); }
+
+  // Writes what there is room for; true when all of the writer's message is written.
+  bool put(MessageWriter& writer);
+  bool has_room() { return !rings_.room().empty(); }
+
+ private:
+  static constexpr std::uint32_t kLengthBytes = sizeof(std::uint32_t);
+  std::uint32_t seen() const { return incoming_ == 0 ? 0 : kLengthBytes + handed_over_; }
+  bool begin_incoming(MessageReader& reader);
+  void end_incoming(MessageReader& reader);
+
+  SharedRings& rings_;
+  std::uint32_t incoming_ = 0;     // bytes of the chunk that is coming; 0: none is
+  std::uint32_t handed_over_ = 0;  // of those
+  bool held_ = false;              // all are, but the message is not admitted
+  std::uint32_t outgoing_ = 0;     // bytes of the present chunk that are to be written
+  std::uint32_t length_ = 0, length_left_ = 0;
+};
+
+}  // namespace cohort::distribute::rpc
