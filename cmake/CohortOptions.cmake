@@ -84,7 +84,7 @@ if(CCACHE_PROGRAM)
   # With relative paths every clone and work tree shares one cache.
   cohort_add_flags(-fdebug-prefix-map=${PROJECT_BINARY_DIR}=.)
   set(launcher ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}
-      CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE_PROGRAM})
+      CCACHE_SLOPPINESS=pch_defines,time_macros ${PROJECT_SOURCE_DIR}/cmake/compile_with_ccache.sh ${CCACHE_PROGRAM})
   set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
   set(CMAKE_CUDA_COMPILER_LAUNCHER ${launcher})
 endif()

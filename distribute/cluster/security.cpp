@@ -1,32 +1,27 @@
 #include "cohort/distribute/cluster/security.h"
 
-#include <cstdlib>
 #include <fstream>
 #include <iterator>
 
 #include "cohort/core/error.h"
 #include "cohort/distribute/cluster/address.h"
 #include "cohort/distribute/cluster/certificates.h"
+#include "cohort/distribute/cluster/environment.h"
 
 namespace cohort::distribute {
 namespace {
 
 constexpr std::size_t kShortestSecret = 32, kLargestFile = std::size_t{1} << 20;
 
-std::string variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value ? value : "";
-}
-
 SecurityOptions of_environment() {
-  const std::string insecure = variable("COHORT_INSECURE");
+  const std::string insecure = environment_variable("COHORT_INSECURE");
   if (!insecure.empty() && insecure != "0" && insecure != "1") {
     throw invalid_argument("COHORT_INSECURE", "1 or nothing is expected", {{"COHORT_INSECURE", insecure}});
   }
-  return {.ca_certificate = variable("COHORT_CA_CERTIFICATE"),
-          .certificate = variable("COHORT_CERTIFICATE"),
-          .private_key = variable("COHORT_PRIVATE_KEY"),
-          .secret_file = variable("COHORT_SECRET_FILE"),
+  return {.ca_certificate = environment_variable("COHORT_CA_CERTIFICATE"),
+          .certificate = environment_variable("COHORT_CERTIFICATE"),
+          .private_key = environment_variable("COHORT_PRIVATE_KEY"),
+          .secret_file = environment_variable("COHORT_SECRET_FILE"),
           .insecure = insecure == "1"};
 }
 

@@ -259,7 +259,7 @@ TEST(MessageBytes, NeverCrashTheReader) {
 TEST(MessageBytes, EndOnlyTheirOwnStreamWhenMalformed) {
   rpc::test::EchoService service;
   Listener listener("127.0.0.1:0", service, "worker:1");
-  grpc::GenericStub stub(make_channel(listener.address(), 1000ms));
+  grpc::GenericStub stub(make_channel(listener.address(), 1000ms, grpc::InsecureChannelCredentials()));
   for (const std::string& bytes :
        {std::string("GET / HTTP/1.1\r\n\r\n padded to some length"), std::string(1000, '\0')}) {
     grpc::ClientContext context;

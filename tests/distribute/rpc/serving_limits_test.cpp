@@ -275,7 +275,7 @@ TEST(ServingLimits, LeaveAStrangerLittleToTake) {
   grpc::ByteBuffer first_chunk;
   writer.begin(request_of(60 * kMiB));
   writer.next(first_chunk);
-  const auto channel = make_channel(listener.address(), 1000ms);
+  const auto channel = make_channel(listener.address(), 1000ms, grpc::InsecureChannelCredentials());
   std::vector<std::unique_ptr<Stranger>> strangers;
   for (int i = 0; i < 100; ++i) {
     strangers.push_back(std::make_unique<Stranger>(channel));

@@ -71,7 +71,7 @@ TEST(SharedMemory, IsNotTakenForWhatItIsNot) {
 class HostileCaller {
  public:
   explicit HostileCaller(const std::string& address, const std::string& name = {})
-      : stub_(make_channel(address, 1000ms)), rings_(SharedRings::make()) {
+      : stub_(make_channel(address, 1000ms, grpc::InsecureChannelCredentials())), rings_(SharedRings::make()) {
     context_.AddMetadata(kSharedMemoryKey, name.empty() ? rings_->memory().name() : name);
     call_ = stub_.PrepareCall(&context_, kSharedMessagesMethod, &queue_);
     call_->StartCall(this);
