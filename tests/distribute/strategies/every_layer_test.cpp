@@ -247,6 +247,20 @@ TEST_P(EveryLayer, TrainsOnReplicasInStepAsItDoesHere) {
   }
 }
 
+TEST_P(EveryLayer, TrainsOnTwoDevicesOfAWorker) {
+  std::optional<Row> row = row_of(GetParam());
+  ASSERT_TRUE(row) << "its defaults take none of the inputs tried here: give it a row in the table";
+  if (!row->left_out.empty()) GTEST_SKIP() << row->left_out;
+  if (GetParam() == "BatchNormalization") row->config = R"({"synchronized":true})";
+  set_random_seed(11);
+  const double here = losses_of_two_steps(GetParam(), *row)[0];
+  const distribute::LocalCluster cluster({{"worker", 1}, {"ps", 2}}, {.devices = {"CPU:0", "CPU:1"}});
+  const distribute::ParameterServerStrategy strategy(cluster.resolver());
+  const auto scope = strategy.scope();
+  set_random_seed(11);
+  EXPECT_NEAR(losses_of_two_steps(GetParam(), *row)[0], here, 1e-4 * std::abs(here));
+}
+
 TEST_P(EveryLayer, TrainsInMixedPrecision) {
   const std::optional<Row> row = row_of(GetParam());
   ASSERT_TRUE(row) << "its defaults take none of the inputs tried here: give it a row in the table";
