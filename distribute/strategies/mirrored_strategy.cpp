@@ -1,6 +1,8 @@
 #include "cohort/distribute/strategies/mirrored_strategy.h"
 
+#include "cohort/core/log.h"
 #include "cohort/distribute/collective/replica_devices.h"
+#include "cohort/distribute/strategies/communication.h"
 #include "cohort/distribute/strategies/in_step_strategy.h"
 
 namespace cohort::distribute {
@@ -9,10 +11,18 @@ namespace {
 // One replica has nobody to meet.
 std::shared_ptr<Strategy> make_mirrored(const std::vector<std::string>& names, const MirroredOptions& options) {
   std::vector<Device*> devices = replica_devices("MirroredStrategy", "devices", names);
-  std::shared_ptr<const ReplicaReduction> reduction = options.cross_device_ops.reduction_on(devices);
+  ReplicaSetOptions crossing{.reduction = options.cross_device_ops.reduction_on(devices)};
   if (devices.size() == 1) return one_device_strategy(*devices[0]);
-  return std::make_shared<InStepStrategy>(
-      std::make_shared<ReplicaSet>(std::move(devices), nullptr, ReplicaSetOptions{.reduction = std::move(reduction)}));
+  if (!crossing.reduction) {
+    const Communication communication = choose_communication(devices);
+    if (communication.join_devices) crossing.bytes_per_pack = kBytesPerPackOfDevices;
+    crossing.join_devices = communication.join_devices;
+    if (devices[0]->type() == "GPU") {
+      log::info("MirroredStrategy: " + std::to_string(devices.size()) + " replicas in step by " + communication.chosen +
+                ".");
+    }
+  }
+  return std::make_shared<InStepStrategy>(std::make_shared<ReplicaSet>(std::move(devices), nullptr, crossing));
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ namespace cohort::distribute {
 namespace {
 
 constexpr const char* kWho = "MultiWorkerMirroredStrategy";
-constexpr std::size_t kFields = 2;  // of a step's header
+constexpr std::size_t kFields = 3;  // of a step's header
 
 constexpr const char* kSameBackup = "Workers go on from the backup that they all see, or none does.";
 constexpr const char* kSameData =
@@ -69,18 +69,24 @@ std::int64_t MultiWorkerRunner::rows_of_worker(int worker) const {
 }
 
 bool MultiWorkerRunner::exchange_rows(bool found) {
-  const std::array<std::int64_t, kFields> own{found ? 1 : 0, found ? rows_of_batch(batch_) : 0};
+  const std::int64_t rows = found ? rows_of_batch(batch_) : 0;
+  const std::int64_t taken = share_.whole_batches ? rows_of_replica(rows, workers_->size(), workers_->rank()) : rows;
+  const std::array<std::int64_t, kFields> own{found ? 1 : 0, rows, found && steps_.takes(batch_, taken) ? 1 : 0};
   others_wait_ = false;
   workers_->all_gather(own.data(), header_.data(), kFields, DType::Int64);
   if (share_.any_number_of_workers) check_rows();
   others_wait_ = true;
   std::int64_t all = 0;
-  bool any = false;
+  // Who puts a step off must not be waited for by the device of another who does not.
+  bool any = false, all_record = true;
   for (int worker = 0; worker < workers_->size(); ++worker) {
+    const std::size_t fields = static_cast<std::size_t>(worker) * kFields;
     if (worker == workers_->rank()) rows_before_ = all;
-    any = any || header_[static_cast<std::size_t>(worker) * kFields] != 0;
+    any = any || header_[fields] != 0;
     all += rows_of_worker(worker);
+    all_record = all_record && header_[fields + 2] != 0;
   }
+  steps_.let_record(all_record);
   steps_.set_place(rows_before_, all);
   return any;
 }
@@ -125,12 +131,14 @@ bool MultiWorkerRunner::take_full_batch(bool found) {
   rows_before_ = 0;
   for (int worker = 0; worker < workers_->rank(); ++worker) rows_before_ += rows_of_worker(worker);
   steps_.set_place(rows_before_, share_.full_rows);
+  steps_.let_record(std::nullopt);
   fresh_ = false;
   return found_ = true;
 }
 
 bool MultiWorkerRunner::agree_on_step(bool found) {
   if (take_full_batch(found)) return true;
+  steps_.let_record(false);
   const TimelineSpan span("wait", "agree on a step", next_step_);
   bool any = exchange_rows(found);
   if (!any && next_step_ == 0 && taken_ > 0) {  // the epoch before took the very last batch

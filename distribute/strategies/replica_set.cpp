@@ -1,8 +1,10 @@
 #include "cohort/distribute/strategies/replica_set.h"
 
+#include <algorithm>
 #include <numeric>
 
 #include "cohort/core/error.h"
+#include "cohort/core/thread_pool.h"
 #include "cohort/core/thread_share.h"
 #include "cohort/distribute/collective/reduction_at_one_replica.h"
 #include "cohort/distribute/collective/replica_turns.h"
@@ -38,7 +40,7 @@ ReplicaSet::ReplicaSet(std::vector<Device*> devices, std::shared_ptr<collective:
     : size_(static_cast<int>(devices.size())),
       devices_(with_keeper(std::move(devices), options.keeper)),
       threads_of_replica_(options.threads),
-      group_(size_, workers, options.reduction, options.has_thread),
+      group_(size_, workers, options.reduction, options.has_thread, options.join_devices),
       loss_share_(make_loss_share(home())),
       shares_(static_cast<std::size_t>(size_), 1.0f),
       variables_(devices_, options.keeper != nullptr),
@@ -83,8 +85,8 @@ void ReplicaSet::set_loss_shares(const std::vector<std::int64_t>& rows, std::int
     const float share = all == 0 ? 0.0f : static_cast<float>(static_cast<double>(own) / static_cast<double>(all));
     if (known == share) continue;
     const Tensor& handle = variables_.copy_of(loss_share_.handle(), replica);
-    auto& copy = dynamic_cast<LocalVariable&>(*handle.resource());
-    copy.replace_value(Tensor::full({}, share, DType::Float32, device(replica)));
+    ReplicaVariables::set_value(dynamic_cast<LocalVariable&>(*handle.resource()),
+                                Tensor::full({}, share, DType::Float32, device(replica)), device(replica));
     known = share;
   }
 }
@@ -103,14 +105,24 @@ void ReplicaSet::run_among(int participants, const std::vector<std::int64_t>& ro
   std::lock_guard one_caller(callers_);
   set_loss_shares(rows, all_rows ? *all_rows : std::accumulate(rows.begin(), rows.end(), std::int64_t{0}));
   variables_.spread();
+  const int threads = threads_of_replica();
   run_in_step(threads_, groups_, participants, [&](int replica) {
     const WorksFor these(this);
-    const ThreadShare share(threads_of_replica_);
+    const ThreadShare share(threads);
     if (replica == size() || rows[static_cast<std::size_t>(replica)] > 0) return work(replica);
     if (!meets) return;
     const auto sums = variables_.own_sums(replica);
     work(replica);
     variables_.restore_sums(replica, sums);
+  });
+  variables_.settle();
+}
+
+void ReplicaSet::finish(const std::function<void(int replica)>& work) {
+  const int threads = threads_of_replica();
+  run_in_step(threads_, groups_, size(), [&](int replica) {
+    const ThreadShare share(threads);
+    work(replica);
   });
   variables_.settle();
 }
@@ -149,6 +161,13 @@ void ReplicaSet::run_code(const std::vector<std::int64_t>& rows, const std::func
     code(replica);
   };
   run_among(size(), rows, true, in_turn, all_rows);
+}
+
+// Replicas on the host that keep to cores of their own do not wait for one another's.
+int ReplicaSet::threads_of_replica() const {
+  if (size() == 1 || !device(0).host_readable()) return threads_of_replica_;
+  const int all = threads_of_replica_ > 0 ? threads_of_replica_ : ThreadPool::instance().threads();
+  return std::max(1, all / size());
 }
 
 }  // namespace cohort::distribute

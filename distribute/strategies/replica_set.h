@@ -30,6 +30,8 @@ struct ReplicaSetOptions {
   bool has_thread = false;
   // Threads that a replica computes with, where workers share the cores of a host; 0: all of them.
   int threads = 0;
+  // Makes the devices reduce among themselves; empty: the hosts do.
+  ReplicaGroup::JoinDevices join_devices = {};
 };
 
 // The replicas of one process that train in step: their devices, threads, copies of variables, and what they meet by.
@@ -71,11 +73,19 @@ class ReplicaSet {
   // but for the graphs of functions.
   void run_code(const std::vector<std::int64_t>& rows, const std::function<void(int replica)>& code,
                 std::optional<std::int64_t> all_rows = std::nullopt);
+  // Runs the rest of what a run has begun and left for later.
+  void finish(const std::function<void(int replica)>& work);
+  // Whether their devices reduce among themselves.
+  bool devices_reduce() const { return group_.member(0)->enqueues(); }
+  // Throws what has ended such reductions, whose values are then worth nothing.
+  void check() const { group_.check(); }
 
  private:
   void set_loss_shares(const std::vector<std::int64_t>& rows, std::int64_t all_rows);
   void run_among(int participants, const std::vector<std::int64_t>& rows, bool meets,
                  const std::function<void(int replica)>& work, std::optional<std::int64_t> all_rows);
+  // Threads that each computes with; 0: all of them.
+  int threads_of_replica() const;
 
   const int size_;
   const std::vector<Device*> devices_;  // the last one is the keeper's, where there is one

@@ -20,17 +20,6 @@ Tensor copied_to(const Tensor& value, Device& device) {
   return &value.device() == &device ? value.clone() : value.to(device);
 }
 
-// Into the memory that the variable has, where it can be reached from here.
-void write_to(LocalVariable& variable, const Tensor& value, Device& device) {
-  const bool here = &value.device() == &device;
-  if (value.dtype() == DType::String || (!here && !value.device().host_readable())) {
-    return variable.replace_value(copied_to(value, device));
-  }
-  variable.prepare_write();
-  void* target = variable.kernel_pointer();
-  here ? device.copy(target, value.raw(), value.bytes()) : device.copy_from_host(target, value.raw(), value.bytes());
-}
-
 // What copies of a variable make together.
 Tensor merged(std::span<const std::shared_ptr<LocalVariable>> copies, Aggregation aggregation) {
   Tensor sum = copies[0]->shared_value().to_host();
@@ -46,6 +35,18 @@ Tensor merged(std::span<const std::shared_ptr<LocalVariable>> copies, Aggregatio
 
 ReplicaVariables::ReplicaVariables(std::vector<Device*> devices, bool keeper)
     : devices_(std::move(devices)), replicas_(devices_.size() - (keeper ? 1 : 0)), owner_(keeper ? replicas_ : 0) {}
+
+// Recordings know the memory that a variable has.
+void ReplicaVariables::set_value(LocalVariable& copy, const Tensor& value, Device& device) {
+  const bool here = &value.device() == &device, from_host = !here && value.device().host_readable();
+  if (value.dtype() == DType::String || (!here && !from_host && !device.can_record())) {
+    return copy.replace_value(copied_to(value, device));
+  }
+  copy.prepare_write();
+  if (from_host) return device.copy_from_host(copy.kernel_pointer(), value.raw(), value.bytes());
+  const Tensor there = here ? value : value.to(device);
+  device.copy(copy.kernel_pointer(), there.raw(), there.bytes());
+}
 
 ReplicaVariables::Copies ReplicaVariables::make_copies(const std::shared_ptr<LocalVariable>& variable,
                                                        bool reads_whole) const {
@@ -96,11 +97,8 @@ void ReplicaVariables::spread(LocalVariable& variable, Copies& copies) const {
     if (!copies.apart && i == owner_) return;
     // What is summed up on reading counts once.
     const bool counts = !copies.apart || copies.aggregation != Aggregation::Sum || i == 0;
-    if (counts) {
-      write_to(*copies.bodies[i], value, *devices_[i]);
-    } else {
-      copies.bodies[i]->replace_value(Tensor::full(value.shape(), 0.0, value.dtype(), *devices_[i]));
-    }
+    set_value(*copies.bodies[i], counts ? value : Tensor::full(value.shape(), 0.0, value.dtype(), *devices_[i]),
+              *devices_[i]);
     copies.writes[i] = copies.bodies[i]->writes();
   };
   const auto all = static_cast<std::int64_t>(copies.bodies.size());
@@ -196,8 +194,9 @@ void ReplicaVariables::restore_sums(int replica, const std::unordered_map<const 
     LocalVariable& copy = *copies.bodies[static_cast<std::size_t>(replica)];
     const auto known = sums.find(resource);
     Device& device = *devices_[static_cast<std::size_t>(replica)];
-    copy.replace_value(known != sums.end() ? known->second.clone()
-                                           : Tensor::full(copy.spec().shape, 0.0, copy.spec().dtype, device));
+    set_value(copy,
+              known != sums.end() ? known->second : Tensor::full(copy.spec().shape, 0.0, copy.spec().dtype, device),
+              device);
   }
 }
 

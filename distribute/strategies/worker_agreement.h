@@ -23,6 +23,8 @@ struct SharedValue {
 };
 // Throws FailedPrecondition on every worker, and names the first value that differs and whose it is.
 void check_same_values(collective::Communicator& workers, const std::vector<SharedValue>& values);
+// What texts that differ hardly share.
+std::int64_t hash_of(std::string_view text);
 
 // A line for each variable and op of a step: what workers that train in step must have in common.
 std::string manifest_of(const TracedGraph& step);

@@ -36,11 +36,13 @@ StartedProgram& ProcessesInStep::start(int rank, const std::string& more) {
   std::string words = words_ + " rank=" + std::to_string(rank) + " " + more;
   if (options_.proxied) words += " transport=grpc address=" + listening_[place];
   if (processes_[place]) replaced_.push_back(std::move(processes_[place]));
+  std::vector<std::pair<std::string, std::string>> environment{{"TF_CONFIG", config}, {kTaskInStep, words}};
+  if (options_.apart_for_nccl) environment.emplace_back("NCCL_HOSTID", "machine" + std::to_string(rank));
   processes_[place] = std::make_unique<StartedProgram>(
       "tests/faults_test",
       StartedProgramOptions{.arguments = {"--gtest_filter=TaskInStep.DISABLED_Runs", "--gtest_also_run_disabled_tests",
                                           "--gtest_brief=1"},
-                            .environment = {{"TF_CONFIG", config}, {kTaskInStep, words}}},
+                            .environment = environment},
       folders_[place]->path());
   return *processes_[place];
 }

@@ -22,6 +22,8 @@ struct ProcessesInStepOptions {
   bool has_chief = false;
   // They talk over gRPC, through proxies that can cut one off.
   bool proxied = false;
+  // NCCL takes each for one of a machine of its own.
+  bool apart_for_nccl = false;
   // False: start() does it.
   bool start = true;
 };

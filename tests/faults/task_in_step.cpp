@@ -47,11 +47,13 @@ double TaskInStep::number(const std::string& name, double otherwise) const {
 }
 
 distribute::MultiWorkerMirroredStrategy TaskInStep::strategy() const {
-  return distribute::MultiWorkerMirroredStrategy(distribute::TFConfigClusterResolver(),
-                                                 {.start_timeout = number("start_timeout", 60.0),
-                                                  .dead_after = number("dead_after", kDeadAfterInStep),
-                                                  .transport = text("transport", "auto"),
-                                                  .address = text("address")});
+  distribute::CommunicationOptions options{.implementation = text("implementation", "AUTO"),
+                                           .start_timeout = number("start_timeout", 60.0),
+                                           .dead_after = number("dead_after", kDeadAfterInStep),
+                                           .transport = text("transport", "auto"),
+                                           .address = text("address")};
+  if (const std::string device = text("device"); !device.empty()) options.devices = {device};
+  return distribute::MultiWorkerMirroredStrategy(distribute::TFConfigClusterResolver(), options);
 }
 
 KnownTaskInStep::KnownTaskInStep(const char* name, std::function<void(const TaskInStep&)> code) {

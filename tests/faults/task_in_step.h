@@ -20,7 +20,7 @@ class TaskInStep {
   int rank() const { return static_cast<int>(number("rank", 0)); }
   // Whether this process is the one that the others differ from.
   bool is_odd_one() const { return rank() == static_cast<int>(number("odd", 1)); }
-  // Of TF_CONFIG, with the words' dead_after, start_timeout, transport and address.
+  // Of TF_CONFIG, with the words' implementation, device, dead_after, start_timeout, transport and address.
   distribute::MultiWorkerMirroredStrategy strategy() const;
 
  private:
