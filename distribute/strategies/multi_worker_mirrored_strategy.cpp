@@ -122,11 +122,11 @@ CrossingOptions crossing_of(const collective::Communicator& workers, const std::
     over_network = over_network || !shared;
   }
   CrossingOptions crossing;
-  const int threads = ThreadPool::instance().threads();
-  // Another number was asked for.
-  const bool given = threads != usable_cpus();
-  if (here > 1 && !given) crossing.threads = std::max(1, threads / here);
-  crossing.has_thread = over_network || crossing.threads != 1;
+  int threads = ThreadPool::instance().threads();
+  const bool given = threads != usable_cpus();  // another number was asked for
+  if (here > 1 && !given) crossing.threads = threads = std::max(1, threads / here);
+  // A thread that takes the only core from what it is to run beside brings nothing.
+  crossing.has_thread = over_network || threads > 1 || usable_cpus() > here;
   // What cannot go on beside a device's work crosses when all of it is there.
   const bool crosses_meanwhile = std::all_of(devices.begin(), devices.end(), [](const Device* device) {
     return has_kernel("AllReduceStart", device->kernel_type());
