@@ -29,11 +29,11 @@ namespace ch = cohort;
 namespace {
 
 struct Options {
-  std::string job, device, precision = "float32", product, data, folder, input;
+  std::string job, device, precision = "float32", product, data, folder, input, strategy = "none";
   std::int64_t layers = 100, steps_per_execution = 10;
   std::int64_t batch = 0, steps = 0;  // 0: the job's own
   std::int64_t profile = 0, profile_rows = 10, runs = 3;
-  int threads = 0;
+  int threads = 0, replicas = 1;
   bool roofline = false, packed = false, attention = false, gpu_jobs = false;
 };
 
@@ -101,6 +101,11 @@ void print(const Options& options, double import_s, const Figures& figures) {
   std::printf("}\n");
 }
 
+std::string strategy_keys(const Options& options) {
+  if (options.strategy == "none") return {};
+  return "\"strategy\": \"" + options.strategy + "\", \"replicas\": " + std::to_string(options.replicas) + ", ";
+}
+
 // Some more steps, and which kernels took their time.
 void print_kernel_times(ch::Model& model, const ch::Dataset& data, const Options& options) {
   if (options.profile == 0) return;
@@ -141,7 +146,8 @@ void run_job(const Options& options, double import_s) {
     figures.loss = history["loss"].back();
   }
   if (!options.input.empty()) figures.more = "\"input\": \"" + options.input + "\", ";
-  if (options.job == "thin") figures.more = "\"layers\": " + std::to_string(options.layers) + ", ";
+  figures.more += strategy_keys(options);
+  if (options.job == "thin") figures.more += "\"layers\": " + std::to_string(options.layers) + ", ";
   figures.step_s = best_s;
   figures.samples_per_s = static_cast<double>(job.batch) / best_s;
   print(options, import_s, figures);
@@ -173,7 +179,7 @@ void run_gpu_job(const Options& options, double import_s) {
   const double loss = history["loss"].back(), step_s = best->best_s / static_cast<double>(steps);
   if (!std::isfinite(loss)) throw ch::internal_error("cohort-bench", "the loss must be finite", {{"loss", loss}});
   print(options, import_s,
-        {.more = "\"weights\": " + std::to_string(trained_weights(*model)) + ", ",
+        {.more = strategy_keys(options) + "\"weights\": " + std::to_string(trained_weights(*model)) + ", ",
          .step_s = step_s,
          .samples_per_s = static_cast<double>(job.samples) / step_s,
          .first_epoch_s = first_epoch_s,
@@ -187,7 +193,25 @@ bool is_one_of(const std::string& name, const std::vector<std::string>& names) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+// The devices of replicas: so many from the default one on.
+std::vector<std::string> replica_devices(const Options& options) {
+  std::vector<std::string> names;
+  const ch::Device& first = ch::default_device();
+  for (int i = 0; i < options.replicas; ++i) names.push_back(first.type() + ":" + std::to_string(first.index() + i));
+  return names;
+}
+
+// In whose scope models are made.
+std::optional<ch::distribute::StrategyHandle> chosen_strategy(const Options& options) {
+  if (options.strategy == "one-device") return ch::distribute::OneDeviceStrategy(ch::default_device().name());
+  if (options.strategy == "mirrored") return ch::distribute::MirroredStrategy(replica_devices(options));
+  return std::nullopt;
+}
+
 void run_job_of_device(const Options& options, bool on_gpu, double import_s) {
+  const std::optional<ch::distribute::StrategyHandle> strategy = chosen_strategy(options);
+  std::optional<ch::StrategyScope> scope;
+  if (strategy) scope.emplace(strategy->body());
   if (on_gpu && is_one_of(options.job, ch::bench::gpu_job_names())) return run_gpu_job(options, import_s);
   if (!is_one_of(options.job, ch::bench::job_names())) {
     throw ch::invalid_argument("--job", "is one of a GPU's", {{"job", options.job}},
@@ -259,6 +283,10 @@ int main(int argc, char** argv) {
   command_line.add("--steps-per-execution", options.steps_per_execution,
                    "steps between two returns to the training loop");
   command_line.add("--device", options.device, "device to train on");
+  command_line.add_choice("--strategy", options.strategy,
+                          "what to train a job under: its figures are of the same batch",
+                          {"none", "one-device", "mirrored"});
+  command_line.add("--replicas", options.replicas, "of --strategy mirrored: on the device and those after it", {1, 64});
   command_line.add("--threads", options.threads, "threads to compute with; 0: one for each core");
   command_line.add_choice("--precision", options.precision, "float32, or bf16: the policy mixed_bfloat16",
                           {"float32", "fp32", "bf16"});

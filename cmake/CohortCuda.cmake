@@ -52,6 +52,19 @@ if(COHORT_CUDA)
   endif()
 endif()
 
+# NCCL's header, in the folder that COHORT_NCCL_INCLUDE names (OFF leaves NCCL out), else beside CUDA's or where the compiler
+# finds it. The library is loaded when it is first needed.
+set(COHORT_NCCL OFF)
+if(COHORT_CUDA)
+  get_filename_component(cuda_bin "${CMAKE_CUDA_COMPILER}" DIRECTORY)
+  find_path(COHORT_NCCL_INCLUDE nccl.h HINTS ${cuda_bin}/../include DOC "Folder of nccl.h")
+  if(COHORT_NCCL_INCLUDE)
+    set(COHORT_NCCL ON)
+  else()
+    message(STATUS "NCCL is left out: nccl.h is not found. COHORT_NCCL_INCLUDE names its folder")
+  endif()
+endif()
+
 # cohort_use_cudnn_frontend(<variable>): compiles the one source of this list that includes the frontend as it needs, or
 # takes it out where there is no frontend.
 function(cohort_use_cudnn_frontend variable)

@@ -1,6 +1,5 @@
 # Options, flags and the compiler cache.
 
-option(COHORT_NCCL "Build the NCCL collectives" OFF)
 option(COHORT_TESTS "Build the tests" ON)
 option(COHORT_EXAMPLES "Build the examples" ON)
 option(COHORT_UNITY "Compile sources of a folder several at a time: a clean build takes half the time" OFF)

@@ -31,11 +31,15 @@ void check_addable(CallKind kind, DType dtype) {
                          {{"dtype", dtype}}, "Cast them first.");
 }
 
-// With the rank and the call in the place of who speaks.
-Error in_the_name_of(const std::string& name, const CallLabel& label, const Error& error) {
+std::string without_speaker(const Error& error) {
   std::string_view text = error.what();
   if (text.starts_with(kSpeaker)) text.remove_prefix(kSpeaker.size());
-  return Error(error.code(), "Communicator '" + name + "', " + label.to_string() + ": " + std::string(text));
+  return std::string(text);
+}
+
+// With the rank and the call in the place of who speaks.
+Error in_the_name_of(const std::string& name, const CallLabel& label, const Error& error) {
+  return Error(error.code(), "Communicator '" + name + "', " + label.to_string() + ": " + without_speaker(error));
 }
 
 // What one call has to work with.
@@ -74,6 +78,15 @@ void Communicator::fail(const Error& why) {
 }
 
 void Communicator::abort(const std::string& reason) { fail(Error(ErrorCode::Aborted, name() + ": " + reason)); }
+
+void Communicator::check() {
+  try {
+    links_->watch().check({}, Deadline::max());
+  } catch (const Error& error) {
+    fail(Error(error.code(), "Communicator '" + name() + "': " + without_speaker(error)));
+    links_->watch().throw_if_ended();
+  }
+}
 
 template <class Run>
 void Communicator::call(CallKind kind, std::uint64_t bytes, DType dtype, int root, const Run& run) {

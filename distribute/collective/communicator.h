@@ -57,6 +57,8 @@ class Communicator {
   // Returns when all ranks have come here.
   void barrier();
 
+  // Throws what has ended it; a rank that is gone ends it. For any thread.
+  void check();
   // Calls under way and later ones, of all ranks, end with Aborted and this reason.
   void abort(const std::string& reason);
 

@@ -30,15 +30,26 @@ class ReplicaGroup::Member : public Collective {
     group().all_reduce(replica_, parts, inputs, outputs, reduction);
   }
   void start(std::span<const Part> parts, void* const* values, void* stream) override {
-    check_host(stream);
-    group().start(replica_, parts, values);
+    if (!enqueues()) check_host(stream);
+    if (!stream) return group().start(replica_, parts, values);
+    group().on_device(replica_, [&](DeviceGroup& devices) { devices.start(replica_, parts, values, stream); });
   }
   void wait(void* const* values, void* stream) override {
-    check_host(stream);
-    group().wait(replica_, values);
+    if (!enqueues()) check_host(stream);
+    if (!stream) return group().wait(replica_, values);
+    group().device_groups_.back()->wait(replica_, stream);
   }
   void abandon() noexcept override {
     if (ReplicaGroup* group = group_.load(std::memory_order_relaxed)) group->abandon(replica_);
+  }
+  bool enqueues() const override {
+    const ReplicaGroup* group = group_.load(std::memory_order_relaxed);
+    return group && !group->device_groups_.empty();
+  }
+  void enqueue(std::span<const Part> parts, const void* const* inputs, void* const* outputs, Reduction reduction,
+               void* stream) override {
+    group().on_device(
+        replica_, [&](DeviceGroup& devices) { devices.enqueue(replica_, parts, inputs, outputs, reduction, stream); });
   }
   // Graphs that refer to it may live longer than the group.
   void leave() { group_ = nullptr; }
@@ -54,8 +65,10 @@ class ReplicaGroup::Member : public Collective {
   const int replica_;
 };
 
-ReplicaGroup::ReplicaGroup(int replicas, std::shared_ptr<collective::Communicator> workers, bool has_thread)
-    : workers_(std::move(workers)), seats_(static_cast<std::size_t>(replicas)) {
+ReplicaGroup::ReplicaGroup(int replicas, std::shared_ptr<collective::Communicator> workers, bool has_thread,
+                           const JoinDevices& join_devices)
+    : workers_(std::move(workers)), join_devices_(join_devices), seats_(static_cast<std::size_t>(replicas)) {
+  if (join_devices_) device_groups_.push_back(join_devices_());
   if (workers_) {
     packed_ = std::make_unique<PackedReduction>(*workers_);
     queue_ = std::make_unique<ReductionQueue>(replicas, has_thread, [this](auto& job) { carry_out(job); });
@@ -73,6 +86,7 @@ void ReplicaGroup::abort(const std::string& reason) noexcept {
   aborted_ = true;
   ended_.notify_all();
   if (queue_) queue_->abort(reason_);
+  if (!device_groups_.empty()) device_groups_.back()->end(Error(ErrorCode::Aborted, "Replicas in step: " + reason));
   if (workers_) workers_->abort(reason);
 }
 
@@ -87,6 +101,10 @@ std::string ReplicaGroup::reason_of(int replica, const std::exception_ptr& error
   }
 }
 
+void ReplicaGroup::check() const {
+  if (!device_groups_.empty()) device_groups_.back()->check();
+}
+
 void ReplicaGroup::reset() {
   std::lock_guard lock(mutex_);
   aborted_ = false;
@@ -95,6 +113,13 @@ void ReplicaGroup::reset() {
   const std::uint64_t meeting = meeting_;
   for (Seat& seat : seats_) seat.meetings = meeting;
   if (queue_) queue_->reset();
+  // With other workers there is no way back.
+  if (!join_devices_ || workers_) return;
+  try {
+    device_groups_.push_back(join_devices_());
+  } catch (const Error&) {
+    // What ended the last one is what the next reduction throws.
+  }
 }
 
 void ReplicaGroup::throw_aborted() {
@@ -133,6 +158,10 @@ void ReplicaGroup::wait(int replica, void* const* values) {
 }
 
 void ReplicaGroup::abandon(int replica) noexcept {
+  if (!device_groups_.empty()) {
+    if (device_groups_.back()->has_begun(replica)) abort(reason_of(replica, std::current_exception()));
+    device_groups_.back()->abandon(replica);
+  }
   if (!queue_ || !queue_->has_begun(replica)) return;
   abort(reason_of(replica, std::current_exception()));
   queue_->abandon(replica);
@@ -152,6 +181,17 @@ void ReplicaGroup::carry_out(ReductionQueue::Job& job) {
       std::memcpy(job.values[i][part], job.values[0][part], bytes_of_part(job.parts[part]));
     }
   }
+}
+
+// In turns, whoever waits for its device next would keep the others from putting their part into theirs.
+void ReplicaGroup::on_device(int replica, const std::function<void(DeviceGroup& group)>& enqueue) {
+  DeviceGroup& group = *device_groups_.back();
+  if (!ReplicaTurn::taken()) return enqueue(group);
+  {
+    const ReplicaPause others_come;
+    enqueue(group);
+  }
+  meet(replica);
 }
 
 void ReplicaGroup::reduce_across_workers(int replica) {

@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "cohort/core/collective.h"
+#include "cohort/core/device_group.h"
 #include "cohort/distribute/collective/communicator.h"
 #include "cohort/distribute/collective/packed_reduction.h"
 #include "cohort/distribute/collective/reduction_queue.h"
@@ -21,11 +23,15 @@ namespace cohort::distribute {
 // other workers. Each replica's part of it is for one thread at a time, that of the replica.
 class ReplicaGroup {
  public:
+  // Joins the group in which the replicas' devices, and those of other workers, reduce among themselves.
+  using JoinDevices = std::function<std::unique_ptr<DeviceGroup>()>;
+
   // So many replicas of this process.
   //   workers: by which the first of them meets those of other workers; nullptr: there are none.
   //   has_thread: what replicas begin and wait for later crosses to other workers on a thread of its own.
+  //   join_devices: empty: values are reduced on the hosts.
   explicit ReplicaGroup(int replicas, std::shared_ptr<collective::Communicator> workers = nullptr,
-                        bool has_thread = false);
+                        bool has_thread = false, const JoinDevices& join_devices = {});
   ~ReplicaGroup();
 
   // How many replicas there are.
@@ -38,6 +44,8 @@ class ReplicaGroup {
   static std::string reason_of(int replica, const std::exception_ptr& error);
   // Forgets that it was ended; when no replica is in it.
   void reset();
+  // Throws what has ended reductions among devices, whose values are then worth nothing.
+  void check() const;
 
  private:
   class Member;
@@ -63,6 +71,8 @@ class ReplicaGroup {
   // Behind what was begun before.
   void reduce_in_queue(int replica, std::span<const Collective::Part> parts, const void* const* inputs,
                        void* const* outputs, Collective::Reduction reduction);
+  // Lets a replica put its part of a reduction into a stream of its device.
+  void on_device(int replica, const std::function<void(DeviceGroup& group)>& enqueue);
   // Returns when all replicas have called it.
   void meet(int replica);
   void wait_for_others(std::uint64_t meeting);
@@ -78,6 +88,9 @@ class ReplicaGroup {
   const std::shared_ptr<collective::Communicator> workers_;
   std::unique_ptr<PackedReduction> packed_;
   std::unique_ptr<ReductionQueue> queue_;  // where there are workers
+  const JoinDevices join_devices_;
+  // The last one counts; recordings may hold work of those before.
+  std::vector<std::unique_ptr<DeviceGroup>> device_groups_;
   std::vector<Seat> seats_;
   std::atomic<int> arrived_ = 0;
   std::atomic<std::uint64_t> meeting_ = 0;  // those that have ended

@@ -11,6 +11,13 @@ InStepRunner::InStepRunner(std::shared_ptr<ReplicaSet> replicas, std::shared_ptr
       steps_(std::move(replicas), std::move(program)),
       one_batch_each_(data.creator.has_value()) {}
 
+Execution InStepRunner::run(std::int64_t first_step, std::int64_t steps) {
+  steps_.expect(steps);
+  Execution execution = LocalRunner::run(first_step, steps);
+  steps_.flush();
+  return execution;
+}
+
 void InStepRunner::run_batch(Execution& execution) {
   const TimelineSpan span("compute", "compute", next_step_);
   if (one_batch_each_) {
@@ -33,6 +40,7 @@ std::int64_t InStepRunner::cardinality() const {
 
 void InStepRunner::synchronize() {
   for (int replica = 0; replica < replicas_->size(); ++replica) replicas_->device(replica).synchronize();
+  replicas_->check();
   replicas_->variables().gather();
 }
 

@@ -14,8 +14,11 @@ class InStepRunner : public LocalRunner {
   InStepRunner(std::shared_ptr<ReplicaSet> replicas, std::shared_ptr<Program> program, const RunnerData& data,
                const RunnerOptions& options);
 
+  Execution run(std::int64_t first_step, std::int64_t steps) override;
   void read_logs(Logs& logs) override;
   void synchronize() override;
+  // Steps that recordings of the devices have begun so far.
+  std::int64_t recorded_steps() const { return steps_.recorded_steps(); }
 
  protected:
   const std::shared_ptr<ReplicaSet> replicas_;

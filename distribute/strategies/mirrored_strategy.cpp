@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "cohort/core/device_listing.h"
+#include "cohort/core/log.h"
 #include "cohort/core/text.h"
+#include "cohort/distribute/strategies/communication.h"
 #include "cohort/distribute/strategies/in_step_runner.h"
 #include "cohort/distribute/strategies/variables_on_device.h"
 
@@ -30,8 +32,12 @@ class OneDevice : public Strategy {
 
 class Mirrored : public Strategy {
  public:
-  explicit Mirrored(std::vector<Device*> devices)
-      : variables_(*devices[0]), replicas_(std::make_shared<ReplicaSet>(std::move(devices))) {}
+  Mirrored(std::vector<Device*> devices, const Communication& communication)
+      : variables_(*devices[0]),
+        replicas_(std::make_shared<ReplicaSet>(
+            std::move(devices), nullptr,
+            CrossingOptions{.bytes_per_pack = communication.join_devices ? kBytesPerPackOfDevices : 0,
+                            .join_devices = communication.join_devices})) {}
   std::unique_ptr<StepRunner> make_runner(std::shared_ptr<Program> program, const RunnerData& data,
                                           const RunnerOptions& options) override {
     return std::make_unique<InStepRunner>(replicas_, std::move(program), data, options);
@@ -81,7 +87,12 @@ std::vector<Device*> each_once(const std::vector<std::string>& names) {
 std::shared_ptr<Strategy> make_mirrored(const std::vector<std::string>& names) {
   std::vector<Device*> devices = each_once(names.empty() ? devices_of_machine() : names);
   if (devices.size() == 1) return std::make_shared<OneDevice>(*devices[0]);
-  return std::make_shared<Mirrored>(std::move(devices));
+  const Communication communication = choose_communication(devices);
+  if (devices[0]->type() == "GPU") {
+    log::info("MirroredStrategy: " + std::to_string(devices.size()) + " replicas in step by " + communication.chosen +
+              ".");
+  }
+  return std::make_shared<Mirrored>(std::move(devices), communication);
 }
 
 }  // namespace

@@ -4,12 +4,12 @@
 #include <string_view>
 
 #include "cohort/core/cpu_count.h"
-#include "cohort/core/kernel.h"
 #include "cohort/core/log.h"
 #include "cohort/core/random.h"
 #include "cohort/core/text.h"
 #include "cohort/core/thread_pool.h"
 #include "cohort/distribute/cluster/roles.h"
+#include "cohort/distribute/strategies/communication.h"
 #include "cohort/distribute/strategies/mirrored_strategy.h"
 #include "cohort/distribute/strategies/multi_worker_runner.h"
 #include "cohort/distribute/strategies/variables_on_device.h"
@@ -86,7 +86,7 @@ int rank_of(const std::vector<ClusterTask>& tasks, const ClusterResolver& resolv
                          "Set the task's type and index in TF_CONFIG, or give the resolver both.");
 }
 
-void check_communication(const CommunicationOptions& options) {
+void check_options(const CommunicationOptions& options) {
   if (options.bytes_per_pack < 0) {
     throw invalid_argument(kMultiWorker, "bytes_per_pack must not be negative",
                            {{"bytes_per_pack", options.bytes_per_pack}}, "0 leaves the choice to the strategy.");
@@ -94,13 +94,22 @@ void check_communication(const CommunicationOptions& options) {
   if (options.transport != "auto" && options.transport != "shm" && options.transport != "grpc") {
     throw invalid_argument(kMultiWorker, "transport must be auto, shm or grpc", {{"transport", options.transport}});
   }
-  if (options.implementation == "AUTO" || options.implementation == "RING") return;
-  if (options.implementation == "NCCL") {
-    throw unimplemented(kMultiWorker, "workers in step exchange by RING for now",
-                        {{"implementation", options.implementation}}, "Leave it at AUTO.");
+}
+
+std::vector<Device*> devices_of(const CommunicationOptions& options) {
+  check_options(options);
+  std::vector<Device*> devices;
+  for (const std::string& name : options.devices) {
+    Device* device = &device_named(name);
+    if (std::find(devices.begin(), devices.end(), device) != devices.end()) {
+      throw invalid_argument(kMultiWorker, "each device may be listed once", {{"devices", join(options.devices)}},
+                             "A device computes for one replica.");
+    }
+    devices.push_back(device);
   }
-  throw invalid_argument(kMultiWorker, "implementation must be AUTO, RING or NCCL",
-                         {{"implementation", options.implementation}});
+  if (devices.empty()) devices.push_back(&default_device());
+  check_communication(options.implementation, devices);
+  return devices;
 }
 
 std::chrono::milliseconds from_seconds(double seconds) {
@@ -111,7 +120,7 @@ std::string_view host_of(std::string_view address) { return address.substr(0, ad
 
 // How gradients cross, where as many workers as share this host's memory, or address, also share its cores.
 CrossingOptions crossing_of(const collective::Communicator& workers, const std::vector<std::string>& addresses,
-                            const std::vector<Device*>& devices, std::int64_t bytes_per_pack) {
+                            std::int64_t bytes_per_pack, const Communication& communication) {
   int here = 1;
   bool over_network = false;
   for (int rank = 0; rank < workers.size(); ++rank) {
@@ -127,11 +136,9 @@ CrossingOptions crossing_of(const collective::Communicator& workers, const std::
   if (here > 1 && !given) crossing.threads = threads = std::max(1, threads / here);
   // A thread that takes the only core from what it is to run beside brings nothing.
   crossing.has_thread = over_network || threads > 1 || usable_cpus() > here;
-  // What cannot go on beside a device's work crosses when all of it is there.
-  const bool crosses_meanwhile = std::all_of(devices.begin(), devices.end(), [](const Device* device) {
-    return has_kernel("AllReduceStart", device->kernel_type());
-  });
-  if (crosses_meanwhile) crossing.bytes_per_pack = bytes_per_pack > 0 ? bytes_per_pack : kBytesPerPack;
+  const std::int64_t default_bytes = communication.join_devices ? kBytesPerPackOfDevices : kBytesPerPack;
+  crossing.bytes_per_pack = bytes_per_pack > 0 ? bytes_per_pack : default_bytes;
+  crossing.join_devices = communication.join_devices;
   return crossing;
 }
 
@@ -143,15 +150,12 @@ void agree_on_seed(collective::Communicator& workers) {
 }
 
 std::shared_ptr<Strategy> make_multi_worker(const ClusterResolver& resolver, const CommunicationOptions& options) {
-  check_communication(options);
+  std::vector<Device*> devices = devices_of(options);
   const ClusterSpec spec = resolver.cluster_spec();
   if (spec.empty()) return MirroredStrategy(options.devices).body();
   check_roles(spec, kMultiWorker);
   const std::vector<ClusterTask> tasks = tasks_in_step(spec);
   const int rank = rank_of(tasks, resolver);
-  std::vector<Device*> devices;
-  for (const std::string& name : options.devices) devices.push_back(&device_named(name));
-  if (devices.empty()) devices.push_back(&default_device());
   if (tasks.size() == 1) return MirroredStrategy(options.devices).body();
   collective::CommunicatorSetUp set_up{.addresses = {}, .rank = rank};
   for (const ClusterTask& task : tasks) set_up.addresses.push_back(task.address);
@@ -161,9 +165,11 @@ std::shared_ptr<Strategy> make_multi_worker(const ClusterResolver& resolver, con
   if (options.timeout_seconds) set_up.options.timeout = from_seconds(*options.timeout_seconds);
   std::shared_ptr<collective::Communicator> workers = collective::make_communicator(set_up);
   agree_on_seed(*workers);
-  log::info(std::string(kMultiWorker) + ": " + std::to_string(workers->size()) + " workers in step by RING; this is " +
-            tasks[static_cast<std::size_t>(rank)].name() + (rank == 0 ? ", which writes files." : "."));
-  const CrossingOptions crossing = crossing_of(*workers, set_up.addresses, devices, options.bytes_per_pack);
+  const Communication communication = agree_on_communication(options.implementation, devices, workers, set_up.options);
+  log::info(std::string(kMultiWorker) + ": " + std::to_string(workers->size()) + " workers in step by " +
+            communication.chosen + "; this is " + tasks[static_cast<std::size_t>(rank)].name() +
+            (rank == 0 ? ", which writes files." : "."));
+  const CrossingOptions crossing = crossing_of(*workers, set_up.addresses, options.bytes_per_pack, communication);
   return std::make_shared<MultiWorkerMirrored>(std::move(workers), std::move(devices), crossing);
 }
 

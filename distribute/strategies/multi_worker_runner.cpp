@@ -19,7 +19,7 @@ namespace cohort::distribute {
 namespace {
 
 constexpr const char* kWho = "MultiWorkerMirroredStrategy";
-constexpr std::size_t kFields = 2;  // of a step's header
+constexpr std::size_t kFields = 3;  // of a step's header
 
 // A value that all workers must have in common.
 struct CommonValue {
@@ -78,15 +78,19 @@ std::int64_t MultiWorkerRunner::own_rows(bool found) const {
 }
 
 bool MultiWorkerRunner::exchange_rows(bool found) {
-  const std::array<std::int64_t, kFields> own{found ? 1 : 0, own_rows(found)};
+  const std::array<std::int64_t, kFields> own{found ? 1 : 0, own_rows(found),
+                                              found && steps_.takes(batch_, own_rows(true)) ? 1 : 0};
   workers_->all_gather(own.data(), header_.data(), kFields, DType::Int64);
   std::int64_t all = 0;
-  bool any = false;
+  // Who puts a step off must not be waited for by the device of another who does not.
+  bool any = false, all_record = true;
   for (std::size_t i = 0; i < header_.size(); i += kFields) {
     if (static_cast<int>(i / kFields) == workers_->rank()) rows_before_ = all;
     any = any || header_[i] != 0;
     all += header_[i + 1];
+    all_record = all_record && header_[i + 2] != 0;
   }
+  steps_.let_record(all_record);
   steps_.set_place(rows_before_, all);
   return any;
 }
@@ -105,12 +109,14 @@ bool MultiWorkerRunner::take_full_batch(bool found) {
     rows_before_ += rows_of_replica(share_.full_rows, workers_->size(), rank);
   }
   steps_.set_place(rows_before_, share_.full_rows);
+  steps_.let_record(std::nullopt);
   fresh_ = false;
   return found_ = true;
 }
 
 bool MultiWorkerRunner::agree_on_step(bool found) {
   if (take_full_batch(found)) return true;
+  steps_.let_record(false);
   const TimelineSpan span("wait", "agree on a step", next_step_);
   bool any = exchange_rows(found);
   if (!any && next_step_ == 0 && taken_ > 0) {  // the epoch before took the very last batch

@@ -45,12 +45,13 @@ class MultiWorkerRunner : public InStepRunner {
   const std::shared_ptr<collective::Communicator> workers_;
   const WorkerShare share_;
   bool begun_ = false;
-  bool found_ = false;                // there is a batch for the step that was agreed on
-  std::int64_t passes_ = 0;           // over the data, before this one
-  std::int64_t taken_ = 0;            // steps of this pass
-  std::int64_t rows_before_ = 0;      // of this step's batch, those of the workers before this one
-  std::vector<std::int64_t> header_;  // of the step, by worker: whether there is a batch, and rows
-  const int exceptions_;              // under way when it was made
+  bool found_ = false;            // there is a batch for the step that was agreed on
+  std::int64_t passes_ = 0;       // over the data, before this one
+  std::int64_t taken_ = 0;        // steps of this pass
+  std::int64_t rows_before_ = 0;  // of this step's batch, those of the workers before this one
+  std::vector<std::int64_t>
+      header_;            // of the step, by worker: whether there is a batch, rows, and whether recordings take it
+  const int exceptions_;  // under way when it was made
 };
 
 }  // namespace cohort::distribute

@@ -27,7 +27,7 @@ ReplicaSet::ReplicaSet(std::vector<Device*> devices, std::shared_ptr<collective:
                        const CrossingOptions& crossing)
     : devices_(std::move(devices)),
       threads_of_replica_(crossing.threads),
-      group_(static_cast<int>(devices_.size()), workers, crossing.has_thread),
+      group_(static_cast<int>(devices_.size()), workers, crossing.has_thread, crossing.join_devices),
       loss_share_(make_loss_share(*devices_[0])),
       shares_(devices_.size(), 1.0f),
       variables_(devices_),
@@ -55,8 +55,8 @@ void ReplicaSet::set_loss_shares(const std::vector<std::int64_t>& rows, std::int
     const float share = all == 0 ? 0.0f : static_cast<float>(static_cast<double>(own) / static_cast<double>(all));
     if (known == share) continue;
     const Tensor& handle = variables_.copy_of(loss_share_.handle(), replica);
-    auto& copy = dynamic_cast<LocalVariable&>(*handle.resource());
-    copy.replace_value(Tensor::full({}, share, DType::Float32, device(replica)));
+    ReplicaVariables::set_value(dynamic_cast<LocalVariable&>(*handle.resource()),
+                                Tensor::full({}, share, DType::Float32, device(replica)), device(replica));
     known = share;
   }
 }
@@ -72,6 +72,11 @@ void ReplicaSet::run(const std::vector<std::int64_t>& rows, bool meets, const st
     work(replica);
     variables_.restore_sums(replica, sums);
   });
+  variables_.settle();
+}
+
+void ReplicaSet::finish(const std::function<void(int replica)>& work) {
+  run_threads(work);
   variables_.settle();
 }
 

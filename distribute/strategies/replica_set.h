@@ -22,6 +22,8 @@ struct CrossingOptions {
   bool has_thread = false;
   // Threads that a replica computes with, where workers share the cores of a host; 0: all of them.
   int threads = 0;
+  // Makes the devices reduce among themselves; empty: the hosts do.
+  ReplicaGroup::JoinDevices join_devices = {};
 };
 
 // The replicas of one process that train in step: their devices, threads, copies of variables, and what they meet by.
@@ -55,6 +57,12 @@ class ReplicaSet {
   // but for the graphs of functions.
   void run_code(const std::vector<std::int64_t>& rows, const std::function<void(int replica)>& code,
                 std::optional<std::int64_t> all_rows = std::nullopt);
+  // Runs the rest of what a run has begun and left for later.
+  void finish(const std::function<void(int replica)>& work);
+  // Whether their devices reduce among themselves.
+  bool devices_reduce() const { return group_.member(0)->enqueues(); }
+  // Throws what has ended such reductions, whose values are then worth nothing.
+  void check() const { group_.check(); }
 
  private:
   void set_loss_shares(const std::vector<std::int64_t>& rows, std::int64_t all_rows);

@@ -1,9 +1,12 @@
 #include "cohort/distribute/strategies/replica_steps.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "cohort/core/device_spec.h"
 #include "cohort/core/error.h"
+#include "cohort/core/kernel.h"
+#include "cohort/core/timeline.h"
 #include "cohort/distribute/strategies/batch_rows.h"
 #include "cohort/graph/trace.h"
 #include "cohort/graph/write_effects.h"
@@ -28,6 +31,19 @@ void copy_rows(const Tensor& source, std::int64_t first, std::int64_t rows, Tens
                         static_cast<std::size_t>(rows) * bytes_per_row);
 }
 
+Specs specs_of(const Tensors& tensors) {
+  Specs specs;
+  for (const Tensor& tensor : tensors) specs.push_back(tensor.spec());
+  return specs;
+}
+
+bool all_record(const ReplicaSet& set) {
+  for (int replica = 0; replica < set.size(); ++replica) {
+    if (!set.device(replica).can_record()) return false;
+  }
+  return true;
+}
+
 // Parts of one result, in order.
 Tensor joined(const Tensors& parts) {
   return parts.size() == 1 || parts[0].rank() == 0 ? parts[0] : ops::concatenate(parts, 0);
@@ -39,12 +55,18 @@ ReplicaSteps::ReplicaSteps(std::shared_ptr<ReplicaSet> replicas, std::shared_ptr
     : set_(std::move(replicas)),
       program_(std::move(program)),
       replicas_(static_cast<std::size_t>(set_->size())),
-      rows_(replicas_.size()) {}
+      rows_(replicas_.size()),
+      records_(all_record(*set_)) {}
 
 void ReplicaSteps::take_rows(int replica, const Tensors& batch, std::int64_t first, std::int64_t rows) {
   Replica& taker = replicas_[static_cast<std::size_t>(replica)];
   taker.batch.resize(batch.size());
+  if (records_) taker.rows.resize(batch.size());
   for (std::size_t i = 0; i < batch.size(); ++i) {
+    if (records_) {
+      taker.rows[i] = batch[i].rank() == 0 ? batch[i] : batch[i].rows(first, rows);
+      continue;
+    }
     copy_rows(batch[i], first, rows, taker.batch[i], set_->device(replica));
   }
 }
@@ -67,15 +89,16 @@ void ReplicaSteps::set_place(std::int64_t first, std::int64_t all) {
 }
 
 void ReplicaSteps::give_nothing(const ElementSpec& spec) {
-  if (replicas_[0].batch.empty()) {
+  Tensors any = replicas_[0].batch;
+  if (any.empty() || !any[0].defined()) {
+    any.clear();
     for (TensorSpec leaf : spec.flatten()) {
       for (int axis = 0; axis < leaf.shape.rank(); ++axis) {
         if (leaf.shape[axis] == kUnknown || axis == 0) leaf.shape[axis] = 1;
       }
-      replicas_[0].batch.push_back(Tensor::full(leaf.shape, 0.0, leaf.dtype, cpu()));
+      any.push_back(Tensor::full(leaf.shape, 0.0, leaf.dtype, cpu()));
     }
   }
-  const Tensors any = replicas_[0].batch;
   for (int replica = 0; replica < set_->size(); ++replica) {
     rows_[static_cast<std::size_t>(replica)] = 0;
     take_rows(replica, any, 0, 1);
@@ -85,13 +108,16 @@ void ReplicaSteps::give_nothing(const ElementSpec& spec) {
 void ReplicaSteps::give(int replica, const Tensors& batch) {
   std::int64_t& rows = rows_[static_cast<std::size_t>(replica)];
   rows = batch.empty() ? 0 : rows_of_batch(batch);
-  const Tensors& source = batch.empty() ? replicas_[0].batch : batch;
+  const Tensors& source = !batch.empty() ? batch : records_ ? replicas_[0].rows : replicas_[0].batch;
   take_rows(replica, source, 0, batch.empty() ? 1 : rows);
 }
 
 const StepGraph& ReplicaSteps::prepare(const ElementSpec& spec) {
   const StepGraph* step = &program_->step(spec);
-  if (step != step_) bind_captures(*step);
+  if (step != step_) {
+    flush();
+    bind_captures(*step);
+  }
   step_ = step;
   return *step;
 }
@@ -107,6 +133,8 @@ void ReplicaSteps::bind_captures(const StepGraph& step) {
   });
   for (int replica = 0; replica < set_->size(); ++replica) {
     Replica& own = replicas_[static_cast<std::size_t>(replica)];
+    own.recorded = nullptr;
+    own.last_rows.clear();
     const std::size_t leaves = static_cast<std::size_t>(step.traced.num_arguments);
     own.inputs.assign(leaves, Tensor());
     own.outputs.assign(graph.outputs.size(), Tensor());
@@ -125,27 +153,120 @@ RandomState ReplicaSteps::random_of(int replica, const RandomState& random) cons
   return own;
 }
 
+void ReplicaSteps::load_rows(int replica) {
+  Replica& own = replicas_[static_cast<std::size_t>(replica)];
+  for (std::size_t i = 0; i < own.rows.size(); ++i) own.batch[i].renew_from(own.rows[i], set_->device(replica));
+}
+
 void ReplicaSteps::run_replica(int replica, const RandomState& random) {
   Replica& own = replicas_[static_cast<std::size_t>(replica)];
+  load_rows(replica);
   for (std::size_t i = 0; i < own.batch.size(); ++i) own.inputs[i] = own.batch[i];
   step_->executables->run(own.inputs, own.outputs, random, set_->device(replica));
   for (std::size_t i = 0; i < own.batch.size(); ++i) own.inputs[i] = Tensor();
 }
 
 Element ReplicaSteps::run(const ElementSpec& spec, const RandomState& random) {
-  return program_->eager() ? run_eagerly(spec, random) : (prepare(spec), run_graphs(random));
+  Element outputs = program_->eager() ? run_eagerly(spec, random) : (prepare(spec), run_graphs(random));
+  // Whoever makes the batches may use their memory again.
+  for (Replica& replica : replicas_) std::fill(replica.rows.begin(), replica.rows.end(), Tensor());
+  return outputs;
 }
 
 Element ReplicaSteps::run_graphs(const RandomState& random) {
+  const bool recorded = agreed_ ? *agreed_ : records_given();
+  if (recorded) {
+    const auto add = [&](int replica) {
+      Replica& own = replicas_[static_cast<std::size_t>(replica)];
+      own.recorded->add(own.rows, random_of(replica, random));
+    };
+    set_->run(rows_, meets_, add, all_rows_);
+    ++put_off_;
+    ++recorded_steps_;
+    return {};
+  }
+  flush();
   const auto work = [&](int replica) { run_replica(replica, random_of(replica, random)); };
   set_->run(rows_, meets_, work, all_rows_);
+  if (records_) record_from_now();
   return joined_outputs(step_->outputs);
+}
+
+// Workers that ask one another put the same steps off; before they do, others may differ.
+void ReplicaSteps::let_record(std::optional<bool> agreed) {
+  if (agreed_.has_value() != agreed.has_value()) flush();
+  agreed_ = agreed;
+}
+
+void ReplicaSteps::expect(std::int64_t steps) {
+  ++executions_;
+  steps_expected_ = steps;
+}
+
+// While the thread has a timeline, the time of each kernel is of interest.
+bool ReplicaSteps::takes(const Tensors& batch, std::int64_t rows) const {
+  if (!replicas_[0].recorded || Timeline::current()) return false;
+  for (int replica = 0; replica < set_->size(); ++replica) {
+    const Specs& taken = replicas_[static_cast<std::size_t>(replica)].taken;
+    const std::int64_t own = rows_of_replica(rows, set_->size(), replica);
+    if (own == 0 || taken.size() != batch.size()) return false;
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      TensorSpec spec = batch[i].spec();
+      if (spec.shape.rank() > 0) spec.shape[0] = own;
+      if (spec != taken[i]) return false;
+    }
+  }
+  return true;
+}
+
+bool ReplicaSteps::records_given() const {
+  if (!replicas_[0].recorded || Timeline::current()) return false;
+  for (std::size_t i = 0; i < replicas_.size(); ++i) {
+    if (rows_[i] == 0 || !replicas_[i].recorded->takes(replicas_[i].rows)) return false;
+  }
+  return true;
+}
+
+// The first steps load and set up what must not be recorded.
+void ReplicaSteps::record_from_now() {
+  bool like_before = true, known = true;
+  for (std::size_t i = 0; i < replicas_.size(); ++i) {
+    Replica& own = replicas_[i];
+    Specs specs = specs_of(own.rows);
+    like_before = like_before && rows_[i] > 0 && specs == own.last_rows;
+    known = known && own.recorded && specs == own.taken;
+    own.last_rows = std::move(specs);
+  }
+  if (!like_before || known || !recordable_ || executions_ < 2) return;
+  if (program_->kind() == Program::Kind::Predict) return;
+  for (int replica = 0; replica < set_->size(); ++replica) {
+    Replica& own = replicas_[static_cast<std::size_t>(replica)];
+    Device& device = set_->device(replica);
+    // On a GPU's kernels the host's meetings are no part of a stream.
+    const bool reduces = !meets_ || set_->devices_reduce() || device.kernel_type() == kCPU;
+    for (std::size_t i = 0; i < own.batch.size(); ++i) own.inputs[i] = own.batch[i];
+    const std::span captures = std::span<const Tensor>(own.inputs).subspan(own.batch.size());
+    own.recorded = reduces ? RecordedSteps::make(step_->executables->specialize(own.inputs, device), device,
+                                                 own.last_rows, captures, steps_expected_)
+                           : nullptr;
+    own.taken = own.last_rows;
+    for (std::size_t i = 0; i < own.batch.size(); ++i) own.inputs[i] = Tensor();
+    recordable_ = recordable_ && own.recorded;
+  }
+  if (recordable_) return;
+  for (Replica& replica : replicas_) replica.recorded = nullptr;
+}
+
+void ReplicaSteps::flush() {
+  if (std::exchange(put_off_, 0) == 0) return;
+  set_->finish([&](int replica) { replicas_[static_cast<std::size_t>(replica)].recorded->flush(); });
 }
 
 Element ReplicaSteps::run_eagerly(const ElementSpec& spec, const RandomState& random) {
   ElementSpec structure;  // the same on every replica
   const auto code = [&](int replica) {
     Replica& own = replicas_[static_cast<std::size_t>(replica)];
+    load_rows(replica);
     const Element result = program_->run_eagerly(spec.with_leaves(own.batch), random_of(replica, random));
     own.outputs = result.flatten();
     if (replica == 0) structure = spec_of(result);

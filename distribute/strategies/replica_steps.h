@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cohort/distribute/strategies/replica_set.h"
+#include "cohort/graph/recorded_steps.h"
 #include "cohort/model/fit/program.h"
 
 namespace cohort::distribute {
@@ -29,19 +30,41 @@ class ReplicaSteps {
   void set_place(std::int64_t first, std::int64_t all);
   // Traces the step for batches like these and binds the replicas' variables to it, unless that was done.
   const StepGraph& prepare(const ElementSpec& spec);
-  // Runs the step on what was given, at this place of the run; the outputs of a predict program, rows in order.
+  // Runs the step on what was given, at this place of the run; the outputs of a predict program, rows in order. Where
+  // devices record, steps that are like those before may begin as late as at flush().
   //   spec: of a batch.
   Element run(const ElementSpec& spec, const RandomState& random);
+
+  // Says how many steps are run before the next flush(). Steps are recorded from the second time on.
+  void expect(std::int64_t steps);
+  // Whether such rows of a batch are what the replicas' recordings take.
+  bool takes(const Tensors& batch, std::int64_t rows) const;
+  // Says whether the next step may be put off, where other workers must do the same; none: it may where it fits.
+  void let_record(std::optional<bool> agreed);
+  // Begins the steps that were put off.
+  void flush();
+  // Steps that were begun by recordings so far.
+  std::int64_t recorded_steps() const { return recorded_steps_; }
 
  private:
   // What a replica computes with.
   struct Replica {
     Tensors batch, inputs, outputs;
+    Tensors rows;     // of a batch, where the device records: what is copied there later
+    Specs last_rows;  // of the step before
+    Specs taken;      // by the recording
+    std::unique_ptr<RecordedSteps> recorded = nullptr;
   };
 
   void take_rows(int replica, const Tensors& batch, std::int64_t first, std::int64_t rows);
   void bind_captures(const StepGraph& step);
+  // Puts what was given onto the device, where it was not put there at once.
+  void load_rows(int replica);
   void run_replica(int replica, const RandomState& random);
+  // Whether what was given goes into the recordings.
+  bool records_given() const;
+  // Where the step that was run is like the one before.
+  void record_from_now();
   Element run_graphs(const RandomState& random);
   Element run_eagerly(const ElementSpec& spec, const RandomState& random);
   RandomState random_of(int replica, const RandomState& random) const;
@@ -54,8 +77,14 @@ class ReplicaSteps {
   std::vector<std::int64_t> rows_;  // of each replica
   std::int64_t first_row_ = 0;      // of the first replica in the global batch
   std::optional<std::int64_t> all_rows_;
-  const StepGraph* step_ = nullptr;  // the program's
-  bool meets_ = false;               // replicas meet in the step
+  const StepGraph* step_ = nullptr;                   // the program's
+  bool meets_ = false;                                // replicas meet in the step
+  const bool records_;                                // the devices do
+  bool recordable_ = true;                            // so is the step
+  std::int64_t executions_ = 0, steps_expected_ = 1;  // executions that have begun; steps of this one
+  std::int64_t put_off_ = 0;                          // steps that recordings may not have begun
+  std::int64_t recorded_steps_ = 0;
+  std::optional<bool> agreed_;
 };
 
 }  // namespace cohort::distribute

@@ -30,6 +30,13 @@ Tensor merged(const std::vector<std::shared_ptr<LocalVariable>>& copies, Aggrega
 
 ReplicaVariables::ReplicaVariables(std::vector<Device*> devices) : devices_(std::move(devices)) {}
 
+void ReplicaVariables::set_value(LocalVariable& copy, const Tensor& value, Device& device) {
+  if (!device.can_record()) return copy.replace_value(copied_to(value, device));
+  copy.prepare_write();
+  const Tensor there = value.to(device);
+  device.copy(copy.kernel_pointer(), there.raw(), there.bytes());
+}
+
 ReplicaVariables::Copies ReplicaVariables::make_copies(const std::shared_ptr<LocalVariable>& variable,
                                                        bool reads_whole) const {
   const VariableOptions& options = variable->options();
@@ -77,8 +84,8 @@ void ReplicaVariables::spread(LocalVariable& variable, Copies& copies) const {
   for (std::size_t i = copies.apart ? 0 : 1; i < copies.bodies.size(); ++i) {
     // What is summed up on reading counts once.
     const bool counts = !copies.apart || copies.aggregation != Aggregation::Sum || i == 0;
-    copies.bodies[i]->replace_value(counts ? copied_to(value, *devices_[i])
-                                           : Tensor::full(value.shape(), 0.0, value.dtype(), *devices_[i]));
+    set_value(*copies.bodies[i], counts ? value : Tensor::full(value.shape(), 0.0, value.dtype(), *devices_[i]),
+              *devices_[i]);
     copies.writes[i] = copies.bodies[i]->writes();
   }
   copies.seen = variable.writes();
@@ -137,8 +144,9 @@ void ReplicaVariables::restore_sums(int replica, const std::unordered_map<const 
     LocalVariable& copy = *copies.bodies[static_cast<std::size_t>(replica)];
     const auto known = sums.find(resource);
     Device& device = *devices_[static_cast<std::size_t>(replica)];
-    copy.replace_value(known != sums.end() ? known->second.clone()
-                                           : Tensor::full(copy.spec().shape, 0.0, copy.spec().dtype, device));
+    set_value(copy,
+              known != sums.end() ? known->second : Tensor::full(copy.spec().shape, 0.0, copy.spec().dtype, device),
+              device);
   }
 }
 

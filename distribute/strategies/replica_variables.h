@@ -22,6 +22,8 @@ class ReplicaVariables {
   // The handle of a replica's copy, made if need be; of other resources the tensor itself.
   //   reads_whole: the replica sees what all copies make together, and writes nothing.
   const Tensor& copy_of(const Tensor& variable, int replica, bool reads_whole = false);
+  // Gives one copy a value; where the device records, in the memory that it has.
+  static void set_value(LocalVariable& copy, const Tensor& value, Device& device);
   // Gives copies the values that were written to their variables since. While no replica runs.
   void spread();
   // Notes that what was written since came from the replicas, which have all written the same. While no replica runs.

@@ -12,12 +12,6 @@
 namespace cohort::distribute {
 namespace {
 
-std::int64_t hash_of(std::string_view text) {
-  std::uint64_t hash = text.size();
-  for (const char c : text) hash = hash_combine(hash, static_cast<unsigned char>(c));
-  return static_cast<std::int64_t>(hash);
-}
-
 // The first line in which two texts differ, by its number; an end counts as a line.
 std::pair<std::string, std::string> first_difference(const std::string& one, const std::string& other) {
   std::istringstream lines(one), others(other);
@@ -32,6 +26,12 @@ std::pair<std::string, std::string> first_difference(const std::string& one, con
 }
 
 }  // namespace
+
+std::int64_t hash_of(std::string_view text) {
+  std::uint64_t hash = text.size();
+  for (const char c : text) hash = hash_combine(hash, static_cast<unsigned char>(c));
+  return static_cast<std::int64_t>(hash);
+}
 
 void broadcast_bytes(collective::Communicator& workers, std::span<std::byte> bytes) {
   std::vector<std::int32_t> words((bytes.size() + sizeof(std::int32_t) - 1) / sizeof(std::int32_t));

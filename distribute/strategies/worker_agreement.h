@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,6 +13,9 @@ namespace cohort::distribute {
 
 // Gives all workers the first one's bytes, as many as each has.
 void broadcast_bytes(collective::Communicator& workers, std::span<std::byte> bytes);
+
+// What texts that differ hardly share.
+std::int64_t hash_of(std::string_view text);
 
 // A line for each variable and op of a step: what workers that train in step must have in common.
 std::string manifest_of(const TracedGraph& step);

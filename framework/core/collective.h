@@ -5,6 +5,7 @@
 #include <string>
 
 #include "cohort/core/dtype.h"
+#include "cohort/core/error.h"
 #include "cohort/core/resource.h"
 
 namespace cohort {
@@ -49,6 +50,15 @@ class Collective : public Resource {
   // After a run that failed, while its exception is handled: ends what was begun and not waited for. The memory is free
   // when it returns.
   virtual void abandon() noexcept {}
+
+  // Whether it reduces memory of the replicas' devices where it lies, in their streams; else that goes through the
+  // host.
+  virtual bool enqueues() const { return false; }
+  // all_reduce for memory of the replica's device, put into one of its streams: waits for nobody.
+  virtual void enqueue(std::span<const Part> /*parts*/, const void* const* /*inputs*/, void* const* /*outputs*/,
+                       Reduction /*reduction*/, void* /*stream*/) {
+    throw internal_error("Replicas in step", "values are reduced on the host", {{"replica", name()}});
+  }
 
  protected:
   // Throws where values lie on a device.

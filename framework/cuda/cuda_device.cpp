@@ -49,8 +49,8 @@ class CudaDevice::CudaEvent : public DeviceEvent {
 
 class CudaDevice::CudaRecording : public Recording {
  public:
-  CudaRecording(CudaDevice& device, cudaGraph_t graph)
-      : device_(device), workspace_(device.workspace_), moves_(device.workspace_moves_) {
+  CudaRecording(CudaDevice& device, cudaGraph_t graph, std::uint64_t retirements)
+      : device_(device), workspace_(device.workspace_), moves_(device.workspace_moves_), retirements_(retirements) {
     cuda::check(cudaGraphInstantiate(&executable_, graph, 0));
     cuda::check(cudaGraphUpload(executable_, device_.compute_));
   }
@@ -60,19 +60,22 @@ class CudaDevice::CudaRecording : public Recording {
   }
   void launch() override {
     std::lock_guard lock(device_.mutex_);
+    if (retired()) throw Error(ErrorCode::Aborted, "GPU: what was recorded has been given up with its communication");
     device_.make_current();
     cuda::check(cudaGraphLaunch(executable_, device_.compute_));
   }
   bool is_valid() const override {
     std::lock_guard lock(device_.mutex_);
-    return moves_ == device_.workspace_moves_;
+    return moves_ == device_.workspace_moves_ && !retired();
   }
 
  private:
+  bool retired() const { return retirements_ != device_.retirements_; }
+
   CudaDevice& device_;
   // Another kernel's making may move the device's at any time, also between is_valid() and launch().
   const std::shared_ptr<void> workspace_;
-  const std::uint64_t moves_;
+  const std::uint64_t moves_, retirements_;
   cudaGraphExec_t executable_ = nullptr;
 };
 
@@ -312,9 +315,10 @@ std::unique_ptr<Recording> CudaDevice::record(const std::function<void()>& work)
     }
   } scope{*this};
   recorder_ = std::this_thread::get_id();
+  const std::uint64_t retirements = retirements_;
   scope.graph = capture(nullptr, work);
   scope.end();
-  return std::make_unique<CudaRecording>(*this, scope.graph);
+  return std::make_unique<CudaRecording>(*this, scope.graph, retirements);
 }
 
 void CudaDevice::record_branch(const bool* predicate, const std::function<void()>& yes,

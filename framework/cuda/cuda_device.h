@@ -65,6 +65,10 @@ class CudaDevice : public Device {
 
   // Holds the device: nobody else puts work into its streams meanwhile.
   std::unique_lock<std::recursive_mutex> hold() const { return std::unique_lock(mutex_); }
+  // The same, unless somebody else does: then what it returns owns nothing.
+  std::unique_lock<std::recursive_mutex> try_hold() const { return {mutex_, std::try_to_lock}; }
+  // Recordings made so far are never launched again: they hold work of a library that has given its memory up.
+  void retire_recordings() { ++retirements_; }
 
   // Working memory of one kernel's launches, from its first to its last; the next kernel gets the same. To be asked for
   // when the kernel is made, so that nothing moves while kernels run.
@@ -97,6 +101,7 @@ class CudaDevice : public Device {
   int multiprocessors_ = 0, architecture_ = 0;
   cudaStream_t compute_ = nullptr, copy_ = nullptr;
   std::atomic<std::thread::id> recorder_{};  // the thread that records
+  std::atomic<std::uint64_t> retirements_ = 0;
   cudaMemPool_t pool_ = nullptr;
   ErrorRecord* errors_ = nullptr;
   MemoryAccount account_{*this};

@@ -36,6 +36,7 @@ std::vector<path> folders() {
 std::string package_of(const std::string& name) {
   if (name.starts_with("libcudnn")) return "NVIDIA's cuDNN 9 for CUDA 13; pip's nvidia-cudnn-cu13";
   if (name.starts_with("libcublas")) return "NVIDIA's CUDA toolkit 13; pip's nvidia-cublas";
+  if (name.starts_with("libnccl")) return "NVIDIA's NCCL 2 for CUDA 13; pip's nvidia-nccl-cu13";
   if (name.starts_with("libnvrtc")) return "NVIDIA's CUDA toolkit 13; pip's nvidia-cuda-nvrtc";
   return "NVIDIA's CUDA toolkit 13";
 }

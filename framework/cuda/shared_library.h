@@ -8,6 +8,7 @@ namespace cohort::cuda {
 inline constexpr const char* kCublasLtLibrary = "libcublasLt.so.13";
 inline constexpr const char* kCudnnLibrary = "libcudnn.so.9";
 inline constexpr const char* kNvrtcLibrary = "libnvrtc.so.13";
+inline constexpr const char* kNcclLibrary = "libnccl.so.2";
 
 // A library of NVIDIA's that is loaded when it is first needed and then stays: found by its name as the loader finds
 // libraries, beside libcohort_cuda, in CUDA_PATH or where the toolkit installs itself. Throws NotFound, saying what

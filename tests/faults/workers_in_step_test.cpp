@@ -25,6 +25,9 @@ using InStepClock = std::chrono::steady_clock;
 using testing::HasSubstr;
 
 constexpr const char* kTask = "COHORT_TEST_TASK_IN_STEP";
+// How processes communicate that share GPU:0; not set: they compute on the CPU.
+constexpr const char* kOnGpu = "COHORT_TEST_IN_STEP_ON_GPU";
+using Environment = std::vector<std::pair<std::string, std::string>>;
 
 const InStepJob& job_named(const std::vector<InStepJob>& jobs, const std::string& name) {
   for (const InStepJob& job : jobs) {
@@ -105,7 +108,12 @@ TEST(TaskInStep, DISABLED_Runs) {
   const bool first = resolver.task_id() == 0;
   const std::string error = what_ended([&] {
     if (what == "seedless") set_random_seed(100 + static_cast<std::uint64_t>(resolver.task_id()));
-    const distribute::MultiWorkerMirroredStrategy strategy(resolver, {.dead_after = 2.0});
+    distribute::CommunicationOptions options{.dead_after = 2.0};
+    if (const char* implementation = std::getenv(kOnGpu)) {
+      options.implementation = implementation;
+      options.devices = {"GPU:0"};
+    }
+    const distribute::MultiWorkerMirroredStrategy strategy(resolver, options);
     auto scope = strategy.scope();
     std::vector<Ref<Callback>> callbacks;
     if (what == "train") {
@@ -145,19 +153,22 @@ TEST(TaskInStep, DISABLED_Runs) {
 // Processes of this test binary that train in step.
 class ProcessesInStep {
  public:
-  ProcessesInStep(int workers, const std::string& task, const std::string& kill_at = "-1") {
+  //   more: variables of a process's environment.
+  ProcessesInStep(int workers, const std::string& task, const std::string& kill_at = "-1",
+                  const std::function<Environment(int worker)>& more = {}) {
     const std::vector<std::string> addresses = free_addresses(static_cast<std::size_t>(workers));
     const std::string cluster = distribute::ClusterSpec({{"worker", addresses}}).as_text();
     for (int i = 0; i < workers; ++i) {
       folders_.push_back(std::make_unique<TemporaryFolder>());
       const std::string config =
           R"({"cluster": )" + cluster + R"(, "task": {"type": "worker", "index": )" + std::to_string(i) + "}}";
+      Environment environment{{"TF_CONFIG", config}, {kTask, task}, {"COHORT_TEST_KILL_AT", kill_at}};
+      for (const auto& variable : more ? more(i) : Environment()) environment.push_back(variable);
       processes_.push_back(std::make_unique<StartedProgram>(
           "tests/faults_test",
-          StartedProgramOptions{
-              .arguments = {"--gtest_filter=TaskInStep.DISABLED_Runs", "--gtest_also_run_disabled_tests",
-                            "--gtest_brief=1"},
-              .environment = {{"TF_CONFIG", config}, {kTask, task}, {"COHORT_TEST_KILL_AT", kill_at}}},
+          StartedProgramOptions{.arguments = {"--gtest_filter=TaskInStep.DISABLED_Runs",
+                                              "--gtest_also_run_disabled_tests", "--gtest_brief=1"},
+                                .environment = environment},
           folders_.back()->path()));
     }
   }
@@ -252,6 +263,81 @@ TEST(WorkersInStep, GoOnFromABackup) {
       EXPECT_EQ(again.error(i), "no error") << again.process(i).errors();
       expect_near({read_result(again.folder(i)).weights, {}}, {alone.weights, {}}, 2e-4);
     }
+  }
+}
+
+// Two workers on one GPU. NCCL takes them for those of two machines, where they are told to be; it would refuse them
+// otherwise.
+class WorkersOnAGpu : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (list_physical_devices("GPU").empty()) GTEST_SKIP() << "there is no GPU";
+  }
+  static auto apart(const std::string& implementation) {
+    return [=](int worker) -> Environment {
+      return {{kOnGpu, implementation}, {"NCCL_HOSTID", "machine" + std::to_string(worker)}};
+    };
+  }
+  static auto together(const std::string& implementation) {
+    return [=](int) -> Environment { return {{kOnGpu, implementation}}; };
+  }
+  static std::string said(const StartedProgram& process) { return process.output() + process.errors(); }
+};
+
+TEST_F(WorkersOnAGpu, TrainByNcclAsByRing) {
+  for (const InStepJob& job : in_step_jobs()) {
+    SCOPED_TRACE(job.name);
+    const std::string task = std::string("train ") + job.name;
+    const TrainedInStep alone = train_in_step(job, "adam");
+    TrainedInStep by_ring;
+    {
+      ProcessesInStep workers(2, task, "-1", apart("RING"));
+      for (int i = 0; i < 2; ++i) EXPECT_EQ(workers.error(i), "no error") << workers.process(i).errors();
+      by_ring = read_result(workers.folder(0));
+    }
+    ProcessesInStep workers(2, task, "-1", apart("NCCL"));
+    for (int i = 0; i < 2; ++i) {
+      EXPECT_EQ(workers.error(i), "no error") << workers.process(i).errors();
+      EXPECT_THAT(said(workers.process(i)), HasSubstr("by NCCL"));
+      const TrainedInStep trained = read_result(workers.folder(i));
+      expect_near(trained, by_ring, 2e-4);
+      expect_near(trained, alone, 2e-3);
+      EXPECT_EQ(trained.weights, read_result(workers.folder(0)).weights);
+    }
+  }
+}
+
+TEST_F(WorkersOnAGpu, ChooseNcclWhereTheyCan) {
+  ProcessesInStep workers(2, "seedless", "-1", apart("AUTO"));
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(workers.error(i), "no error") << workers.process(i).errors();
+    EXPECT_THAT(said(workers.process(i)), HasSubstr("by NCCL"));
+  }
+}
+
+TEST_F(WorkersOnAGpu, ShareItByRingAlone) {
+  {
+    ProcessesInStep workers(2, "seedless", "-1", together("AUTO"));
+    for (int i = 0; i < 2; ++i) {
+      EXPECT_EQ(workers.error(i), "no error") << workers.process(i).errors();
+      EXPECT_THAT(said(workers.process(i)), HasSubstr("by RING (workers 0 and 1 have the same GPU)"));
+    }
+  }
+  ProcessesInStep workers(2, "seedless", "-1", together("NCCL"));
+  for (int i = 0; i < 2; ++i) EXPECT_THAT(workers.error(i), HasSubstr("workers 0 and 1 have the same GPU"));
+}
+
+TEST_F(WorkersOnAGpu, NameTheOneThatWasKilledOrStopped) {
+  for (const int number : {SIGKILL, SIGSTOP}) {
+    SCOPED_TRACE(number);
+    ProcessesInStep workers(2, "ever", "-1", apart("NCCL"));
+    ASSERT_TRUE(becomes_true([&] { return workers.begun(0) && workers.begun(1); }, 60s)) << workers.process(0).errors();
+    std::this_thread::sleep_for(500ms);
+    workers.process(1).signal(number);
+    const auto lost = InStepClock::now();
+    EXPECT_THAT(workers.error(0), HasSubstr("worker:1")) << workers.process(0).errors();
+    EXPECT_LT(InStepClock::now() - lost, patience(6s));
+    workers.process(1).signal(SIGKILL);
   }
 }
 

@@ -74,7 +74,10 @@ PRIVATE_EDGES = [
     ("graph|distribute", r"framework/core/pinned_memory\.h"),
     # What replicas in step meet by, and what stands for variables in their graphs.
     ("graph|kernels|distribute", r"framework/core/collective\.h"),
+    ("distribute", r"framework/core/device_group\.h"),
     ("graph|ops", r"framework/core/work_halves\.h"),
+    # NCCL's part of the module of the GPU.
+    ("distribute", r"framework/cuda/(check|cuda_device|shared_library)\.h"),
     ("variables", r"framework/ops/collectives\.h"),
     ("variables|distribute", r"framework/graph/bound_captures\.h"),
     ("distribute", r"framework/model/fit/local_runner\.h"),

@@ -18,8 +18,6 @@ const std::vector<std::string_view> kWithoutKernel = {
     "Input", "Constant", "ReadVariable",
     // text, tables, files and what a variable begins with
     "StandardizeText", "TokenizeText", "HashBuckets", "LookupIndex", "LookupToken", "IteratorNext", "InitialValue",
-    // what replicas meet in: so far in host memory
-    "AllReduce", "BroadcastFirst", "AllReduceStart", "AllReduceWait",
     // decompositions of matrices
     "Cholesky", "Det", "Eigh", "Inv", "Lstsq", "LuFactor", "Pinv", "Qr", "Slogdet", "Solve", "SolveTriangular", "Svd"};
 
