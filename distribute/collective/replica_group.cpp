@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "cohort/core/error.h"
+#include "cohort/core/thread_pool.h"
 #include "cohort/distribute/collective/replica_turns.h"
 #include "cohort/distribute/collective/summation.h"
 
@@ -17,6 +18,8 @@ constexpr int kTurnsBeforeSleep = 200;
 constexpr std::chrono::seconds kLongestWait{600};
 // Parts below this size are reduced by one replica.
 constexpr std::int64_t kSmallestShare = 256;
+// Of a share that is worth a thread.
+constexpr std::int64_t kElementsOfBlock = 16 << 10;
 
 }  // namespace
 
@@ -278,7 +281,9 @@ void ReplicaGroup::reduce_share(int replica) {
       outputs.push_back(seat.outputs[part]);
     }
     if (seats_[0].reduction == Collective::Reduction::First) inputs.resize(1);
-    sum_range(parts[part].dtype, inputs, outputs, first, last);
+    parallel_for(last - first, kElementsOfBlock, [&](std::int64_t begin, std::int64_t end) {
+      sum_range(parts[part].dtype, inputs, outputs, first + begin, first + end);
+    });
   }
 }
 

@@ -1,8 +1,10 @@
 #include "cohort/distribute/strategies/replica_set.h"
 
+#include <algorithm>
 #include <numeric>
 
 #include "cohort/core/error.h"
+#include "cohort/core/thread_pool.h"
 #include "cohort/core/thread_share.h"
 #include "cohort/distribute/collective/replica_turns.h"
 #include "cohort/graph/bound_captures.h"
@@ -116,10 +118,18 @@ void ReplicaSet::run_code(const std::vector<std::int64_t>& rows, const std::func
   run(rows, true, in_turn, all_rows);
 }
 
+// Replicas on the host that keep to cores of their own do not wait for one another's.
+int ReplicaSet::threads_of_replica() const {
+  if (size() == 1 || !device(0).host_readable()) return threads_of_replica_;
+  const int all = threads_of_replica_ > 0 ? threads_of_replica_ : ThreadPool::instance().threads();
+  return std::max(1, all / size());
+}
+
 void ReplicaSet::run_threads(const std::function<void(int replica)>& work) {
   std::vector<std::exception_ptr> errors(devices_.size());
+  const int threads = threads_of_replica();
   const auto guarded = [&](int replica) {
-    const ThreadShare share(threads_of_replica_);
+    const ThreadShare share(threads);
     try {
       work(replica);
     } catch (...) {

@@ -67,6 +67,8 @@ class ReplicaSet {
  private:
   void set_loss_shares(const std::vector<std::int64_t>& rows, std::int64_t all_rows);
   void run_threads(const std::function<void(int replica)>& work);
+  // Threads that each computes with; 0: all of them.
+  int threads_of_replica() const;
 
   const std::vector<Device*> devices_;
   const int threads_of_replica_;

@@ -61,14 +61,16 @@ ReplicaSteps::ReplicaSteps(std::shared_ptr<ReplicaSet> replicas, std::shared_ptr
 void ReplicaSteps::take_rows(int replica, const Tensors& batch, std::int64_t first, std::int64_t rows) {
   Replica& taker = replicas_[static_cast<std::size_t>(replica)];
   taker.batch.resize(batch.size());
-  if (records_) taker.rows.resize(batch.size());
-  for (std::size_t i = 0; i < batch.size(); ++i) {
-    if (records_) {
-      taker.rows[i] = batch[i].rank() == 0 ? batch[i] : batch[i].rows(first, rows);
-      continue;
-    }
-    copy_rows(batch[i], first, rows, taker.batch[i], set_->device(replica));
+  taker.source = batch, taker.first = first, taker.count = rows;
+  if (!records_) return;
+  for (Tensor& leaf : taker.source) {
+    if (leaf.rank() > 0) leaf = leaf.rows(first, rows);
   }
+}
+
+void ReplicaSteps::release_rows(int replica) {
+  Tensors& source = replicas_[static_cast<std::size_t>(replica)].source;
+  std::fill(source.begin(), source.end(), Tensor());
 }
 
 void ReplicaSteps::divide(const Tensors& batch, std::int64_t first, std::int64_t rows) {
@@ -108,8 +110,11 @@ void ReplicaSteps::give_nothing(const ElementSpec& spec) {
 void ReplicaSteps::give(int replica, const Tensors& batch) {
   std::int64_t& rows = rows_[static_cast<std::size_t>(replica)];
   rows = batch.empty() ? 0 : rows_of_batch(batch);
-  const Tensors& source = !batch.empty() ? batch : records_ ? replicas_[0].rows : replicas_[0].batch;
+  const Tensors source = !batch.empty() ? batch : records_ ? replicas_[0].source : replicas_[0].batch;
   take_rows(replica, source, 0, batch.empty() ? 1 : rows);
+  if (records_) return;
+  load_rows(replica);
+  release_rows(replica);
 }
 
 const StepGraph& ReplicaSteps::prepare(const ElementSpec& spec) {
@@ -155,7 +160,14 @@ RandomState ReplicaSteps::random_of(int replica, const RandomState& random) cons
 
 void ReplicaSteps::load_rows(int replica) {
   Replica& own = replicas_[static_cast<std::size_t>(replica)];
-  for (std::size_t i = 0; i < own.rows.size(); ++i) own.batch[i].renew_from(own.rows[i], set_->device(replica));
+  for (std::size_t i = 0; i < own.source.size(); ++i) {
+    if (!own.source[i].defined()) continue;
+    if (records_) {
+      own.batch[i].renew_from(own.source[i], set_->device(replica));
+    } else {
+      copy_rows(own.source[i], own.first, own.count, own.batch[i], set_->device(replica));
+    }
+  }
 }
 
 void ReplicaSteps::run_replica(int replica, const RandomState& random) {
@@ -169,7 +181,7 @@ void ReplicaSteps::run_replica(int replica, const RandomState& random) {
 Element ReplicaSteps::run(const ElementSpec& spec, const RandomState& random) {
   Element outputs = program_->eager() ? run_eagerly(spec, random) : (prepare(spec), run_graphs(random));
   // Whoever makes the batches may use their memory again.
-  for (Replica& replica : replicas_) std::fill(replica.rows.begin(), replica.rows.end(), Tensor());
+  for (int replica = 0; replica < set_->size(); ++replica) release_rows(replica);
   return outputs;
 }
 
@@ -178,7 +190,7 @@ Element ReplicaSteps::run_graphs(const RandomState& random) {
   if (recorded) {
     const auto add = [&](int replica) {
       Replica& own = replicas_[static_cast<std::size_t>(replica)];
-      own.recorded->add(own.rows, random_of(replica, random));
+      own.recorded->add(own.source, random_of(replica, random));
     };
     set_->run(rows_, meets_, add, all_rows_);
     ++put_off_;
@@ -222,7 +234,7 @@ bool ReplicaSteps::takes(const Tensors& batch, std::int64_t rows) const {
 bool ReplicaSteps::records_given() const {
   if (!replicas_[0].recorded || Timeline::current()) return false;
   for (std::size_t i = 0; i < replicas_.size(); ++i) {
-    if (rows_[i] == 0 || !replicas_[i].recorded->takes(replicas_[i].rows)) return false;
+    if (rows_[i] == 0 || !replicas_[i].recorded->takes(replicas_[i].source)) return false;
   }
   return true;
 }
@@ -232,7 +244,7 @@ void ReplicaSteps::record_from_now() {
   bool like_before = true, known = true;
   for (std::size_t i = 0; i < replicas_.size(); ++i) {
     Replica& own = replicas_[i];
-    Specs specs = specs_of(own.rows);
+    Specs specs = specs_of(own.source);
     like_before = like_before && rows_[i] > 0 && specs == own.last_rows;
     known = known && own.recorded && specs == own.taken;
     own.last_rows = std::move(specs);

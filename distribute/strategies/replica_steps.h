@@ -50,7 +50,10 @@ class ReplicaSteps {
   // What a replica computes with.
   struct Replica {
     Tensors batch, inputs, outputs;
-    Tensors rows;     // of a batch, where the device records: what is copied there later
+    // What it was given and gets onto its device when it runs: rows [first, first + count) of the tensors or, where the
+    // device records, these rows alone.
+    Tensors source;
+    std::int64_t first = 0, count = 0;
     Specs last_rows;  // of the step before
     Specs taken;      // by the recording
     std::unique_ptr<RecordedSteps> recorded = nullptr;
@@ -58,8 +61,9 @@ class ReplicaSteps {
 
   void take_rows(int replica, const Tensors& batch, std::int64_t first, std::int64_t rows);
   void bind_captures(const StepGraph& step);
-  // Puts what was given onto the device, where it was not put there at once.
+  // Puts what was given onto the device, where it is not there.
   void load_rows(int replica);
+  void release_rows(int replica);
   void run_replica(int replica, const RandomState& random);
   // Whether what was given goes into the recordings.
   bool records_given() const;

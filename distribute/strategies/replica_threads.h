@@ -24,12 +24,12 @@ class ReplicaThreads {
  private:
   void serve(int number);
 
-  std::mutex mutex_;  // guards what follows
+  const std::function<void(int)>* work_ = nullptr;  // of the round
+  std::atomic<std::uint64_t> round_ = 0;
+  std::atomic<int> running_ = 0;
+  std::atomic<bool> stopping_ = false;
+  std::mutex mutex_;  // of those who sleep, and those who wake them
   std::condition_variable begun_, done_;
-  const std::function<void(int)>* work_ = nullptr;
-  std::uint64_t round_ = 0;
-  int running_ = 0;
-  bool stopping_ = false;
   std::vector<std::thread> threads_;
 };
 
