@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "cohort/autodiff/tape.h"
 #include "cohort/core/dispatch.h"
 #include "cohort/core/op_determinism.h"
 #include "cohort/core/thread_pool.h"
@@ -126,6 +127,28 @@ TEST(DotProductAttention, many_steps_gradient) {
       .batch = 1, .steps = 70, .heads = 2, .keys = 70, .key_heads = 1, .size = 1, .value_size = 1};
   check_gradient([&](const Tensors& x) { return dot_product_attention(x[0], x[1], x[2], {.is_causal = true}); },
                  operands(sizes), {.second_order = false});
+}
+
+// Gradients in float32 against those in float64, which finite differences have checked: of few kernels, so that tools
+// which look at each access get to the end.
+TEST(DotProductAttentionGrad, in_both_types_with_every_option) {
+  for (const AttentionSizes& sizes :
+       {AttentionSizes{}, AttentionSizes{.batch = 1, .steps = 70, .heads = 2, .keys = 70, .key_heads = 1, .size = 8}}) {
+    std::vector<AttentionOptions> every = all_options(sizes);
+    every.push_back({.dropout = 0.4, .seed = 5});
+    for (const AttentionOptions& options : every) {
+      const auto gradients = [&](DType dtype) {
+        const Tensors x = operands(sizes, dtype);
+        GradientTape tape;
+        for (const Tensor& input : x) tape.watch(input);
+        return tape.gradient(dot_product_attention(x[0], x[1], x[2], options), x);
+      };
+      const Gradients wide = gradients(float64), narrow = gradients(float32);
+      for (std::size_t i = 0; i < wide.size(); ++i) {
+        expect_values(narrow[i].dense(), wide[i].dense().to_vector<double>(), 1e-4);
+      }
+    }
+  }
 }
 
 // Dropout and masks choose what the ops one by one choose.

@@ -226,6 +226,27 @@ COHORT_OP_REFERENCE(SimpleRnnSequenceGrad, in_both_types, kRecurrentTypes) {
   expect_narrow_gradients(run_simple, {spread({19, 3, 13}, 1), spread({19, 13}, 2), spread({13, 13}, 3)}, dtype);
 }
 
+TEST(RecurrencesGrad, in_both_types_with_every_option) {
+  for (const RecurrentOptions& options : all_recurrent_options()) {
+    expect_narrow_gradients(
+        [&](const Tensors& x) {
+          const LstmStates states = lstm(x[0], x[1], x[2], x[3], options);
+          return joined_outputs(cast(states.h, float64), {cast(states.last_h, float64), cast(states.last_c, float64)});
+        },
+        {spread({kBatch, kSteps, 4 * kUnits}, 1), spread({kBatch, kUnits}, 2), spread({kBatch, kUnits}, 3),
+         spread({kUnits, 4 * kUnits}, 4)},
+        float32);
+    expect_narrow_gradients(
+        [&](const Tensors& x) {
+          const RecurrentStates states = gru(x[0], x[1], x[2], x[3], options);
+          return joined_outputs(cast(states.h, float64), {cast(states.last, float64)});
+        },
+        {spread({kBatch, kSteps, 3 * kUnits}, 1), spread({kBatch, kUnits}, 2), spread({kUnits, 3 * kUnits}, 3),
+         spread({3 * kUnits}, 4)},
+        float32);
+  }
+}
+
 TEST(LstmSequence, bits_do_not_depend_on_threads) {
   const Tensors inputs = {spread_tensor({37, 5, 64}, -1, 1, float32, 1), spread_tensor({37, 16}, -1, 1, float32, 2),
                           spread_tensor({37, 16}, -1, 1, float32, 3), spread_tensor({16, 64}, -1, 1, float32, 4)};
