@@ -56,7 +56,7 @@ const std::vector<ChiefSetting>& chief_settings() {
       {.backup = {.save_freq = 25}},
       {.backup = {}, .pipeline_for_each_worker = true},
       {.backup = {.save_freq = 40, .double_checkpoint = true}, .pipeline_for_each_worker = true},
-      {.elements = 3000}};
+      {.elements = 12000}};
   return all;
 }
 constexpr std::size_t kKilledSettings = 3, kLongSetting = 3;
