@@ -110,6 +110,7 @@ const std::map<std::string, Row>& table() {
       {"RandomBrightness", with(R"({"factor":0.2,"value_range":[0,1]})", image)},
       {"RandomContrast", with(R"({"factor":0.2})", image)},
       {"RandomCrop", with(R"({"height":6,"width":6})", image)},  // as Keras: crops in training only
+      {"RandomFlip", with("{}", image)},
       {"RandomRotation", with(R"({"factor":0.2})", image)},
       {"RandomTranslation", with(R"({"height_factor":0.2,"width_factor":0.2})", image)},
       {"RandomZoom", with(R"({"height_factor":0.2})", image)},
