@@ -6,31 +6,16 @@
 #include "cohort/core/text.h"
 #include "cohort/core/timeline.h"
 #include "cohort/distribute/collective/batch_rows.h"
-#include "cohort/distribute/collective/summation.h"
 #include "cohort/distribute/protocol/lease.h"
 #include "cohort/distribute/protocol/message_flags.h"
 #include "cohort/distribute/protocol/typed_call.h"
 #include "cohort/distribute/worker/applied_bundles.h"
+#include "cohort/distribute/worker/lane_results.h"
 
 namespace cohort::distribute {
 namespace {
 
 constexpr std::size_t kResultsKept = 8;
-
-void set_accumulator(const Variable& accumulator, const Tensor& value) {
-  auto& body = dynamic_cast<LocalVariable&>(*accumulator.body());
-  Device& device = body.shared_value().device();
-  const Tensor own = &value.device() == &device ? value.clone() : value.to(device);
-  if (device.host_readable()) return body.replace_value(own);
-  const DefaultDeviceScope there(&device);
-  write_now(accumulator, own);
-}
-
-void add_to(Tensor& sum, const Tensor& value) {
-  const void* const inputs[] = {sum.raw(), value.raw()};
-  void* const outputs[] = {sum.raw()};
-  sum_range(sum.dtype(), inputs, outputs, 0, sum.num_elements());
-}
 
 void raise_to(std::atomic<std::uint64_t>& number, std::uint64_t least) {
   std::uint64_t before = number.load();
@@ -225,7 +210,7 @@ void ClosureRunner::run(const Request<Method::RunClosure>& request, Reply<Method
     run.data_ended = !take_elements(function, run);
     if (run.data_ended) break;
     run_step(function, run);
-    add_outputs(function, outputs);
+    add_outputs(function, devices_, outputs);
   }
   function.drop_elements();
   const std::chrono::nanoseconds time = std::chrono::steady_clock::now() - started;
@@ -235,53 +220,11 @@ void ClosureRunner::run(const Request<Method::RunClosure>& request, Reply<Method
   reply.metadata.set_data_ended(run.data_ended);
   for (const auto& pipeline : run.pipelines) reply.metadata.add_states(pipeline->save());
   reply.parts.clear();
-  add_accumulators(function, reply.parts);
+  add_accumulators(function, devices_, reply.parts);
   reply.metadata.set_accumulated(static_cast<int>(reply.parts.size()));
   reply.parts.insert(reply.parts.end(), outputs.begin(), outputs.end());
   if (finished_.size() == kResultsKept) finished_.pop_front();
   finished_.push_back({request.head.closure, std::make_shared<proto::ClosureResultProto>(reply.metadata), reply.parts});
-}
-
-void ClosureRunner::add_outputs(WorkerFunction& function, Tensors& outputs) {
-  if (function.outputs.empty()) return;
-  std::vector<Tensors> parts(function.outputs.size());  // by output
-  for (std::size_t number = 0; number < function.lanes.size(); ++number) {
-    const bool counts = number == 0 || (function.joins_outputs && devices_.samples(static_cast<int>(number)) > 0);
-    if (!counts) continue;
-    Tensors values, on_host;
-    for (int source : function.outputs) values.push_back(function.lanes[number].at(source));
-    if (DeviceCopies* copies = devices_.copies(static_cast<int>(number))) {
-      copies->copy_to_host(values, on_host);
-    } else {
-      on_host = std::move(values);
-    }
-    for (std::size_t i = 0; i < parts.size(); ++i) parts[i].push_back(std::move(on_host[i]));
-  }
-  for (const Tensors& each : parts) outputs.push_back(joined_rows(each));
-}
-
-// On a device also the place where a closure's last errors come to light.
-void ClosureRunner::add_accumulators(const WorkerFunction& function, Tensors& values) {
-  const std::size_t before = values.size();
-  for (std::size_t number = 0; number < function.lanes.size(); ++number) {
-    DeviceCopies* copies = devices_.copies(static_cast<int>(number));
-    Tensors there, own;
-    for (std::size_t i = 0; i < function.inputs.size(); ++i) {
-      if (function.inputs[i].kind != WorkerFunction::Input::Kind::Accumulator) continue;
-      const Variable& accumulator = function.lanes[number].accumulators[i];
-      if (copies) {
-        there.push_back(accumulator.body()->shared_value());
-      } else {
-        own.push_back(accumulator.body()->shared_value().to_host().clone());
-      }
-    }
-    if (copies) copies->copy_to_host(there, own);
-    if (number == 0) {
-      values.insert(values.end(), own.begin(), own.end());
-    } else {
-      for (std::size_t i = 0; i < own.size(); ++i) add_to(values[before + i], own[i]);
-    }
-  }
 }
 
 WorkerFunction& ClosureRunner::find_function(std::uint64_t handle) const {
@@ -310,11 +253,10 @@ void ClosureRunner::begin_closure(WorkerFunction& function, const Tensors& argum
                                  {{"arguments", arguments.size()}});
         }
         lane.bound[i] = placed(arguments[next++], number);
-      } else if (input.kind == Kind::Accumulator) {
-        set_accumulator(lane.accumulators[i], Tensor::full(input.spec.shape, 0.0, input.spec.dtype, cpu()));
       }
     }
   }
+  zero_accumulators(function);
   // Where no element says otherwise all of them have as much to say.
   devices_.divide(devices_.size());
   for (const proto::LeaseProto& from : run.closure.leases()) {
@@ -450,25 +392,14 @@ Tensor ClosureRunner::placed(const Tensor& value, std::size_t lane) const {
   return devices_.copies(number) ? value : seen_from(value, devices_.device(number));
 }
 
-bool ClosureRunner::is_idle(std::size_t lane) const {
-  return lane > 0 && devices_.samples(static_cast<int>(lane)) == 0;
-}
-
 void ClosureRunner::run_step(WorkerFunction& function, Run& run) {
-  // What a lane without a row adds up does not count.
-  std::vector<std::pair<const Variable*, Tensor>> sums;
-  for (std::size_t number = 0; function.meets && number < function.lanes.size(); ++number) {
-    if (!is_idle(number)) continue;
-    for (const Variable& accumulator : function.lanes[number].accumulators) {
-      if (accumulator.defined()) sums.emplace_back(&accumulator, accumulator.body()->shared_value().to_host().clone());
-    }
-  }
+  const SumsOfIdleLanes sums(function, devices_);
   for (std::size_t number = 0; number < function.stages.size(); ++number) {
     // A stage without results still has effects, on accumulators.
     if (!function.stages[number].executables->graph()->nodes.empty()) run_stage(function, number, run);
     if (number < function.rounds.size()) run_exchanges(function, number, run);
   }
-  for (const auto& [accumulator, value] : sums) set_accumulator(*accumulator, value);
+  sums.restore();
   install_returned(function);
 }
 
@@ -477,7 +408,7 @@ void ClosureRunner::run_stage(WorkerFunction& function, std::size_t number, Run&
   if (function.lanes.size() == 1) return run_lane(function, number, 0, run.random);
   devices_.run([&](int replica) {
     const auto lane = static_cast<std::size_t>(replica);
-    if (!function.meets && is_idle(lane)) return;
+    if (!function.meets && devices_.is_idle(replica)) return;
     RandomState random = run.random;
     random.first_sample += static_cast<std::uint64_t>(devices_.first_sample(replica));
     run_lane(function, number, lane, random);

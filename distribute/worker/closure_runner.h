@@ -76,10 +76,6 @@ class ClosureRunner {
   void install_returned(WorkerFunction& function);
   // Where a lane's stages find a value of the host: the CPU's read it where it lies.
   Tensor placed(const Tensor& value, std::size_t lane) const;
-  // Whether a lane has no row of the step's elements.
-  bool is_idle(std::size_t lane) const;
-  void add_outputs(WorkerFunction& function, Tensors& outputs);
-  void add_accumulators(const WorkerFunction& function, Tensors& values);
   void run_exchanges(WorkerFunction& function, std::size_t round, Run& run);
   void stop_if_cancelled(const Head& head) const;
   bool is_cancelled(const Head& head) const;

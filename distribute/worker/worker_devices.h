@@ -38,6 +38,8 @@ class WorkerDevices {
   // Samples of a replica, and of those before it.
   std::int64_t samples(int replica) const { return at(replica).samples; }
   std::int64_t first_sample(int replica) const { return at(replica).first_sample; }
+  // Whether a replica has none, while others do.
+  bool is_idle(int replica) const { return replica > 0 && samples(replica) == 0; }
   // Runs the work of every replica at the same time, that of the first one on the calling thread; throws what went
   // wrong first.
   void run(const std::function<void(int replica)>& work);
