@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cohort/core/thread_pool.h"
 #include "cohort/distribute/collective/replica_reduction.h"
 #include "cohort/distribute/collective/summation.h"
 
@@ -16,10 +17,14 @@ class ReductionAtOneReplica : public ReplicaReduction {
   void reduce(int replica, DType dtype, std::int64_t elements, std::span<const void* const> inputs,
               std::span<void* const> outputs) const override {
     if (replica != replica_) return;
-    sum_range(dtype, inputs.first(std::min(counting_, inputs.size())), outputs, 0, elements);
+    const std::span<const void* const> counted = inputs.first(std::min(counting_, inputs.size()));
+    parallel_for(elements, kElementsOfBlock,
+                 [&](std::int64_t begin, std::int64_t end) { sum_range(dtype, counted, outputs, begin, end); });
   }
 
  private:
+  // What is worth a thread; those of the others, who wait, are free.
+  static constexpr std::int64_t kElementsOfBlock = 16 << 10;
   const int replica_;
   const std::size_t counting_;
 };

@@ -7,6 +7,7 @@
 #include "cohort/core/text.h"
 #include "cohort/distribute/cluster/roles.h"
 #include "cohort/distribute/strategies/batch_rows.h"
+#include "cohort/distribute/strategies/in_step_strategy.h"
 #include "cohort/distribute/strategies/mirrored_strategy.h"
 #include "cohort/distribute/strategies/multi_worker_runner.h"
 #include "cohort/distribute/strategies/variables_on_device.h"
@@ -132,9 +133,8 @@ std::shared_ptr<Strategy> make_multi_worker(const ClusterResolver& resolver, con
   check_roles(spec, kMultiWorker);
   const std::vector<ClusterTask> tasks = tasks_in_step(spec);
   const int rank = rank_of(tasks, resolver);
-  std::vector<Device*> devices;
-  for (const std::string& name : options.devices) devices.push_back(&device_named(name));
-  if (devices.empty()) devices.push_back(&default_device());
+  std::vector<Device*> devices{&default_device()};
+  if (!options.devices.empty()) devices = replica_devices(kMultiWorker, "devices", options.devices);
   if (tasks.size() == 1) return MirroredStrategy(options.devices).body();
   collective::CommunicatorSetUp set_up{.addresses = {}, .rank = rank};
   for (const ClusterTask& task : tasks) set_up.addresses.push_back(task.address);

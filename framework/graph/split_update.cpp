@@ -84,7 +84,9 @@ std::optional<Graph> bringing_zeros(const Graph& graph, const Nodes& collectives
       if (is_nested(each)) return std::nullopt;
       for (std::size_t i = 0; i < each.inputs.size(); ++i) {
         const TensorSpec& brought = graph.spec(each.inputs[i]);
-        if (brought.dtype == DType::Resource) continue;
+        const Node& maker = graph.nodes[static_cast<std::size_t>(each.inputs[i].node)];
+        // What another collective gave is the same in both places.
+        if (brought.dtype == DType::Resource || uses_any(graph, maker, collectives, /*written=*/false)) continue;
         if (!brought.shape.fully_known()) return std::nullopt;
         node.inputs[i] =
             result.add(find_op("Constant"), {}, {{"value", Tensor::full(brought.shape, 0.0, brought.dtype, cpu())}},

@@ -95,8 +95,23 @@ TEST(MirroredStrategy, RefusesADeviceThatIsListedTwice) {
             "replica.");
 }
 
+TEST(MirroredStrategy, RefusesDevicesThatAreNotThere) {
+  EXPECT_THAT(cohort::test::error_of([] {
+                MirroredStrategy({"CPU:0", "NPU:1"});
+              }),
+              testing::HasSubstr("a device of this machine is expected"));
+  EXPECT_THAT(cohort::test::error_of([] { MirroredStrategy({"CPU:x"}); }),
+              testing::HasSubstr("a device is TYPE or TYPE:INDEX"));
+  EXPECT_THAT(cohort::test::error_of([] {
+                MirroredStrategy({"TEST:0", "test:0"});
+              }),
+              testing::HasSubstr("each device may be listed once"));
+}
+
+class TwoReplicasInStep : public testing::TestWithParam<InStep> {};
+
 // What a callback writes reaches every replica, whose next update starts from it.
-TEST(MirroredStrategy, SpreadsWhatACallbackWrites) {
+TEST_P(TwoReplicasInStep, SpreadsWhatACallbackWrites) {
   const auto run = [] {
     set_random_seed(3);
     Sequential model({layers::Dense(1, {.use_bias = false})});
@@ -114,12 +129,12 @@ TEST(MirroredStrategy, SpreadsWhatACallbackWrites) {
     return values_of(model)[0];
   };
   const std::vector<float> alone = run();
-  const MirroredStrategy strategy(cpus(2));
+  const StrategyHandle strategy = in_step_on(GetParam(), 2);
   auto scope = strategy.scope();
   EXPECT_THAT(run(), testing::Pointwise(testing::FloatNear(1e-6f), alone));
 }
 
-TEST(MirroredStrategy, TrainsOnASingleBatch) {
+TEST_P(TwoReplicasInStep, TrainsOnASingleBatch) {
   const auto run = [] {
     set_random_seed(3);
     Sequential model({layers::Dense(2)});
@@ -128,7 +143,7 @@ TEST(MirroredStrategy, TrainsOnASingleBatch) {
     return std::pair(values_of(model)[0], *logs.find("loss"));
   };
   const auto alone = run();
-  const MirroredStrategy strategy(cpus(2));
+  const StrategyHandle strategy = in_step_on(GetParam(), 2);
   auto scope = strategy.scope();
   const auto mirrored = run();
   EXPECT_THAT(mirrored.first, testing::Pointwise(testing::FloatNear(1e-6f), alone.first));
@@ -136,8 +151,8 @@ TEST(MirroredStrategy, TrainsOnASingleBatch) {
 }
 
 // A replica's error ends the step of all of them, and is told as it is.
-TEST(MirroredStrategy, TellsTheErrorOfOneReplica) {
-  const MirroredStrategy strategy(cpus(2));
+TEST_P(TwoReplicasInStep, TellsTheErrorOfOneReplica) {
+  const StrategyHandle strategy = in_step_on(GetParam(), 2);
   auto scope = strategy.scope();
   Sequential model({layers::Embedding(4, 2), layers::Flatten(), layers::Dense(1)});
   model.compile({.optimizer = "sgd", .loss = "mse"});
@@ -149,7 +164,7 @@ TEST(MirroredStrategy, TellsTheErrorOfOneReplica) {
 }
 
 // Each replica takes a batch of its own from what the function makes.
-TEST(MirroredStrategy, GivesEachReplicaABatchOfAFunction) {
+TEST_P(TwoReplicasInStep, GivesEachReplicaABatchOfAFunction) {
   const auto trained = [](const auto& data) {
     set_random_seed(3);
     Sequential model({layers::Dense(1)});
@@ -159,7 +174,7 @@ TEST(MirroredStrategy, GivesEachReplicaABatchOfAFunction) {
   };
   const Dataset rows = datasets::from_tensor_slices(waves({8, 2}), waves({8, 1}, 3));
   const std::vector<float> alone = trained(rows.batch(4));
-  const MirroredStrategy strategy(cpus(2));
+  const StrategyHandle strategy = in_step_on(GetParam(), 2);
   auto scope = strategy.scope();
   const DatasetCreator creator([&](const InputContext& context) {
     EXPECT_EQ(context.num_replicas_in_sync, 2);
@@ -167,6 +182,9 @@ TEST(MirroredStrategy, GivesEachReplicaABatchOfAFunction) {
   });
   EXPECT_THAT(trained(creator), testing::Pointwise(testing::FloatNear(1e-6f), alone));
 }
+
+INSTANTIATE_TEST_SUITE_P(Strategies, TwoReplicasInStep, testing::Values(InStep::Mirrored, InStep::CentralStorage),
+                         [](const auto& info) { return cohort::test::name_of(info.param); });
 
 }  // namespace
 }  // namespace cohort::distribute
