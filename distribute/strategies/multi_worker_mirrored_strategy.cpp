@@ -7,7 +7,6 @@
 #include "cohort/core/text.h"
 #include "cohort/distribute/cluster/roles.h"
 #include "cohort/distribute/strategies/batch_rows.h"
-#include "cohort/distribute/strategies/in_step_strategy.h"
 #include "cohort/distribute/strategies/mirrored_strategy.h"
 #include "cohort/distribute/strategies/multi_worker_runner.h"
 #include "cohort/distribute/strategies/variables_on_device.h"
@@ -40,14 +39,12 @@ class MultiWorkerMirrored : public Strategy {
       const DefaultDeviceScope scope(&replicas_->device(0));
       return Strategy::run_on_batch(program, batch, random);
     }
-    ReplicaSteps steps(replicas_, program.shared_from_this());
-    const Tensors leaves = batch.flatten();
-    steps.divide(leaves);
-    set_place(steps, rows_of_batch(leaves));
-    if (!program.eager()) begin(program, steps.prepare(spec_of(batch)).traced);
-    steps.run(spec_of(batch), random);
-    replicas_->variables().gather();
-    gather_over_workers(*workers_, *replicas_, program.model());
+    try {
+      run_in_step(program, batch, random);
+    } catch (const std::exception& error) {
+      workers_->abort(workers_->name() + " left a batch by an exception: " + error.what());
+      throw;
+    }
     return {};
   }
   int num_replicas_in_sync() const override { return workers_->size() * replicas_->size(); }
@@ -64,6 +61,16 @@ class MultiWorkerMirrored : public Strategy {
   VariableCreator* variable_creator() override { return &variables_; }
 
  private:
+  void run_in_step(Program& program, const Element& batch, const RandomState& random) {
+    ReplicaSteps steps(replicas_, program.shared_from_this());
+    const Tensors leaves = batch.flatten();
+    steps.divide(leaves);
+    set_place(steps, rows_of_batch(leaves));
+    if (!program.eager()) begin(program, steps.prepare(spec_of(batch)).traced);
+    steps.run(spec_of(batch), random);
+    replicas_->variables().gather();
+    gather_over_workers(*workers_, *replicas_, program.model());
+  }
   void set_place(ReplicaSteps& steps, std::int64_t own) const {
     std::vector<std::int64_t> rows(static_cast<std::size_t>(workers_->size()));
     workers_->all_gather(&own, rows.data(), 1, DType::Int64);
@@ -133,8 +140,9 @@ std::shared_ptr<Strategy> make_multi_worker(const ClusterResolver& resolver, con
   check_roles(spec, kMultiWorker);
   const std::vector<ClusterTask> tasks = tasks_in_step(spec);
   const int rank = rank_of(tasks, resolver);
-  std::vector<Device*> devices{&default_device()};
-  if (!options.devices.empty()) devices = replica_devices(kMultiWorker, "devices", options.devices);
+  std::vector<Device*> devices;
+  for (const std::string& name : options.devices) devices.push_back(&device_named(name));
+  if (devices.empty()) devices.push_back(&default_device());
   if (tasks.size() == 1) return MirroredStrategy(options.devices).body();
   collective::CommunicatorSetUp set_up{.addresses = {}, .rank = rank};
   for (const ClusterTask& task : tasks) set_up.addresses.push_back(task.address);
