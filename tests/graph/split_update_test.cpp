@@ -15,8 +15,8 @@
 namespace cohort {
 namespace {
 
-using testing::Contains;
-using testing::Not;
+using ::testing::Contains;
+using ::testing::Not;
 
 class Nobody : public Collective {
  public:
