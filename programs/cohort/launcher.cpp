@@ -27,7 +27,7 @@ struct Launcher::Running {
   LaunchedTask task;
   std::unique_ptr<ChildProcess> process = nullptr;
   LinePrefixer output, errors;
-  bool output_open = false, errors_open = false;
+  bool output_open = false, errors_open = false, killed = false;
   std::optional<int> exit_code = std::nullopt;
   std::optional<Clock::time_point> restart_at = std::nullopt;
 
@@ -161,11 +161,11 @@ void Launcher::stop_all() {
   while (any(is_alive)) {
     Clock::time_point next = Clock::now() + std::chrono::seconds(5);
     for (const auto& task : tasks_) {
-      if (is_late(task)) {
+      if (is_late(task) && !std::exchange(task->killed, true)) {
         say(*task,
             "did not end within " + std::to_string(task->task.stop_time.count()) + " s of being asked to, killing it");
         task->process->signal(SIGKILL);
-      } else if (task->alive()) {
+      } else if (task->alive() && !task->killed) {
         next = std::min(next, asked + task->task.stop_time);
       }
     }

@@ -36,7 +36,8 @@ using testing::IsSubsetOf;
 constexpr const char* kWatchedRun = "COHORT_TEST_FOLDER";
 constexpr const char* kWatchedRate = "COHORT_TEST_RATE";
 constexpr const char* kWatchedPatience = "COHORT_TEST_PATIENCE";
-constexpr std::int64_t kCheckpointsKept = 20, kManyEpochs = 1'000'000;
+constexpr const char* kWatchedKept = "COHORT_TEST_KEPT";
+constexpr std::int64_t kManyEpochs = 1'000'000;
 
 std::string in_watched_run(const std::string& name) { return (fs::path(std::getenv(kWatchedRun)) / name).string(); }
 
@@ -58,23 +59,24 @@ Dataset watched_samples() {
   return datasets::from_tensor_slices(Tensor::of(x, {24, 16}), Tensor::of(y, {24})).batch(8);
 }
 
-// Saves after every epoch, keeps the newest, and lists all there ever were.
+// Saves after every epoch, keeps the newest, and lists all there ever were. One that keeps a single one is in a hurry.
 class RollingCheckpoints : public Callback {
  public:
   void on_train_begin() override {
     checkpoint_ = std::make_unique<Checkpoint>(CheckpointContent{.model = &model()});
     manager_ = std::make_unique<CheckpointManager>(*checkpoint_, in_watched_run("ckpt"),
-                                                   CheckpointManagerOptions{.max_to_keep = kCheckpointsKept});
+                                                   CheckpointManagerOptions{.max_to_keep = kept_});
   }
   void on_epoch_end(std::int64_t, Logs&) override {
     const fs::path saved(*manager_->save());
     std::ofstream(in_watched_run("saved"), std::ios::app) << saved.filename().string() << "\n" << std::flush;
-    std::this_thread::sleep_for(20ms);
+    if (kept_ > 1) std::this_thread::sleep_for(20ms);
     if (fs::exists(in_watched_run("enough"))) model().stop_training = true;
   }
   bool needs_built_model() const override { return true; }
 
  private:
+  const std::int64_t kept_ = std::atoll(std::getenv(kWatchedKept));
   std::unique_ptr<Checkpoint> checkpoint_;
   std::unique_ptr<CheckpointManager> manager_;
 };
@@ -103,10 +105,11 @@ TEST(KilledEvaluator, DISABLED_Evaluator) {
 // A chief and an evaluator with folders of their own inside the one they share.
 class WatchedRun {
  public:
-  WatchedRun(const char* rate, std::int64_t patience)
+  WatchedRun(const char* rate, std::int64_t patience, std::int64_t kept)
       : environment_({{kWatchedRun, folder_.path().string()},
                       {kWatchedRate, rate},
-                      {kWatchedPatience, std::to_string(patience)}}) {}
+                      {kWatchedPatience, std::to_string(patience)},
+                      {kWatchedKept, std::to_string(kept)}}) {}
 
   std::unique_ptr<StartedProgram> start(const std::string& task) {
     fs::create_directories(folder_.path() / task);
@@ -146,6 +149,20 @@ class WatchedRun {
     }
     return steps;
   }
+  // Of all that were saved, the names of those that were evaluated and logged; once each.
+  std::vector<std::string> evaluated_and_logged() const {
+    std::map<std::int64_t, int> each_step_once;
+    std::vector<std::string> names;
+    for (const auto& [name, step] : evaluated()) {
+      names.push_back(name);
+      each_step_once[step] = 1;
+      EXPECT_EQ("ckpt-" + std::to_string(step / 3), name) << "three steps are an epoch";
+    }
+    EXPECT_THAT(names, IsSubsetOf(saved()));
+    EXPECT_EQ(logged("evaluation_loss_vs_iterations"), each_step_once);
+    EXPECT_EQ(logged("evaluation_accuracy_vs_iterations"), each_step_once);
+    return names;
+  }
 
  private:
   const TemporaryFolder folder_;
@@ -153,47 +170,54 @@ class WatchedRun {
 };
 
 TEST(KilledEvaluator, EvaluatesAndLogsEveryCheckpointOnce) {
+  constexpr std::int64_t kKept = 20;
   const int kills = kills_wanted(6);
   const Deadline deadline(std::chrono::seconds(90 + 2 * kills));
-  WatchedRun run("1e-3", kManyEpochs);
+  WatchedRun run("1e-3", kManyEpochs, kKept);
   const auto chief = run.start("Chief");
   std::mt19937 random(std::random_device{}());
-  int killed = 0;
-  for (; killed < kills; ++killed) {
+  for (int killed = 0; killed < kills; ++killed) {
     const auto evaluator = run.start("Evaluator");
     ASSERT_TRUE(outlives(*evaluator, std::chrono::microseconds(random() % 800'000)));
-    evaluator->signal(SIGKILL);
-    evaluator->wait();
+    const bool asked = killed % 3 == 2;  // it ends by itself, or at once where it had not begun
+    evaluator->signal(asked ? SIGTERM : SIGKILL);
+    const std::optional<int> code = evaluator->wait();
+    EXPECT_TRUE(code == 128 + (asked ? SIGTERM : SIGKILL) || (asked && code == 0)) << evaluator->errors();
   }
   const std::size_t evaluated_before = run.evaluated().size();
   // From here on it is left alone, and keeps up.
   const auto evaluator = run.start("Evaluator");
   ASSERT_TRUE(becomes_true([&] { return run.evaluated().size() > evaluated_before; }));
   const std::size_t saved_before = run.saved().size();
-  ASSERT_TRUE(becomes_true([&] { return run.saved().size() >= saved_before + 2 * kCheckpointsKept; }, 30s));
+  ASSERT_TRUE(becomes_true([&] { return run.saved().size() >= saved_before + 2 * kKept; }, 30s));
   run.end_training();
   EXPECT_EQ(chief->wait(), 0) << chief->output() << chief->errors();
   EXPECT_EQ(evaluator->wait(), 0) << evaluator->output() << evaluator->errors();
 
-  const std::vector<std::string> saved = run.saved();
-  std::map<std::int64_t, int> each_step_once;
-  std::vector<std::string> names;
-  for (const auto& [name, step] : run.evaluated()) {
-    names.push_back(name);
-    each_step_once[step] = 1;
-    EXPECT_EQ("ckpt-" + std::to_string(step / 3), name) << "three steps are an epoch";
-  }
-  EXPECT_THAT(names, IsSubsetOf(saved));
+  const std::vector<std::string> saved = run.saved(), names = run.evaluated_and_logged();
   const std::vector<std::string> must_be(saved.begin() + static_cast<std::ptrdiff_t>(saved_before), saved.end());
   EXPECT_THAT(must_be, IsSubsetOf(names));
-  EXPECT_EQ(run.logged("evaluation_loss_vs_iterations"), each_step_once);
-  EXPECT_EQ(run.logged("evaluation_accuracy_vs_iterations"), each_step_once);
-  std::printf("killed %d times: %zu checkpoints, %zu evaluated\n", killed, saved.size(), names.size());
+  std::printf("killed %d times: %zu checkpoints, %zu evaluated\n", kills, saved.size(), names.size());
+}
+
+// The chief takes each checkpoint away as soon as it has the next, also while it is read.
+TEST(KilledEvaluator, SurvivesCheckpointsThatVanish) {
+  const Deadline deadline(60s);
+  WatchedRun run("1e-3", kManyEpochs, 1);
+  const auto chief = run.start("Chief");
+  const auto evaluator = run.start("Evaluator");
+  ASSERT_TRUE(becomes_true([&] { return run.evaluated().size() >= 30; }, 30s)) << evaluator->errors();
+  run.end_training();
+  EXPECT_EQ(chief->wait(), 0) << chief->output() << chief->errors();
+  EXPECT_EQ(evaluator->wait(), 0) << evaluator->output() << evaluator->errors();
+  const std::vector<std::string> names = run.evaluated_and_logged();
+  EXPECT_THAT(names, testing::Contains(run.saved().back()));
+  std::printf("%zu checkpoints, %zu evaluated\n", run.saved().size(), names.size());
 }
 
 TEST(KilledEvaluator, StopsTheChiefAlsoAfterARestart) {
   const Deadline deadline(60s);
-  WatchedRun run("0", 25);
+  WatchedRun run("0", 25, 20);
   const auto chief = run.start("Chief");
   auto evaluator = run.start("Evaluator");
   ASSERT_TRUE(becomes_true([&] { return run.evaluated().size() >= 3; })) << evaluator->errors();
