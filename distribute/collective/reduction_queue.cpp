@@ -98,9 +98,11 @@ void ReductionQueue::carry_next(Lock& lock) {
   lock.unlock();
   const Timeline::Clock::time_point begin = next.lane ? Timeline::Clock::now() : Timeline::Clock::time_point();
   std::exception_ptr error;
+  std::string failure;
   try {
     carry_out_(next);
-  } catch (...) {
+  } catch (const std::exception& exception) {
+    failure = exception.what();
     error = std::current_exception();
   }
   if (next.lane) {
@@ -111,6 +113,7 @@ void ReductionQueue::carry_next(Lock& lock) {
   }
   lock.lock();
   next.error = error;
+  next.failure = std::move(failure);
   next.done = true;
   carrying_ = false;
   if (sleepers_ > 0) changed_.notify_all();
@@ -148,11 +151,12 @@ void ReductionQueue::wait_for(int replica, std::uint64_t number) {
                 {{"missing", missing(number)}, {"seconds", kLongestWaitInQueue.count()}});
   }
   const std::exception_ptr error = job(number).error;
+  const std::string failure = error ? job(number).failure : std::string();
   settle(replica, number);
   if (!error) return;
-  // One replica says what it was; it tells the others.
+  // One replica throws it; the others say why they end.
   if (replica == 0) std::rethrow_exception(error);
-  throw Error(ErrorCode::Aborted, "Replicas in step: a reduction over all workers failed");
+  throw Error(ErrorCode::Aborted, "Replicas in step: " + failure);
 }
 
 void ReductionQueue::wait(int replica, const void* const* values) {

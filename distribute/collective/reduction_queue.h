@@ -31,6 +31,7 @@ class ReductionQueue {
     int begun = 0;                           // replicas
     bool done = false;
     std::exception_ptr error;
+    std::string failure;                 // what the error says
     std::shared_ptr<TimelineLane> lane;  // of the first replica's timeline, if it has one
   };
   using CarryOut = std::function<void(Job&)>;
