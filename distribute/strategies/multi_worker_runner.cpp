@@ -47,6 +47,7 @@ MultiWorkerRunner::~MultiWorkerRunner() {
 }
 
 void MultiWorkerRunner::begin_epoch(std::int64_t epoch) {
+  others_wait_ = true;
   restores_sums_ = std::exchange(goes_on_mid_epoch_, false);
   InStepRunner::begin_epoch(epoch);
   others_wait_ = false;

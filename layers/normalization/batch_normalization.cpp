@@ -34,10 +34,22 @@ Tensor along_axis(const Tensor& vector, int axis, int rank) {
   return axis == rank - 1 ? vector : ops::reshape(vector, shape);
 }
 
+// 1, or 0 for a replica that has no sample in this step and sees another's; undefined where all see the same.
+Tensor counts_here(bool synchronized) {
+  const ReplicaContext* replica = get_replica_context();
+  if (!replica || synchronized) return {};
+  return ops::cast(ops::greater(replica->loss_share(), 0.0), DType::Float32);
+}
+
+// How far a moving statistic goes towards what was seen, where that counts.
+Tensor difference(const Tensor& moving, const Tensor& seen, double momentum, const Tensor& counts) {
+  const Tensor all = (moving - ops::cast(ops::stop_gradient(seen), moving.dtype())) * (1.0 - momentum);
+  return counts.defined() ? all * ops::cast(counts, moving.dtype()) : all;
+}
+
 // Updates by differences add up where several workers send theirs to one variable.
-void follow(Variable& moving, const Tensor& seen, double momentum) {
-  const Tensor value = moving.value();
-  moving.assign_sub((value - ops::cast(ops::stop_gradient(seen), value.dtype())) * (1.0 - momentum));
+void follow(Variable& moving, const Tensor& seen, double momentum, const Tensor& counts) {
+  moving.assign_sub(difference(moving.value(), seen, momentum, counts));
 }
 
 }  // namespace
@@ -166,6 +178,7 @@ BatchNormalizationLayer::Statistics BatchNormalizationLayer::moments(const Tenso
 
 // Corrects gamma and beta by how far the batch is from the statistics kept for this, and lets these follow it.
 void BatchNormalizationLayer::renormalize(Statistics& batch) {
+  const Tensor counts = counts_here(options_.synchronized);
   const DType type = batch.mean.dtype();
   const Tensor mean = ops::stop_gradient(batch.mean);
   const Tensor stddev = ops::sqrt(ops::stop_gradient(batch.variance) + options_.epsilon);
@@ -180,11 +193,11 @@ void BatchNormalizationLayer::renormalize(Statistics& batch) {
   batch.gamma = batch.gamma.defined() ? r * batch.gamma : r;
   batch.beta = beta;
 
-  follow(renorm_mean_, mean, options_.renorm_momentum);
-  follow(renorm_stddev_, stddev, options_.renorm_momentum);
-  follow(moving_mean_, mean, options_.momentum);
+  follow(renorm_mean_, mean, options_.renorm_momentum, counts);
+  follow(renorm_stddev_, stddev, options_.renorm_momentum, counts);
+  follow(moving_mean_, mean, options_.momentum, counts);
   const Tensor moving = moving_stddev_.value();
-  const Tensor moved = moving - (moving - ops::cast(stddev, moving.dtype())) * (1.0 - options_.momentum);
+  const Tensor moved = moving - difference(moving, stddev, options_.momentum, counts);
   moving_stddev_.assign(moved);
   moving_variance_.assign(ops::relu(moved * moved - options_.epsilon));
 }
@@ -215,12 +228,13 @@ Tensor BatchNormalizationLayer::call(const Tensor& input, const CallContext& con
   const ReplicaContext* replica = get_replica_context();
   const bool meets_replicas = replica && options_.synchronized;
   if (replica && !meets_replicas) warn_of_own_statistics();
+  const Tensor counts = counts_here(options_.synchronized);
   if (!mask.defined() && !options_.renorm && !meets_replicas) {
     const ops::BatchNormResult batch =
         ops::batch_norm(x, gamma.defined() ? gamma : ops::ones(channels, x.dtype()),
                         beta.defined() ? beta : ops::zeros(channels, x.dtype()), axis, options_.epsilon);
-    follow(moving_mean_, batch.mean, options_.momentum);
-    follow(moving_variance_, batch.variance, options_.momentum);
+    follow(moving_mean_, batch.mean, options_.momentum, counts);
+    follow(moving_variance_, batch.variance, options_.momentum, counts);
     return ops::cast(batch.output, result);
   }
   Statistics batch = moments(x, mask);
@@ -228,8 +242,8 @@ Tensor BatchNormalizationLayer::call(const Tensor& input, const CallContext& con
   if (options_.renorm) {
     renormalize(batch);
   } else {
-    follow(moving_mean_, batch.mean, options_.momentum);
-    follow(moving_variance_, batch.variance, options_.momentum);
+    follow(moving_mean_, batch.mean, options_.momentum, counts);
+    follow(moving_variance_, batch.variance, options_.momentum, counts);
   }
   return ops::cast(normalize(x, batch), result);
 }

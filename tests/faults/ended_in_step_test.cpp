@@ -98,7 +98,9 @@ const KnownTaskInStep be_interrupted("be_interrupted", [](const TaskInStep& task
 TEST(EndedInStep, CtrlCOfOneEndsAllAtOneStep) {
   const int rounds = kills_wanted(3);
   const Deadline deadline(patience(std::chrono::seconds(60 + 10 * rounds)));
-  std::mt19937 random(rounds > 3 ? std::random_device()() : 29);
+  const unsigned seed = rounds > 3 ? std::random_device()() : 29;
+  std::printf("interruptions: %d, seed %u\n", rounds, seed);
+  std::mt19937 random(seed);
   ProcessesInStep job(kEndedWorkers, "task=be_interrupted rounds=" + std::to_string(rounds));
   for (int round = 0; round < rounds; ++round) {
     ASSERT_TRUE(job.all_have("begun" + std::to_string(round))) << job.process(0).errors();

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <deque>
 #include <fstream>
@@ -65,14 +66,17 @@ std::unique_ptr<ProcessesInStep> begin_job(std::mt19937& random, const std::stri
   return job;
 }
 
-// All but the lost one must have ended and say who it was, in time.
-void expect_others_end(ProcessesInStep& job, const LostWorker& loss) {
+// All but the lost one must have ended and say who it was, in time. Returns the seconds it took.
+double expect_others_end(ProcessesInStep& job, const LostWorker& loss) {
+  double longest = 0.0;
   for (int rank = 0; rank < kInStep; ++rank) {
     if (rank == loss.rank) continue;
     EXPECT_THAT(job.error(rank, 30s), HasSubstr(job.name(loss.rank))) << job.process(rank).errors();
     const std::chrono::duration<double> passed = LossClock::now() - loss.at;
     EXPECT_LT(passed.count(), patience(kDeadAfterInStep + 2.0)) << job.name(rank);
+    longest = std::max(longest, passed.count());
   }
+  return longest;
 }
 
 std::mt19937 seeded_moments(const char* what, int rounds) {
@@ -84,6 +88,7 @@ std::mt19937 seeded_moments(const char* what, int rounds) {
 TEST(LostInStep, KilledIsNamedByTheOthers) {
   const int rounds = kills_wanted(2);
   const Deadline deadline(patience(std::chrono::seconds(60 + 20 * rounds)));
+  double longest = 0.0;
   std::mt19937 random = seeded_moments("killed", rounds);
   const TemporaryFolder backups;
   for (int round = 0; round < rounds; ++round) {
@@ -91,8 +96,9 @@ TEST(LostInStep, KilledIsNamedByTheOthers) {
     const auto job = begin_job(random, "task=train_for_ever backup=" + backups.file(std::to_string(round)));
     const LostWorker loss{static_cast<int>(random() % kInStep), LossClock::now()};
     job->process(loss.rank).signal(SIGKILL);
-    expect_others_end(*job, loss);
+    longest = std::max(longest, expect_others_end(*job, loss));
   }
+  std::printf("others have ended after %.2f s at most\n", longest);
 }
 
 // Others go on without it; it ends once it is continued.
@@ -100,6 +106,7 @@ TEST(LostInStep, StoppedIsNamedByTheOthersAndEndsWhenContinued) {
   const int rounds = kills_wanted(1);
   const auto stopped_for = rounds > 1 ? 30s : 5s;
   const Deadline deadline(patience(std::chrono::seconds(120 + 30 * rounds)));
+  double longest = 0.0;
   std::mt19937 random = seeded_moments("stopped", rounds);
   struct Stopped {
     std::unique_ptr<ProcessesInStep> job;
@@ -122,10 +129,11 @@ TEST(LostInStep, StoppedIsNamedByTheOthersAndEndsWhenContinued) {
     all.push_back({begin_job(random, "task=train_for_ever"), {}});
     all.back().loss = {static_cast<int>(random() % kInStep), LossClock::now()};
     all.back().job->process(all.back().loss.rank).signal(SIGSTOP);
-    expect_others_end(*all.back().job, all.back().loss);
+    longest = std::max(longest, expect_others_end(*all.back().job, all.back().loss));
     if (LossClock::now() > all.front().loss.at + stopped_for) continue_oldest();
   }
   while (!all.empty()) continue_oldest();
+  std::printf("others have ended after %.2f s at most\n", longest);
 }
 
 // Also where the others have caught the error and their programs go on with something else.
@@ -158,22 +166,25 @@ TEST(LostInStep, StoppedForAMomentGoesOn) {
 TEST(LostInStep, CutOffIsNamedByTheOthersAndEndsToo) {
   const int rounds = kills_wanted(2);
   const Deadline deadline(patience(std::chrono::seconds(60 + 20 * rounds)));
+  double longest = 0.0;
   std::mt19937 random = seeded_moments("cut off", rounds);
   for (int round = 0; round < rounds; ++round) {
     SCOPED_TRACE(round);
     const auto job = begin_job(random, "task=train_for_ever", true);
     const LostWorker loss{static_cast<int>(random() % kInStep), LossClock::now()};
     job->cut_off(loss.rank);
-    expect_others_end(*job, loss);
+    longest = std::max(longest, expect_others_end(*job, loss));
     EXPECT_THAT(job->error(loss.rank, 30s), HasSubstr("worker:"));
     const std::chrono::duration<double> passed = LossClock::now() - loss.at;
     EXPECT_LT(passed.count(), patience(kDeadAfterInStep + 2.0));
   }
+  std::printf("others have ended after %.2f s at most\n", longest);
 }
 
 TEST(LostInStep, AnExceptionOfOneEndsAll) {
   const int rounds = kills_wanted(2);
   const Deadline deadline(patience(std::chrono::seconds(60 + 20 * rounds)));
+  double longest = 0.0;
   std::mt19937 random = seeded_moments("exception", rounds);
   for (int round = 0; round < rounds; ++round) {
     SCOPED_TRACE(round);
@@ -182,8 +193,9 @@ TEST(LostInStep, AnExceptionOfOneEndsAll) {
                                      " at=" + std::to_string(1 + random() % 60));
     EXPECT_THAT(job.error(odd), HasSubstr("a callback's own error"));
     const LostWorker loss{odd, LossClock::now()};
-    expect_others_end(job, loss);
+    longest = std::max(longest, expect_others_end(job, loss));
   }
+  std::printf("others have ended after %.2f s at most\n", longest);
 }
 
 // In the meeting nobody counts on one before it is there, and one that is started again is welcome.

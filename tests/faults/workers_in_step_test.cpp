@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
+#include <algorithm>
 
 #include "cohort/cohort.h"
 #include "tests/faults/processes_in_step.h"
@@ -173,11 +173,13 @@ const KnownTaskInStep write_files("write_files", [](const TaskInStep& task) {
   model.compile({.optimizer = "sgd", .loss = "mse"});
   // 2 of 3 batches of the epoch.
   const callbacks::ModelCheckpoint in_the_middle("middle.weights.h5", {.save_weights_only = true, .save_freq = 2});
-  model.fit(datasets::from_tensor_slices(waves({12, 3}), waves({12, 1}, 11)).batch(4),
+  const auto rows = static_cast<std::int64_t>(task.number("rows", 12));
+  const callbacks::ModelCheckpoint at_the_end("end.weights.h5", {.save_weights_only = true});
+  model.fit(datasets::from_tensor_slices(waves({rows, 3}), waves({rows, 1}, 11)).batch(4),
             {.epochs = 1,
              .verbose = 2,
              .callbacks = {callbacks::TensorBoard({.log_dir = "logs"}), callbacks::ModelCheckpoint("each.keras"),
-                           callbacks::CSVLogger("log.csv"), in_the_middle}});
+                           callbacks::CSVLogger("log.csv"), in_the_middle, at_the_end}});
   model.save("model.keras");
 });
 
@@ -197,19 +199,19 @@ TEST(WorkersInStep, LeaveFilesAndProgressToTheChief) {
   }
 }
 
-// Means of every worker's rows, and then over workers.
-std::vector<double> moving_means(int workers, int batches) {
-  const std::vector<float> rows = waves({12, 3}).to_vector<float>();
+// Those of rows in batches of 4: of each worker's own rows, where it has any, and then over workers.
+std::vector<double> moving_means(int workers, int all_rows, int batches) {
+  const std::vector<float> values = waves({all_rows, 3}).to_vector<float>();
   std::vector<double> means(3);
   for (int worker = 0; worker < workers; ++worker) {
     std::vector<double> own(3);
     for (int batch = 0; batch < batches; ++batch) {
-      const int each = 4 / workers, first = batch * 4 + worker * each;
-      for (int column = 0; column < 3; ++column) {
+      const int each = 4 / workers, first = batch * 4 + worker * each, rows = std::min(each, all_rows - first);
+      for (int column = 0; rows > 0 && column < 3; ++column) {
         double sum = 0.0;
-        for (int row = first; row < first + each; ++row) sum += rows[static_cast<std::size_t>(row * 3 + column)];
+        for (int row = first; row < first + rows; ++row) sum += values[static_cast<std::size_t>(row * 3 + column)];
         double& mean = own[static_cast<std::size_t>(column)];
-        mean = 0.5 * mean + 0.5 * sum / each;
+        mean = 0.5 * mean + 0.5 * sum / rows;
       }
     }
     for (std::size_t column = 0; column < 3; ++column) means[column] += own[column] / workers;
@@ -217,19 +219,30 @@ std::vector<double> moving_means(int workers, int batches) {
   return means;
 }
 
-TEST(WorkersInStep, SaveTheStatisticsOfAllInTheMiddleOfAnEpoch) {
-  ProcessesInStep workers(2, "task=write_files");
-  EXPECT_EQ(workers.error(0), "no error") << workers.process(0).errors();
+void expect_moving_means(const std::string& file, const std::vector<double>& expected) {
   Sequential model({layers::BatchNormalization({.momentum = 0.5}), layers::Dense(1)});
   model.build({kUnknown, 3});
-  model.load_weights(workers.file(0, "middle.weights.h5"));
-  const std::vector<double> expected = moving_means(2, 2);
+  model.load_weights(file);
   std::vector<float> found;
   for (const Variable& variable : model.non_trainable_variables()) {
     if (variable.path().find("moving_mean") != std::string::npos) found = read_now(variable).to_vector<float>();
   }
-  ASSERT_EQ(found.size(), 3u);
-  for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(found[i], expected[i], 1e-6) << i;
+  ASSERT_EQ(found.size(), expected.size());
+  for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(found[i], expected[i], 1e-6) << i;
+}
+
+TEST(WorkersInStep, SaveTheStatisticsOfAllInTheMiddleOfAnEpoch) {
+  ProcessesInStep workers(2, "task=write_files");
+  EXPECT_EQ(workers.error(0), "no error") << workers.process(0).errors();
+  expect_moving_means(workers.file(0, "middle.weights.h5"), moving_means(2, 12, 2));
+  expect_moving_means(workers.file(0, "end.weights.h5"), moving_means(2, 12, 3));
+}
+
+// In the last batch there is one row, and the second worker has nothing to see.
+TEST(WorkersInStep, KeepTheirStatisticsWithoutARow) {
+  ProcessesInStep workers(2, "task=write_files rows=9");
+  EXPECT_EQ(workers.error(0), "no error") << workers.process(0).errors();
+  expect_moving_means(workers.file(0, "end.weights.h5"), moving_means(2, 9, 3));
 }
 
 }  // namespace
