@@ -25,4 +25,8 @@ std::vector<Device*> replica_devices(const std::string& who, const char* argumen
   return devices;
 }
 
+std::string device_names(const std::vector<Device*>& devices) {
+  return join(devices, [](const Device* device) { return device->name(); });
+}
+
 }  // namespace cohort::distribute

@@ -5,16 +5,13 @@
 
 #include "cohort/core/error.h"
 #include "cohort/core/text.h"
+#include "cohort/distribute/collective/replica_devices.h"
 #include "cohort/distribute/strategies/worker_agreement.h"
 
 namespace cohort::distribute {
 namespace {
 
 constexpr const char* kInStep = "MultiWorkerMirroredStrategy";
-
-std::string names_of(const std::vector<Device*>& devices) {
-  return join(devices, [](const Device* device) { return device->name(); });
-}
 
 // Why these devices cannot reduce among themselves; empty where they can.
 std::string obstacle(const std::vector<Device*>& devices) {
@@ -89,7 +86,7 @@ void check_communication(const std::string& implementation, const std::vector<De
   const bool gpus =
       std::all_of(devices.begin(), devices.end(), [](const Device* each) { return each->type() == "GPU"; });
   if (gpus) return;
-  throw invalid_argument(kInStep, "NCCL is for workers whose devices are GPUs", {{"devices", names_of(devices)}},
+  throw invalid_argument(kInStep, "NCCL is for workers whose devices are GPUs", {{"devices", device_names(devices)}},
                          "Leave implementation at AUTO, or give options.devices GPUs.");
 }
 

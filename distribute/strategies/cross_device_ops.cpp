@@ -4,16 +4,12 @@
 
 #include "cohort/core/device.h"
 #include "cohort/core/error.h"
-#include "cohort/core/text.h"
 #include "cohort/distribute/collective/pairwise_reduction.h"
 #include "cohort/distribute/collective/reduction_at_one_replica.h"
+#include "cohort/distribute/collective/replica_devices.h"
 
 namespace cohort::distribute {
 namespace {
-
-std::string names_of(const std::vector<Device*>& devices) {
-  return join(devices, [](const Device* device) { return device->name(); });
-}
 
 void check_packs(const char* who, int num_packs) {
   if (num_packs >= 1) return;
@@ -25,7 +21,7 @@ class Nccl : public CrossDeviceOps::Body {
   std::shared_ptr<const ReplicaReduction> reduction_on(const std::vector<Device*>& devices) const override {
     const auto is_gpu = [](const Device* device) { return device->type() == "GPU"; };
     if (std::all_of(devices.begin(), devices.end(), is_gpu)) return nullptr;
-    throw invalid_argument("NcclAllReduce", "every replica must compute on a GPU", {{"devices", names_of(devices)}},
+    throw invalid_argument("NcclAllReduce", "every replica must compute on a GPU", {{"devices", device_names(devices)}},
                            "Leave cross_device_ops out, or take HierarchicalCopyAllReduce.");
   }
 };
@@ -45,7 +41,7 @@ class ToOneDevice : public CrossDeviceOps::Body {
     const auto found = std::find(devices.begin(), devices.end(), wanted);
     if (found == devices.end()) {
       throw invalid_argument("ReductionToOneDevice", "reduce_to_device must be one of the replicas' devices",
-                             {{"reduce_to_device", device_}, {"devices", names_of(devices)}});
+                             {{"reduce_to_device", device_}, {"devices", device_names(devices)}});
     }
     return std::make_shared<ReductionAtOneReplica>(static_cast<int>(found - devices.begin()),
                                                    static_cast<int>(devices.size()));

@@ -193,7 +193,6 @@ std::shared_ptr<Strategy> make_multi_worker(const ClusterResolver& resolver, con
   check_roles(spec, kMultiWorker);
   const std::vector<ClusterTask> tasks = tasks_in_step(spec);
   const int rank = rank_of(tasks, resolver);
-  if (tasks.size() == 1) return MirroredStrategy(options.devices).body();
   collective::CommunicatorSetUp set_up{.addresses = {}, .rank = rank, .names = {}, .listens_at = options.address};
   for (const ClusterTask& task : tasks) {
     set_up.addresses.push_back(task.address);
