@@ -54,7 +54,7 @@ void check(bool done, const char* what) {
   if (!done) throw Error(ErrorCode::Internal, "certificates", std::string(what) + " failed", {{"problem", problem()}});
 }
 
-std::string text_of(const Bytes& bytes) {
+std::string pem_of(const Bytes& bytes) {
   char* text = nullptr;
   const long size = BIO_get_mem_data(bytes.get(), &text);
   return {text, static_cast<std::size_t>(size)};
@@ -77,7 +77,7 @@ KeyedCertificate written(const Certificate& certificate, const Key& key) {
   check(PEM_write_bio_X509(first.get(), certificate.get()) == 1, "writing a certificate");
   check(PEM_write_bio_PKCS8PrivateKey(second.get(), key.get(), nullptr, nullptr, 0, nullptr, nullptr) == 1,
         "writing a key");
-  return {text_of(first), text_of(second)};
+  return {pem_of(first), pem_of(second)};
 }
 
 Key new_key() { return Key(made(EVP_EC_gen("P-256"), "a key")); }

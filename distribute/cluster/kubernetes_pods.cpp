@@ -86,7 +86,7 @@ std::pair<std::string_view, std::optional<std::int64_t>> split_name(std::string_
   return {name.substr(0, name.size() - digits), number};
 }
 
-std::string described(const Pod& pod) { return pod.name + " " + pod.state; }
+std::string described_pod(const Pod& pod) { return pod.name + " " + pod.state; }
 
 // Pods that one StatefulSet has given numbers, from 0 and without holes as it goes on to do.
 PodTasks number_set(const std::vector<Pod>& pods, std::int64_t expected) {
@@ -101,7 +101,7 @@ PodTasks number_set(const std::vector<Pod>& pods, std::int64_t expected) {
     if (found == by_number.end()) {
       result.awaited.push_back(stem + std::to_string(number) + " not there");
     } else if (!found->second->ready) {
-      result.awaited.push_back(described(*found->second));
+      result.awaited.push_back(described_pod(*found->second));
     } else {
       result.tasks.emplace(number, *found->second);
     }
@@ -151,7 +151,7 @@ PodTasks number_pods(const std::string& job, const std::vector<Pod>& pods,
       if (pod.ready) {
         result.tasks.emplace(count, pod);
       } else {
-        result.awaited.push_back(described(pod));
+        result.awaited.push_back(described_pod(pod));
       }
       ++count;
     }
@@ -160,7 +160,7 @@ PodTasks number_pods(const std::string& job, const std::vector<Pod>& pods,
     std::string text = job + ": " + std::to_string(count);
     text += expected ? " of " + std::to_string(*expected) + " pods" : " pods";
     for (const Pod& pod : pods)
-      if (pod.gone) text += ", " + described(pod);
+      if (pod.gone) text += ", " + described_pod(pod);
     result.awaited.push_back(std::move(text));
   }
   return result;

@@ -15,7 +15,7 @@ bool is_name(std::string_view text) {
   });
 }
 
-std::optional<std::int64_t> parse_index(std::string_view text) {
+std::optional<std::int64_t> parse_task_index(std::string_view text) {
   std::int64_t index = -1;
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), index);
   // One way to write each: names are compared as numbers here and as texts elsewhere.
@@ -35,7 +35,7 @@ std::optional<TaskIdentity> parse_identity(std::string_view uri) {
   const std::size_t first = uri.find('/'), last = uri.rfind('/');
   if (first == std::string_view::npos || first == last) return std::nullopt;
   const std::string_view cluster = uri.substr(0, first), job = uri.substr(first + 1, last - first - 1);
-  const auto index = parse_index(uri.substr(last + 1));
+  const auto index = parse_task_index(uri.substr(last + 1));
   if (!index || !is_name(cluster) || !is_name(job)) return std::nullopt;
   return TaskIdentity{std::string(cluster), std::string(job), *index};
 }
@@ -44,7 +44,7 @@ std::optional<TaskIdentity> identity_of_task(std::string_view cluster, std::stri
   const std::size_t colon = task.rfind(':');
   if (colon == std::string_view::npos) return std::nullopt;
   const std::string_view job = task.substr(0, colon);
-  const auto index = parse_index(task.substr(colon + 1));
+  const auto index = parse_task_index(task.substr(colon + 1));
   if (!index || !is_name(job)) return std::nullopt;
   return TaskIdentity{std::string(cluster), std::string(job), *index};
 }

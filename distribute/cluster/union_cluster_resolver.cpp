@@ -21,7 +21,7 @@ bool is_sparse(const std::vector<ClusterSpec>& specs, const std::string& job) {
                      [&](const ClusterSpec& spec) { return spec.has_job(job) && has_holes(spec, job); });
 }
 
-std::vector<ClusterSpec> specs_of(const std::vector<std::shared_ptr<const ClusterResolver>>& resolvers) {
+std::vector<ClusterSpec> cluster_specs_of(const std::vector<std::shared_ptr<const ClusterResolver>>& resolvers) {
   std::vector<ClusterSpec> specs;
   for (const auto& resolver : resolvers) specs.push_back(resolver->cluster_spec());
   return specs;
@@ -37,7 +37,7 @@ UnionClusterResolver::UnionClusterResolver(std::vector<std::shared_ptr<const Clu
 }
 
 ClusterSpec UnionClusterResolver::cluster_spec() const {
-  const std::vector<ClusterSpec> specs = specs_of(resolvers_);
+  const std::vector<ClusterSpec> specs = cluster_specs_of(resolvers_);
   std::map<std::string, ClusterSpec::Tasks> jobs;
   for (const ClusterSpec& spec : specs) {
     for (const std::string& job : spec.jobs()) {
@@ -66,7 +66,7 @@ std::string UnionClusterResolver::task_type() const {
 std::int64_t UnionClusterResolver::task_id() const {
   if (options_.task_id) return *options_.task_id;
   const std::string job = task_type();
-  const std::vector<ClusterSpec> specs = specs_of(resolvers_);
+  const std::vector<ClusterSpec> specs = cluster_specs_of(resolvers_);
   std::int64_t before = 0;
   for (std::size_t i = 0; i < specs.size(); ++i) {
     if (resolvers_[i]->task_type() == job) return before + resolvers_[i]->task_id();

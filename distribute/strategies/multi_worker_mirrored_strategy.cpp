@@ -123,7 +123,7 @@ int rank_of(const std::vector<ClusterTask>& tasks, const ClusterResolver& resolv
                          "Set the task's type and index in TF_CONFIG, or give the resolver both.");
 }
 
-void check_options(const CommunicationOptions& options) {
+void check_communication_options(const CommunicationOptions& options) {
   if (options.bytes_per_pack < 0) {
     throw invalid_argument(kMultiWorker, "bytes_per_pack must not be negative",
                            {{"bytes_per_pack", options.bytes_per_pack}}, "0 leaves the choice to the strategy.");
@@ -134,7 +134,7 @@ void check_options(const CommunicationOptions& options) {
 }
 
 std::vector<Device*> devices_of(const CommunicationOptions& options) {
-  check_options(options);
+  check_communication_options(options);
   std::vector<Device*> devices;
   for (const std::string& name : options.devices) {
     Device* device = &device_named(name);

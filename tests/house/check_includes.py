@@ -56,6 +56,7 @@ PRIVATE_EDGES = [
     # Bytes on disk and on the wire.
     ("saving|summary|callbacks|distribute|programs|cuda|datasets", r"framework/files/"),
     ("programs|datasets", r"framework/saving/hdf5/hdf5_(file|rows)\.h"),
+    ("programs", r"distribute/cluster/certificates\.h"),
     ("data|distribute", r"framework/graph/graph_proto\.h"),
     # Kernels, what they share with the definitions of their ops, and the memory they work in.
     ("kernels", r"framework/ops/(conv_window|pool_windows|slice_range)\.h"),
