@@ -47,8 +47,9 @@ void ModelCheckpointCallback::on_train_batch_end(std::int64_t batch, Logs& logs)
   last_batch_ = batch;
   if (batches_since_saving_ < options_.save_freq.batches()) return;
   batches_since_saving_ = 0;
-  run().gather();
-  if (model().strategy()->is_chief()) save(batch, logs);
+  const Strategy& strategy = *model().strategy();
+  if (strategy.num_replicas_in_sync() > strategy.num_local_replicas()) run().gather();
+  if (strategy.is_chief()) save(batch, logs);
 }
 
 void ModelCheckpointCallback::on_epoch_end(std::int64_t epoch, Logs& logs) {

@@ -107,6 +107,7 @@ int open_beneath(int folder, const std::string& path) {
 bool is_plain_address(std::string_view address) {
   const std::size_t host = address.find("://");
   if (host == std::string_view::npos || address.find("//", host + 3) != std::string_view::npos) return false;
+  if (address.size() == host + 3 || address[host + 3] == '/') return false;
   const auto unclear = [](char c) {
     return c <= ' ' || c > '~' || std::string_view("\\@#%?").find(c) != std::string_view::npos;
   };

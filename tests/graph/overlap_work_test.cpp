@@ -51,6 +51,7 @@ class ThreeBesideLater : public Collective {
 };
 
 struct OverlapWork : testing::Test {
+  const DefaultDeviceScope host{&cpu()};
   // The graph of `body` with the collective and one vector of three, and what it gives for 1, 2, 3.
   std::vector<std::vector<float>> results(const std::function<Tensors(const Tensor&, const Tensor&)>& body,
                                           const PassOptions& passes = {}) {

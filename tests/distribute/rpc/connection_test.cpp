@@ -58,7 +58,7 @@ TEST(Listener, StaysOnThisMachine) {
       Listener listener(address, service, "ps:0");
       FAIL() << address;
     } catch (const Error& error) {
-      EXPECT_TRUE(contains(error, "loopback") && contains(error, address)) << error.what();
+      EXPECT_TRUE(contains(error, "with security") && contains(error, address)) << error.what();
     }
   }
 }
@@ -79,7 +79,7 @@ TEST(Connect, SaysWhyNobodyAnswers) {
     EXPECT_LT(Clock::now() - start, cohort::test::patience(900ms));
   }
   try {
-    connect({"ps:0", "no-such-name.invalid:2222"});
+    connect({"ps:0", "no-such-name.invalid:2222"}, {.security = std::make_shared<Security>()});
     FAIL();
   } catch (const RpcError& error) {
     EXPECT_TRUE(contains(error, "name not found") || contains(error, "no answer")) << error.what();
