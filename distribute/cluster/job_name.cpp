@@ -1,13 +1,11 @@
 #include "cohort/distribute/cluster/job_name.h"
 
-#include <cstdlib>
+#include "cohort/distribute/cluster/environment.h"
 
 namespace cohort::distribute {
 
 std::string job_name_or_environment(const std::string& given) {
-  if (!given.empty()) return given;
-  const char* name = std::getenv(kJobNameVariable);
-  return name ? name : "";
+  return given.empty() ? environment_variable(kJobNameVariable) : given;
 }
 
 }  // namespace cohort::distribute

@@ -3,16 +3,15 @@
 #include <algorithm>
 #include <charconv>
 
+#include "cohort/distribute/cluster/address.h"
+
 namespace cohort::distribute {
 namespace {
 
 constexpr std::string_view kScheme = "cohort://";
 
 bool is_name(std::string_view text) {
-  return !text.empty() && text.size() <= 64 && std::all_of(text.begin(), text.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' ||
-           c == '.';
-  });
+  return !text.empty() && text.size() <= 64 && std::all_of(text.begin(), text.end(), is_host_character);
 }
 
 std::optional<std::int64_t> parse_task_index(std::string_view text) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <type_traits>
 
 #include "cohort/distribute/collective/reduction.h"
 
@@ -14,17 +13,15 @@ namespace {
 constexpr std::int64_t kPairBlock = 1024;
 
 template <class T>
-using PairSum = std::conditional_t<std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>, float, T>;
-
-template <class T>
-using PairSums = std::array<PairSum<T>, kPairBlock>;
+using PairSums = std::array<collective::SumOf<T>, kPairBlock>;
 
 // The sums of elements [begin, begin + count) of the inputs: those of the first half and those of the rest.
 template <class T>
 void add_pairs(std::span<const void* const> inputs, std::int64_t begin, std::int64_t count, PairSums<T>& sums) {
   if (inputs.size() == 1) {
     const T* input = static_cast<const T*>(inputs[0]) + begin;
-    for (std::int64_t i = 0; i < count; ++i) sums[static_cast<std::size_t>(i)] = static_cast<PairSum<T>>(input[i]);
+    for (std::int64_t i = 0; i < count; ++i)
+      sums[static_cast<std::size_t>(i)] = static_cast<collective::SumOf<T>>(input[i]);
     return;
   }
   const std::size_t half = (inputs.size() + 1) / 2;

@@ -16,6 +16,10 @@ bool can_add(DType dtype);
 // integers wrap around.
 void add(DType dtype, const void* left, const void* right, void* sum, std::size_t count);
 
+// What values of a type are added up in before the sum is rounded.
+template <class T>
+using SumOf = std::conditional_t<std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>, float, T>;
+
 // Calls `visit(T{})` with the C++ type of values that can be added up; throws for others.
 template <class Visit>
 void visit_summable(DType dtype, const Visit& visit) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <type_traits>
 
 #include "cohort/distribute/collective/reduction.h"
 
@@ -14,20 +13,19 @@ namespace {
 constexpr std::int64_t kBlock = 2048;
 
 template <class T>
-using SumOf = std::conditional_t<std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>, float, T>;
-
-template <class T>
 void sum_elements(std::span<const void* const> inputs, std::span<void* const> outputs, std::int64_t first,
                   std::int64_t last) {
-  std::array<SumOf<T>, kBlock> sums;
+  std::array<collective::SumOf<T>, kBlock> sums;
   std::array<T, kBlock> rounded;
   for (std::int64_t begin = first; begin < last; begin += kBlock) {
     const std::int64_t count = std::min(kBlock, last - begin);
     const T* input = static_cast<const T*>(inputs[0]) + begin;
-    for (std::int64_t i = 0; i < count; ++i) sums[static_cast<std::size_t>(i)] = static_cast<SumOf<T>>(input[i]);
+    for (std::int64_t i = 0; i < count; ++i)
+      sums[static_cast<std::size_t>(i)] = static_cast<collective::SumOf<T>>(input[i]);
     for (std::size_t k = 1; k < inputs.size(); ++k) {
       input = static_cast<const T*>(inputs[k]) + begin;
-      for (std::int64_t i = 0; i < count; ++i) sums[static_cast<std::size_t>(i)] += static_cast<SumOf<T>>(input[i]);
+      for (std::int64_t i = 0; i < count; ++i)
+        sums[static_cast<std::size_t>(i)] += static_cast<collective::SumOf<T>>(input[i]);
     }
     for (std::int64_t i = 0; i < count; ++i) {
       rounded[static_cast<std::size_t>(i)] = static_cast<T>(sums[static_cast<std::size_t>(i)]);

@@ -70,13 +70,7 @@ GrpcLink::~GrpcLink() {
   end_heartbeat();
 }
 
-void GrpcLink::end_heartbeat() {
-  context_.TryCancel();
-  queue_.Shutdown();
-  void* tag = nullptr;
-  bool ok = false;
-  while (queue_.Next(&tag, &ok)) continue;
-}
+void GrpcLink::end_heartbeat() { cancel_and_drain(context_, queue_); }
 
 void GrpcLink::connect() {
   const auto start = std::chrono::steady_clock::now();

@@ -73,6 +73,14 @@ void apply_server_settings(grpc::ServerBuilder& builder, const ServingLimits& li
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, 60'000);
 }
 
+void cancel_and_drain(grpc::ClientContext& context, grpc::CompletionQueue& queue) {
+  context.TryCancel();
+  queue.Shutdown();
+  void* tag = nullptr;
+  bool ok = false;
+  while (queue.Next(&tag, &ok)) continue;
+}
+
 grpc::Status server_has_stopped() { return {grpc::StatusCode::UNAVAILABLE, "the server has stopped"}; }
 
 bool read_chunk(grpc::ByteBuffer& chunk, MessageReader& reader) {

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <grpcpp/channel.h>
+#include <grpcpp/client_context.h>
+#include <grpcpp/completion_queue.h>
 #include <grpcpp/security/credentials.h>
 #include <grpcpp/server_builder.h>
 #include <grpcpp/support/byte_buffer.h>
@@ -37,6 +39,9 @@ void apply_server_settings(grpc::ServerBuilder& builder, const ServingLimits& li
 
 // The deadline of whoever looks into a completion queue without waiting: for the present gRPC waits a millisecond.
 inline constexpr std::chrono::system_clock::time_point kLongAgo{};
+
+// Ends a client's call and its queue, and waits until nothing of it is under way any more.
+void cancel_and_drain(grpc::ClientContext& context, grpc::CompletionQueue& queue);
 
 // What calls end with when their server stops.
 grpc::Status server_has_stopped();

@@ -15,11 +15,7 @@ GrpcStream::GrpcStream(std::shared_ptr<GrpcLink> link) : ClientStream(std::move(
 
 GrpcStream::~GrpcStream() {
   link_->leave(this);
-  context_.TryCancel();
-  queue_.Shutdown();
-  void* tag = nullptr;
-  bool ok = false;
-  while (queue_.Next(&tag, &ok)) continue;
+  cancel_and_drain(context_, queue_);
 }
 
 void GrpcStream::cancel() {

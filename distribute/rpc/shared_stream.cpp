@@ -45,11 +45,7 @@ SharedStream::SharedStream(std::shared_ptr<GrpcLink> link, std::unique_ptr<Share
 
 SharedStream::~SharedStream() {
   link_->leave(this);
-  context_.TryCancel();
-  queue_.Shutdown();
-  void* tag = nullptr;
-  bool ok = false;
-  while (queue_.Next(&tag, &ok)) continue;
+  cancel_and_drain(context_, queue_);
 }
 
 bool SharedStream::greet(CompletionDeadline deadline) {

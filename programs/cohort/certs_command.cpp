@@ -3,9 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <charconv>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
-#include <iterator>
 #include <memory>
 #include <string>
 #include <vector>
@@ -25,11 +23,6 @@ struct CertsArguments {
   int days = 365;
 };
 
-std::string read(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
-
 // Readable by its owner alone from its first byte on.
 void write_key(const std::filesystem::path& path, const std::string& text) {
   AtomicFile file(path.string());
@@ -48,7 +41,8 @@ void write(const std::filesystem::path& folder, const std::string& name, const d
 
 // The one that is there, so that tasks can be added later.
 distribute::KeyedCertificate authority_in(const std::filesystem::path& folder, const CertsArguments& arguments) {
-  if (std::filesystem::exists(folder / "ca.pem")) return {read(folder / "ca.pem"), read(folder / "ca.key")};
+  if (std::filesystem::exists(folder / "ca.pem"))
+    return {read_file((folder / "ca.pem").string()), read_file((folder / "ca.key").string())};
   distribute::KeyedCertificate made = distribute::make_authority(arguments.cluster, arguments.days);
   write(folder, "ca", made);
   return made;
