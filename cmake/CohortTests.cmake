@@ -13,6 +13,8 @@ set(COHORT_SANITIZED_TESTS config files core ops kernels graph autodiff variable
     distribute)
 # Folders that tools/test --quick leaves out.
 set(COHORT_SLOW_TESTS faults install)
+# Folders whose tests take minutes: ctest begins with them, so that none is left over at the end.
+set(COHORT_LONG_TESTS distribute faults install)
 set(special_folders support golden contract reference house install interop fuzz)
 if(NOT COHORT_EXAMPLES)
   list(APPEND special_folders examples)
@@ -27,7 +29,9 @@ set(test_environment
 
 set(test_timeout 600)
 if(COHORT_SANITIZE)
-  set(test_timeout 1500)  # the slowest, distribute under thread, takes 500 s beside another on two idle cores
+  set(test_timeout 1500)
+  # This folder alone takes longer than all others together, and waits for much of it: so it runs in parts side by side.
+  set(COHORT_TESTS_IN_PARTS distribute)
 endif()
 
 add_custom_target(sanitized_tests COMMENT "The tests that run under the sanitizers")
@@ -42,6 +46,18 @@ function(cohort_add_test name room)
     list(APPEND labels slow)
   endif()
   set_tests_properties(${name} PROPERTIES LABELS "${labels}" ENVIRONMENT "${test_environment}" TIMEOUT ${test_timeout})
+  if(room IN_LIST COHORT_LONG_TESTS)
+    set_tests_properties(${name} PROPERTIES COST 100)
+  endif()
+endfunction()
+
+# Each part runs every third test of the folder.
+function(cohort_add_test_in_parts name room)
+  foreach(part RANGE 2)
+    cohort_add_test(${name}_${part} ${room} ${ARGN})
+    set_tests_properties(${name}_${part} PROPERTIES
+                         ENVIRONMENT "${test_environment};GTEST_TOTAL_SHARDS=3;GTEST_SHARD_INDEX=${part}")
+  endforeach()
 endfunction()
 
 # What tests use to look at files by other means than the library's, beside what their room uses.
@@ -74,7 +90,11 @@ foreach(room ${test_rooms})
   cohort_share_precompiled(tests ${room}_test gmock/gmock.h gtest/gtest.h cohort/model/layer/layer.h)
   cohort_compile_together(${room}_test AT_ONCE 24)  # what they include costs more than what they say
   set_target_properties(${room}_test PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin/tests)
-  cohort_add_test(${room} ${room} ${room}_test)
+  if(room IN_LIST COHORT_TESTS_IN_PARTS)
+    cohort_add_test_in_parts(${room} ${room} ${room}_test)
+  else()
+    cohort_add_test(${room} ${room} ${room}_test)
+  endif()
   if(room IN_LIST COHORT_DEVICE_TESTS)
     cohort_add_test(${room}_on_TEST ${room} ${room}_test --device=TEST:0)
     # For the sanitizers these are the same tests again.
