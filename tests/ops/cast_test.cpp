@@ -29,6 +29,24 @@ TEST(Cast, CutsTowardsZero) {
   expect_tensor(ops::cast(tensor_of({-2.75, 2.75, -0.5}, {3}, float32), int32), int32, {3}, {-2, 2, 0});
 }
 
+TEST(Cast, WrapsInEightBitsWhereverAnElementStands) {
+  const std::vector<double> values = {-1, 300.5, -130, 7};
+  const std::vector<double> wrapped_unsigned = {255, 44, 126, 7}, wrapped_signed = {-1, 44, 126, 7};
+  constexpr std::size_t kCount = 67;  // whole vectors and a tail
+  std::vector<double> x, unsigned_bytes, signed_bytes;
+  for (std::size_t i = 0; i < kCount; ++i) {
+    x.push_back(values[i % 4]);
+    unsigned_bytes.push_back(wrapped_unsigned[i % 4]);
+    signed_bytes.push_back(wrapped_signed[i % 4]);
+  }
+  for (DType from : {float16, bfloat16, float32, float64}) {
+    SCOPED_TRACE(to_string(from));
+    const Tensor given = tensor_of(x, {kCount}, from);
+    expect_tensor(ops::cast(given, uint8), uint8, {kCount}, unsigned_bytes);
+    expect_tensor(ops::cast(given, int8), int8, {kCount}, signed_bytes);
+  }
+}
+
 TEST(Cast, ToTheSameTypeIsTheSameTensor) {
   const Tensor x = tensor_of({1}, {1});
   EXPECT_TRUE(ops::cast(x, float64).same_as(x));

@@ -13,6 +13,9 @@ void cast_loop(const void* x_memory, void* y_memory, std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i) {
     if constexpr (std::is_same_v<To, bool>) {
       y[i] = static_cast<Compute<From>>(x[i]) != 0;
+    } else if constexpr (sizeof(To) == 1 && std::is_floating_point_v<Compute<From>>) {
+      // Straight to 8 bits, the vector's instructions and the tail's would treat what does not fit differently.
+      y[i] = static_cast<To>(static_cast<std::int32_t>(static_cast<Compute<From>>(x[i])));
     } else {
       y[i] = static_cast<To>(static_cast<Compute<To>>(static_cast<Compute<From>>(x[i])));
     }

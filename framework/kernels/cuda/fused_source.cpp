@@ -234,7 +234,10 @@ class FusedSource::Writer {
       }
       std::string result = "fn::" + ops_[i] + "{}(" + operands + ")";
       if (ops_[i] == "Cast") {
-        result = dtype == DType::Bool ? operands + " != 0" : "static_cast<Compute<" + type + ">>(" + operands + ")";
+        const bool small =
+            dtype == DType::UInt8 || dtype == DType::Int8;  // what remains of it in 32 bits, as elsewhere
+        const std::string number = small ? "static_cast<int>(" + operands + ")" : operands;
+        result = dtype == DType::Bool ? operands + " != 0" : "static_cast<Compute<" + type + ">>(" + number + ")";
       }
       line("    const auto " + numbered("v", inputs_ + i) + " = rounded<" + type + ">(" + result + ");");
     }
