@@ -189,7 +189,8 @@ void agree_on_seed(collective::Communicator& workers) {
 std::shared_ptr<Strategy> make_multi_worker(const ClusterResolver& resolver, const CommunicationOptions& options) {
   std::vector<Device*> devices = devices_of(options);
   const ClusterSpec spec = resolver.cluster_spec();
-  if (spec.empty()) return MirroredStrategy(options.devices).body();
+  // An evaluator runs the same program beside the workers, which neither wait for it nor hear of it.
+  if (spec.empty() || resolver.task_type() == kEvaluator) return MirroredStrategy(options.devices).body();
   check_roles(spec, kMultiWorker);
   const std::vector<ClusterTask> tasks = tasks_in_step(spec);
   const int rank = rank_of(tasks, resolver);

@@ -38,8 +38,8 @@ struct CommunicationOptions {
 
 // Trains on several workers in step: each of them runs this same program, computes its part of every global batch and
 // makes the same update with the sum of all gradients. The first one, the chief where there is one, writes files and
-// shows progress. Without a cluster it is the strategy of one device, or of several. Workers take the random seed of
-// the first one when it is made.
+// shows progress. Without a cluster, and in its evaluator, it is the strategy of one device, or of several. Workers
+// take the random seed of the first one when it is made.
 class MultiWorkerMirroredStrategy : public StrategyHandle {
  public:
   // Waits for all workers of the cluster, or throws naming those that do not come.

@@ -186,5 +186,13 @@ TEST_P(TwoReplicasInStep, GivesEachReplicaABatchOfAFunction) {
 INSTANTIATE_TEST_SUITE_P(Strategies, TwoReplicasInStep, testing::Values(InStep::Mirrored, InStep::CentralStorage),
                          [](const auto& info) { return cohort::test::name_of(info.param); });
 
+TEST(MultiWorkerMirroredStrategy, IsAloneInAnEvaluator) {
+  const SimpleClusterResolver resolver(ClusterSpec({{"worker", {"127.0.0.1:1", "127.0.0.1:2"}}}),
+                                       {.task_type = "evaluator", .task_id = 0});
+  const MultiWorkerMirroredStrategy strategy(resolver, {.start_timeout = 0.5});
+  EXPECT_EQ(strategy.num_replicas_in_sync(), 1);
+  EXPECT_TRUE(strategy.is_chief());
+}
+
 }  // namespace
 }  // namespace cohort::distribute
