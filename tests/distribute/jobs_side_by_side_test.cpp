@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "cohort/cohort.h"
+#include "cohort/distribute/cluster/local_cluster_spec.h"
 #include "cohort/distribute/cluster_status.h"
 #include "cohort/distribute/coordinator/status_calls.h"
 #include "cohort/distribute/coordinator/task_connections.h"
@@ -22,6 +23,7 @@ using namespace std::chrono_literals;
 using cohort::test::counted_source;
 using cohort::test::error_of;
 using cohort::test::patience;
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -62,15 +64,26 @@ TEST_P(JobsOnTransports, HaveVariablesOfTheirOwnAndEndAlone) {
     EXPECT_EQ(tasks[0].jobs[1].bundles, 100u);
     EXPECT_EQ(tasks[1].jobs[0].steps + tasks[2].jobs[0].steps, 200u);
     EXPECT_EQ(tasks[1].jobs[1].steps + tasks[2].jobs[1].steps, 100u);
-    EXPECT_THAT(
-        error_of([&] { ParameterServerStrategy(cluster.resolver(), {.transport = GetParam(), .job_name = "night"}); }),
-        HasSubstr("FailedPrecondition ps:0"));
   }
   for (const TaskStatus& task : cluster_status(cluster.spec())) EXPECT_THAT(names_of_jobs(task), ElementsAre("day"));
   EXPECT_EQ(count_to(day, 10), 10.0f);
 }
 
 INSTANTIATE_TEST_SUITE_P(Transports, JobsOnTransports, testing::Values("auto", "shm", "grpc"));
+
+TEST(Server, TakesNoMoreJobsThanItWasToldTo) {
+  const ClusterSpec spec = local_cluster_spec({{"worker", 1}, {"ps", 1}});
+  const Server worker(spec, {.job_name = "worker", .max_jobs = 1}), ps(spec, {.job_name = "ps"});
+  const SimpleClusterResolver resolver(spec);
+  const ParameterServerStrategy day(resolver, {.job_name = "day"});
+  EXPECT_THAT(error_of([&] { ParameterServerStrategy(resolver, {.job_name = "night"}); }),
+              AllOf(HasSubstr("ResourceExhausted worker:0"), HasSubstr("jobs here=[day]")));
+  EXPECT_EQ(count_to(day, 5), 5.0f);
+  EXPECT_THAT(error_of([&] { Server none(spec, {.job_name = "ps", .start = false, .max_jobs = 0}); }),
+              HasSubstr("max_jobs=0"));
+  EXPECT_THAT(error_of([&] { Server none(spec, {.job_name = "ps", .start = false, .total_memory_limit = -1}); }),
+              HasSubstr("total_memory_limit=-1"));
+}
 
 // Also where one lists a chief and the other does not: without names they are the same job.
 TEST(UnnamedJobs, AreOneJobToTheSameServers) {
