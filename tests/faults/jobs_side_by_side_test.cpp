@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <fstream>
@@ -84,6 +85,36 @@ TEST(JobsSideBySide, OneThatDiesLeavesTheOtherAlone) {
   for (const distribute::TaskStatus& task : distribute::cluster_status(cluster.spec())) {
     EXPECT_EQ(task.problem, "") << task.task;
     EXPECT_TRUE(task.jobs.empty()) << task.task << ": " << task.jobs[0].job;
+  }
+}
+
+TEST(JobsSideBySide, AWorkerThatDiesComesBackToEachOfThem) {
+  const Deadline deadline(60s);
+  ProcessCluster cluster(2, 2);
+  std::atomic<bool> over = false;
+  const auto train = [&](const std::string& name) {
+    distribute::ParameterServerStrategyOptions options = kOnBothServers;
+    options.job_name = name;
+    const distribute::ParameterServerStrategy strategy(distribute::SimpleClusterResolver(cluster.spec()), options);
+    for (int round = 0; round < 2 || !over; ++round) EXPECT_EQ(fit_sums(strategy, 300), expected_sums(300)) << name;
+  };
+  std::thread day(train, "day"), night(train, "night");
+  for (int time = 0; time < 3; ++time) {
+    std::this_thread::sleep_for(200ms);
+    cluster.worker(time % 2).kill();
+    cluster.worker(time % 2).start();
+  }
+  const auto are_everywhere = [&] {
+    const auto tasks = distribute::cluster_status(cluster.spec());
+    return std::all_of(tasks.begin(), tasks.end(), [](const auto& task) { return task.jobs.size() == 2; });
+  };
+  EXPECT_TRUE(becomes_true(are_everywhere));
+  over = true;
+  day.join();
+  night.join();
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_TRUE(cluster.server(i).ends_well(5)) << cluster.server(i).output();
+    EXPECT_TRUE(cluster.worker(i).ends_well(5)) << cluster.worker(i).output();
   }
 }
 
