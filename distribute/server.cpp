@@ -61,9 +61,12 @@ class Server::Body {
         service(
             cluster, task.first, task.second, {.transport = options.transport, .security = security},
             {.only_job = job_name_or_environment(options.only_job),
+             .max_jobs = options.max_jobs,
              .memory_limit = static_cast<std::uint64_t>(options.memory_limit),
+             .total_memory_limit = static_cast<std::uint64_t>(options.total_memory_limit),
              .threads = options.threads,
              .orphan_timeout = std::chrono::milliseconds(static_cast<std::int64_t>(options.orphan_timeout * 1000.0)),
+             .stay = options.stay,
              .data_roots = readable(options),
              .devices = options.devices}) {
     if (options.transport == "grpc") limits.shared_streams = 0;
@@ -86,9 +89,13 @@ Server::Server(const ClusterSpec& cluster, ServerOptions options) {
     throw invalid_argument("Server", "the transport 'auto', 'shm' or 'grpc' is expected",
                            {{"transport", options.transport}});
   }
-  if (options.memory_limit < 0) {
-    throw invalid_argument("Server", "a memory_limit of 0 or more is expected",
-                           {{"memory_limit", options.memory_limit}});
+  if (options.max_jobs < 1) {
+    throw invalid_argument("Server", "room for a job is expected", {{"max_jobs", options.max_jobs}});
+  }
+  if (options.memory_limit < 0 || options.total_memory_limit < 0) {
+    throw invalid_argument(
+        "Server", "limits on memory of 0 or more are expected",
+        {{"memory_limit", options.memory_limit}, {"total_memory_limit", options.total_memory_limit}});
   }
   if (options.threads < 0) {
     throw invalid_argument("Server", "0 threads or more are expected", {{"threads", options.threads}});

@@ -30,12 +30,20 @@ struct ServerOptions {
   // The name of the only job it takes part in (a strategy's job_name); empty: COHORT_JOB_NAME of the environment, or
   // else any.
   std::string only_job = {};
-  // Bytes that a job's variables may take on this task; one that there is no room for is refused. 0: as many as the
-  // machine has free.
+  // Jobs that it takes part in at once, each with a name of its own; a further one is refused.
+  int max_jobs = 16;
+  // Bytes that a job's variables, or a worker's copies of them, may take on this task; one that there is no room for is
+  // refused. 0: as many as the machine has free.
   std::int64_t memory_limit = 0;
-  // Seconds after which it ends when its chief is gone; 0: it waits for another one.
+  // Likewise, of all jobs together.
+  std::int64_t total_memory_limit = 0;
+  // Seconds after which a job ends here when its chief is gone, and the task with the last one; 0: it waits for another
+  // chief.
   double orphan_timeout = 600.0;
-  // Threads it computes with for each request, of those that all tasks of this process share; 0: as many as there are.
+  // Serve job after job: only stop() or a signal ends it.
+  bool stay = false;
+  // Threads it computes with for each request of a job (a worker has one at a time), of those that all tasks of this
+  // process share; 0: as many as there are.
   int threads = 0;
   // Folders that datasets which a chief sends may read from: files are opened beneath one of them, relative names in
   // the first; and addresses (https://host/data/) beneath which files may be fetched. "/": no limit at all, neither for
@@ -47,7 +55,8 @@ struct ServerOptions {
   std::vector<std::string> devices = {};
 };
 
-// One task of a cluster: serves graphs to whoever leads the job. Several may live in one process. Thread-safe.
+// One task of a cluster: serves graphs to whoever leads a job, and to several jobs side by side. Several may live in
+// one process. Thread-safe.
 class Server {
  public:
   // The task that the resolver, or the options, say this process is.
@@ -60,8 +69,8 @@ class Server {
   static std::unique_ptr<Server> create_local_server();
   // Begins to serve; does nothing when it has begun.
   void start();
-  // Waits until the job ends, stop() is called, or SIGINT or SIGTERM comes, where the program leaves those to their
-  // default; the process's exit code.
+  // Waits until the last of its jobs ends (unless it is to stay), stop() is called, or SIGINT or SIGTERM comes, where
+  // the program leaves those to their default; the process's exit code.
   int join();
   // Ends serving.
   void stop();

@@ -32,8 +32,8 @@ void append_figures(const TaskStatus& status, ClusterFigures::Figures& to) {
 }  // namespace
 
 ClusterFigures::ClusterFigures(std::vector<rpc::Peer> tasks, rpc::TransportOptions options,
-                               std::function<Figures()> own)
-    : own_(std::move(own)), calls_(std::move(tasks), std::move(options)) {}
+                               std::function<Figures()> own, std::uint64_t job)
+    : own_(std::move(own)), calls_(std::move(tasks), std::move(options), job) {}
 
 ClusterFigures::~ClusterFigures() {
   {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <cstdint>
 #include <functional>
 #include <mutex>
 #include <string>
@@ -16,8 +17,9 @@ namespace cohort::distribute {
 class ClusterFigures {
  public:
   using Figures = std::vector<std::pair<std::string, double>>;
-  // `own` are those that the chief has without asking; they are called whenever figures are wanted.
-  ClusterFigures(std::vector<rpc::Peer> tasks, rpc::TransportOptions options, std::function<Figures()> own);
+  // `own` are those that the chief of `job` has without asking; they are called whenever figures are wanted.
+  ClusterFigures(std::vector<rpc::Peer> tasks, rpc::TransportOptions options, std::function<Figures()> own,
+                 std::uint64_t job = 0);
   ~ClusterFigures();
   ClusterFigures(const ClusterFigures&) = delete;
 

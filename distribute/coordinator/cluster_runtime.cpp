@@ -34,7 +34,8 @@ ClusterRuntime::ClusterRuntime(ClusterSpec spec, ClusterRuntimeOptions options)
       queue_(options.queue),
       dispatcher_(queue_, *pipelines_, make_links(connections_, datasets_), options.dispatch),
       trace_(connections_->tasks(), connections_->transport(), connections_->job(), connections_->trace_log()),
-      figures_(connections_->tasks(), connections_->transport(), [this] { return own_figures(); }) {
+      figures_(
+          connections_->tasks(), connections_->transport(), [this] { return own_figures(); }, connections_->job()) {
   queue_.set_fence([connections = connections_] { connections->fence(); });
 }
 

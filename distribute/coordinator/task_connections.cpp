@@ -21,10 +21,15 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kBetweenTries{50}, kBetweenTables{2000}, kBetweenLooksAtLinks{5000},
     kLeastForAFence{1000};
 
-// Short, and the same whenever a program meets the same cluster.
+// Short, and the same whenever a program meets the same parameter servers: workers come and go, and not everybody lists
+// the chief.
 std::string name_of(const ClusterSpec& spec) {
+  std::string servers;
+  for (const ClusterTask& task : serving_tasks(spec)) {
+    if (task.job == kPs) servers += task.address + " ";
+  }
   char text[32];
-  std::snprintf(text, sizeof text, "job-%08x", crc32c(spec.as_text()));
+  std::snprintf(text, sizeof text, "job-%08x", crc32c(servers.empty() ? spec.as_text() : servers));
   return text;
 }
 

@@ -29,7 +29,7 @@ struct TaskConnectionOptions {
   std::chrono::milliseconds ps_retry{10'000};
   // How long the chief may hear nothing from a ps before that is lost.
   std::chrono::milliseconds ps_lost_after{30'000};
-  std::string job_name = {};  // what tasks call the job in errors; empty: made of the cluster's addresses
+  std::string job_name = {};  // by which tasks know the job; empty: made of the addresses of the ps
   std::string job_key = {};   // whoever shows the same one may take over from this chief
   bool take_over = false;     // from a chief that is still there
   rpc::TransportOptions transport = {};

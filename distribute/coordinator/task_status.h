@@ -3,12 +3,13 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "cohort/distribute/cluster/cluster_spec.h"
 
 namespace cohort::distribute {
 
-// How a task of a cluster is doing; the counts are those of its present job.
+// How a task of a cluster is doing; the counts are those of one job.
 struct TaskStatus {
   // "worker:1".
   std::string task = {};
@@ -18,7 +19,7 @@ struct TaskStatus {
   std::string problem = {};
   // The cluster it believes to be part of.
   ClusterSpec cluster = {};
-  // What its chief calls the job; empty: it has had none, or it has ended.
+  // What its chief calls the job, of several the one that has come last; empty: it has had none, or they have ended.
   std::string job = {};
   // Its chief has a way to it.
   bool led = false;
@@ -54,6 +55,8 @@ struct TaskStatus {
   std::chrono::nanoseconds clock_offset{0};
   // From the question to the answer.
   std::chrono::nanoseconds round_trip{0};
+  // The same for each job that it takes part in, in the order they came: their counts.
+  std::vector<TaskStatus> jobs = {};
 };
 
 }  // namespace cohort::distribute

@@ -95,7 +95,7 @@ class Heartbeats::Heartbeat : public QueueEvent {
     }
     next_beat_ = now + interval_;
     if (beat_.under_way || !end_.under_way) return;
-    const std::uint64_t progress = calls().service().progress();
+    const std::uint64_t progress = calls().service().progress(caller_);
     const grpc::Slice told(&progress, sizeof progress);
     stream_.Write(grpc::ByteBuffer(&told, 1), beat_.begin());
   }

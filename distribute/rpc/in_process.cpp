@@ -109,7 +109,7 @@ class InProcessConnection : public Connection {
   bool alive() const override { return endpoint_->is_open(); }
   std::uint64_t progress() const override {
     const Inside inside(*endpoint_);
-    if (inside) last_progress_ = endpoint_->service().progress();
+    if (inside) last_progress_ = endpoint_->service().progress(caller_);
     return last_progress_;
   }
   const Peer& peer() const override { return peer_; }

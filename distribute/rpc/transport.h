@@ -123,8 +123,9 @@ class Service {
   // read such a request answers it without waking another one; when it takes longer after all, another one goes on
   // reading.
   virtual bool is_quick(const Message&) const { return false; }
-  // A number that grows while the task gets on with its work. Heartbeats tell it to callers, so it waits for nobody.
-  virtual std::uint64_t progress() const { return 0; }
+  // A number that grows while the task gets on with its work for a caller, as that names itself (0: for all).
+  // Heartbeats tell it, so it waits for nobody.
+  virtual std::uint64_t progress(std::uint64_t) const { return 0; }
   // A caller that names itself has a way to here, perhaps a further one; and that way has ended. Must not wait.
   virtual void caller_came(std::uint64_t) {}
   virtual void caller_left(std::uint64_t) {}

@@ -27,13 +27,13 @@ struct ParameterServerStrategyOptions {
   // A worker whose copy of a ps's variables is older than this many updates of that ps gets newer ones before it starts
   // on an execution; none: it uses those that came with its own last update, however old. Costs a round trip for each.
   std::optional<std::int64_t> max_staleness = std::nullopt;
-  // The job's name, for errors and for tasks that serve one job only; empty: COHORT_JOB_NAME of the environment, or
-  // else made of the cluster's addresses.
+  // The job's name: jobs of different names use the same workers and ps side by side, one chief of a name at a time;
+  // empty: COHORT_JOB_NAME of the environment, or else made of the addresses of the ps.
   std::string job_name = {};
   // A file with the job's key, made where there is none: a chief that shows the same one takes over at once, also from
   // one that is silent or seems to live. Belongs into the folder of BackupAndRestore.
   std::string job_key_file = {};
-  // Take the cluster from a chief that leads it; without, and without the key, that is refused.
+  // Take the job from a chief that leads it; without, and without the key, that is refused.
   bool take_over = false;
   // Seconds without a sign of life after which a connection counts as broken.
   double dead_after = 5.0;

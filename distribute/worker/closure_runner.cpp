@@ -40,12 +40,13 @@ struct ClosureRunner::Run {
 
 ClosureRunner::ClosureRunner(ConstantStore& constants, Pipelines& pipelines, std::vector<std::string> ps_addresses,
                              std::uint64_t job, std::uint64_t incarnation, PsLinkOptions options,
-                             const std::vector<Device*>& devices, int threads)
+                             const std::vector<Device*>& devices, int threads, std::shared_ptr<MemoryBudget> memory)
     : constants_(constants),
       pipelines_(pipelines),
       ps_addresses_(std::move(ps_addresses)),
       job_(job),
       incarnation_(incarnation),
+      memory_(std::move(memory)),
       ps_calls_(job, incarnation, std::move(options),
                 {.has_given_up = [this] { return running_ != 0 && is_cancelled(current_); },
                  .stop_if_cancelled = [this] { stop_if_cancelled(current_); }}),
@@ -60,11 +61,14 @@ std::shared_ptr<Replica> ClosureRunner::find_replica(const std::string& name, in
   std::shared_ptr<Replica> replica = replicas_[name].lock();
   if (!replica) {
     replica = std::make_shared<Replica>(Replica{.ps = ps, .copies = {}, .spec = spec});
+    const auto has_own = [&](int i) { return i == 0 || devices_.copies(i) || devices_.copies(0); };
+    std::uint64_t copies = 0;
+    for (int i = 0; i < devices_.size(); ++i) copies += has_own(i) ? 1 : 0;
+    replica->memory = memory_->reserve(name, copies * bytes_of_variable(name, spec), !devices_.copies(0));
     for (int i = 0; i < devices_.size(); ++i) {
       // What the host reads lies there once, whenever a value comes.
-      const Tensor nothing = i == 0 || devices_.copies(i) || devices_.copies(0)
-                                 ? Tensor::full(spec.shape, 0.0, spec.dtype, devices_.device(i))
-                                 : seen_from(replica->copies[0].variable->shared_value(), devices_.device(i));
+      const Tensor nothing = has_own(i) ? Tensor::full(spec.shape, 0.0, spec.dtype, devices_.device(i))
+                                        : seen_from(replica->copies[0].variable->shared_value(), devices_.device(i));
       const auto variable =
           std::make_shared<LocalVariable>(nothing, VariableOptions{.name = name, .dtype = spec.dtype});
       replica->copies.push_back({.variable = variable, .handle = Tensor::of_resource(variable)});

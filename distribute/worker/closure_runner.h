@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "cohort/distribute/worker/memory_budget.h"
 #include "cohort/distribute/worker/pipelines.h"
 #include "cohort/distribute/worker/ps_calls.h"
 #include "cohort/distribute/worker/task_counters.h"
@@ -23,9 +24,11 @@ namespace cohort::distribute {
 class ClosureRunner {
  public:
   // Functions may name the servers at `ps_addresses` and no others. `devices` and `threads` as WorkerDevices has them.
+  // Replicas take of `memory`.
   ClosureRunner(ConstantStore& constants, Pipelines& pipelines, std::vector<std::string> ps_addresses,
                 std::uint64_t job, std::uint64_t incarnation, PsLinkOptions options,
-                const std::vector<Device*>& devices = {}, int threads = 0);
+                const std::vector<Device*>& devices = {}, int threads = 0,
+                std::shared_ptr<MemoryBudget> memory = std::make_shared<MemoryBudget>(0));
 
   void register_function(const Request<Method::RegisterWorker>& request, Reply<Method::RegisterWorker>& reply);
   void run(const Request<Method::RunClosure>& request, Reply<Method::RunClosure>& reply);
@@ -87,6 +90,7 @@ class ClosureRunner {
   Pipelines& pipelines_;
   const std::vector<std::string> ps_addresses_;
   const std::uint64_t job_, incarnation_;
+  const std::shared_ptr<MemoryBudget> memory_;
   std::atomic<bool> ended_{false};
   std::atomic<std::uint64_t> epoch_{0};         // the oldest whose closures may run
   std::atomic<std::uint64_t> newest_epoch_{0};  // that the chief has named

@@ -5,7 +5,6 @@
 #include <new>
 #include <optional>
 
-#include "cohort/core/free_memory.h"
 #include "cohort/core/timeline.h"
 #include "cohort/distribute/protocol/message_flags.h"
 #include "cohort/distribute/protocol/messages.pb.h"
@@ -15,24 +14,6 @@
 
 namespace cohort::distribute {
 namespace {
-
-std::uint64_t bytes_of_variable(const std::string& name, const TensorSpec& spec) {
-  std::uint64_t bytes = size_of(spec.dtype);
-  bool fits = is_plain(spec.dtype) && spec.shape.fully_known();
-  for (int axis = 0; fits && axis < spec.shape.rank(); ++axis) {
-    fits = !__builtin_mul_overflow(bytes, static_cast<std::uint64_t>(spec.shape[axis]), &bytes);
-  }
-  if (!fits) {
-    throw invalid_argument("Server", "a variable has numbers and a known shape", {{"variable", name}, {"spec", spec}});
-  }
-  return bytes;
-}
-
-Error no_memory_for(const std::string& name, std::uint64_t bytes, std::uint64_t free) {
-  return Error(ErrorCode::ResourceExhausted, "Server", "there must be memory for a variable",
-               {{"variable", name}, {"bytes", bytes}, {"free", free}},
-               "Use more parameter servers, or a partitioner that cuts large variables into shards.");
-}
 
 // How long something takes, where it is looked at: every 16th time.
 class SampledTime {
@@ -94,16 +75,6 @@ bool ParameterServer::is_known(const std::string& name, const TensorSpec& spec) 
   return true;
 }
 
-// Before anything is allocated: where memory is promised beyond what there is, taking it ends the process.
-std::shared_ptr<void> ParameterServer::reserve_memory(const std::string& name, std::uint64_t bytes) {
-  constexpr std::uint64_t kWorthAsking = 1 << 20;
-  std::uint64_t free = bytes >= kWorthAsking ? free_memory() : bytes;
-  if (memory_limit_ > 0) free = std::min(free, memory_limit_ - std::min(memory_limit_, variable_bytes_.load()));
-  if (bytes > free) throw no_memory_for(name, bytes, free);
-  variable_bytes_ += bytes;
-  return std::shared_ptr<void>(nullptr, [this, bytes](void*) { variable_bytes_ -= bytes; });
-}
-
 void ParameterServer::create_variable(const Request<Method::CreateVariable>& request,
                                       Reply<Method::CreateVariable>& reply) {
   const proto::CreateVariableProto& from = request.metadata;
@@ -116,7 +87,7 @@ void ParameterServer::create_variable(const Request<Method::CreateVariable>& req
   }
   Lock lock(mutex_);
   if (!is_known(from.name(), spec)) {
-    std::shared_ptr<void> memory = reserve_memory(from.name(), bytes);
+    std::shared_ptr<void> memory = memory_->reserve(from.name(), bytes);
     lock.unlock();
     Tensors value(1);
     std::shared_ptr<LocalVariable> body;
@@ -129,7 +100,7 @@ void ParameterServer::create_variable(const Request<Method::CreateVariable>& req
       body = std::make_shared<LocalVariable>(std::move(value[0]),
                                              VariableOptions{.name = from.name(), .dtype = spec.dtype});
     } catch (const std::bad_alloc&) {
-      throw no_memory_for(from.name(), bytes, free_memory());
+      throw no_memory_for(from.name(), bytes);
     }
     lock.lock();
     // A repeat of the message may have been faster.
@@ -253,7 +224,7 @@ void ParameterServer::push(ServerPart& part, const Request<Method::Exchange>& re
 }
 
 void ParameterServer::describe(proto::TaskStatusProto& status) const {
-  status.set_variable_bytes(variable_bytes_.load(std::memory_order_relaxed));
+  status.set_variable_bytes(memory_->used());
   status.set_bundles(status.bundles() + bundles_.get());
   if (bundles_.get() > 0) status.set_step_nanoseconds(apply_nanoseconds_.get());
 }

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <memory>
@@ -12,6 +11,7 @@
 #include "cohort/distribute/protocol/methods.h"
 #include "cohort/distribute/worker/applied_bundles.h"
 #include "cohort/distribute/worker/constant_store.h"
+#include "cohort/distribute/worker/memory_budget.h"
 #include "cohort/distribute/worker/server_function.h"
 #include "cohort/distribute/worker/task_counters.h"
 
@@ -21,9 +21,11 @@ namespace cohort::distribute {
 // variables are applied at once, others one after the other; a bundle is applied whole and a reply shows whole bundles.
 class ParameterServer {
  public:
-  // Variables take at most `memory_limit` bytes; 0: what the machine has.
-  explicit ParameterServer(ConstantStore& constants, std::uint64_t memory_limit = 0)
-      : constants_(constants), memory_limit_(memory_limit) {}
+  // Variables take at most `memory_limit` bytes (0: what the machine has), which are part of `whole`.
+  explicit ParameterServer(ConstantStore& constants, std::uint64_t memory_limit = 0,
+                           std::shared_ptr<MemoryBudget> whole = nullptr)
+      : constants_(constants),
+        memory_(std::make_shared<MemoryBudget>(memory_limit, "memory_limit", std::move(whole))) {}
 
   // Makes a variable by its initial graph; one that is there already is kept, one that there is no memory for refused.
   void create_variable(const Request<Method::CreateVariable>& request, Reply<Method::CreateVariable>& reply);
@@ -48,8 +50,6 @@ class ParameterServer {
   StoredVariables find_variables(const Names& names) const;
   std::shared_ptr<ServerFunction> find_function(std::uint64_t handle) const;
   bool is_known(const std::string& name, const TensorSpec& spec) const;
-  // Counted until what it returns is gone.
-  std::shared_ptr<void> reserve_memory(const std::string& name, std::uint64_t bytes);
 
   void check_epoch(const Head& head) const;
   void has_applied(const Head& head);
@@ -58,9 +58,8 @@ class ParameterServer {
   void push(ServerPart& part, const Request<Method::Exchange>& request, Reply<Method::Exchange>& reply, Lock& lock);
 
   ConstantStore& constants_;
-  const std::uint64_t memory_limit_;
-  // Of all variables: those that are being made, and those that only functions have, included. Grows under the mutex.
-  std::atomic<std::uint64_t> variable_bytes_{0};
+  // Of all variables: those that are being made, and those that only functions have, included.
+  const std::shared_ptr<MemoryBudget> memory_;
   TaskCounter apply_nanoseconds_, bundles_;  // written under the mutex
   std::mutex mutex_;  // guards what follows, and the lines of reservations; held while small bundles are applied, but
                       // not large ones

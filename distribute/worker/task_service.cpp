@@ -3,18 +3,15 @@
 #include <algorithm>
 #include <utility>
 
-#include "cohort/core/log.h"
 #include "cohort/core/text.h"
 #include "cohort/core/thread_scope.h"
 #include "cohort/core/thread_share.h"
+#include "cohort/distribute/cluster/job_name.h"
 #include "cohort/distribute/cluster/roles.h"
 #include "cohort/distribute/protocol/cluster_message.h"
 #include "cohort/distribute/protocol/message_flags.h"
-#include "cohort/distribute/protocol/trace_log.h"
 #include "cohort/distribute/protocol/typed_call.h"
-#include "cohort/distribute/worker/closure_runner.h"
-#include "cohort/distribute/worker/parameter_server.h"
-#include "cohort/distribute/worker/task_counters.h"
+#include "cohort/distribute/worker/held_job.h"
 
 namespace cohort::distribute {
 namespace {
@@ -36,30 +33,6 @@ std::vector<std::string> ps_addresses_of(const ClusterSpec& cluster) {
 
 }  // namespace
 
-// All that a task holds for one chief.
-struct TaskService::Job {
-  Job(std::uint64_t id, const proto::HelloProto& hello, std::uint64_t incarnation, const ClusterSpec& cluster,
-      const PsLinkOptions& options, const TaskLimits& limits, const std::vector<Device*>& devices)
-      : id(id),
-        name(hello.led_job()),
-        key(hello.job_key()),
-        pipelines(constants, limits.data_roots),
-        parameter_server(constants, limits.memory_limit),
-        closures(constants, pipelines, ps_addresses_of(cluster), id, incarnation, options, devices, limits.threads) {}
-  const std::uint64_t id;
-  const std::string name, key;
-  ConstantStore constants;
-  Pipelines pipelines;
-  ParameterServer parameter_server;
-  ClosureRunner closures;
-  RequestCounters requests;
-  TraceLog trace_log;
-  std::atomic<std::uint64_t> recoveries{0};
-  std::mutex release_mutex;        // guards what follows
-  std::uint64_t generation = 0;    // of what the chief has told this task
-  std::uint64_t last_release = 0;  // of those that are counted
-};
-
 TaskService::TaskService(ClusterSpec cluster, std::string job_name, std::int64_t task_index,
                          rpc::TransportOptions options, TaskLimits limits)
     : cluster_(std::move(cluster)),
@@ -69,35 +42,10 @@ TaskService::TaskService(ClusterSpec cluster, std::string job_name, std::int64_t
       limits_(std::move(limits)),
       // A ps has no need of them.
       devices_(job_name_ == kWorker ? worker_devices(name(), limits_.devices) : std::vector<Device*>()),
-      incarnation_(new_identity()) {}
+      incarnation_(new_identity()),
+      memory_(std::make_shared<MemoryBudget>(limits_.total_memory_limit, "total_memory_limit")),
+      jobs_(name(), limits_) {}
 TaskService::~TaskService() = default;
-
-void TaskService::wait() {
-  std::unique_lock lock(mutex_);
-  while (!ended_ && !stopped_) {
-    if (!orphan_since_ || limits_.orphan_timeout.count() == 0) {
-      ended_changed_.wait(lock);
-      continue;
-    }
-    const auto until = *orphan_since_ + limits_.orphan_timeout;
-    if (std::chrono::steady_clock::now() >= until) {
-      log::warn(name() + ": its chief has been gone for orphan_timeout; it ends.");
-      return;
-    }
-    ended_changed_.wait_until(lock, until);
-  }
-}
-
-void TaskService::stop() {
-  std::shared_ptr<Job> job;
-  {
-    std::lock_guard lock(mutex_);
-    stopped_ = true;
-    job = job_;
-  }
-  if (job) job->closures.end();
-  ended_changed_.notify_all();
-}
 
 void TaskService::hello(const Request<Method::Hello>& request, Reply<Method::Hello>& reply) {
   const proto::HelloProto& from = request.metadata;
@@ -111,6 +59,7 @@ void TaskService::hello(const Request<Method::Hello>& request, Reply<Method::Hel
                               {{"asked for", task_name(from.job_name(), from.task_index())}, {"from", from.from()}},
                               "Give every task the same cluster.");
   }
+  check_job_name(name(), from.led_job());
   if (!limits_.only_job.empty() && from.led_job() != limits_.only_job) {
     throw failed_precondition(name(), "a chief of the job that this task serves is expected",
                               {{"job", from.led_job()}, {"expected", limits_.only_job}, {"from", from.from()}},
@@ -129,111 +78,28 @@ void TaskService::hello(const Request<Method::Hello>& request, Reply<Method::Hel
   PsLinkOptions options{.transport = options_};
   if (from.dead_after() > 0) options.transport.set_dead_after(std::chrono::milliseconds(from.dead_after()));
   if (from.ps_retry() > 0) options.retry = std::chrono::milliseconds(from.ps_retry());
-  take_over(request, options);
+  const HeldJob::Surroundings task{.incarnation = incarnation_,
+                                   .ps_addresses = ps_addresses_of(cluster_),
+                                   .ps_links = options,
+                                   .limits = limits_,
+                                   .devices = devices_,
+                                   .memory = memory_};
+  const std::uint64_t id = request.head.job;
+  const auto job = jobs_.greet(id, from, [&] { return std::make_shared<HeldJob>(id, from, task); });
+  job->recoveries = from.recoveries();
+  // The chief that has lost sight of this task has given its closures to others.
+  job->closures.begin_epoch(request.head.epoch);
   reply.head.incarnation = incarnation_;
   reply.metadata.set_devices(static_cast<std::int32_t>(devices_.size()));
 }
 
-// A chief whose way here holds is not pushed aside by a program that was started by mistake. One that was just killed
-// is gone in a moment.
-void TaskService::wait_for_place(std::unique_lock<std::mutex>& lock, const proto::HelloProto& hello) {
-  constexpr std::chrono::milliseconds kMoment{1500};
-  const auto is_led = [this] { return job_ && callers_.contains(job_->id); };
-  if (!is_led() || hello.take_over()) return;
-  if (!job_->key.empty() && job_->key == hello.job_key() && job_->name == hello.led_job()) return;
-  if (ended_changed_.wait_for(lock, kMoment, [&] { return !is_led() || stopped_; })) return;
-  throw failed_precondition(name(), "a task that no chief leads is expected",
-                            {{"led as", job_->name}, {"asked for by", hello.led_job()}},
-                            "Another program uses this cluster. If it is to end, say take_over, or show its job key.");
-}
-
-void TaskService::take_over(const Request<Method::Hello>& request, const PsLinkOptions& options) {
-  const Head& head = request.head;
-  const std::uint64_t id = head.job;
-  std::shared_ptr<Job> before;  // let go of without the lock
-  std::unique_lock lock(mutex_);
-  // One that was taken for dead may wake up and look for its tasks.
-  if (std::find(jobs_before_.begin(), jobs_before_.end(), id) != jobs_before_.end()) throw taken_over("Hello");
-  if (!job_ || job_->id != id) wait_for_place(lock, request.metadata);
-  // The chief that has lost sight of this task has given its closures to others.
-  if (job_ && job_->id == id) {
-    job_->recoveries = request.metadata.recoveries();
-    return job_->closures.begin_epoch(head.epoch);
-  }
-  if (job_) {
-    log::info(name() + ": a new chief has come; the job before it ends here.");
-    note_before(job_->id);
-  }
-  before = std::exchange(
-      job_, std::make_shared<Job>(id, request.metadata, incarnation_, cluster_, options, limits_, devices_));
-  if (before) before->closures.end();
-  job_->recoveries = request.metadata.recoveries();
-  job_->closures.begin_epoch(head.epoch);
-  ended_ = false;
-  orphan_since_.reset();
-}
-
-void TaskService::caller_came(std::uint64_t caller) {
-  std::lock_guard lock(mutex_);
-  ++callers_[caller];
-  if (job_ && job_->id == caller) orphan_since_.reset();
-}
-
-void TaskService::caller_left(std::uint64_t caller) {
-  std::lock_guard lock(mutex_);
-  const auto found = callers_.find(caller);
-  if (found == callers_.end() || --found->second > 0) return;
-  callers_.erase(found);
-  if (!job_ || job_->id != caller) return;
-  job_->closures.end_orphans();
-  orphan_since_ = std::chrono::steady_clock::now();
-  ended_changed_.notify_all();
-}
-
-std::uint64_t TaskService::progress() const {
-  std::lock_guard lock(mutex_);
-  return job_ ? job_->closures.steps_begun() : 0;
-}
-
-void TaskService::note_before(std::uint64_t id) {
-  constexpr std::size_t kRemembered = 256;
-  jobs_before_.push_back(id);
-  if (jobs_before_.size() > kRemembered) jobs_before_.pop_front();
-}
-
-Error TaskService::taken_over(std::string_view method) const {
-  return Error(ErrorCode::Aborted, name(), "a message of the present job is expected", {{"method", method}},
-               "Another chief has taken over this task.");
-}
-
-std::shared_ptr<TaskService::Job> TaskService::job_of(const Head& head) {
-  std::lock_guard lock(mutex_);
-  if (!job_) {
-    throw Error(ErrorCode::Unavailable, name(), "a task that takes part in the job is expected",
-                {{"method", to_string(head.method)}}, "It was restarted and has lost what it held.");
-  }
-  if (job_->id != head.job) throw taken_over(to_string(head.method));
-  return job_;
-}
-
 void TaskService::end_job(const Request<Method::EndJob>& request, Reply<Method::EndJob>&) {
-  const std::shared_ptr<Job> job = job_of(request.head);  // let go of without the lock
-  {
-    std::lock_guard lock(mutex_);
-    if (job_ != job) return;  // a new chief was faster
-    note_before(job->id);
-    job_.reset();
-    orphan_since_.reset();
-    ended_ = true;
-  }
-  job->closures.end();
-  ended_changed_.notify_all();
+  jobs_.end(jobs_.find(request.head));
 }
 
 // What a chief must know of a closure's error beside its text.
-void TaskService::note_reason(const std::exception& error, Head& reply) {
-  std::lock_guard lock(mutex_);
-  if (stopped_) {
+void TaskService::note_reason(const std::exception& error, Head& reply) const {
+  if (jobs_.stopped()) {
     reply.flags = kLeaving;
   } else if (const auto* cut_off = dynamic_cast<const CutOffFromPs*>(&error)) {
     reply.flags = kCutOff;
@@ -242,28 +108,16 @@ void TaskService::note_reason(const std::exception& error, Head& reply) {
 }
 
 void TaskService::release(const Request<Method::Release>& request, Reply<Method::Release>&) {
-  const std::shared_ptr<Job> job = job_of(request.head);
-  // A repeat is answered when the first one is done: what is told after the answer must not go with it.
-  std::lock_guard lock(job->release_mutex);
-  if (request.head.closure > 0 && request.head.closure <= job->last_release) return;
-  job->last_release = std::max(job->last_release, request.head.closure);
-  if (request.metadata.generation() > job->generation) {
-    job->generation = request.metadata.generation();
-    job->pipelines.release_all();
-    job->closures.release_all();
-  }
-  job->pipelines.release(request.metadata);
-  job->closures.release(request.metadata);
-  job->parameter_server.release(request.metadata);
+  jobs_.find(request.head)->release(request);
 }
 
 void TaskService::trace(const Request<Method::Trace>& request, Reply<Method::Trace>& reply) {
-  const std::shared_ptr<Job> job = job_of(request.head);
+  const std::shared_ptr<HeldJob> job = jobs_.find(request.head);
   if (request.metadata.begin()) return job->trace_log.begin();
   write_trace(job->trace_log.end(name()), reply.metadata);
 }
 
-void TaskService::status(const Request<Method::Status>&, Reply<Method::Status>& reply) {
+void TaskService::status(const Request<Method::Status>& request, Reply<Method::Status>& reply) {
   proto::TaskStatusProto& status = reply.metadata;
   const auto now = std::chrono::steady_clock::now();
   status.set_job_name(job_name_);
@@ -273,22 +127,17 @@ void TaskService::status(const Request<Method::Status>&, Reply<Method::Status>& 
   status.set_uptime(
       static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(now - began_).count()));
   write_cluster(cluster_, status);
-  std::shared_ptr<Job> job;
-  {
-    std::lock_guard lock(mutex_);
-    job = job_;
-    status.set_led(job && callers_.contains(job->id));
+  const std::vector<HeldJobs::Listed> all = jobs_.all();
+  if (all.empty()) return;
+  for (const auto& [job, led] : all) {
+    job->describe(*status.add_jobs());
+    status.mutable_jobs()->rbegin()->set_led(led);
   }
-  if (!job) return;
-  status.set_led_job(job->name);
-  status.set_recoveries(job->recoveries);
-  const std::uint64_t ended = job->requests.ended.get(), begun = job->requests.begun.get();
-  status.set_requests(begun);
-  status.set_in_hand(begun - std::min(begun, ended));
-  status.set_bytes_received(job->requests.bytes_received.get());
-  status.set_bytes_sent(job->requests.bytes_sent.get());
-  job->closures.describe(status);
-  job->parameter_server.describe(status);
+  // Who leads one asks for that; to others it is the one that came last.
+  const auto own =
+      std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.job->id == request.head.job; });
+  const proto::TaskStatusProto shown = status.jobs(static_cast<int>((own == all.end() ? own - 1 : own) - all.begin()));
+  status.MergeFrom(shown);
 }
 
 void TaskService::check_caller(const TaskIdentity& caller, const Message& request) const {
@@ -307,7 +156,7 @@ void TaskService::check_caller(const TaskIdentity& caller, const Message& reques
 }
 
 bool TaskService::is_quick(const Message& request) const {
-  if (request.head.method == Method::RunClosure) return closures_are_short_.load(std::memory_order_relaxed);
+  if (request.head.method == Method::RunClosure) return short_closures_.has(request.head.job);
   constexpr std::size_t kFewBytes = std::size_t{64} << 10;
   // An exchange without parts is a pull, whose answer may be large.
   const bool push = request.head.method == Method::Exchange && !request.parts.empty();
@@ -332,7 +181,7 @@ void TaskService::handle(const Message& request, Message& reply) {
     default:
       break;
   }
-  const std::shared_ptr<Job> job = job_of(request.head);
+  const std::shared_ptr<HeldJob> job = jobs_.find(request.head);
   const RequestInHand in_hand(job->requests, request, reply);
   const TraceRecording recording(job->trace_log);
   const ThreadShare share(limits_.threads);
@@ -343,7 +192,7 @@ void TaskService::handle(const Message& request, Message& reply) {
       try {
         const auto begin = std::chrono::steady_clock::now();
         answer(request, reply, job->closures, &ClosureRunner::run);
-        closures_are_short_.store(std::chrono::steady_clock::now() - begin < kShort, std::memory_order_relaxed);
+        short_closures_.note(job->id, std::chrono::steady_clock::now() - begin < kShort);
         return;
       } catch (const std::exception& error) {
         note_reason(error, reply.head);

@@ -33,7 +33,8 @@ struct Replica {
   std::vector<Copy> copies;  // one for each device
   TensorSpec spec = {};
   std::size_t bytes = 0;
-  std::uint64_t version = 0;  // of the server when it sent the value, or said that it is the newest; 0: never
+  std::shared_ptr<void> memory = {};  // counts the bytes of the copies until they are gone
+  std::uint64_t version = 0;          // of the server when it sent the value, or said that it is the newest; 0: never
 };
 
 // The worker's part of a function: stages that run here and exchanges between them.

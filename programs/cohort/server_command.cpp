@@ -28,7 +28,9 @@ struct ServerArguments {
   std::string address;
   double orphan_timeout = 600.0;
   std::string transport = "auto";
-  std::int64_t memory_limit = 0;
+  int max_jobs = 16, threads = 0;
+  bool stay = false;
+  std::int64_t memory_limit = 0, total_memory_limit = 0;
   std::string job_name;
   std::vector<std::string> data_roots, devices;
   distribute::SecurityOptions security;
@@ -73,8 +75,12 @@ int serve(const ServerArguments& arguments) {
                                        .address = arguments.address,
                                        .security = arguments.security,
                                        .only_job = arguments.job_name,
+                                       .max_jobs = arguments.max_jobs,
                                        .memory_limit = arguments.memory_limit,
+                                       .total_memory_limit = arguments.total_memory_limit,
                                        .orphan_timeout = arguments.orphan_timeout,
+                                       .stay = arguments.stay,
+                                       .threads = arguments.threads,
                                        .data_roots = arguments.data_roots,
                                        .devices = arguments.devices});
   const distribute::StopOnSignal signals([&server] { server.stop(); });
@@ -94,7 +100,12 @@ void add_server_command(CLI::App& app, int& exit_code) {
       ->type_name("JSON");
   command
       ->add_option("--orphan-timeout", arguments->orphan_timeout,
-                   "seconds after which it ends when its chief is gone; 0: never")
+                   "seconds after which a job ends here when its chief is gone, and the task with the last one; 0: "
+                   "never")
+      ->capture_default_str();
+  command->add_flag("--stay", arguments->stay, "serve job after job, until a signal comes");
+  command->add_option("--max-jobs", arguments->max_jobs, "jobs of different names that it serves at once")
+      ->check(CLI::Range(1, 10'000))
       ->capture_default_str();
   command->add_option("--address", arguments->address, "where to listen, if others reach it by another")
       ->type_name("HOST:PORT");
@@ -102,8 +113,15 @@ void add_server_command(CLI::App& app, int& exit_code) {
       ->add_option("--job-name", arguments->job_name,
                    "serve chiefs of this job only; COHORT_JOB_NAME says it otherwise")
       ->type_name("NAME");
-  command->add_option("--memory-limit", arguments->memory_limit, "bytes that variables may take; 0: what is free")
+  command
+      ->add_option("--memory-limit", arguments->memory_limit, "bytes that a job's variables may take; 0: what is free")
       ->check(CLI::NonNegativeNumber);
+  command
+      ->add_option("--total-memory-limit", arguments->total_memory_limit,
+                   "bytes that the variables of all jobs may take; 0: what is free")
+      ->check(CLI::NonNegativeNumber);
+  command->add_option("--threads", arguments->threads, "that compute for each request of a job; 0: all")
+      ->check(CLI::Range(0, 4096));
   command
       ->add_option(
           "--data-root", arguments->data_roots,

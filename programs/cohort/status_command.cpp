@@ -65,9 +65,9 @@ void add_status_command(CLI::App& app, int& exit_code) {
       "are\n"
       "being handled, STALE how many updates by others a worker's updates were behind: the mean, and the most. "
       "RECOVERIES\n"
-      "is how often the chief had lost a task and found it again. The job does not notice. The exit code is 1 when a "
-      "task\n"
-      "does not answer.");
+      "is how often the chief had lost a task and found it again. Where there are several jobs, each has a row. They "
+      "do not\n"
+      "notice. The exit code is 1 when a task does not answer.");
   add_security_options(*command, arguments->security);
   command->callback([arguments, &exit_code] { exit_code = show_status(*arguments); });
 }

@@ -13,8 +13,6 @@ namespace {
 using distribute::TaskStatus;
 using StatusRow = std::vector<std::string>;
 
-constexpr std::size_t kLeftColumns = 3;  // the others are numbers
-
 std::string scaled(double value, const char* unit) {
   char text[32];
   std::snprintf(text, sizeof text, value < 9.995 ? "%.2f %s" : value < 99.95 ? "%.1f %s" : "%.0f %s", value, unit);
@@ -54,17 +52,20 @@ std::string state_text(const TaskStatus& task) {
   return task.running > 0 ? "works" : "idle";
 }
 
-StatusRow row_of(const TaskStatus& task) {
+// Of a task, or of one of its jobs, which is named where there are several in the table.
+StatusRow row_of(const TaskStatus& task, bool names_job) {
   StatusRow row = {task.task, task.address, state_text(task)};
   if (!task.problem.empty()) return row;
-  row.insert(row.end(),
-             {task.steps > 0 ? count_text(task.steps) : "-", time_text(task.step_seconds), count_text(task.in_hand),
-              bytes_text(task.bytes_received), bytes_text(task.bytes_sent), staleness_text(task),
-              count_text(task.retries), count_text(task.recoveries), uptime_text(task.uptime)});
+  if (names_job) row.push_back(task.job);
+  row.insert(row.end(), {task.steps > 0 ? count_text(task.steps) : "-", time_text(task.step_seconds),
+                         count_text(task.in_hand), bytes_text(task.bytes_received), bytes_text(task.bytes_sent),
+                         task.variable_bytes > 0 ? bytes_text(task.variable_bytes) : "-", staleness_text(task),
+                         count_text(task.retries), count_text(task.recoveries), uptime_text(task.uptime)});
   return row;
 }
 
-std::string aligned(const std::vector<StatusRow>& rows) {
+// All but the first columns are numbers.
+std::string aligned(const std::vector<StatusRow>& rows, std::size_t left_columns) {
   std::vector<std::size_t> widths(rows.front().size());
   for (const StatusRow& row : rows) {
     for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
@@ -74,7 +75,7 @@ std::string aligned(const std::vector<StatusRow>& rows) {
     std::string line;
     for (std::size_t i = 0; i < row.size(); ++i) {
       const std::string space(widths[i] - row[i].size(), ' ');
-      line += (i == 0 ? "" : "  ") + (i < kLeftColumns ? row[i] + space : space + row[i]);
+      line += (i == 0 ? "" : "  ") + (i < left_columns ? row[i] + space : space + row[i]);
     }
     line.erase(line.find_last_not_of(' ') + 1);
     text += line + "\n";
@@ -85,22 +86,29 @@ std::string aligned(const std::vector<StatusRow>& rows) {
 }  // namespace
 
 std::string status_table(const std::vector<TaskStatus>& tasks) {
-  std::vector<StatusRow> rows = {{"TASK", "ADDRESS", "STATE", "STEPS", "STEP TIME", "QUEUE", "RECEIVED", "SENT",
-                                  "STALE (MOST)", "RETRIES", "RECOVERIES", "UP"}};
   std::set<std::string> jobs;
+  for (const TaskStatus& task : tasks) {
+    for (const TaskStatus& job : task.jobs) jobs.insert(job.job);
+  }
+  const bool several = jobs.size() > 1;
+  std::vector<StatusRow> rows = {{"TASK", "ADDRESS", "STATE", "STEPS", "STEP TIME", "QUEUE", "RECEIVED", "SENT",
+                                  "VARIABLES", "STALE (MOST)", "RETRIES", "RECOVERIES", "UP"}};
+  if (several) rows.front().insert(rows.front().begin() + 3, "JOB");
   std::string unanswered;
   std::size_t answered = 0;
   for (const TaskStatus& task : tasks) {
-    rows.push_back(row_of(task));
-    if (task.problem.empty()) ++answered;
-    if (!task.job.empty()) jobs.insert(task.job);
-    if (!task.problem.empty()) {
+    if (task.jobs.empty()) rows.push_back(row_of(task, several));
+    for (const TaskStatus& job : task.jobs) rows.push_back(row_of(job, several));
+    if (task.problem.empty()) {
+      ++answered;
+    } else {
       unanswered += "No answer from " + task.task + " at " + task.address + ": " + task.problem + "\n";
     }
   }
-  const std::string job = jobs.empty() ? "no job" : "job " + join(std::vector(jobs.begin(), jobs.end()));
+  const std::string job =
+      jobs.empty() ? "no job" : (several ? "jobs " : "job ") + join(std::vector(jobs.begin(), jobs.end()));
   return job + ", " + std::to_string(answered) + " of " + std::to_string(tasks.size()) + " tasks answer\n\n" +
-         aligned(rows) + (unanswered.empty() ? "" : "\n" + unanswered);
+         aligned(rows, several ? 4 : 3) + (unanswered.empty() ? "" : "\n" + unanswered);
 }
 
 }  // namespace cohort::programs

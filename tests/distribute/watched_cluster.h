@@ -79,7 +79,7 @@ class WatchedCluster {
       cluster.seen_.push_back(std::move(seen));
     }
     bool is_quick(const Message& request) const override { return service.is_quick(request); }
-    std::uint64_t progress() const override { return service.progress(); }
+    std::uint64_t progress(std::uint64_t caller) const override { return service.progress(caller); }
     WatchedCluster& cluster;
     const std::string name;
     TaskService service;

@@ -79,6 +79,16 @@ TEST(StatusCommand, ShowsEveryTaskOfARunningJob) {
   shown = status_of({}, R"({"cluster": )" + spec + "}");
   EXPECT_EQ(shown.code, 0) << shown.errors;
 
+  {
+    const distribute::ParameterServerStrategy other(distribute::SimpleClusterResolver(cluster.spec()),
+                                                    {.job_name = "day run"});
+    shown = status_of({"--cluster", spec});
+    EXPECT_THAT(shown.output, HasSubstr("jobs day run, night run, 3 of 3 tasks answer"));
+    EXPECT_THAT(shown.output, ContainsRegex("STATE +JOB +STEPS"));
+    EXPECT_THAT(shown.output, ContainsRegex("worker:0 +127.0.0.1:[0-9]+ +idle +night run +[0-9,]+ "));
+    EXPECT_THAT(shown.output, ContainsRegex("worker:0 +127.0.0.1:[0-9]+ +idle +day run +- "));
+  }
+
   cluster.worker(1).kill();
   shown = status_of({"--cluster", spec});
   EXPECT_EQ(shown.code, 1);

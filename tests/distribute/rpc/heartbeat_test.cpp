@@ -39,7 +39,7 @@ class SlowService : public Service {
     ++handled;
   }
   bool is_quick(const Message&) const override { return true; }
-  std::uint64_t progress() const override { return milliseconds_now(); }
+  std::uint64_t progress(std::uint64_t) const override { return milliseconds_now(); }
 
   std::atomic<int> handled = 0;
 

@@ -31,7 +31,7 @@ class FunctionService : public Service {
 // Tells of its steps.
 class BusyService : public EchoService {
  public:
-  std::uint64_t progress() const override { return steps; }
+  std::uint64_t progress(std::uint64_t) const override { return steps; }
   std::atomic<std::uint64_t> steps = 0;
 };
 
