@@ -24,7 +24,7 @@ constexpr std::uint64_t kWake = ~std::uint64_t{0}, kFirstListener = kWake - 1000
 constexpr std::chrono::milliseconds kBetweenRounds{50};
 constexpr std::string_view kPreface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-// HTTP/2: no settings of our own, and farewell for want of security, which gRPC's callers report with this text.
+// HTTP/2: no settings of our own, and farewell for want of security, with a text for whoever looks at the bytes.
 constexpr std::string_view kFarewellText = "this task takes encrypted callers only: give certificates or the secret";
 std::string farewell() {
   std::string frames("\0\0\0\4\0\0\0\0\0", 9);

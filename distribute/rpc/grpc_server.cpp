@@ -29,12 +29,14 @@ ServingLimits checked_limits(ServingLimits limits, const std::string& task) {
   if (limits.message_bytes == 0) limits.message_bytes = memory / 4 * 3;
   if (limits.message_bytes_per_connection == 0) limits.message_bytes_per_connection = memory / 2;
   if (limits.network_threads < 1 || limits.threads < limits.network_threads || limits.streams < 1 ||
-      limits.streams_per_connection < 1) {
+      limits.streams_per_connection < 1 || limits.silent_connections < 1 || limits.unproven_connections < 1) {
     throw invalid_argument(task, "a server needs threads and streams",
                            {{"network_threads", limits.network_threads},
                             {"threads", limits.threads},
                             {"streams", limits.streams},
-                            {"streams_per_connection", limits.streams_per_connection}});
+                            {"streams_per_connection", limits.streams_per_connection},
+                            {"silent_connections", limits.silent_connections},
+                            {"unproven_connections", limits.unproven_connections}});
   }
   return limits;
 }
@@ -50,7 +52,10 @@ class GrpcServer::Body {
     grpc::ServerBuilder builder;
     apply_server_settings(builder, limits);
     const ServerCredentials own = server_credentials(security);
-    door_ = std::make_unique<FrontDoor>(address, task, security && security->kind != Security::Kind::Insecure);
+    door_ = std::make_unique<FrontDoor>(address, task, security && security->kind != Security::Kind::Insecure,
+                                        DoorLimits{.waiting = limits.silent_connections,
+                                                   .strangers = limits.unproven_connections,
+                                                   .patience = limits.connection_patience});
     acceptor_ = builder.experimental().AddExternalConnectionAcceptor(
         grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD, own.credentials);
     builder.RegisterAsyncGenericService(&generic_);
