@@ -14,7 +14,7 @@
 namespace cohort::distribute::rpc {
 namespace {
 
-constexpr std::chrono::milliseconds kTick{50}, kTimeToProve{5000};
+constexpr std::chrono::milliseconds kTick{50}, kTickWhileProving{5}, kTimeToProve{5000};
 // A stranger's message may have 2 MiB before it is found to be no proof.
 constexpr int kMostProofs = 64;
 
@@ -249,8 +249,11 @@ void Heartbeats::run(ServingThreads& threads) {
   do {
     {
       std::unique_lock lock(mutex_);
-      Clock::time_point next = Clock::now() + kTick;
-      for (const Heartbeat* heartbeat : beating_) next = std::min(next, heartbeat->next_beat());
+      const Clock::time_point now = Clock::now();
+      Clock::time_point next = now + kTick;
+      for (const Heartbeat* heartbeat : beating_) {
+        next = std::min(next, heartbeat->is_proving() ? now + kTickWhileProving : heartbeat->next_beat());
+      }
       changed_.wait_until(lock, next, [this] { return stopping_ || !arrived_.empty(); });
       stopping = stopping_;
       arrived.swap(arrived_);
