@@ -22,6 +22,7 @@ namespace {
 
 constexpr std::uint64_t kWake = ~std::uint64_t{0}, kFirstListener = kWake - 1000;
 constexpr std::chrono::milliseconds kBetweenRounds{50};
+constexpr std::uint32_t kEndings = EPOLLRDHUP | EPOLLHUP | EPOLLERR;
 constexpr std::string_view kPreface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 // HTTP/2: no settings of our own, and farewell for want of security, with a text for whoever looks at the bytes.
@@ -171,9 +172,16 @@ void FrontDoor::run() {
                                  ready ? static_cast<int>(kBetweenRounds.count()) : -1);
     std::unique_lock lock(mutex_);
     for (int i = 0; i < count; ++i) {
-      const std::uint64_t id = events[static_cast<std::size_t>(i)].data.u64;
+      const auto& [what, data] = events[static_cast<std::size_t>(i)];
+      const std::uint64_t id = data.u64;
       if (id == kWake) continue;
-      id >= kFirstListener ? take_callers(listening_.sockets()[id - kFirstListener]) : look_at(id);
+      if (id >= kFirstListener) {
+        take_callers(listening_.sockets()[id - kFirstListener]);
+      } else if (const auto gone = waiting_.find(id); gone != waiting_.end() && (what & kEndings) != 0) {
+        cut_off(waiting_, gone);
+      } else {
+        look_at(id);
+      }
     }
     hand_on();
     expire();

@@ -24,7 +24,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr char kTarget[] = "COHORT_TEST_ATTACKED", kCount[] = "COHORT_TEST_CONNECTIONS", kServing[] = "ADDRESS ";
+constexpr char kTarget[] = "COHORT_TEST_ATTACKED", kCount[] = "COHORT_TEST_CONNECTIONS", kServing[] = "ADDRESS ",
+               kOpened[] = "OPENED ";
 
 cohort::test::StartedProgramOptions this_program(const std::string& test) {
   return {.arguments = {"--gtest_filter=" + test, "--gtest_also_run_disabled_tests"}};
@@ -46,6 +47,7 @@ void crowd(const std::string& address, std::size_t connections) {
     if (callers.back().connected()) callers.back().say(beginnings[i % std::size(beginnings)]);
     while (callers.size() > connections) callers.pop_front();
     if (i % 16 == 15) std::this_thread::sleep_for(1ms);
+    if (i % 200 == 199) std::printf("%s%zu\n", kOpened, i + 1), std::fflush(stdout);
   }
 }
 
@@ -167,6 +169,12 @@ std::string lying_frames() {
 
 Attackers::Attackers(const std::string& address, int connections)
     : program_("tests/distribute_test", attack_on(address, connections), folder_.path()) {}
+
+int Attackers::opened() const {
+  const std::string said = program_.output();
+  const std::size_t last = said.rfind(kOpened);
+  return last == std::string::npos ? 0 : std::atoi(said.c_str() + last + sizeof kOpened - 1);
+}
 
 PlainGrpcProcess::PlainGrpcProcess()
     : program_("tests/distribute_test", this_program("PlainGrpcProcess.DISABLED_Serves"), folder_.path()) {

@@ -38,6 +38,8 @@ std::string lying_frames();
 class Attackers {
  public:
   Attackers(const std::string& address, int connections);
+  // How many connections that stay have been opened so far, about.
+  int opened() const;
 
  private:
   const cohort::test::TemporaryFolder folder_;
