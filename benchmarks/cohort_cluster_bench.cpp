@@ -165,6 +165,8 @@ int main(int argc, char** argv) {
   command_line.add("--bytes-per-pack", options.bytes_per_pack, "of gradients that cross together, of mwms; 0: default");
   bool transports = false;
   command_line.add("--transports", transports, "measure the transports alone, beside a plain gRPC stream");
+  bool secured = false;
+  command_line.add("--secured", secured, "of --transports: gRPC in plain text, by a secret and by certificates");
   bool allreduce = false;
   command_line.add("--allreduce", allreduce, "measure the all-reduce between workers alone, not a job");
   int rounds = 15;
@@ -181,7 +183,10 @@ int main(int argc, char** argv) {
     if (allreduce) return cohort::bench::allreduce_bench(options.workers, options.transport);
     if (in_step) return cohort::bench::in_step_bench(options);
     if (transports) {
-      std::puts(cohort::bench::transport_bench({"in_process", "shm", "grpc"}, rounds, only).c_str());
+      const std::vector<std::string> ways = secured
+                                                ? std::vector<std::string>{"grpc", "grpc, secret", "grpc, certificates"}
+                                                : std::vector<std::string>{"in_process", "shm", "grpc"};
+      std::puts(cohort::bench::transport_bench(ways, rounds, only).c_str());
       return 0;
     }
     options.closures > 0 ? run_closures(options) : run(options);

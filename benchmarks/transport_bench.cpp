@@ -4,12 +4,15 @@
 #include <array>
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <memory>
 #include <thread>
 
 #include "benchmarks/bench_process.h"
 #include "benchmarks/plain_grpc_stream.h"
+#include "cohort/distribute/cluster/certificates.h"
 #include "cohort/distribute/rpc/transport.h"
 
 namespace cohort::bench {
@@ -107,8 +110,47 @@ class TransportClient {
   Tensor large_ = Tensor::full({static_cast<std::int64_t>(256 * kMiB)}, 1, DType::UInt8);
 };
 
-Carry carry_over(const std::string& transport, const std::string& address) {
-  auto client = std::make_shared<TransportClient>(rpc::connect({"bench:0", address}, {.transport = transport}));
+// What both sides of "grpc, secret" and "grpc, certificates" prove with; nullptr for other ways. The files of the
+// latter are made by whoever measures, who names their folder in the environment.
+constexpr char kSecret[] = "grpc, secret", kCertificates[] = "grpc, certificates", kFolder[] = "COHORT_BENCH_FOLDER";
+
+std::shared_ptr<const distribute::Security> security_of(const std::string& way) {
+  if (way == kSecret) {
+    distribute::Security security{.kind = distribute::Security::Kind::Secret, .secret = std::string(32, 's')};
+    security.own = {.cluster = "", .job = "bench", .index = 0};
+    return std::make_shared<distribute::Security>(security);
+  }
+  if (way != kCertificates) return nullptr;
+  const std::string folder = std::getenv(kFolder);
+  return distribute::make_security({.ca_certificate = folder + "/ca.pem",
+                                    .certificate = folder + "/bench.pem",
+                                    .private_key = folder + "/bench.key"},
+                                   "bench:0");
+}
+
+// The folder of an authority and a certificate of its own, as long as it lives.
+class BenchCertificates {
+ public:
+  BenchCertificates() {
+    std::string name = std::filesystem::temp_directory_path() / "cohort_bench_XXXXXX";
+    folder_ = mkdtemp(name.data());
+    const auto authority = distribute::make_authority("bench", 1);
+    const auto own = distribute::make_task_certificate(authority, {"bench", "bench", 0}, {}, 1);
+    std::ofstream(folder_ / "ca.pem") << authority.certificate;
+    std::ofstream(folder_ / "bench.pem") << own.certificate;
+    std::ofstream(folder_ / "bench.key") << own.key;
+    setenv(kFolder, folder_.c_str(), 1);
+  }
+  ~BenchCertificates() { std::filesystem::remove_all(folder_); }
+
+ private:
+  std::filesystem::path folder_;
+};
+
+Carry carry_over(const std::string& way, const std::string& address) {
+  const auto security = security_of(way);
+  auto client = std::make_shared<TransportClient>(
+      rpc::connect({"bench:0", address}, {.transport = security ? "grpc" : way, .security = security}));
   return [client](Load load) { client->carry(load); };
 }
 
@@ -191,7 +233,8 @@ std::optional<int> run_transport_bench_process(const std::vector<std::string>& a
       answer_questions([&](const std::string&) { return plain.address(); });
     } else {
       BenchService service;
-      rpc::Listener listener("127.0.0.1:0", service, "bench:0");
+      const auto security = security_of(arguments[1]);
+      rpc::Listener listener("127.0.0.1:0", service, "bench:0", {}, security.get());
       answer_questions([&](const std::string&) { return listener.address(); });
     }
     return 0;
@@ -206,6 +249,7 @@ std::optional<int> run_transport_bench_process(const std::vector<std::string>& a
 }
 
 std::string transport_bench(const std::vector<std::string>& transports, int rounds, const std::string& only) {
+  const BenchCertificates certificates;
   std::vector<Way> networked, local;
   networked.push_back(way_between_processes(kPlain));
   for (const std::string& transport : transports) {

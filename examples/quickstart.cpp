@@ -1,10 +1,13 @@
 // Trains the README's model on Fashion-MNIST on a cluster inside this process (chief, 3 workers, 2 parameter servers),
-// with TensorBoard logs and a checkpoint per epoch in the current folder. Interrupted and run again, it goes on.
-// Usage: quickstart [--epochs N] [--data FOLDER] [--seed N]
+// with TensorBoard logs and a checkpoint per epoch in the current folder. Interrupted and run again, it goes on. With
+// --cluster tf_config it leads the cluster that TF_CONFIG names, whose other tasks are `cohort server`s.
+// Usage: quickstart [--epochs N] [--data FOLDER] [--seed N] [--cluster tf_config]
 #include <cohort/cohort.h>
 
 #include <cstdint>
 #include <iostream>
+#include <memory>
+#include <optional>
 #include <string>
 
 namespace ch = cohort;
@@ -13,7 +16,7 @@ namespace {
 
 struct Arguments {
   int epochs = 5;
-  std::string data;
+  std::string data, cluster;
   std::uint64_t seed = 0;
 };
 
@@ -26,10 +29,12 @@ Arguments parse(int count, char** values) {
       arguments.epochs = std::stoi(value);
     } else if (name == "--data") {
       arguments.data = value;
+    } else if (name == "--cluster" && value == "tf_config") {
+      arguments.cluster = value;
     } else if (name == "--seed") {
       arguments.seed = std::stoull(value);
     } else {
-      throw ch::invalid_argument("quickstart", "--epochs N, --data FOLDER or --seed N is expected",
+      throw ch::invalid_argument("quickstart", "--epochs N, --data FOLDER, --seed N or --cluster tf_config is expected",
                                  {{"argument", name}});
     }
   }
@@ -39,8 +44,11 @@ Arguments parse(int count, char** values) {
 void train(const Arguments& arguments) {
   ch::set_random_seed(arguments.seed);
   auto [train, test] = ch::datasets::fashion_mnist({.folder = arguments.data});
-  const ch::distribute::LocalCluster cluster({{"worker", 3}, {"ps", 2}});
-  ch::distribute::ParameterServerStrategy strategy(cluster.resolver());
+  std::optional<ch::distribute::LocalCluster> cluster;
+  if (arguments.cluster.empty()) cluster.emplace(std::vector<std::pair<std::string, int>>{{"worker", 3}, {"ps", 2}});
+  ch::distribute::ParameterServerStrategy strategy =
+      cluster ? ch::distribute::ParameterServerStrategy(cluster->resolver())
+              : ch::distribute::ParameterServerStrategy(ch::distribute::TFConfigClusterResolver());
   auto scope = strategy.scope();
   ch::Sequential model({
       ch::layers::Rescaling(1.0 / 255),

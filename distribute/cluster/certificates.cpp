@@ -91,7 +91,7 @@ void add_extension(X509* certificate, X509* issuer, int kind, const std::string&
 }
 
 // With a subject, a number that nobody guesses, and a time from which it holds.
-Certificate new_certificate(const std::string& subject, const Key& key, int days) {
+Certificate new_certificate(const std::string& subject, const Key& key, int days, int begins = 0) {
   Certificate certificate(made(X509_new(), "a certificate"));
   const std::string number = random_bytes(16);
   BIGNUM* serial =
@@ -101,7 +101,7 @@ Certificate new_certificate(const std::string& subject, const Key& key, int days
   check(numbered && X509_set_version(certificate.get(), X509_VERSION_3) == 1, "numbering a certificate");
   // Clocks of a cluster differ.
   constexpr long kHourBefore = -3600;
-  check(X509_gmtime_adj(X509_getm_notBefore(certificate.get()), kHourBefore) &&
+  check(X509_time_adj_ex(X509_getm_notBefore(certificate.get()), begins, kHourBefore, nullptr) &&
             X509_time_adj_ex(X509_getm_notAfter(certificate.get()), days, 0, nullptr) &&
             X509_set_pubkey(certificate.get(), key.get()) == 1,
         "filling a certificate");
@@ -168,7 +168,7 @@ KeyedCertificate make_authority(std::string_view cluster, int days) {
 }
 
 KeyedCertificate make_task_certificate(const KeyedCertificate& authority, const TaskIdentity& task,
-                                       const std::vector<std::string>& hosts, int days) {
+                                       const std::vector<std::string>& hosts, int days, int begins) {
   const Certificate issuer = parse_certificate(authority.certificate);
   const Key issuer_key = parse_key(authority.key);
   if (!issuer || !issuer_key || X509_check_private_key(issuer.get(), issuer_key.get()) != 1) {
@@ -176,7 +176,7 @@ KeyedCertificate make_task_certificate(const KeyedCertificate& authority, const 
     throw invalid_argument("certificates", "a certificate of an authority and its key are expected");
   }
   const Key key = new_key();
-  const Certificate certificate = new_certificate(task.job + "-" + std::to_string(task.index), key, days);
+  const Certificate certificate = new_certificate(task.job + "-" + std::to_string(task.index), key, days, begins);
   add_extension(certificate.get(), issuer.get(), NID_basic_constraints, "critical,CA:FALSE");
   add_extension(certificate.get(), issuer.get(), NID_key_usage, "critical,digitalSignature");
   add_extension(certificate.get(), issuer.get(), NID_ext_key_usage, "serverAuth,clientAuth");

@@ -18,8 +18,9 @@ struct KeyedCertificate {
 KeyedCertificate make_authority(std::string_view cluster, int days);
 // A certificate of one task, for both sides of a connection.
 //   hosts: names and addresses by which others reach it, besides what its identity says.
+//   begins: in how many days it begins to hold.
 KeyedCertificate make_task_certificate(const KeyedCertificate& authority, const TaskIdentity& task,
-                                       const std::vector<std::string>& hosts, int days);
+                                       const std::vector<std::string>& hosts, int days, int begins = 0);
 // One that nobody has signed, which is known by its fingerprint alone.
 KeyedCertificate make_own_certificate(int days);
 

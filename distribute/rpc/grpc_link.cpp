@@ -22,6 +22,19 @@ std::optional<CallerProof> proof_of(const Security* security) {
   return std::make_optional<CallerProof>(security->secret, security->own);
 }
 
+constexpr char kClosedByTask[] = "connection closed by the task";
+
+// Over TLS a task does not say why it ends a connection, and to gRPC's callers none in plain text.
+std::string with_likely_cause(std::string reason, const Security* security) {
+  const bool secured = security && security->kind != Security::Kind::Insecure;
+  if (!secured && reason == "GOAWAY received")
+    return "the task takes encrypted callers only: give certificates or the secret";
+  if (!secured || reason != kClosedByTask) return reason;
+  return reason + (security->kind == Security::Kind::Certificates
+                       ? ", perhaps because it does not take this task's certificate"
+                       : ", perhaps because it asks for a certificate in the place of a secret");
+}
+
 std::string target(const Peer& peer) { return parse_address(peer.address, peer.task).numeric(); }
 
 }  // namespace
@@ -36,7 +49,7 @@ std::string plain_reason(const grpc::Status& status) {
   if (says("timed out")) return "no answer";
   if (says("Connection reset") || says("Broken pipe") || says("Socket closed") || says("End of file") ||
       says("closed by the peer")) {
-    return "connection closed by the task";
+    return kClosedByTask;
   }
   if (status.error_code() == grpc::StatusCode::UNIMPLEMENTED) {
     return "a server that does not speak this version of the protocol listens there";
@@ -57,7 +70,7 @@ GrpcLink::GrpcLink(const Peer& peer, const TransportOptions& options)
       credentials_(caller_credentials(options.security.get(), peer)),
       stub_(make_channel(target(peer), options.connect_timeout, credentials_.credentials)) {
   try {
-    connect();
+    connect(options.security.get());
   } catch (...) {
     end_heartbeat();
     throw;
@@ -72,7 +85,7 @@ GrpcLink::~GrpcLink() {
 
 void GrpcLink::end_heartbeat() { cancel_and_drain(context_, queue_); }
 
-void GrpcLink::connect() {
+void GrpcLink::connect(const Security* security) {
   const auto start = std::chrono::steady_clock::now();
   const auto deadline = SystemClock::now() + connect_timeout_;
   const auto refuse = [&](const std::string& reason) {
@@ -91,7 +104,7 @@ void GrpcLink::connect() {
       // Asking again does not help.
       throw Error(ErrorCode::PermissionDenied, peer_.task + " at " + peer_.address + ": " + status_.error_message());
     }
-    if (tag == &kFinished) throw refuse(plain_reason(status_));
+    if (tag == &kFinished) throw refuse(with_likely_cause(plain_reason(status_), security));
     if (!ok) {
       call_->Finish(&status_, &kFinished);
     } else if (tag == &kStarted && greets) {
@@ -152,7 +165,7 @@ void GrpcLink::look(std::chrono::nanoseconds missed) {
   const bool holds = take_heartbeats(2);
   const double seconds = static_cast<double>(now() - last_heard_) * 1e-9;
   if (!holds) {
-    fail("connection closed by the task");
+    fail(kClosedByTask);
   } else if (seconds > std::chrono::duration<double>(dead_after_).count()) {
     char text[64];
     std::snprintf(text, sizeof text, "no sign of life for %.1f s", seconds);
@@ -165,7 +178,7 @@ bool GrpcLink::alive() {
   const std::unique_lock lock(looking_, std::try_to_lock);
   if (lock && alive_ && now() - last_look_ > kBetweenLooks) {
     last_look_ = now();
-    if (!take_heartbeats(4)) fail("connection closed by the task");
+    if (!take_heartbeats(4)) fail(kClosedByTask);
   }
   return alive_;
 }

@@ -51,7 +51,7 @@ class GrpcLink {
   using Call = grpc::ClientAsyncReaderWriter<grpc::ByteBuffer, grpc::ByteBuffer>;
   static std::int64_t now() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
   friend class LinkWatch;
-  void connect();
+  void connect(const Security* security);
   void write(const std::string& bytes);
   void end_heartbeat();
   // Takes the heartbeats that have come and judges. Without what it might have heard in `missed`.

@@ -2,16 +2,13 @@
 
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <mutex>
 #include <thread>
 
+#include "cohort/distribute/rpc/front_door.h"
 #include "cohort/distribute/rpc/grpc_credentials.h"
 #include "cohort/distribute/rpc/grpc_settings.h"
 #include "cohort/distribute/rpc/heartbeats.h"
@@ -32,38 +29,16 @@ ServingLimits checked_limits(ServingLimits limits, const std::string& task) {
   if (limits.message_bytes == 0) limits.message_bytes = memory / 4 * 3;
   if (limits.message_bytes_per_connection == 0) limits.message_bytes_per_connection = memory / 2;
   if (limits.network_threads < 1 || limits.threads < limits.network_threads || limits.streams < 1 ||
-      limits.streams_per_connection < 1) {
+      limits.streams_per_connection < 1 || limits.silent_connections < 1 || limits.unproven_connections < 1) {
     throw invalid_argument(task, "a server needs threads and streams",
                            {{"network_threads", limits.network_threads},
                             {"threads", limits.threads},
                             {"streams", limits.streams},
-                            {"streams_per_connection", limits.streams_per_connection}});
+                            {"streams_per_connection", limits.streams_per_connection},
+                            {"silent_connections", limits.silent_connections},
+                            {"unproven_connections", limits.unproven_connections}});
   }
   return limits;
-}
-
-// gRPC does not say why it could not listen: a socket of our own finds out.
-std::string reason_not_to_listen(const Address& address) {
-  const bool v6 = address.host.find(':') != std::string::npos;
-  const int socket = ::socket(v6 ? AF_INET6 : AF_INET, SOCK_STREAM, 0);
-  if (socket < 0) return std::strerror(errno);
-  int failed = 0;
-  if (v6) {
-    sockaddr_in6 name{};
-    name.sin6_family = AF_INET6;
-    name.sin6_port = htons(static_cast<std::uint16_t>(address.port));
-    name.sin6_addr = in6addr_loopback;
-    failed = bind(socket, reinterpret_cast<const sockaddr*>(&name), sizeof name);
-  } else {
-    sockaddr_in name{};
-    name.sin_family = AF_INET;
-    name.sin_port = htons(static_cast<std::uint16_t>(address.port));
-    name.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    failed = bind(socket, reinterpret_cast<const sockaddr*>(&name), sizeof name);
-  }
-  const int error = errno;
-  close(socket);
-  return failed ? std::strerror(error) : "gRPC could not listen";
 }
 
 }  // namespace
@@ -77,32 +52,43 @@ class GrpcServer::Body {
     grpc::ServerBuilder builder;
     apply_server_settings(builder, limits);
     const ServerCredentials own = server_credentials(security);
-    builder.AddListeningPort(address.numeric(), own.credentials, &port_);
+    door_ = std::make_unique<FrontDoor>(address, task, security && security->kind != Security::Kind::Insecure,
+                                        DoorLimits{.waiting = limits.silent_connections,
+                                                   .strangers = limits.unproven_connections,
+                                                   .patience = limits.connection_patience});
+    acceptor_ = builder.experimental().AddExternalConnectionAcceptor(
+        grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD, own.credentials);
     builder.RegisterAsyncGenericService(&generic_);
     heartbeats_ = std::make_unique<Heartbeats>(builder);
     queue_ = builder.AddCompletionQueue();
     server_ = builder.BuildAndStart();
     threads_ = std::make_unique<ServingThreads>(*queue_, limits.network_threads, limits.threads);
-    if (!server_ || port_ == 0) {
+    if (!server_) {
       end_threads();
-      throw Error(ErrorCode::AlreadyExists, task, "the address to listen on must be free",
-                  {{"address", address.to_string()}, {"reason", reason_not_to_listen(address)}},
-                  "Choose another port, 0 for any that is free, or stop whoever has it.");
+      throw internal_error(task, "gRPC must be able to serve", {{"address", address.to_string()}});
     }
-    calls_ = std::make_unique<ServedCalls>(generic_, *queue_, service, limits, Doorkeeper(security, own.fingerprint));
+    calls_ = std::make_unique<ServedCalls>(generic_, *queue_, service, limits, Doorkeeper(security, own.fingerprint),
+                                           *door_);
     calls_->accept();
     heartbeats_->start(*calls_, *threads_);
+    door_->open([this](int listener, int connection) {
+      grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters arrival;
+      arrival.listener_fd = listener;
+      arrival.fd = connection;
+      acceptor_->HandleNewConnection(&arrival);
+    });
   }
   void stop() {
     std::lock_guard lock(mutex_);
     if (!threads_) return;
+    door_->close();
     calls_->stop();
     heartbeats_->stop();
     server_->Shutdown(std::chrono::system_clock::now());
     calls_->wait_for_all();
     end_threads();
   }
-  int port() const { return port_; }
+  int port() const { return door_->port(); }
 
  private:
   void end_threads() {
@@ -111,7 +97,8 @@ class GrpcServer::Body {
     threads_.reset();
   }
 
-  int port_ = 0;
+  std::unique_ptr<FrontDoor> door_;
+  std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> acceptor_;
   grpc::AsyncGenericService generic_;
   std::unique_ptr<Heartbeats> heartbeats_;
   std::unique_ptr<grpc::ServerCompletionQueue> queue_;

@@ -14,7 +14,9 @@
 namespace cohort::distribute::rpc {
 namespace {
 
-constexpr std::chrono::milliseconds kTick{50}, kTimeToProve{5000};
+constexpr std::chrono::milliseconds kTick{50}, kTickWhileProving{5}, kTimeToProve{5000};
+// A stranger's message may have 2 MiB before it is found to be no proof.
+constexpr int kMostProofs = 64;
 
 // How often a caller wants to hear of this task; 0 when it does not say so.
 std::chrono::milliseconds asked_interval(const grpc::ServerContext& context) {
@@ -77,6 +79,10 @@ class Heartbeats::Heartbeat : public QueueEvent {
     if (too_many) return finish({grpc::StatusCode::RESOURCE_EXHAUSTED, "the task serves no further caller"});
     if (interval_.count() == 0) return finish({grpc::StatusCode::INVALID_ARGUMENT, "malformed heartbeat"});
     proof_ = calls().doorkeeper().begin_proof();
+    if (proof_ && !owner_.may_prove(*this)) {
+      proof_.reset();
+      return finish({grpc::StatusCode::UNAUTHENTICATED, "the connection proves or has proven who it is already"});
+    }
     // Comes back when the caller, or this server, ends the call; before, with what proves who calls.
     stream_.Read(&received_, end_.begin());
     if (!proof_) return admit();
@@ -84,6 +90,8 @@ class Heartbeats::Heartbeat : public QueueEvent {
   }
 
   Clock::time_point next_beat() const { return next_beat_; }
+  bool is_proving() const { return proof_ && next_beat_ != Clock::time_point::max(); }
+  const grpc::ServerContext& context() const { return context_; }
 
   // Unless the last one has not left yet, or the call is at its end.
   void beat(Clock::time_point now) {
@@ -125,6 +133,7 @@ class Heartbeats::Heartbeat : public QueueEvent {
   ServedCalls& calls() { return *owner_.calls_; }
 
   void admit() {
+    calls().door().admitted(context_.peer());
     caller_ = caller_of(context_);
     if (caller_ != 0) calls().service().caller_came(caller_);
     beat(Clock::now());
@@ -217,6 +226,22 @@ void Heartbeats::end() {
 
 void Heartbeats::accept() { new Heartbeat(*this); }
 
+bool Heartbeats::may_prove(const Heartbeat& newcomer) {
+  const std::string connection = newcomer.context().peer();
+  std::optional<TaskIdentity> proven;
+  if (calls_->doorkeeper().admits(newcomer.context(), proven)) return false;
+  int proofs = 0;
+  Heartbeat* oldest = nullptr;
+  for (Heartbeat* other : beating_) {
+    if (other == &newcomer || !other->is_proving()) continue;
+    if (other->context().peer() == connection) return false;
+    ++proofs;
+    if (!oldest || other->next_beat() < oldest->next_beat()) oldest = other;
+  }
+  if (proofs >= kMostProofs) oldest->beat(Clock::now());
+  return true;
+}
+
 // Sleeps outside gRPC: whoever waits there gets the requests of all callers first and would have to pass them on.
 void Heartbeats::run(ServingThreads& threads) {
   std::vector<Heartbeat*> arrived;
@@ -224,8 +249,11 @@ void Heartbeats::run(ServingThreads& threads) {
   do {
     {
       std::unique_lock lock(mutex_);
-      Clock::time_point next = Clock::now() + kTick;
-      for (const Heartbeat* heartbeat : beating_) next = std::min(next, heartbeat->next_beat());
+      const Clock::time_point now = Clock::now();
+      Clock::time_point next = now + kTick;
+      for (const Heartbeat* heartbeat : beating_) {
+        next = std::min(next, heartbeat->is_proving() ? now + kTickWhileProving : heartbeat->next_beat());
+      }
       changed_.wait_until(lock, next, [this] { return stopping_ || !arrived_.empty(); });
       stopping = stopping_;
       arrived.swap(arrived_);

@@ -33,6 +33,8 @@ class Heartbeats {
   class Heartbeat;
   class HeartbeatMethod;
   void accept();
+  // Whether a connection may begin to prove who calls: once, and beside few others, of which the oldest has to go.
+  bool may_prove(const Heartbeat& newcomer);
   void run(ServingThreads& threads);
   // False when the queue has been shut down and is empty.
   bool take_events(std::chrono::milliseconds wait);

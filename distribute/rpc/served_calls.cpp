@@ -112,7 +112,7 @@ class Arrival {
     } else if (std::optional<TaskIdentity> caller; !calls_.doorkeeper().admits(line_->context, caller)) {
       new RefusedCall(calls_, std::move(line_),
                       {grpc::StatusCode::UNAUTHENTICATED, "the caller has not proven who it is"});
-    } else if (shared) {
+    } else if (calls_.door().admitted(line_->context.peer()); shared) {
       const grpc::Status refusal = serve_shared(calls_, line_, std::move(caller));
       if (!refusal.ok()) new RefusedCall(calls_, std::move(line_), refusal);
     } else {
@@ -128,7 +128,7 @@ class Arrival {
 }  // namespace
 
 ServedCalls::ServedCalls(grpc::AsyncGenericService& generic, grpc::ServerCompletionQueue& queue, Service& service,
-                         const ServingLimits& limits, Doorkeeper doorkeeper)
+                         const ServingLimits& limits, Doorkeeper doorkeeper, FrontDoor& door)
     : generic_(generic),
       queue_(queue),
       service_(service),
@@ -136,7 +136,8 @@ ServedCalls::ServedCalls(grpc::AsyncGenericService& generic, grpc::ServerComplet
       memory_({.in_all = limits.message_bytes,
                .per_connection = limits.message_bytes_per_connection,
                .wait = limits.message_wait}),
-      doorkeeper_(std::move(doorkeeper)) {}
+      doorkeeper_(std::move(doorkeeper)),
+      door_(door) {}
 
 void ServedCalls::stop() {
   stopping_ = true;

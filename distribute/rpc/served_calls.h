@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "cohort/distribute/rpc/doorkeeper.h"
+#include "cohort/distribute/rpc/front_door.h"
 #include "cohort/distribute/rpc/message_memory.h"
 #include "cohort/distribute/rpc/serving_threads.h"
 #include "cohort/distribute/rpc/transport.h"
@@ -18,7 +19,7 @@ class ServedCalls {
  public:
   // The generic service is part of a server that was built with this queue.
   ServedCalls(grpc::AsyncGenericService& generic, grpc::ServerCompletionQueue& queue, Service& service,
-              const ServingLimits& limits, Doorkeeper doorkeeper);
+              const ServingLimits& limits, Doorkeeper doorkeeper, FrontDoor& door);
   // Lets callers come from now on.
   void accept();
   // Streams answer nothing any more and end.
@@ -32,6 +33,7 @@ class ServedCalls {
   const ServingLimits& limits() const { return limits_; }
   MessageMemory& memory() { return memory_; }
   Doorkeeper& doorkeeper() { return doorkeeper_; }
+  FrontDoor& door() { return door_; }
   // How many there are.
   std::atomic<int>& streams() { return streams_; }
   std::atomic<int>& shared_streams() { return shared_streams_; }
@@ -47,6 +49,7 @@ class ServedCalls {
   const ServingLimits limits_;
   MessageMemory memory_;
   Doorkeeper doorkeeper_;
+  FrontDoor& door_;
   std::atomic<int> streams_ = 0, shared_streams_ = 0;
   std::atomic<bool> stopping_ = false;
   std::mutex mutex_;

@@ -141,6 +141,10 @@ struct ServingLimits {
   int streams = 4096;
   // Of those, the ones through shared memory, which have a thread each; further ones go over gRPC.
   int shared_streams = 256;
+  // Connections that have said nothing yet, and those without a call that was admitted; beyond, the oldest are cut off.
+  int silent_connections = 1024, unproven_connections = 512;
+  // How long a connection may be either.
+  std::chrono::milliseconds connection_patience{5000};
   // Streams of one connection; further ones wait for others to end.
   int streams_per_connection = 1024;
   // Bytes of all messages of more than a chunk that are being received or handled; 0: three quarters of the machine's.

@@ -112,7 +112,7 @@ PRIVATE_EDGES = [
     ("distribute", r"framework/(model/fit/interrupt|summary/logged_scalars)\.h"),
     # Programs that look inside.
     ("programs", r"framework/model/text_table\.h|distribute/(stop_on_signal|cluster/(job_name|roles|task_exits|tf_config))\.h"),
-    ("benchmarks", r"distribute/(rpc|collective)/|framework/core/cpu_level\.h"),
+    ("benchmarks", r"distribute/(rpc|collective)/|distribute/cluster/certificates\.h|framework/core/cpu_level\.h"),
 ]
 
 

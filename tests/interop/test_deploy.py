@@ -57,8 +57,16 @@ def test_the_tasks_of_the_file_are_the_pods():
         assert addresses == [f"{name}-{i}.{name}:{port}" for i in range(spec["replicas"])]
         mounts = {mount["name"]: mount["mountPath"] for mount in container["volumeMounts"]}
         assert container["env"][0] == {"name": "TF_CONFIG_FILE", "value": mounts["cluster"] + "/tf_config.json"}
+        said = {each["name"]: each.get("value", "") for each in container["env"]}
+        assert said["COHORT_CA_CERTIFICATE"] == mounts["certificates"] + "/ca.pem"
+        secret = {each["name"]: each for each in spec["template"]["spec"]["volumes"]}["certificates"]["secret"]
+        assert secret["secretName"] == f"train-{job}-certificates", "a job has its own certificates alone"
         if job != "chief":
             assert f"cohort server --job {job} " in container["command"][2]
+            assert f'COHORT_CERTIFICATE="{mounts["certificates"]}/{job}-${{POD_NAME##*-}}.pem"' in container["command"][2]
+        else:
+            assert said["COHORT_CERTIFICATE"] == mounts["certificates"] + "/chief-0.pem"
+            assert said["COHORT_PRIVATE_KEY"] == mounts["certificates"] + "/chief-0.key"
     account = by_kind["StatefulSet"]["train-chief"]["spec"]["template"]["spec"]["serviceAccountName"]
     service_account, role, binding = resources("access.yaml")
     assert account == service_account["metadata"]["name"] == binding["subjects"][0]["name"]
@@ -79,7 +87,9 @@ def test_the_tfjob_is_what_kubeflow_takes():
     assert set(job["spec"]["tfReplicaSpecs"]) == {"Chief", "PS", "Worker"}
     for replica in job["spec"]["tfReplicaSpecs"].values():
         assert [each["name"] for each in replica["template"]["spec"]["containers"]] == ["tensorflow"]
-        assert replica["template"]["spec"]["containers"][0]["ports"][0]["name"] == "tfjob-port"
+        container = replica["template"]["spec"]["containers"][0]
+        assert container["ports"][0]["name"] == "tfjob-port"
+        assert container["env"] == [{"name": "COHORT_SECRET_FILE", "value": container["volumeMounts"][0]["mountPath"] + "/secret"}]
         validate({"apiVersion": "v1", "kind": "PodTemplate", "metadata": {"name": "x"}, "template": replica["template"]})
 
 
@@ -88,7 +98,9 @@ def test_the_script_for_slurm_starts_what_the_example_takes(tmp_path):
     (tmp_path / "srun").write_text("#!/bin/sh\nprintf '%s\\n' \"$@\"\n")
     os.chmod(tmp_path / "srun", 0o755)
     started = subprocess.run(["bash", script, "program", "--flag"], capture_output=True, text=True, check=True,
-                             env={"PATH": f"{tmp_path}:{os.environ['PATH']}"}).stdout.split()
+                             env={"PATH": f"{tmp_path}:{os.environ['PATH']}", "HOME": str(tmp_path)}).stdout.split()
+    secret = tmp_path / ".cohort_secret"
+    assert len(secret.read_text()) > 32 and secret.stat().st_mode & 0o077 == 0
     options = dict(zip(started[started.index("--flag") + 1::2], started[started.index("--flag") + 2::2]))
     tasks = int(re.search(r"^#SBATCH --ntasks=(\d+)$", text_of("slurm", "train.sbatch"), re.MULTILINE)[1])
     assert 1 + int(options["--workers"]) + int(options["--ps"]) == tasks

@@ -5,6 +5,7 @@
 #include <limits>
 #include <new>
 
+#include "cohort/data/dataset.pb.h"
 #include "cohort/datasets/datasets.h"
 #include "cohort/distribute/protocol/message_flags.h"
 #include "cohort/distribute/protocol/messages.pb.h"
@@ -159,7 +160,12 @@ std::string text_for(const FieldDescriptor& field, Choices& choices) {
     const char* addresses[] = {kPsAddress, "", "no address", "127.0.0.1:70000", ":"};
     return addresses[choices.below(std::size(addresses))];
   }
-  const char* names[] = {"", "w", "sum", "ps", "worker", "chief", "another"};
+  if (field.name() == "op") {
+    const char* ops[] = {"Input", "ReadVariable", "AssignAddVariable", "AssignVariable", "Constant", "Multiply",
+                         "Add",   "MatMul",       "Reshape",           "Gather",         "Concat",   "NoSuchOp"};
+    return ops[choices.below(std::size(ops))];
+  }
+  const char* names[] = {"", "w", "sum", "ps", "worker", "chief", "another", "dtype", "shape", "axis", "value"};
   return names[choices.below(std::size(names))];
 }
 
@@ -172,6 +178,24 @@ std::int64_t axis(Choices& choices) {
 }
 
 void change(google::protobuf::Message& message, Choices& choices);
+
+// A message that lies in a field of bytes, a graph or a chain of stages, with as many changes as the choices want;
+// false where it is none.
+template <class Inner>
+bool change_inside(std::string& bytes, Choices& choices) {
+  Inner inner;
+  if (bytes.empty() || !inner.ParseFromString(bytes)) return false;
+  for (std::size_t changes = 1 + choices.below(3); changes > 0; --changes) change(inner, choices);
+  return inner.SerializeToString(&bytes);
+}
+
+// What a field of bytes or text becomes.
+std::string other_text(const FieldDescriptor& field, std::string now, Choices& choices) {
+  if (field.type() != FieldDescriptor::TYPE_BYTES || choices.below(3) == 0) return text_for(field, choices);
+  const bool changed = field.name() == "chain" ? change_inside<proto::DatasetProto>(now, choices)
+                                               : change_inside<proto::GraphProto>(now, choices);
+  return changed ? now : text_for(field, choices);
+}
 
 // Sets a field, or an element of a repeated one.
 void set(google::protobuf::Message& message, const FieldDescriptor& field, int element, Choices& choices) {
@@ -201,13 +225,19 @@ void set(google::protobuf::Message& message, const FieldDescriptor& field, int e
       const bool value = choices.byte() & 1;
       return many ? way.SetRepeatedBool(&message, &field, element, value) : way.SetBool(&message, &field, value);
     }
+    case FieldDescriptor::CPPTYPE_DOUBLE: {
+      constexpr double kReals[] = {0, 1, -1, 1e300, -1e300, std::numeric_limits<double>::quiet_NaN()};
+      const double value = kReals[choices.below(std::size(kReals))];
+      return many ? way.SetRepeatedDouble(&message, &field, element, value) : way.SetDouble(&message, &field, value);
+    }
     case FieldDescriptor::CPPTYPE_ENUM: {
       const auto value = static_cast<int>(choices.number());
       return many ? way.SetRepeatedEnumValue(&message, &field, element, value)
                   : way.SetEnumValue(&message, &field, value);
     }
     case FieldDescriptor::CPPTYPE_STRING: {
-      std::string value = text_for(field, choices);
+      std::string value = other_text(
+          field, many ? way.GetRepeatedString(message, &field, element) : way.GetString(message, &field), choices);
       return many ? way.SetRepeatedString(&message, &field, element, std::move(value))
                   : way.SetString(&message, &field, std::move(value));
     }
@@ -233,6 +263,8 @@ void add_element(google::protobuf::Message& message, const FieldDescriptor& fiel
       return way.AddUInt64(&message, &field, 0);
     case FieldDescriptor::CPPTYPE_BOOL:
       return way.AddBool(&message, &field, false);
+    case FieldDescriptor::CPPTYPE_DOUBLE:
+      return way.AddDouble(&message, &field, 0);
     case FieldDescriptor::CPPTYPE_ENUM:
       return way.AddEnumValue(&message, &field, 0);
     case FieldDescriptor::CPPTYPE_STRING:
