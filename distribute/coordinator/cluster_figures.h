@@ -2,6 +2,7 @@
 
 #include <condition_variable>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -20,6 +21,8 @@ class ClusterFigures {
   ClusterFigures(std::vector<rpc::Peer> tasks, rpc::TransportOptions options, std::function<Figures()> own);
   ~ClusterFigures();
   ClusterFigures(const ClusterFigures&) = delete;
+  // Asks others from now on.
+  void set_tasks(std::vector<rpc::Peer> tasks);
 
   // Asks all tasks; waits a third of a second for those that do not answer, and leaves them out.
   Figures now();
@@ -32,8 +35,9 @@ class ClusterFigures {
   void keep_asking();
 
   const std::function<Figures()> own_;
+  const rpc::TransportOptions options_;
   std::mutex asking_;  // guards calls_
-  StatusCalls calls_;
+  std::unique_ptr<StatusCalls> calls_;
   std::mutex mutex_;  // guards what follows
   Figures news_;
   bool wanted_ = false, stopping_ = false;

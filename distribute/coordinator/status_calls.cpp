@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "cohort/distribute/protocol/cluster_message.h"
+#include "cohort/distribute/protocol/members.h"
 #include "cohort/distribute/protocol/typed_call.h"
 
 namespace cohort::distribute {
@@ -32,6 +33,10 @@ TaskStatus read_status(const proto::TaskStatusProto& from, const rpc::Peer& peer
   }
   TaskStatus status{.task = name, .address = peer.address};
   status.cluster = read_cluster(from);
+  if (from.members_size() > static_cast<int>(kMostMembers)) {
+    throw not_a_status(peer, "fewer members are expected", {"members", from.members_size()});
+  }
+  for (const proto::TaskProto& member : from.members()) status.members[member.index()] = printable(member.address());
   status.job = printable(from.led_job());
   status.led = from.led();
   status.uptime = static_cast<double>(from.uptime()) * 1e-3;

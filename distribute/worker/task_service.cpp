@@ -69,7 +69,8 @@ TaskService::TaskService(ClusterSpec cluster, std::string job_name, std::int64_t
       limits_(std::move(limits)),
       // A ps has no need of them.
       devices_(job_name_ == kWorker ? worker_devices(name(), limits_.devices) : std::vector<Device*>()),
-      incarnation_(new_identity()) {}
+      incarnation_(new_identity()),
+      members_(cluster_, job_name_, task_index_) {}
 TaskService::~TaskService() = default;
 
 void TaskService::wait() {
@@ -89,6 +90,7 @@ void TaskService::wait() {
 }
 
 void TaskService::stop() {
+  members_.stop();
   std::shared_ptr<Job> job;
   {
     std::lock_guard lock(mutex_);
@@ -174,12 +176,14 @@ void TaskService::take_over(const Request<Method::Hello>& request, const PsLinkO
 }
 
 void TaskService::caller_came(std::uint64_t caller) {
+  members_.caller_came(caller);
   std::lock_guard lock(mutex_);
   ++callers_[caller];
   if (job_ && job_->id == caller) orphan_since_.reset();
 }
 
 void TaskService::caller_left(std::uint64_t caller) {
+  members_.caller_left(caller);
   std::lock_guard lock(mutex_);
   const auto found = callers_.find(caller);
   if (found == callers_.end() || --found->second > 0) return;
@@ -273,6 +277,11 @@ void TaskService::status(const Request<Method::Status>&, Reply<Method::Status>& 
   status.set_uptime(
       static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(now - began_).count()));
   write_cluster(cluster_, status);
+  for (const auto& [index, address] : members_.addresses()) {
+    proto::TaskProto& member = *status.add_members();
+    member.set_index(index);
+    member.set_address(address);
+  }
   std::shared_ptr<Job> job;
   {
     std::lock_guard lock(mutex_);
@@ -292,12 +301,16 @@ void TaskService::status(const Request<Method::Status>&, Reply<Method::Status>& 
 }
 
 void TaskService::check_caller(const TaskIdentity& caller, const Message& request) const {
+  members_.check_caller(caller, request);
   if (caller.job != kWorker && caller.job != kPs && caller.job != kEvaluator) return;
   switch (request.head.method) {
     case Method::Echo:
     case Method::Exchange:
     case Method::Progress:
     case Method::Status:
+    case Method::Join:
+    case Method::Leave:
+    case Method::Members:
       return;
     default:
       throw Error(ErrorCode::PermissionDenied, name(), "a caller that may lead a job is expected",
@@ -323,6 +336,12 @@ void TaskService::handle(const Message& request, Message& reply) {
   switch (request.head.method) {
     case Method::Hello:
       return answer(request, reply, *this, &TaskService::hello);
+    case Method::Join:
+      return answer(request, reply, members_, &MemberBook::join);
+    case Method::Leave:
+      return answer(request, reply, members_, &MemberBook::leave);
+    case Method::Members:
+      return answer(request, reply, members_, &MemberBook::members);
     case Method::Echo:
       reply.meta = request.meta;
       reply.parts = request.parts;

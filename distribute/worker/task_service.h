@@ -17,6 +17,7 @@
 #include "cohort/distribute/cluster/cluster_spec.h"
 #include "cohort/distribute/protocol/methods.h"
 #include "cohort/distribute/rpc/transport.h"
+#include "cohort/distribute/worker/member_book.h"
 #include "cohort/files/data_root.h"
 
 namespace cohort::distribute {
@@ -78,6 +79,7 @@ class TaskService : public rpc::Service {
   const std::vector<Device*> devices_;  // none: the default one
   const std::uint64_t incarnation_;
   const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+  MemberBook members_;  // of the task, whatever its jobs
   std::atomic<bool> closures_are_short_ = false;
   mutable std::mutex mutex_;  // guards what follows
   std::condition_variable ended_changed_;
