@@ -1,6 +1,7 @@
 // The workers of TaskConnections, which may come and go.
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "cohort/distribute/cluster/roles.h"
 #include "cohort/distribute/coordinator/task_connections.h"
@@ -54,6 +55,7 @@ TaskConnections::WorkerTask& TaskConnections::add_worker(const std::string& task
 std::vector<int> TaskConnections::set_members(const MemberList& list) {
   std::map<std::string, std::string> addresses;
   for (const Member& member : list.members) addresses[task_name(kWorker, member.index)] = member.address;
+  std::vector<Greeted> let_go;  // without the lock
   std::lock_guard lock(mutex_);
   member_generation_ = list.generation;
   std::vector<int> moved;
@@ -64,7 +66,7 @@ std::vector<int> TaskConnections::set_members(const MemberList& list) {
     const std::string& address = joined == addresses.end() ? worker.listed : joined->second;
     if (!address.empty() && address != worker.address) {
       worker.address = address;
-      worker.greeted = {};
+      let_go.push_back(std::exchange(worker.greeted, {}));
       moved.push_back(static_cast<int>(i));
     }
     worker.present = !address.empty();

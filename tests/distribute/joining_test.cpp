@@ -3,12 +3,17 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
+#include <functional>
 
 #include "cohort/cohort.h"
 #include "cohort/distribute/cluster_status.h"
 #include "cohort/distribute/coordinator/cluster_runtime.h"
+#include "tests/support/cluster_certificates.h"
 #include "tests/support/deadline.h"
 #include "tests/support/error_of.h"
+#include "tests/support/free_ports.h"
+#include "tests/support/paths.h"
 #include "tests/support/started_program.h"
 
 namespace cohort::distribute::test {
@@ -90,6 +95,34 @@ TEST(Joining, IsRefusedWhereItCannotBe) {
   const LocalCluster cluster({{"worker", 1}, {"ps", 1}});
   EXPECT_THAT(error_of([&] { ParameterServerStrategy(cluster.resolver(), {.input_pipelines = 2}); }),
               HasSubstr("with workers_may_join only"));
+}
+
+// The names of workers that a job finds whose tasks are secured.
+std::vector<std::string> names_in_secured_job(const std::function<SecurityOptions(const std::string& task)>& security,
+                                              const std::string& worker) {
+  const ClusterSpec spec({{"ps", {cohort::test::free_addresses(1).front()}}});
+  const Server ps(spec, {.job_name = "ps", .task_index = 0, .transport = "grpc", .security = security("ps:0")});
+  const Server joined(
+      spec, {.job_name = "worker", .task_index = -1, .transport = "grpc", .join = true, .security = security(worker)});
+  const ParameterServerStrategy strategy(
+      SimpleClusterResolver(spec), {.transport = "grpc", .workers_may_join = true, .security = security("chief:0")});
+  auto scope = strategy.scope();
+  JoiningModel model;
+  model.train();
+  return strategy.runtime()->connections()->worker_names();
+}
+
+TEST(Joining, ACertificateSaysWhichWorkerItIs) {
+  const cohort::test::ClusterCertificates certificates;
+  const auto security = [&](const std::string& task) { return certificates.options_of(task); };
+  EXPECT_THAT(names_in_secured_job(security, "worker:2"), testing::ElementsAre("worker:2"));
+}
+
+TEST(Joining, WhoKnowsTheSecretIsNumbered) {
+  const cohort::test::TemporaryFolder folder;
+  std::ofstream(folder.file("secret")) << std::string(40, 's');
+  const auto security = [&](const std::string&) { return SecurityOptions{.secret_file = folder.file("secret")}; };
+  EXPECT_THAT(names_in_secured_job(security, ""), testing::ElementsAre("worker:0"));
 }
 
 // A creator does not know how many workers there will be.

@@ -158,26 +158,27 @@ TEST(MemberBook, RefusesWhatCannotBe) {
 }
 
 TEST(MemberBook, AnswersWhenSomethingChangesOrSoon) {
-  Book book({.longest_wait = 300ms, .most_waiting = 1});
-  const std::uint64_t known = book.members().generation;
   const auto elapsed = [](const auto& call) {
     const auto begin = std::chrono::steady_clock::now();
     call();
     return std::chrono::steady_clock::now() - begin;
   };
-  EXPECT_GE(elapsed([&] { book.members(known, 100ms); }), 100ms);
-  EXPECT_LT(elapsed([&] { book.members(known + 1, 10min); }), 200ms) << "it knows something else";
+  Book impatient({.longest_wait = 60ms});
+  EXPECT_GE(elapsed([&] { impatient.members(impatient.members().generation, 30ms); }), 30ms);
+  EXPECT_LT(elapsed([&] { impatient.members(impatient.members().generation, 10min); }), 5s);
+  Book book({.longest_wait = 10s, .most_waiting = 1});
+  const std::uint64_t known = book.members().generation;
+  EXPECT_LT(elapsed([&] { book.members(known + 1, 10min); }), 5s) << "it knows something else";
   auto waits = std::async(std::launch::async, [&] { return book.members(known, 10min); });
-  EXPECT_LT(elapsed([&] {
-              while (elapsed([&] { book.members(known, 50ms); }) >= 50ms) std::this_thread::yield();
-            }),
-            250ms)
-      << "two wait";
+  bool at_once = false;
+  for (int tries = 0; tries < 50 && !at_once; ++tries) {
+    at_once = elapsed([&] { book.members(known, 50ms); }) < 50ms;
+  }
+  EXPECT_TRUE(at_once) << "two wait";
   book.join(4, "127.0.0.1:40", 1);
   EXPECT_EQ(waits.get().members.size(), 1u);
-  EXPECT_LT(elapsed([&] { book.members(book.members().generation, 10min); }), 2s) << "no longer than it may";
   book.book().stop();
-  EXPECT_LT(elapsed([&] { book.members(book.members().generation, 10min); }), 200ms);
+  EXPECT_LT(elapsed([&] { book.members(book.members().generation, 10min); }), 5s);
 }
 
 TEST(MemberBook, OnlyTheFirstPsKeepsOne) {
