@@ -126,8 +126,9 @@ bool ClusterCoordinator::done() {
 
 PerWorkerDataset ClusterCoordinator::create_per_worker_dataset(
     const std::function<Dataset(const InputContext&)>& dataset_fn) {
-  return body_->make_dataset(make_pipelines(DatasetCreator(dataset_fn), body_->runtime->connections()->worker_names(),
-                                            body_->runtime->replicas_per_worker()));
+  const ClusterRuntime& runtime = *body_->runtime;
+  return body_->make_dataset(make_pipelines(
+      DatasetCreator(dataset_fn), runtime.pipeline_names(runtime.input_pipelines()), runtime.replicas_per_worker()));
 }
 
 PerWorkerDataset ClusterCoordinator::create_per_worker_dataset(const std::function<Dataset()>& dataset_fn) {

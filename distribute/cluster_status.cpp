@@ -1,5 +1,6 @@
 #include "cohort/distribute/cluster_status.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -21,6 +22,19 @@ std::vector<TaskStatus> ask_peers(std::vector<rpc::Peer> peers, const ClusterSta
   return StatusCalls(std::move(peers), {.connect_timeout = longest, .security = security}).ask(longest);
 }
 
+// Workers that have joined and are not asked yet, or were asked where they are not.
+std::vector<rpc::Peer> joined_peers(const std::vector<TaskStatus>& tasks) {
+  std::vector<rpc::Peer> peers;
+  for (const auto& [index, address] : tasks.front().members) {
+    const std::string task = task_name(kWorker, index);
+    const bool known = std::any_of(tasks.begin(), tasks.end(), [&](const TaskStatus& other) {
+      return other.task == task && (other.address == address || other.problem.empty());
+    });
+    if (!known) peers.push_back({task, address});
+  }
+  return peers;
+}
+
 }  // namespace
 
 std::vector<TaskStatus> cluster_status(const ClusterSpec& cluster, const ClusterStatusOptions& options) {
@@ -30,7 +44,19 @@ std::vector<TaskStatus> cluster_status(const ClusterSpec& cluster, const Cluster
     throw invalid_argument("cluster_status", "a cluster with workers or parameter servers is expected",
                            {{"cluster", cluster}});
   }
-  return ask_peers(std::move(peers), options);
+  std::vector<TaskStatus> tasks = ask_peers(std::move(peers), options);
+  const std::vector<rpc::Peer> joined = joined_peers(tasks);
+  if (joined.empty()) return tasks;
+  for (TaskStatus& task : ask_peers(joined, options)) {
+    const auto listed =
+        std::find_if(tasks.begin(), tasks.end(), [&](const auto& one) { return one.task == task.task; });
+    if (listed != tasks.end()) {
+      *listed = std::move(task);
+    } else {
+      tasks.push_back(std::move(task));
+    }
+  }
+  return tasks;
 }
 
 std::vector<TaskStatus> cluster_status_at(const std::string& address, const ClusterStatusOptions& options) {

@@ -17,8 +17,8 @@ struct ClusterStatusOptions {
   SecurityOptions security = {};
 };
 
-// Asks all workers and ps of a cluster how they are doing, from any process: those that do not answer have a `problem`.
-// Neither they nor the chief notice.
+// Asks all workers and ps of a cluster how they are doing, from any process, and workers that have joined it: those
+// that do not answer have a `problem`. Neither they nor the chief notice.
 std::vector<TaskStatus> cluster_status(const ClusterSpec& cluster, const ClusterStatusOptions& options = {});
 
 // The same of the cluster that the task at "host:port" is part of. Throws Unavailable when that one does not answer.

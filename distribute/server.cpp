@@ -2,10 +2,13 @@
 
 #include <filesystem>
 
+#include "cohort/distribute/cluster/address.h"
 #include "cohort/distribute/cluster/job_name.h"
+#include "cohort/distribute/cluster/roles.h"
 #include "cohort/distribute/cluster/security.h"
 #include "cohort/distribute/rpc/transport.h"
 #include "cohort/distribute/stop_on_signal.h"
+#include "cohort/distribute/worker/membership.h"
 #include "cohort/distribute/worker/task_service.h"
 #include "cohort/files/data_root.h"
 
@@ -39,6 +42,50 @@ ServerOptions named(const ClusterResolver& resolver, ServerOptions options) {
   return options;
 }
 
+constexpr std::chrono::milliseconds kLongestReservation{60'000};
+
+// The task a server is, and how it joins where it does.
+struct JoiningTask {
+  std::string job;
+  std::int64_t index = 0;
+  std::unique_ptr<Membership> membership = nullptr;
+};
+
+rpc::Peer first_ps_of(const ClusterSpec& cluster) {
+  if (!cluster.has_job(kPs)) {
+    throw invalid_argument("Server", "a cluster with a ps is expected, where the worker joins", {{"cluster", cluster}});
+  }
+  const std::int64_t index = cluster.task_indices(kPs).front();
+  return {task_name(kPs, index), cluster.task_address(kPs, index)};
+}
+
+JoiningTask task_that_joins(const ClusterSpec& cluster, const ServerOptions& options) {
+  const auto [job, index] = task_of(cluster, options);
+  if (!options.join) return {.job = job, .index = index};
+  if (job != kWorker || index < -1) {
+    throw invalid_argument("Server", "only a worker joins, with an index of 0 or more, or -1",
+                           {{"job", job}, {"task_index", index}});
+  }
+  JoiningTask joining{.job = job, .index = index};
+  // A certificate says the index. Who has but a secret is who it says, and the keeper numbers it.
+  auto security = make_security(options.security, index < 0 ? job : task_name(job, index));
+  if (index < 0 && security && security->kind == Security::Kind::Certificates) {
+    joining.index = security->own.index;
+  } else if (index < 0) {
+    security = make_security(options.security, task_name(job, 0));
+  }
+  joining.membership = std::make_unique<Membership>(
+      first_ps_of(cluster), rpc::TransportOptions{.transport = options.transport, .security = std::move(security)});
+  if (joining.index < 0) joining.index = joining.membership->reserve_index(kLongestReservation);
+  return joining;
+}
+
+std::string address_of(const ClusterSpec& cluster, const ServerOptions& options, const JoiningTask& task) {
+  if (!options.address.empty()) return options.address;
+  if (options.join && !cluster.has_task(task.job, task.index)) return "127.0.0.1:0";
+  return cluster.task_address(task.job, task.index);
+}
+
 constexpr const char* kSystemData = "/usr/share/datasets";
 
 constexpr const char* kHowToRead = "Give its folder by --data-root (cohort server) or ServerOptions::data_roots.";
@@ -54,12 +101,15 @@ std::shared_ptr<const DataRoots> readable(const ServerOptions& options) {
 
 class Server::Body {
  public:
-  Body(const ClusterSpec& cluster, const ServerOptions& options, const std::pair<std::string, std::int64_t>& task)
-      : name(task_name(task.first, task.second)),
-        address(options.address.empty() ? cluster.task_address(task.first, task.second) : options.address),
+  Body(const ClusterSpec& cluster, const ServerOptions& options, JoiningTask task)
+      : name(task_name(task.job, task.index)),
+        index(task.index),
+        address(address_of(cluster, options, task)),
+        advertised(options.advertised_address),
         security(make_security(options.security, name)),
+        membership(std::move(task.membership)),
         service(
-            cluster, task.first, task.second, {.transport = options.transport, .security = security},
+            cluster, task.job, task.index, {.transport = options.transport, .security = security},
             {.only_job = job_name_or_environment(options.only_job),
              .max_jobs = options.max_jobs,
              .memory_limit = static_cast<std::uint64_t>(options.memory_limit),
@@ -69,14 +119,27 @@ class Server::Body {
              .stay = options.stay,
              .data_roots = readable(options),
              .devices = options.devices}) {
+    transport = options.transport;
     if (options.transport == "grpc") limits.shared_streams = 0;
   }
 
+  void start() {
+    std::lock_guard lock(mutex);
+    if (listener) return;
+    listener = std::make_unique<rpc::Listener>(address, service, name, limits, security.get());
+    if (!membership) return;
+    membership->announce(index, advertised.empty() ? listener->address() : advertised,
+                         {.transport = transport, .security = security});
+  }
+
   const std::string name;
-  const std::string address;
+  const std::int64_t index;
+  const std::string address, advertised;
   const std::shared_ptr<const Security> security;
+  const std::unique_ptr<Membership> membership;
   TaskService service;
   rpc::ServingLimits limits;
+  std::string transport;
   std::mutex mutex;
   std::unique_ptr<rpc::Listener> listener;  // guarded by the mutex
 };
@@ -104,7 +167,11 @@ Server::Server(const ClusterSpec& cluster, ServerOptions options) {
     throw invalid_argument("Server", "an orphan_timeout of 0 to 1e9 seconds is expected",
                            {{"orphan_timeout", options.orphan_timeout}});
   }
-  body_ = std::make_unique<Body>(cluster, options, task_of(cluster, options));
+  if (!options.join && !options.advertised_address.empty()) {
+    throw invalid_argument("Server", "an advertised_address belongs to a worker that joins",
+                           {{"advertised_address", options.advertised_address}}, "Others know it by the cluster.");
+  }
+  body_ = std::make_unique<Body>(cluster, options, task_that_joins(cluster, options));
   if (options.start) start();
 }
 
@@ -117,12 +184,7 @@ std::unique_ptr<Server> Server::create_local_server() {
   return std::make_unique<Server>(ClusterSpec({{"local", {"127.0.0.1:0"}}}));
 }
 
-void Server::start() {
-  std::lock_guard lock(body_->mutex);
-  if (body_->listener) return;
-  body_->listener = std::make_unique<rpc::Listener>(body_->address, body_->service, body_->name, body_->limits,
-                                                    body_->security.get());
-}
+void Server::start() { body_->start(); }
 
 int Server::join() {
   const StopOnSignal signals([this] { stop(); });
@@ -133,6 +195,8 @@ int Server::join() {
 }
 
 void Server::stop() {
+  // So that chiefs look for nothing here any more when it ends what it does.
+  if (body_->membership) body_->membership->leave();
   body_->service.stop();
   std::lock_guard lock(body_->mutex);
   if (body_->listener) body_->listener->stop();

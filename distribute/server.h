@@ -25,6 +25,13 @@ struct ServerOptions {
   std::string transport = "auto";
   // Where it listens when others reach it by another address than that, through a forwarded port.
   std::string address = {};
+  // Of a worker: it may come and go while a job runs. It joins at the cluster's first ps, under any index (also one
+  // that the cluster does not have; -1: the lowest that is free, or that of its certificate) and at any address (not
+  // given, and not in the cluster: a free port of this machine), and leaves when it is stopped. Chiefs whose strategy
+  // has workers_may_join find it.
+  bool join = false;
+  // Where others reach a worker that joins; empty: where it listens.
+  std::string advertised_address = {};
   // How it proves who it is and who may call it, beyond addresses of this machine.
   SecurityOptions security = {};
   // The name of the only job it takes part in (a strategy's job_name); empty: COHORT_JOB_NAME of the environment, or

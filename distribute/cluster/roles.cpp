@@ -35,10 +35,10 @@ void check_task(const ClusterSpec& spec, std::string_view task_type, std::int64_
                          {{"task", task_name(task_type, task_id)}, {"cluster", spec}}, fix);
 }
 
-void check_parameter_server_cluster(const ClusterSpec& spec, std::string_view who) {
+void check_parameter_server_cluster(const ClusterSpec& spec, std::string_view who, std::int64_t workers) {
   check_roles(spec, who);
   for (const std::string_view job : {kPs, kWorker}) {
-    if (count(spec, job) == 0) {
+    if (count(spec, job) < (job == kPs ? 1 : workers)) {
       throw invalid_argument(who, "the cluster must have at least one " + std::string(job), {{"cluster", spec}},
                              "Add its address to the cluster spec (TF_CONFIG), or start it with `cohort launch`.");
     }

@@ -28,9 +28,10 @@ void check_roles(const ClusterSpec& spec, std::string_view who);
 // an empty type there is nothing to check.
 void check_task(const ClusterSpec& spec, std::string_view task_type, std::int64_t task_id, std::string_view who);
 
-// Whether the cluster can train with parameter servers: roles are right, there is a ps and a worker, and each can be
-// reached (no port 0).
-void check_parameter_server_cluster(const ClusterSpec& spec, std::string_view who = "ParameterServerStrategy");
+// Whether the cluster can train with parameter servers: roles are right, there is a ps and at least so many workers,
+// and each can be reached (no port 0).
+void check_parameter_server_cluster(const ClusterSpec& spec, std::string_view who = "ParameterServerStrategy",
+                                    std::int64_t workers = 1);
 
 // The task that leads: the chief, or the first worker where there is none. An evaluator leads itself, and so does a
 // process without a cluster (an empty type).

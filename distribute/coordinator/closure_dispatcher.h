@@ -2,6 +2,8 @@
 
 #include <chrono>
 #include <memory>
+#include <mutex>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -32,14 +34,23 @@ class ClosureDispatcher {
   ~ClosureDispatcher();
   ClosureDispatcher(const ClosureDispatcher&) = delete;
 
+  // One more worker, whose number is the next.
+  void add(std::shared_ptr<WorkerLink> link);
+  // A worker is somebody else by now: what it has goes to others.
+  void abandon(int worker, const std::string& why);
   std::size_t reachable() const { return watch_.reachable(); }
   // Closures that each worker has.
   std::vector<std::size_t> in_flight() const;
 
  private:
   void cancel_links();
+  void start_thread(int worker, const std::shared_ptr<WorkerLink>& link);
+  std::vector<std::shared_ptr<WorkerLink>> links() const;
 
   ClosureQueue& queue_;
+  PipelineBook& pipelines_;
+  const ClosureDispatcherOptions options_;
+  mutable std::mutex mutex_;  // guards links_ and threads_
   std::vector<std::shared_ptr<WorkerLink>> links_;
   WorkerWatch watch_;
   std::vector<std::thread> threads_;

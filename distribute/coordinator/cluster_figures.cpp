@@ -33,7 +33,15 @@ void append_figures(const TaskStatus& status, ClusterFigures::Figures& to) {
 
 ClusterFigures::ClusterFigures(std::vector<rpc::Peer> tasks, rpc::TransportOptions options,
                                std::function<Figures()> own, std::uint64_t job)
-    : own_(std::move(own)), calls_(std::move(tasks), std::move(options), job) {}
+    : own_(std::move(own)),
+      options_(std::move(options)),
+      job_(job),
+      calls_(std::make_unique<StatusCalls>(std::move(tasks), options_, job_)) {}
+
+void ClusterFigures::set_tasks(std::vector<rpc::Peer> tasks) {
+  std::lock_guard lock(asking_);
+  calls_ = std::make_unique<StatusCalls>(std::move(tasks), options_, job_);
+}
 
 ClusterFigures::~ClusterFigures() {
   {
@@ -47,7 +55,7 @@ ClusterFigures::~ClusterFigures() {
 ClusterFigures::Figures ClusterFigures::ask() {
   Figures figures;
   std::lock_guard lock(asking_);
-  for (const TaskStatus& status : calls_.ask(kLongestAsk)) {
+  for (const TaskStatus& status : calls_->ask(kLongestAsk)) {
     if (status.problem.empty()) append_figures(status, figures);
   }
   return figures;

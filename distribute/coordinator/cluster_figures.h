@@ -3,6 +3,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -22,6 +23,8 @@ class ClusterFigures {
                  std::uint64_t job = 0);
   ~ClusterFigures();
   ClusterFigures(const ClusterFigures&) = delete;
+  // Asks others from now on.
+  void set_tasks(std::vector<rpc::Peer> tasks);
 
   // Asks all tasks; waits a third of a second for those that do not answer, and leaves them out.
   Figures now();
@@ -34,8 +37,10 @@ class ClusterFigures {
   void keep_asking();
 
   const std::function<Figures()> own_;
+  const rpc::TransportOptions options_;
+  const std::uint64_t job_;
   std::mutex asking_;  // guards calls_
-  StatusCalls calls_;
+  std::unique_ptr<StatusCalls> calls_;
   std::mutex mutex_;  // guards what follows
   Figures news_;
   bool wanted_ = false, stopping_ = false;

@@ -1,5 +1,9 @@
 #include "cohort/distribute/coordinator/cluster_runtime.h"
 
+#include <algorithm>
+
+#include "cohort/core/log.h"
+#include "cohort/distribute/cluster/roles.h"
 #include "cohort/distribute/coordinator/function_registration.h"
 #include "cohort/distribute/coordinator/per_worker_dataset.h"
 #include "cohort/distribute/coordinator/remote_worker.h"
@@ -10,7 +14,7 @@ namespace {
 std::vector<std::shared_ptr<WorkerLink>> make_links(const std::shared_ptr<TaskConnections>& connections,
                                                     const std::shared_ptr<const PipelineDatasets>& datasets) {
   std::vector<std::shared_ptr<WorkerLink>> links;
-  for (int worker = 0; worker < connections->num_workers(); ++worker) {
+  for (int worker = 0; worker < connections->num_slots(); ++worker) {
     links.push_back(std::make_shared<RemoteWorker>(connections, datasets, worker));
   }
   return links;
@@ -21,6 +25,12 @@ std::unique_ptr<const WorkerReplicas> replicas_of(const TaskConnections& connect
   return devices > 1 ? std::make_unique<const WorkerReplicas>(devices) : nullptr;
 }
 
+int input_pipelines_of(const TaskConnections& connections, int asked) {
+  constexpr int kUsually = 8;
+  if (!connections.workers_may_join()) return connections.num_workers();
+  return asked > 0 ? asked : std::max(kUsually, connections.num_workers());
+}
+
 std::int64_t pulls_per_step(const Closure& closure, std::size_t index) {
   return closure.function->pulls_of(static_cast<int>(index));
 }
@@ -29,14 +39,48 @@ std::int64_t pulls_per_step(const Closure& closure, std::size_t index) {
 
 ClusterRuntime::ClusterRuntime(ClusterSpec spec, ClusterRuntimeOptions options)
     : connections_(std::make_shared<TaskConnections>(std::move(spec), std::move(options.connections))),
-      pipelines_(std::make_shared<PipelineBook>(connections_->num_workers(), pulls_per_step)),
+      pipelines_(std::make_shared<PipelineBook>(connections_->num_slots(), pulls_per_step)),
       replicas_(replicas_of(*connections_)),
       queue_(options.queue),
       dispatcher_(queue_, *pipelines_, make_links(connections_, datasets_), options.dispatch),
       trace_(connections_->tasks(), connections_->transport(), connections_->job(), connections_->trace_log()),
       figures_(
-          connections_->tasks(), connections_->transport(), [this] { return own_figures(); }, connections_->job()) {
+          connections_->tasks(), connections_->transport(), [this] { return own_figures(); }, connections_->job()),
+      input_pipelines_(input_pipelines_of(*connections_, options.input_pipelines)) {
   queue_.set_fence([connections = connections_] { connections->fence(); });
+  if (!connections_->workers_may_join()) return;
+  pipelines_->set_present(connections_->present());
+  member_watch_ = std::make_unique<MemberWatch>(connections_->first_ps(), connections_->transport(),
+                                                connections_->member_generation(),
+                                                [this](const MemberList& list) { members_changed(list); });
+}
+
+void ClusterRuntime::members_changed(const MemberList& list) {
+  const std::vector<int> before = connections_->present();
+  const int slots = connections_->num_slots();
+  const std::vector<int> moved = connections_->set_members(list);
+  const std::vector<int> now = connections_->present();
+  pipelines_->set_present(now);
+  for (const int worker : moved) {
+    const rpc::Peer peer = connections_->worker(worker);
+    dispatcher_.abandon(worker, peer.task + " is at " + peer.address + " now");
+  }
+  for (int worker = slots; worker < connections_->num_slots(); ++worker) {
+    const rpc::Peer peer = connections_->worker(worker);
+    log::info(peer.task + " has joined, at " + peer.address);
+    dispatcher_.add(std::make_shared<RemoteWorker>(connections_, datasets_, worker));
+  }
+  if (now == before && moved.empty()) return;
+  figures_.set_tasks(connections_->tasks());
+  trace_.set_tasks(connections_->tasks());
+}
+
+std::vector<std::string> ClusterRuntime::pipeline_names(std::int64_t pipelines) const {
+  std::vector<std::string> names = connections_->worker_names();
+  if (pipelines == static_cast<std::int64_t>(names.size()) && !connections_->workers_may_join()) return names;
+  names.clear();
+  for (std::int64_t i = 0; i < pipelines; ++i) names.push_back("input pipeline " + std::to_string(i));
+  return names;
 }
 
 std::shared_ptr<const ClusterDataset> ClusterRuntime::add_dataset(std::vector<Dataset> pipelines,
@@ -54,7 +98,7 @@ ClusterFigures::Figures ClusterRuntime::own_figures() const {
   ClusterFigures::Figures figures = {{"queue_depth/chief", static_cast<double>(queue_.waiting())}};
   const std::vector<std::size_t> in_flight = dispatcher_.in_flight();
   for (std::size_t i = 0; i < in_flight.size(); ++i) {
-    const std::string worker = "/worker_" + std::to_string(i);
+    const std::string worker = "/worker_" + connections_->worker(static_cast<int>(i)).task.substr(kWorker.size() + 1);
     figures.emplace_back("queue_depth" + worker, static_cast<double>(in_flight[i]));
     figures.emplace_back("recoveries" + worker, static_cast<double>(connections_->recoveries(static_cast<int>(i))));
   }

@@ -12,6 +12,7 @@
 #include "cohort/distribute/coordinator/cluster_dataset.h"
 #include "cohort/distribute/coordinator/cluster_figures.h"
 #include "cohort/distribute/coordinator/cluster_trace.h"
+#include "cohort/distribute/coordinator/member_watch.h"
 #include "cohort/distribute/coordinator/pipeline_book.h"
 #include "cohort/distribute/coordinator/pipeline_datasets.h"
 #include "cohort/distribute/coordinator/placed_function.h"
@@ -24,6 +25,9 @@ struct ClusterRuntimeOptions {
   TaskConnectionOptions connections = {};
   ClosureQueueOptions queue = {};
   ClosureDispatcherOptions dispatch = {};
+  // Where workers may join: pipelines that a dataset is divided into by its creator or by files, however many workers
+  // there are; 0: 8, or as many as workers at the start where those are more.
+  int input_pipelines = 0;
 };
 
 // All that a parameter-server strategy holds of its cluster, shared by its runners and coordinators: closures go into
@@ -39,6 +43,10 @@ class ClusterRuntime {
   ClusterTrace& trace() { return trace_; }
   // The replicas on each worker's devices; nullptr where it has one device.
   const WorkerReplicas* replicas() const { return replicas_.get(); }
+  // Pipelines that a dataset which is divided for the workers gets.
+  int input_pipelines() const { return input_pipelines_; }
+  // What those are called in errors: "worker:0", or "input pipeline 0" where they are not the workers'.
+  std::vector<std::string> pipeline_names(std::int64_t pipelines) const;
   int replicas_per_worker() const { return replicas_ ? replicas_->size() : 1; }
   // A dataset of one pipeline for each entry, for as long as it is kept. Where each pipeline begins may be given.
   std::shared_ptr<const ClusterDataset> add_dataset(std::vector<Dataset> pipelines,
@@ -56,6 +64,7 @@ class ClusterRuntime {
     std::shared_ptr<const PlacedFunction> function;
   };
   ClusterFigures::Figures own_figures() const;
+  void members_changed(const MemberList& list);
   std::shared_ptr<const PlacedFunction> make_function(const FunctionDescription& description);
   const std::shared_ptr<TaskConnections> connections_;
   const std::shared_ptr<PipelineDatasets> datasets_ = std::make_shared<PipelineDatasets>();
@@ -68,6 +77,8 @@ class ClusterRuntime {
   ClosureDispatcher dispatcher_;
   ClusterTrace trace_;
   ClusterFigures figures_;
+  const int input_pipelines_;
+  std::unique_ptr<MemberWatch> member_watch_;  // uses all before it
 };
 
 }  // namespace cohort::distribute

@@ -27,12 +27,20 @@ std::chrono::nanoseconds clock_offset_of(rpc::Stream& stream, const rpc::Peer& p
 
 ClusterTrace::ClusterTrace(std::vector<rpc::Peer> tasks, rpc::TransportOptions options, std::uint64_t job,
                            TraceLog& log)
-    : calls_(std::move(tasks), std::move(options)), job_(job), log_(log) {}
+    : options_(std::move(options)),
+      job_(job),
+      log_(log),
+      calls_(std::make_unique<BoundedCalls>(std::move(tasks), options_)) {}
+
+void ClusterTrace::set_tasks(std::vector<rpc::Peer> tasks) {
+  std::lock_guard lock(mutex_);
+  calls_ = std::make_unique<BoundedCalls>(std::move(tasks), options_);
+}
 
 void ClusterTrace::begin() {
   std::lock_guard lock(mutex_);
   begin_ = Timeline::Clock::now();
-  calls_.run(kLongestBegin, [this](std::size_t, rpc::Stream& stream) {
+  calls_->run(kLongestBegin, [this](std::size_t, rpc::Stream& stream) {
     proto::TraceProto begins;
     begins.set_begin(true);
     call<Method::Trace>(stream, {.job = job_}, begins);
@@ -45,16 +53,16 @@ std::vector<TimelineTrack> ClusterTrace::end() {
   std::lock_guard lock(mutex_);
   std::vector<TimelineTrack> all = log_.end("");
   const Timeline::Clock::time_point end = Timeline::Clock::now();
-  std::vector<std::vector<TimelineTrack>> by_task(calls_.tasks().size());
-  const std::vector<std::string> problems = calls_.run(kLongestEnd, [&](std::size_t index, rpc::Stream& stream) {
-    const rpc::Peer& peer = calls_.tasks()[index];
+  std::vector<std::vector<TimelineTrack>> by_task(calls_->tasks().size());
+  const std::vector<std::string> problems = calls_->run(kLongestEnd, [&](std::size_t index, rpc::Stream& stream) {
+    const rpc::Peer& peer = calls_->tasks()[index];
     const auto reply = call<Method::Trace>(stream, {.job = job_});
     by_task[index] = read_trace(
         reply.metadata,
         {.task = peer.task, .clock_offset = clock_offset_of(stream, peer), .begin = begin_, .end = end + kLongestEnd});
   });
   for (std::size_t i = 0; i < problems.size(); ++i) {
-    if (!problems[i].empty()) log::warn("The trace lacks " + calls_.tasks()[i].task + ": " + problems[i]);
+    if (!problems[i].empty()) log::warn("The trace lacks " + calls_->tasks()[i].task + ": " + problems[i]);
     for (TimelineTrack& track : by_task[i]) all.push_back(std::move(track));
   }
   return all;

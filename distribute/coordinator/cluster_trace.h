@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <vector>
 
@@ -15,6 +16,8 @@ class ClusterTrace {
  public:
   // `log` is the chief's own.
   ClusterTrace(std::vector<rpc::Peer> tasks, rpc::TransportOptions options, std::uint64_t job, TraceLog& log);
+  // Of others from now on.
+  void set_tasks(std::vector<rpc::Peer> tasks);
   // Waits a second for a task that does not answer; what it does is not recorded then.
   void begin();
   // The tracks of the chief's threads, which name no process, and of the tasks, all by the chief's clock. Of a task
@@ -22,10 +25,11 @@ class ClusterTrace {
   std::vector<TimelineTrack> end();
 
  private:
-  std::mutex mutex_;  // guards calls_ and begin_
-  BoundedCalls calls_;
+  const rpc::TransportOptions options_;
   const std::uint64_t job_;
   TraceLog& log_;
+  std::mutex mutex_;  // guards what follows
+  std::unique_ptr<BoundedCalls> calls_;
   Timeline::Clock::time_point begin_;
 };
 

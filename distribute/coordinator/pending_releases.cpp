@@ -68,6 +68,16 @@ void PendingReleases::put_back_for_ps(std::size_t index, Releases releases) noex
   });
 }
 
+void PendingReleases::add_worker() {
+  std::lock_guard lock(mutex_);
+  workers_.emplace_back();
+}
+
+PendingReleases::Task& PendingReleases::worker(std::size_t index) {
+  std::lock_guard lock(mutex_);
+  return workers_[index];
+}
+
 Releases PendingReleases::take(Task& task) {
   if (!task.any.load(std::memory_order_acquire)) return {};
   std::lock_guard lock(mutex_);

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <mutex>
 #include <string>
 #include <unordered_map>
@@ -40,23 +41,30 @@ class PendingReleases {
   void variable_named(const std::string& name);
   void variable_unnamed(const std::string& name, int ps) noexcept;
 
+  // What one task is to be told.
+  class Task {
+    friend class PendingReleases;
+    std::atomic<bool> any = false;  // so that a look costs nothing where there is nothing
+    Releases releases;
+  };
+  // Another worker; it needs no word of what was let go of before it came.
+  void add_worker();
+  // Lives as long as this.
+  Task& worker(std::size_t index);
   // Takes what a task is to be told.
-  Releases take_for_worker(std::size_t index) { return take(workers_[index]); }
+  Releases take(Task& task);
+  Releases take_for_worker(std::size_t index) { return take(worker(index)); }
   Releases take_for_ps(std::size_t index) { return take(ps_[index]); }
   // It could not be told after all.
   void put_back_for_ps(std::size_t index, Releases releases) noexcept;
 
  private:
-  struct Task {
-    std::atomic<bool> any = false;  // so that a look costs nothing where there is nothing
-    Releases releases;
-  };
-  Releases take(Task& task);
   template <class Add>
   static void note(Task& task, const Add& add) noexcept;
 
   std::mutex mutex_;  // guards the releases and names
-  std::vector<Task> workers_, ps_;
+  std::deque<Task> workers_;
+  std::vector<Task> ps_;
   std::unordered_map<std::string, int> names_;  // of variables: how many name each
 };
 

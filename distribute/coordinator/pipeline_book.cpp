@@ -16,6 +16,17 @@ constexpr std::uint64_t kNoEnd = std::numeric_limits<std::uint64_t>::max();
 
 }  // namespace
 
+std::int64_t& PipelineBook::PipelineRecord::standing(int worker) {
+  const auto index = static_cast<std::size_t>(worker);
+  if (stands_at.size() <= index) stands_at.resize(index + 1, -1);
+  return stands_at[index];
+}
+
+std::int64_t PipelineBook::PipelineRecord::standing_of(int worker) const {
+  const auto index = static_cast<std::size_t>(worker);
+  return index < stands_at.size() ? stands_at[index] : -1;
+}
+
 std::uint64_t PipelineBook::PipelineRecord::left() const {
   if (end < 0) return kNoEnd;
   const auto last = static_cast<std::uint64_t>(end);
@@ -93,7 +104,7 @@ void PipelineBook::lease(Closure& closure, int worker) {
       return other.closure < closure.all_done_below || other.closure == closure.id;
     });
     pipeline.lent.push_back({closure.id, lease.first});
-    pipeline.stands_at[static_cast<std::size_t>(worker)] = static_cast<std::int64_t>(lease.first + wanted);
+    pipeline.standing(worker) = static_cast<std::int64_t>(lease.first + wanted);
   }
 }
 
@@ -134,8 +145,8 @@ int PipelineBook::choose(int number, int worker, std::uint64_t pulls) const {
   const std::vector<PipelineRecord>& pipelines = record(number).pipelines;
   // Where pipelines are more than workers, each worker has several, which take turns.
   std::size_t own = pipelines.size();
-  for (std::size_t i = static_cast<std::size_t>(worker) % pipelines.size(); i < pipelines.size();
-       i += static_cast<std::size_t>(workers_)) {
+  const auto [rank, workers] = rank_of(worker);
+  for (std::size_t i = rank % pipelines.size(); i < pipelines.size(); i += workers) {
     if (pipelines[i].left() < pulls) continue;
     if (own == pipelines.size() || pipelines[i].next < pipelines[own].next) own = i;
   }
@@ -155,7 +166,7 @@ void PipelineBook::attach_state(Lease& lease, int worker, std::uint64_t wanted) 
   const PipelineRecord& pipeline = record(lease.dataset).pipelines[static_cast<std::size_t>(lease.pipeline)];
   lease.state.clear();
   if (wanted == 0) return;
-  const std::int64_t stands_at = pipeline.stands_at[static_cast<std::size_t>(worker)];
+  const std::int64_t stands_at = pipeline.standing_of(worker);
   for (auto saved = pipeline.saved.rbegin(); saved != pipeline.saved.rend(); ++saved) {
     if (saved->at > lease.first) continue;
     // Where the worker stands may be as near.
@@ -183,7 +194,7 @@ bool PipelineBook::returned(Closure& closure, int worker, const ClosureResult& r
     if (result.steps < closure.steps) {
       // What it did not take is there for others, unless some of it has been passed by already.
       if (pipeline.next == lent_until) pipeline.next = after;
-      pipeline.stands_at[static_cast<std::size_t>(worker)] = -1;
+      pipeline.standing(worker) = -1;
     }
     if (static_cast<int>(i) == out) {
       const auto end = static_cast<std::int64_t>(after);
@@ -216,8 +227,21 @@ int PipelineBook::ran_out(const Closure& closure, const ClosureResult& result,
 void PipelineBook::forget(int worker) {
   std::lock_guard lock(mutex_);
   for (auto& [number, each] : datasets_) {
-    for (PipelineRecord& pipeline : each.pipelines) pipeline.stands_at[static_cast<std::size_t>(worker)] = -1;
+    for (PipelineRecord& pipeline : each.pipelines) pipeline.standing(worker) = -1;
   }
+}
+
+void PipelineBook::set_present(std::vector<int> workers) {
+  std::lock_guard lock(mutex_);
+  present_ = std::move(workers);
+}
+
+std::pair<std::size_t, std::size_t> PipelineBook::rank_of(int worker) const {
+  const auto place = std::lower_bound(present_.begin(), present_.end(), worker);
+  if (place == present_.end() || *place != worker) {
+    return {static_cast<std::size_t>(worker), std::max(present_.size(), static_cast<std::size_t>(workers_))};
+  }
+  return {static_cast<std::size_t>(place - present_.begin()), present_.size()};
 }
 
 void PipelineBook::rewind(int number) {

@@ -5,6 +5,7 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cohort/distribute/coordinator/closure.h"
@@ -36,6 +37,8 @@ class PipelineBook {
   // Takes note of a result. True when the closure ran no step because its pipeline had ended, which nobody knew: its
   // leases are gone and it may be leased again.
   bool returned(Closure& closure, int worker, const ClosureResult& result);
+  // Where workers come and go: the numbers of those that are there now, which divide the pipelines among themselves.
+  void set_present(std::vector<int> workers);
   // The worker has been restarted and has no position.
   void forget(int worker);
 
@@ -58,10 +61,13 @@ class PipelineBook {
     std::int64_t cardinality;
     std::int64_t end;  // cardinality, or where the end was met; negative while there is none
     std::uint64_t next = 0;
-    std::vector<Saved> saved = {};             // positions grow
-    std::vector<Lent> lent = {};               // to closures that may have to run again
-    std::vector<std::int64_t> stands_at = {};  // of each worker once what it has been given is done; -1: unknown
+    std::vector<Saved> saved = {};  // positions grow
+    std::vector<Lent> lent = {};    // to closures that may have to run again
+    std::vector<std::int64_t> stands_at =
+        {};  // of each worker once what it has been given is done; -1 or not there: unknown
 
+    std::int64_t& standing(int worker);
+    std::int64_t standing_of(int worker) const;
     std::uint64_t left() const;
     void remember(std::uint64_t at, const std::string& state);
   };
@@ -79,10 +85,14 @@ class PipelineBook {
   // The lease that ran out, -1 when it cannot be told.
   int ran_out(const Closure& closure, const ClosureResult& result, const std::vector<std::int64_t>& pulls) const;
 
+  // A worker's number among those that share the pipelines, and how many they are.
+  std::pair<std::size_t, std::size_t> rank_of(int worker) const;
+
   const int workers_;
   const PullsPerStep pulls_;
   mutable std::mutex mutex_;
   std::map<int, DatasetRecord> datasets_;
+  std::vector<int> present_;  // grow; empty: all there were at the start
   int next_ = 0;
 };
 

@@ -42,7 +42,12 @@ class WaitingFor {
 
 RemoteWorker::RemoteWorker(std::shared_ptr<TaskConnections> connections,
                            std::shared_ptr<const PipelineDatasets> datasets, int index)
-    : connections_(std::move(connections)), datasets_(std::move(datasets)), index_(index) {}
+    : connections_(std::move(connections)),
+      datasets_(std::move(datasets)),
+      index_(index),
+      task_(connections_->worker(index).task),
+      present_(connections_->presence_of(index)),
+      releases_(connections_->releases()->worker(static_cast<std::size_t>(index))) {}
 
 // Of the error being handled: what did not come through means that the worker is gone, and so does Unavailable from a
 // process that has taken its place.
@@ -75,7 +80,7 @@ void RemoteWorker::forget_all(rpc::RepeatingStream& calls) {
   constants_.clear();
   functions_.clear();
   pipelines_.clear();
-  connections_->releases()->take_for_worker(static_cast<std::size_t>(index_));
+  connections_->releases()->take(releases_);
   proto::ReleaseProto everything;
   everything.set_generation(connections_->next_number());
   call<Method::Release>(calls, head(), everything);
@@ -141,7 +146,7 @@ void RemoteWorker::create_pipeline(int dataset, int pipeline) {
 
 // After what the closure needs is there: constants that it shares with what goes stay.
 void RemoteWorker::tell_releases() {
-  const Releases releases = connections_->releases()->take_for_worker(static_cast<std::size_t>(index_));
+  const Releases releases = connections_->releases()->take(releases_);
   if (releases.empty()) return;
   for (const std::uint64_t function : releases.functions) {
     functions_.erase(function);

@@ -21,9 +21,10 @@ class RemoteWorker : public WorkerLink {
   RemoteWorker(std::shared_ptr<TaskConnections> connections, std::shared_ptr<const PipelineDatasets> datasets,
                int index);
 
-  const std::string& task() const override { return connections_->worker(index_).task; }
+  const std::string& task() const override { return task_; }
   void start(const Closure& closure) override;
   ClosureResult finish(const Closure& oldest) override;
+  bool wanted() const override { return present_.load(std::memory_order_relaxed); }
   bool alive() override { return in_flight_ > 0 || !connection_ || connection_->alive(); }
   bool began() const override { return began_; }
   std::uint64_t incarnation() const override { return incarnation_; }
@@ -46,6 +47,9 @@ class RemoteWorker : public WorkerLink {
   std::shared_ptr<TaskConnections> connections_;
   std::shared_ptr<const PipelineDatasets> datasets_;
   const int index_;
+  const std::string task_;
+  const std::atomic<bool>& present_;
+  PendingReleases::Task& releases_;
   std::shared_ptr<rpc::Connection> connection_;
   std::uint64_t incarnation_ = 0;
   std::atomic<std::size_t> in_flight_ = 0;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "cohort/distribute/protocol/cluster_message.h"
+#include "cohort/distribute/protocol/members.h"
 #include "cohort/distribute/protocol/typed_call.h"
 
 namespace cohort::distribute {
@@ -64,6 +65,10 @@ TaskStatus read_status(const proto::TaskStatusProto& from, const rpc::Peer& peer
     read_job(job, peer, status.jobs.back());
   }
   status.cluster = read_cluster(from);
+  if (from.members_size() > static_cast<int>(kMostMembers)) {
+    throw not_a_status(peer, "fewer members are expected", {"members", from.members_size()});
+  }
+  for (const proto::TaskProto& member : from.members()) status.members[member.index()] = printable(member.address());
   read_job(from, peer, status);
   return status;
 }

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cohort/distribute/coordinator/worker_link.h"
@@ -23,6 +24,9 @@ class StragglerWatch {
  public:
   using Clock = std::chrono::steady_clock;
   StragglerWatch(std::vector<std::string> tasks, StragglerWatchOptions options);
+  std::size_t size() const { return workers_.size(); }
+  // One more worker.
+  void add(std::string task) { workers_.push_back({.task = std::move(task)}); }
   // Told now and then what each worker has done so far; returns a line for each that has turned out to be a straggler,
   // which happens to a worker once.
   std::vector<std::string> look(const std::vector<StepTimes>& times, Clock::time_point now);

@@ -17,10 +17,10 @@ std::string whole_seconds(std::chrono::steady_clock::duration time) {
 
 StuckWatch::StuckWatch(std::vector<std::shared_ptr<WorkerLink>> links, const ClosureQueue& queue,
                        StuckWatchOptions options)
-    : links_(std::move(links)),
-      queue_(queue),
+    : queue_(queue),
       options_(options),
-      stragglers_(task_names_of(links_), options.stragglers),
+      stragglers_(task_names_of(links), options.stragglers),
+      links_(std::move(links)),
       thread_([this] { run(); }) {}
 
 StuckWatch::~StuckWatch() {
@@ -32,20 +32,29 @@ StuckWatch::~StuckWatch() {
   thread_.join();
 }
 
+void StuckWatch::add(std::shared_ptr<WorkerLink> link) {
+  std::lock_guard lock(mutex_);
+  links_.push_back(std::move(link));
+}
+
 void StuckWatch::run() {
-  std::vector<Seen> seen(links_.size());
+  std::vector<std::shared_ptr<WorkerLink>> links;
+  std::vector<Seen> seen;
   std::unique_lock lock(mutex_);
   while (!stop_.wait_for(lock, options_.pause, [this] { return stopping_; })) {
+    links = links_;
     lock.unlock();
-    for (std::size_t i = 0; i < links_.size(); ++i) look_at(*links_[i], seen[i]);
-    look_for_stragglers();
+    for (std::size_t i = seen.size(); i < links.size(); ++i) seen.emplace_back();
+    for (std::size_t i = 0; i < links.size(); ++i) look_at(*links[i], seen[i]);
+    look_for_stragglers(links);
     lock.lock();
   }
 }
 
-void StuckWatch::look_for_stragglers() {
+void StuckWatch::look_for_stragglers(const std::vector<std::shared_ptr<WorkerLink>>& links) {
+  for (std::size_t i = stragglers_.size(); i < links.size(); ++i) stragglers_.add(links[i]->task());
   std::vector<StepTimes> times;
-  for (const auto& link : links_) times.push_back(link->step_times());
+  for (const auto& link : links) times.push_back(link->step_times());
   for (const std::string& line : stragglers_.look(times, Clock::now())) log::warn(line);
 }
 

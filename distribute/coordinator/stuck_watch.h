@@ -31,6 +31,8 @@ class StuckWatch {
   StuckWatch(std::vector<std::shared_ptr<WorkerLink>> links, const ClosureQueue& queue, StuckWatchOptions options);
   ~StuckWatch();
   StuckWatch(const StuckWatch&) = delete;
+  // One more worker.
+  void add(std::shared_ptr<WorkerLink> link);
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -42,13 +44,13 @@ class StuckWatch {
   };
   void run();
   void look_at(WorkerLink& link, Seen& seen) const;
-  void look_for_stragglers();
+  void look_for_stragglers(const std::vector<std::shared_ptr<WorkerLink>>& links);
 
-  const std::vector<std::shared_ptr<WorkerLink>> links_;
   const ClosureQueue& queue_;
   const StuckWatchOptions options_;
   StragglerWatch stragglers_;
-  std::mutex mutex_;
+  std::mutex mutex_;  // guards what follows
+  std::vector<std::shared_ptr<WorkerLink>> links_;
   std::condition_variable stop_;
   bool stopping_ = false;
   std::thread thread_;

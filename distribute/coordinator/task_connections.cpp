@@ -43,17 +43,19 @@ TaskConnectionOptions completed(TaskConnectionOptions options, const ClusterSpec
 
 TaskConnections::TaskConnections(ClusterSpec spec, TaskConnectionOptions options)
     : spec_(std::move(spec)), job_(new_identity()), options_(completed(std::move(options), spec_, job_)) {
+  std::size_t num_ps = 0;
+  for (const ClusterTask& task : serving_tasks(spec_)) num_ps += task.job == kPs;
+  releases_ = std::make_shared<PendingReleases>(0, num_ps);
   for (const ClusterTask& task : serving_tasks(spec_)) {
     if (task.job == kWorker) {
-      workers_.push_back({task.name(), task.address});
+      WorkerTask& worker = add_worker(task.name());
+      worker.address = worker.listed = task.address;
     } else {
       ps_tasks_.push_back(std::make_unique<ParameterServerConnection>());
       ps_tasks_.back()->peer = {task.name(), task.address};
     }
   }
-  greeted_.resize(workers_.size());
-  recoveries_ = std::vector<std::atomic<std::uint64_t>>(workers_.size());
-  releases_ = std::make_shared<PendingReleases>(workers_.size(), ps_tasks_.size());
+  present_count_ = static_cast<int>(workers_.size());
   wait_for_tasks();
   compare_devices();
   for (const auto& ps : ps_tasks_) {
@@ -73,8 +75,8 @@ std::string TaskConnections::ways() const {
     list += (list.empty() ? " to " : ", ") + connection.peer().task;
   };
   for (const auto& ps : ps_tasks_) add(*ps->connection);
-  for (const Greeted& worker : greeted_) {
-    if (worker.connection) add(*worker.connection);
+  for (const WorkerTask& worker : workers_) {
+    if (worker.greeted.connection) add(*worker.greeted.connection);
   }
   std::string text;
   for (const auto& [way, list] : tasks) text += (text.empty() ? "" : ", ") + way + list;
@@ -98,11 +100,11 @@ void TaskConnections::renew_links() {
     } catch (const Error&) {
     }
   }
-  for (std::size_t index = 0; index < greeted_.size(); ++index) {
+  for (int index = 0; index < num_slots(); ++index) {
     std::shared_ptr<rpc::Connection> unused;
     {
       std::lock_guard lock(mutex_);
-      unused = greeted_[index].connection;
+      unused = workers_[static_cast<std::size_t>(index)].greeted.connection;
     }
     try {
       if (unused && !unused->alive()) unused->open();
@@ -132,41 +134,73 @@ TaskConnections::Greeted TaskConnections::greet(const rpc::Peer& peer, const rpc
   return {std::move(connection), reply.head.incarnation, std::max(1, reply.metadata.devices())};
 }
 
-void TaskConnections::wait_for_tasks() {
-  struct Missing {
-    rpc::Peer peer;
-    std::string reason;
-  };
+struct TaskConnections::Missing {
+  rpc::Peer peer;
+  int worker = -1;  // its number; a ps has none
+  int ps = -1;
+  std::string reason = {};
+};
+
+std::vector<TaskConnections::Missing> TaskConnections::missing_tasks() const {
   std::vector<Missing> missing;
-  for (const auto& ps : ps_tasks_) missing.push_back({ps->peer, {}});
-  for (const rpc::Peer& worker : workers_) missing.push_back({worker, {}});
-  const std::size_t all = missing.size();
+  for (std::size_t i = 0; i < ps_tasks_.size(); ++i) {
+    if (!ps_tasks_[i]->greeted) missing.push_back({.peer = ps_tasks_[i]->peer, .ps = static_cast<int>(i)});
+  }
+  for (const int index : present()) {
+    if (!worker_task(index).greeted.connection) missing.push_back({.peer = worker(index), .worker = index});
+  }
+  return missing;
+}
+
+void TaskConnections::greet_missing(Missing& task, std::chrono::milliseconds left) {
+  rpc::TransportOptions transport = options_.transport;
+  transport.connect_timeout = std::clamp(left, std::chrono::milliseconds(50), transport.connect_timeout);
+  try {
+    Greeted greeted = greet(task.peer, transport, epoch_, 0);
+    if (task.ps >= 0) {
+      ps_tasks_[static_cast<std::size_t>(task.ps)]->greeted = true;
+      return;
+    }
+    WorkerTask& worker = worker_task(task.worker);
+    worker.greeted = std::move(greeted);
+    worker.met = true;
+  } catch (const rpc::RpcError& error) {
+    task.reason = error.reason();
+  }
+}
+
+// Workers that may come later are not waited for, once there is one.
+bool TaskConnections::all_are_there(const std::vector<Missing>& missing) const {
+  if (!options_.workers_may_join) return missing.empty();
+  const auto is_ps = [](const Missing& task) { return task.ps >= 0; };
+  const auto greeted = [](const WorkerTask& worker) { return worker.greeted.connection != nullptr; };
+  return std::none_of(missing.begin(), missing.end(), is_ps) && std::any_of(workers_.begin(), workers_.end(), greeted);
+}
+
+void TaskConnections::look_into_book() {
+  try {
+    set_members(ask_members(*rpc::connect(ps_tasks_.front()->peer, transport())->open(), 0, {}));
+  } catch (const rpc::RpcError&) {  // it is not there yet, which is said of it as of the others
+  }
+}
+
+void TaskConnections::wait_for_tasks() {
   const auto started = Clock::now();
   auto last_table = started;
   for (;;) {
+    if (options_.workers_may_join) look_into_book();
     const auto left =
         std::chrono::duration_cast<std::chrono::milliseconds>(started + options_.start_timeout - Clock::now());
-    std::vector<Missing> still;
-    for (Missing& task : missing) {
-      rpc::TransportOptions transport = options_.transport;
-      transport.connect_timeout = std::clamp(left, std::chrono::milliseconds(50), transport.connect_timeout);
-      try {
-        Greeted greeted = greet(task.peer, transport, epoch_, 0);
-        const auto worker = std::find_if(workers_.begin(), workers_.end(),
-                                         [&](const rpc::Peer& other) { return other.task == task.peer.task; });
-        if (worker != workers_.end())
-          greeted_[static_cast<std::size_t>(worker - workers_.begin())] = std::move(greeted);
-      } catch (const rpc::RpcError& error) {
-        task.reason = error.reason();
-        still.push_back(task);
-      }
-    }
-    missing = std::move(still);
-    if (missing.empty()) return;
+    std::vector<Missing> missing = missing_tasks();
+    for (Missing& task : missing) greet_missing(task, left);
+    std::erase_if(missing, [](const Missing& task) { return task.reason.empty(); });
+    if (all_are_there(missing)) return;
+    const std::size_t all = ps_tasks_.size() + present().size();
     std::string table = std::to_string(all - missing.size()) + "/" + std::to_string(all) + " joined, missing";
     for (std::size_t i = 0; i < missing.size(); ++i) {
       table += (i ? "; " : " ") + missing[i].peer.task + " " + missing[i].peer.address + ", " + missing[i].reason;
     }
+    if (present().empty()) table += missing.empty() ? " any worker" : "; any worker";
     const auto now = Clock::now();
     if (now - started >= options_.start_timeout) {
       throw Error(ErrorCode::Unavailable, "ParameterServerStrategy",
@@ -184,9 +218,12 @@ void TaskConnections::wait_for_tasks() {
 }
 
 void TaskConnections::compare_devices() {
-  if (workers_.empty()) return;
-  devices_per_worker_ = greeted_[0].devices;
-  for (std::size_t i = 1; i < workers_.size(); ++i) check_devices(workers_[i].task, greeted_[i].devices);
+  bool first = true;
+  for (const WorkerTask& worker : workers_) {
+    if (!worker.greeted.connection) continue;
+    if (std::exchange(first, false)) devices_per_worker_ = worker.greeted.devices;
+    check_devices(worker.task, worker.greeted.devices);
+  }
 }
 
 void TaskConnections::check_devices(const std::string& task, int devices) const {
@@ -215,14 +252,21 @@ TaskConnections::~TaskConnections() {
 }
 
 TaskConnections::Greeted TaskConnections::connect_worker(int index) {
+  WorkerTask& of = worker_task(index);
+  const rpc::Peer peer = worker(index);
+  bool met = false;
   {
     std::lock_guard lock(mutex_);
-    Greeted greeted = std::exchange(greeted_[static_cast<std::size_t>(index)], {});
+    Greeted greeted = std::exchange(of.greeted, {});
     if (greeted.connection && greeted.connection->alive()) return greeted;
+    met = of.met;
   }
-  Greeted found = greet(worker(index), options_.transport, ++epoch_, recoveries(index) + 1);
-  check_devices(worker(index).task, found.devices);
-  found.again = true;
+  if (!of.present) throw rpc::RpcError(ErrorCode::Unavailable, peer, 0, Method::Hello, {}, "it has left the cluster");
+  Greeted found = greet(peer, options_.transport, ++epoch_, of.recoveries + (met ? 1 : 0));
+  check_devices(peer.task, found.devices);
+  found.again = met;
+  std::lock_guard lock(mutex_);
+  of.met = true;
   return found;
 }
 
@@ -283,12 +327,13 @@ void TaskConnections::tell_releases(std::size_t ps) {
 
 std::vector<std::string> TaskConnections::worker_names() const {
   std::vector<std::string> names;
-  for (const rpc::Peer& worker : workers_) names.push_back(worker.task);
+  for (const int index : present()) names.push_back(worker_task(index).task);
   return names;
 }
 
 std::vector<rpc::Peer> TaskConnections::tasks() const {
-  std::vector<rpc::Peer> all = workers_;
+  std::vector<rpc::Peer> all;
+  for (const int index : present()) all.push_back(worker(index));
   for (const auto& ps : ps_tasks_) all.push_back(ps->peer);
   return all;
 }

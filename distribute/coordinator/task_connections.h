@@ -4,6 +4,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -14,6 +15,7 @@
 #include "cohort/distribute/cluster/cluster_spec.h"
 #include "cohort/distribute/coordinator/pending_releases.h"
 #include "cohort/distribute/coordinator/sent_constants.h"
+#include "cohort/distribute/protocol/members.h"
 #include "cohort/distribute/protocol/message_flags.h"
 #include "cohort/distribute/protocol/trace_log.h"
 #include "cohort/distribute/protocol/typed_call.h"
@@ -33,6 +35,8 @@ struct TaskConnectionOptions {
   std::string job_key = {};   // whoever shows the same one may take over from this chief
   bool take_over = false;     // from a chief that is still there
   rpc::TransportOptions transport = {};
+  // Workers that have joined at the first ps are workers of the job, too; one worker that answers is enough to begin.
+  bool workers_may_join = false;
   // How many versions of its ps a worker's replica may be older when a closure starts; none: any number.
   std::optional<std::uint64_t> max_staleness = std::nullopt;
 };
@@ -51,9 +55,23 @@ class TaskConnections {
 
   std::uint64_t job() const { return job_; }
   const std::optional<std::uint64_t>& max_staleness() const { return options_.max_staleness; }
-  int num_workers() const { return static_cast<int>(workers_.size()); }
+  bool workers_may_join() const { return options_.workers_may_join; }
+  // Workers that are there; at least 1.
+  int num_workers() const { return present_count_; }
+  // Workers that have ever been there: their numbers are smaller.
+  int num_slots() const;
   int num_ps() const { return static_cast<int>(ps_tasks_.size()); }
-  const rpc::Peer& worker(int index) const { return workers_[static_cast<std::size_t>(index)]; }
+  // Where a worker is, or was when it left.
+  rpc::Peer worker(int index) const;
+  // Whether it is there, for as long as this lives.
+  const std::atomic<bool>& presence_of(int index) const;
+  // The numbers of those that are there.
+  std::vector<int> present() const;
+  // The workers are those of the cluster and these, which may be at other addresses. Returns the numbers of those that
+  // were there before and are at another address now.
+  std::vector<int> set_members(const MemberList& list);
+  // Of the list that was set last.
+  std::uint64_t member_generation() const;
   // Devices that each worker computes on.
   int devices_per_worker() const { return devices_per_worker_; }
 
@@ -79,6 +97,8 @@ class TaskConnections {
   }
   std::vector<std::string> worker_names() const;  // "worker:0", ...
   std::vector<std::string> ps_addresses() const;
+  // Which keeps the book of members.
+  const rpc::Peer& first_ps() const { return ps_tasks_.front()->peer; }
   // Workers and ps; and how they are reached by who asks after them without leading them.
   std::vector<rpc::Peer> tasks() const;
   rpc::TransportOptions transport() const;
@@ -96,8 +116,8 @@ class TaskConnections {
   // Reconnects to a worker and shakes hands; throws when it does not answer.
   Greeted connect_worker(int index);
   // A worker that was lost works again; and how often that has happened.
-  void note_recovery(int index) { ++recoveries_[static_cast<std::size_t>(index)]; }
-  std::uint64_t recoveries(int index) const { return recoveries_[static_cast<std::size_t>(index)]; }
+  void note_recovery(int index) { ++worker_task(index).recoveries; }
+  std::uint64_t recoveries(int index) const { return worker_task(index).recoveries; }
   // For a ps that somebody cannot reach: throws LostParameterServer when nobody listens there, when it has lost the
   // job's variables, or when the chief has not heard of it for ps_lost_after.
   void check_ps(int ps) const;
@@ -114,8 +134,19 @@ class TaskConnections {
   const std::shared_ptr<PendingReleases>& releases() const { return releases_; }
 
  private:
+  // One worker, at its address of the time.
+  struct WorkerTask {
+    std::string task = {};
+    std::string listed = {};   // its address in the cluster; empty: it is not there
+    std::string address = {};  // guarded by the mutex, as the next two
+    Greeted greeted = {};      // before it has anything to do
+    bool met = false;
+    std::atomic<bool> present{true};
+    std::atomic<std::uint64_t> recoveries{0};
+  };
   struct ParameterServerConnection {
     rpc::Peer peer;
+    bool greeted = false;
     std::shared_ptr<rpc::Connection> connection;
     std::atomic<std::uint64_t> version{0};  // written under the mutex, read by those who schedule
     std::mutex mutex;                       // guards what follows
@@ -142,6 +173,14 @@ class TaskConnections {
   void tell_releases(std::size_t ps);
   Greeted greet(const rpc::Peer& peer, const rpc::TransportOptions& transport, std::uint64_t epoch,
                 std::uint64_t recoveries) const;
+  WorkerTask& worker_task(int index);
+  const WorkerTask& worker_task(int index) const;
+  WorkerTask& add_worker(const std::string& task);
+  struct Missing;
+  std::vector<Missing> missing_tasks() const;
+  void greet_missing(Missing& task, std::chrono::milliseconds left);
+  bool all_are_there(const std::vector<Missing>& missing) const;
+  void look_into_book();
   void wait_for_tasks();
   void compare_devices();
   void check_devices(const std::string& task, int devices) const;
@@ -153,15 +192,15 @@ class TaskConnections {
   const ClusterSpec spec_;
   const std::uint64_t job_;
   const TaskConnectionOptions options_;
-  std::vector<rpc::Peer> workers_;
   int devices_per_worker_ = 1;
   std::vector<std::unique_ptr<ParameterServerConnection>> ps_tasks_;
   std::shared_ptr<PendingReleases> releases_;
   std::atomic<std::uint64_t> numbers_{0}, epoch_{1};
   TraceLog trace_log_;
-  std::vector<std::atomic<std::uint64_t>> recoveries_;  // of each worker
-  std::mutex mutex_;                                    // guards what follows
-  std::vector<Greeted> greeted_;                        // workers, before they have anything to do
+  std::atomic<int> present_count_{0};
+  mutable std::mutex mutex_;        // guards what follows
+  std::deque<WorkerTask> workers_;  // grows only
+  std::uint64_t member_generation_ = 0;
   bool stopping_ = false;
   std::condition_variable stop_;
   std::thread keeper_;  // of links that nobody uses: a task without one takes its chief for gone

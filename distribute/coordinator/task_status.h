@@ -19,6 +19,8 @@ struct TaskStatus {
   std::string problem = {};
   // The cluster it believes to be part of.
   ClusterSpec cluster = {};
+  // Of the first ps: workers that have joined the cluster, by their numbers, and where they are.
+  ClusterSpec::Tasks members = {};
   // What its chief calls the job, of several the one that has come last; empty: it has had none, or they have ended.
   std::string job = {};
   // Its chief has a way to it.

@@ -29,6 +29,8 @@ class WorkerLink {
   // result that cannot be the closure's, or an Error with code Unavailable naming who is gone: the worker itself (also
   // when it cannot reach a ps that others can), or, as a LostParameterServer, a ps that nobody can reach.
   virtual ClosureResult finish(const Closure& oldest) = 0;
+  // False once the worker has left: it gets no more closures until it is there again. Does not wait.
+  virtual bool wanted() const { return true; }
   // False when the worker is known to be gone; does not wait.
   virtual bool alive() = 0;
   // After Unavailable: whether the worker was there when the oldest closure in flight came to it.

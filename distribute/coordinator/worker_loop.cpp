@@ -29,6 +29,10 @@ void cancel_quietly(WorkerLink& link) {
 void WorkerLoop::run() {
   for (;;) {
     if (under_way_.empty()) {
+      if (!link_.wanted() && !queue_.stopped()) {
+        worker_lost(has_left());
+        continue;
+      }
       std::optional<Closure> closure = queue_.get(kBetweenLooks);
       if (closure) {
         begin(std::move(*closure));
@@ -38,13 +42,17 @@ void WorkerLoop::run() {
         worker_lost(went_idle());
       }
     }
-    fill();
+    if (link_.wanted()) fill();
     if (!under_way_.empty()) finish_oldest();
   }
 }
 
 std::exception_ptr WorkerLoop::went_idle() const {
   return std::make_exception_ptr(Error(ErrorCode::Unavailable, link_.task() + ": it went while it had nothing to do"));
+}
+
+std::exception_ptr WorkerLoop::has_left() const {
+  return std::make_exception_ptr(Error(ErrorCode::Unavailable, link_.task() + ": it has left the cluster"));
 }
 
 void WorkerLoop::fill() {

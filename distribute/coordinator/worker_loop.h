@@ -44,6 +44,7 @@ class WorkerLoop {
   bool try_to_reconnect();
   bool is_same(const LostIncarnation& lost) const;
   std::exception_ptr went_idle() const;
+  std::exception_ptr has_left() const;
 
   const int worker_;
   WorkerLink& link_;

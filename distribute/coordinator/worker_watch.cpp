@@ -5,7 +5,14 @@
 namespace cohort::distribute {
 
 WorkerWatch::WorkerWatch(std::vector<std::string> tasks, std::chrono::milliseconds timeout)
-    : tasks_(std::move(tasks)), timeout_(timeout), why_(tasks_.size()), reachable_(tasks_.size()) {}
+    : timeout_(timeout), tasks_(std::move(tasks)), why_(tasks_.size()), reachable_(tasks_.size()) {}
+
+void WorkerWatch::add(const std::string& task) {
+  std::lock_guard lock(mutex_);
+  tasks_.push_back(task);
+  why_.emplace_back();
+  ++reachable_;
+}
 
 void WorkerWatch::lost(int worker, const std::string& why) {
   std::lock_guard lock(mutex_);

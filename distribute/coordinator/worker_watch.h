@@ -17,6 +17,8 @@ class WorkerWatch {
  public:
   WorkerWatch(std::vector<std::string> tasks, std::chrono::milliseconds timeout);
 
+  // One more, which can be reached until it is lost.
+  void add(const std::string& task);
   void lost(int worker, const std::string& why);
   void back(int worker);
   std::size_t reachable() const;
@@ -29,11 +31,11 @@ class WorkerWatch {
  private:
   using Clock = std::chrono::steady_clock;
 
-  const std::vector<std::string> tasks_;
   const std::chrono::milliseconds timeout_;
   mutable std::mutex mutex_;
   std::condition_variable stopping_;
   bool stopped_ = false;
+  std::vector<std::string> tasks_;
   std::vector<std::string> why_;  // empty: the worker can be reached
   std::size_t reachable_;
   Clock::time_point none_since_;     // when the last one was lost

@@ -40,6 +40,12 @@ const char* to_string(Method method) {
       return "Status";
     case Method::Trace:
       return "Trace";
+    case Method::Join:
+      return "Join";
+    case Method::Leave:
+      return "Leave";
+    case Method::Members:
+      return "Members";
   }
   return "an unknown method";
 }

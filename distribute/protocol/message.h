@@ -28,6 +28,9 @@ enum class Method : std::uint16_t {
   Release,         // what the chief has let go of
   Status,          // how a task is doing, for anybody: of no job
   Trace,           // begins to note what is done when, or ends it and gives what was noted
+  Join,            // on ps:0: a worker says where it is reached, and again every few seconds; of no job
+  Leave,           // on ps:0: it will not be there any more
+  Members,         // on ps:0: the workers that have joined, once they are others than the caller knows
 };
 const char* to_string(Method method);
 

@@ -9,6 +9,11 @@ class CreatePipelineProto;
 class CreateVariableProto;
 class HelloProto;
 class HelloReplyProto;
+class JoinProto;
+class JoinReplyProto;
+class LeaveProto;
+class MembersProto;
+class MembersReplyProto;
 class RegisterServerProto;
 class RegisterWorkerProto;
 class ReleaseProto;
@@ -93,6 +98,21 @@ template <>
 struct MetadataOf<Method::Trace> {
   using Request = proto::TraceProto;
   using Reply = proto::TraceResultProto;
+};
+template <>
+struct MetadataOf<Method::Join> {
+  using Request = proto::JoinProto;
+  using Reply = proto::JoinReplyProto;
+};
+template <>
+struct MetadataOf<Method::Leave> {
+  using Request = proto::LeaveProto;
+  using Reply = NoMetadata;
+};
+template <>
+struct MetadataOf<Method::Members> {
+  using Request = proto::MembersProto;
+  using Reply = proto::MembersReplyProto;
 };
 
 // A request as its handler sees it.

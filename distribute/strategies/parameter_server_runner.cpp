@@ -46,7 +46,7 @@ ParameterServerRunner::ParameterServerRunner(std::shared_ptr<ClusterRuntime> run
 
 std::int64_t ParameterServerRunner::pipelines_at_start() const {
   if (predicts()) return 1;  // outputs have an order
-  const std::int64_t workers = runtime_->connections()->num_workers();
+  const std::int64_t workers = runtime_->input_pipelines();
   if (data_.creator) {
     const std::int64_t asked = data_.creator->input_options().num_input_pipelines;
     return asked > 0 ? asked : workers;
@@ -59,14 +59,8 @@ std::int64_t ParameterServerRunner::pipelines_at_start() const {
 }
 
 void ParameterServerRunner::divide_data(std::int64_t pipelines) {
-  const std::vector<std::string> workers = runtime_->connections()->worker_names();
   if (data_.creator) {
-    std::vector<std::string> names = workers;
-    if (pipelines != static_cast<std::int64_t>(workers.size())) {
-      names.clear();
-      for (std::int64_t i = 0; i < pipelines; ++i) names.push_back("input pipeline " + std::to_string(i));
-    }
-    pipelines_ = make_pipelines(*data_.creator, names, runtime_->replicas_per_worker());
+    pipelines_ = make_pipelines(*data_.creator, runtime_->pipeline_names(pipelines), runtime_->replicas_per_worker());
   } else {
     const bool is_off = auto_shard_policy_of(data_.dataset) == AutoShardPolicy::Off;
     const AutoShardPolicy policy = is_off ? AutoShardPolicy::Off : AutoShardPolicy::File;

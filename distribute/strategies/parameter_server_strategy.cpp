@@ -92,7 +92,12 @@ std::shared_ptr<ClusterRuntime> reach_cluster(const ClusterResolver& resolver,
   const auto stuck_after = milliseconds_of("stuck_after", options.stuck_after);
   const auto worker_timeout = milliseconds_of("worker_timeout", options.worker_timeout);
   const ClusterSpec spec = resolver.cluster_spec();
-  check_parameter_server_cluster(spec, "ParameterServerStrategy");
+  check_parameter_server_cluster(spec, "ParameterServerStrategy", options.workers_may_join ? 0 : 1);
+  if (options.input_pipelines < 0 || (options.input_pipelines > 0 && !options.workers_may_join)) {
+    throw invalid_argument("ParameterServerStrategy", "input_pipelines of 0 or more, and with workers_may_join only",
+                           {{"input_pipelines", options.input_pipelines}},
+                           "Elsewhere DatasetCreator's InputOptions say it.");
+  }
   if (resolver.task_type() == kPs) {
     throw failed_precondition("ParameterServerStrategy", "the chief makes the strategy",
                               {{"task_type", resolver.task_type()}}, "Let a ps serve with Server(resolver).join().");
@@ -105,6 +110,8 @@ std::shared_ptr<ClusterRuntime> reach_cluster(const ClusterResolver& resolver,
   runtime.connections.take_over = options.take_over;
   runtime.connections.ps_lost_after = ps_lost_after;
   runtime.connections.transport.set_dead_after(dead_after);
+  runtime.connections.workers_may_join = options.workers_may_join;
+  runtime.input_pipelines = options.input_pipelines;
   runtime.dispatch.worker_timeout = worker_timeout;
   runtime.dispatch.stuck.stuck_after = stuck_after;
   runtime.connections.transport.transport = options.transport;

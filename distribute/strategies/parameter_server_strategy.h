@@ -48,6 +48,12 @@ struct ParameterServerStrategyOptions {
   double stuck_after = 300.0;
   // Seconds that work waits when no worker can be reached.
   double worker_timeout = 60.0;
+  // Workers may join and leave while a job runs (`cohort server --join`): the first ps keeps a book of them. One worker
+  // is enough to begin, and the cluster need not list any.
+  bool workers_may_join = false;
+  // Where workers may join: pipelines that data is divided into by files, or by a DatasetCreator that does not say;
+  // fixed when a job first starts. 0: 8, or as many as there are workers then, if those are more.
+  int input_pipelines = 0;
   // How the chief proves who it is to tasks beyond this machine; its certificate is that of chief 0.
   SecurityOptions security = {};
 };

@@ -44,8 +44,24 @@ TaskService::TaskService(ClusterSpec cluster, std::string job_name, std::int64_t
       devices_(job_name_ == kWorker ? worker_devices(name(), limits_.devices) : std::vector<Device*>()),
       incarnation_(new_identity()),
       memory_(std::make_shared<MemoryBudget>(limits_.total_memory_limit, "total_memory_limit")),
+      members_(cluster_, job_name_, task_index_),
       jobs_(name(), limits_) {}
 TaskService::~TaskService() = default;
+
+void TaskService::stop() {
+  members_.stop();
+  jobs_.stop();
+}
+
+void TaskService::caller_came(std::uint64_t caller) {
+  members_.caller_came(caller);
+  jobs_.caller_came(caller);
+}
+
+void TaskService::caller_left(std::uint64_t caller) {
+  members_.caller_left(caller);
+  jobs_.caller_left(caller);
+}
 
 void TaskService::hello(const Request<Method::Hello>& request, Reply<Method::Hello>& reply) {
   const proto::HelloProto& from = request.metadata;
@@ -127,6 +143,11 @@ void TaskService::status(const Request<Method::Status>& request, Reply<Method::S
   status.set_uptime(
       static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(now - began_).count()));
   write_cluster(cluster_, status);
+  for (const auto& [index, address] : members_.addresses()) {
+    proto::TaskProto& member = *status.add_members();
+    member.set_index(index);
+    member.set_address(address);
+  }
   const std::vector<HeldJobs::Listed> all = jobs_.all();
   if (all.empty()) return;
   for (const auto& [job, led] : all) {
@@ -141,12 +162,16 @@ void TaskService::status(const Request<Method::Status>& request, Reply<Method::S
 }
 
 void TaskService::check_caller(const TaskIdentity& caller, const Message& request) const {
+  members_.check_caller(caller, request);
   if (caller.job != kWorker && caller.job != kPs && caller.job != kEvaluator) return;
   switch (request.head.method) {
     case Method::Echo:
     case Method::Exchange:
     case Method::Progress:
     case Method::Status:
+    case Method::Join:
+    case Method::Leave:
+    case Method::Members:
       return;
     default:
       throw Error(ErrorCode::PermissionDenied, name(), "a caller that may lead a job is expected",
@@ -172,6 +197,12 @@ void TaskService::handle(const Message& request, Message& reply) {
   switch (request.head.method) {
     case Method::Hello:
       return answer(request, reply, *this, &TaskService::hello);
+    case Method::Join:
+      return answer(request, reply, members_, &MemberBook::join);
+    case Method::Leave:
+      return answer(request, reply, members_, &MemberBook::leave);
+    case Method::Members:
+      return answer(request, reply, members_, &MemberBook::members);
     case Method::Echo:
       reply.meta = request.meta;
       reply.parts = request.parts;

@@ -13,6 +13,7 @@
 #include "cohort/distribute/protocol/methods.h"
 #include "cohort/distribute/rpc/transport.h"
 #include "cohort/distribute/worker/held_jobs.h"
+#include "cohort/distribute/worker/member_book.h"
 #include "cohort/distribute/worker/task_limits.h"
 
 namespace cohort::distribute {
@@ -52,11 +53,11 @@ class TaskService : public rpc::Service {
   // Steps begun for the job that the caller leads.
   std::uint64_t progress(std::uint64_t caller) const override { return jobs_.progress(caller); }
   // A way of a chief, which names itself by its job.
-  void caller_came(std::uint64_t caller) override { jobs_.caller_came(caller); }
-  void caller_left(std::uint64_t caller) override { jobs_.caller_left(caller); }
+  void caller_came(std::uint64_t caller) override;
+  void caller_left(std::uint64_t caller) override;
   // Waits until the last chief ends its job or is gone for too long, unless the task is to stay; or until stop().
   void wait() { jobs_.wait(); }
-  void stop() { jobs_.stop(); }
+  void stop();
 
  private:
   void hello(const Request<Method::Hello>& request, Reply<Method::Hello>& reply);
@@ -77,6 +78,7 @@ class TaskService : public rpc::Service {
   const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
   const std::shared_ptr<MemoryBudget> memory_;  // of all jobs' variables
   ShortClosures short_closures_;
+  MemberBook members_;  // of the task, whatever its jobs
   HeldJobs jobs_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
+#include <cstdlib>
 #include <iostream>
 #include <map>
 #include <memory>
@@ -34,6 +35,8 @@ struct ServerArguments {
   std::string job_name;
   std::vector<std::string> data_roots, devices;
   distribute::SecurityOptions security;
+  bool join = false;
+  std::string advertise;
 };
 
 // The cluster with one task more.
@@ -69,20 +72,44 @@ distribute::SimpleClusterResolver resolve(const ServerArguments& arguments) {
   return distribute::SimpleClusterResolver(spec, {.task_type = job, .task_id = task});
 }
 
+distribute::ServerOptions server_options(const ServerArguments& arguments) {
+  return {.transport = arguments.transport,
+          .address = arguments.address,
+          .join = arguments.join,
+          .advertised_address = arguments.advertise,
+          .security = arguments.security,
+          .only_job = arguments.job_name,
+          .max_jobs = arguments.max_jobs,
+          .memory_limit = arguments.memory_limit,
+          .total_memory_limit = arguments.total_memory_limit,
+          .orphan_timeout = arguments.orphan_timeout,
+          .stay = arguments.stay,
+          .threads = arguments.threads,
+          .data_roots = arguments.data_roots,
+          .devices = arguments.devices};
+}
+
+// A worker that joins need not be in the cluster, so what TF_CONFIG calls it is not looked up there.
+distribute::Server joining_server(const ServerArguments& arguments) {
+  const char* variable = std::getenv("TF_CONFIG");
+  const distribute::TFConfig told = distribute::parse_tf_config(variable ? variable : "");
+  distribute::ServerOptions options = server_options(arguments);
+  options.job_name = arguments.job.value_or(told.task_type.empty() ? "worker" : told.task_type);
+  options.task_index = arguments.task ? arguments.task : told.task_id;
+  if (!options.task_index) options.task_index = -1;
+  const distribute::ClusterSpec spec = arguments.cluster.empty()
+                                           ? distribute::TFConfigClusterResolver({.task_type = ""}).cluster_spec()
+                                           : distribute::parse_cluster_spec(arguments.cluster, "--cluster");
+  return distribute::Server(spec, std::move(options));
+}
+
+distribute::Server make_server(const ServerArguments& arguments) {
+  if (arguments.join) return joining_server(arguments);
+  return distribute::Server(resolve(arguments), server_options(arguments));
+}
+
 int serve(const ServerArguments& arguments) {
-  const distribute::SimpleClusterResolver resolver = resolve(arguments);
-  distribute::Server server(resolver, {.transport = arguments.transport,
-                                       .address = arguments.address,
-                                       .security = arguments.security,
-                                       .only_job = arguments.job_name,
-                                       .max_jobs = arguments.max_jobs,
-                                       .memory_limit = arguments.memory_limit,
-                                       .total_memory_limit = arguments.total_memory_limit,
-                                       .orphan_timeout = arguments.orphan_timeout,
-                                       .stay = arguments.stay,
-                                       .threads = arguments.threads,
-                                       .data_roots = arguments.data_roots,
-                                       .devices = arguments.devices});
+  distribute::Server server = make_server(arguments);
   const distribute::StopOnSignal signals([&server] { server.stop(); });
   // Said when a signal no longer kills.
   std::cout << "serving at " << server.target() << std::endl;
@@ -95,7 +122,14 @@ void add_server_command(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand("server", "Serves as one task of a cluster, for whichever program leads it");
   const auto arguments = std::make_shared<ServerArguments>();
   command->add_option("--job", arguments->job, "worker or ps; TF_CONFIG says it otherwise");
-  command->add_option("--task", arguments->task, "index of the task in its job");
+  command->add_option("--task", arguments->task, "index of the task in its job; with --join also auto")
+      ->transform(CLI::Transformer(std::map<std::string, std::int64_t>{{"auto", -1}}));
+  command->add_flag("--join", arguments->join,
+                    "a worker that comes and goes: it joins at the first ps, at any address, also one that the cluster "
+                    "does not list");
+  command
+      ->add_option("--advertise", arguments->advertise, "with --join: where others reach it, if not where it listens")
+      ->type_name("HOST:PORT");
   command->add_option("--cluster", arguments->cluster, R"(addresses: {"worker": ["host:port"], "ps": ["host:port"]})")
       ->type_name("JSON");
   command

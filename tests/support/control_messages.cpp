@@ -131,6 +131,15 @@ proto::ReleaseProto releases() {
   return meta;
 }
 
+proto::JoinProto joining() {
+  proto::JoinProto meta;
+  meta.set_protocol(kProtocolVersion);
+  meta.set_task_index(1);
+  meta.set_address("127.0.0.1:6");
+  meta.set_incarnation(5);
+  return meta;
+}
+
 proto::RunGraphProto read_variable() {
   proto::RunGraphProto meta;
   meta.set_graph(bytes_of(adding_graph(false)));
@@ -405,6 +414,9 @@ ControlMessages::ControlMessages() : by_method_(256) {
   add(Method::RunClosure, closure());
   add(Method::Release, releases());
   add(Method::Trace, proto::TraceProto());
+  add(Method::Join, joining());
+  add(Method::Leave, proto::LeaveProto());
+  add(Method::Members, proto::MembersProto());
   const auto nothing = [](Choices& choices) { return std::string(choices.below(16) == 15 ? 1 : 0, 'x'); };
   honest_.push_back({Method::Exchange, nothing, {Tensor::full({2}, 1)}});
   for (const Method method : {Method::Exchange, Method::Cancel, Method::EndJob, Method::Echo, Method::Progress,

@@ -92,6 +92,7 @@ void ServerProcess::start_if_ended() {
   start();
 }
 
+void ServerProcess::ask_to_end() const { signal(SIGTERM); }
 void ServerProcess::pause() const { signal(SIGSTOP); }
 void ServerProcess::go_on() const { signal(SIGCONT); }
 

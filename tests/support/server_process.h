@@ -24,6 +24,8 @@ class ServerProcess {
   void start();
   // SIGKILL; returns when it is gone.
   void kill();
+  // SIGTERM.
+  void ask_to_end() const;
   // It stands still, as a machine that is overloaded or cut off does.
   void pause() const;
   void go_on() const;

@@ -81,6 +81,35 @@ TEST(ClosureDispatcher, RunsEverythingOnAllWorkers) {
   EXPECT_EQ(cluster.queue.all_done_below(), 301u);
 }
 
+TEST(ClosureDispatcher, WorkersComeAndGo) {
+  std::atomic<int> done{0};
+  const FakeLink::Run run = [](FakeLink& link, const Closure& closure) {
+    link.work_for(200us);
+    return ClosureResult{.steps = closure.steps};
+  };
+  FakeCluster cluster(1, run);
+  const auto run_all = [&] {
+    for (int i = 0; i < 200; ++i) cluster.queue.put(counted(done));
+    cluster.queue.wait();
+  };
+  const auto first = cluster.links.front(), joined = std::make_shared<FakeLink>("worker:7", run);
+  cluster.dispatcher->add(joined);
+  run_all();
+  EXPECT_GT(joined->starts, 0);
+  EXPECT_EQ(cluster.dispatcher->in_flight().size(), 2u);
+  first->has_left = true;
+  run_all();
+  const int started = first->starts;
+  run_all();
+  EXPECT_EQ(first->starts, started);
+  EXPECT_EQ(cluster.dispatcher->reachable(), 1u);
+  first->has_left = false;
+  for (int tries = 0; tries < 100 && first->starts == started; ++tries) run_all();
+  EXPECT_GT(first->starts, started);
+  EXPECT_EQ(done % 200, 0);
+  EXPECT_EQ(cluster.dispatcher->reachable(), 2u);
+}
+
 TEST(ClosureDispatcher, AFewClosuresGoToAsManyWorkers) {
   std::atomic<int> done{0}, running{0}, most{0};
   FakeCluster cluster(3, [&](FakeLink&, const Closure& closure) {

@@ -59,6 +59,7 @@ class FakeLink : public WorkerLink {
     return result;
   }
 
+  bool wanted() const override { return !has_left; }
   bool alive() override { return !noticed_idle_deaths || is_alive(); }
   bool began() const override {
     std::lock_guard lock(mutex_);
@@ -79,7 +80,7 @@ class FakeLink : public WorkerLink {
   bool reconnect() override {
     std::lock_guard lock(mutex_);
     ++reconnects;
-    if (!may_return_) {
+    if (!may_return_ || has_left) {
       incarnation_known_ = false;
       return false;
     }
@@ -132,6 +133,7 @@ class FakeLink : public WorkerLink {
   std::atomic<int> starts{0}, cancels{0}, reconnects{0};
   std::string abandoned;
   std::atomic<bool> noticed_idle_deaths{true};  // false: start() finds out
+  std::atomic<bool> has_left{false};
 
  private:
   bool is_alive() const {

@@ -40,6 +40,36 @@ TEST(PipelineChoice, OfFewerPipelinesThanWorkersIsShared) {
   EXPECT_THAT(pipelines_taken(book, data, 2, 2), ElementsAre(0, 0));
 }
 
+TEST(PipelineChoice, IsDividedAmongThoseThatAreThere) {
+  PipelineBook book(1, one_element);
+  const int data = book.add(std::vector<std::int64_t>(4, kInfiniteCardinality));
+  book.set_present({0});
+  EXPECT_THAT(pipelines_taken(book, data, 0, 4), ElementsAre(0, 1, 2, 3));
+  book.set_present({0, 5});
+  EXPECT_THAT(pipelines_taken(book, data, 5, 2), ElementsAre(1, 3));
+  EXPECT_THAT(pipelines_taken(book, data, 0, 2), ElementsAre(0, 2));
+  book.set_present({5});
+  EXPECT_THAT(pipelines_taken(book, data, 5, 4), ElementsAre(0, 1, 2, 3));
+  book.forget(7);
+}
+
+TEST(PipelineChoice, AWorkerThatComesContinuesWhereOthersWere) {
+  PipelineBook book(1, one_element);
+  const int data = book.add({kInfiniteCardinality});
+  Closure closure;
+  closure.datasets = {data};
+  closure.steps = 3;
+  book.lease(closure, 0);
+  book.returned(closure, 0, {.steps = 3, .states = {"after three"}});
+  Closure next;
+  next.id = 1;
+  next.datasets = {data};
+  next.steps = 2;
+  book.lease(next, 9);
+  EXPECT_EQ(next.leases.at(0).first, 3u);
+  EXPECT_EQ(next.leases.at(0).state, "after three");
+}
+
 TEST(PipelineChoice, GoesToAnothersOnceItsOwnAreUsedUp) {
   PipelineBook book(2, one_element);
   const int data = book.add({4, 20, 2});
