@@ -28,6 +28,15 @@ enum class Method : std::uint16_t {
   Release,         // what the chief has let go of
   Status,          // how a task is doing, for anybody: of no job
   Trace,           // begins to note what is done when, or ends it and gives what was noted
+  // Sessions, whose id is the head's job; any task can be a session's master.
+  OpenSession,    // on a master: a client comes
+  ExtendSession,  // on a master: the client's graph has grown
+  RunSession,     // on a master: some values of the graph are wanted
+  CloseSession,   // on a master: the client goes
+  ListDevices,    // what a task computes on
+  RegisterPart,   // of a session's graph, by its master
+  RunPart,        // that was registered
+  ReleaseParts,   // some of a session's, or all that it has on the task
 };
 const char* to_string(Method method);
 

@@ -7,12 +7,21 @@ class ClosureProto;
 class ClosureResultProto;
 class CreatePipelineProto;
 class CreateVariableProto;
+class ExtendSessionProto;
 class HelloProto;
 class HelloReplyProto;
+class OpenSessionProto;
+class OpenSessionReplyProto;
+class RegisterPartProto;
 class RegisterServerProto;
 class RegisterWorkerProto;
+class ReleasePartsProto;
 class ReleaseProto;
 class RunGraphProto;
+class RunPartProto;
+class RunSessionProto;
+class RunSessionReplyProto;
+class TaskDevicesProto;
 class TaskStatusProto;
 class TraceProto;
 class TraceResultProto;
@@ -93,6 +102,43 @@ template <>
 struct MetadataOf<Method::Trace> {
   using Request = proto::TraceProto;
   using Reply = proto::TraceResultProto;
+};
+template <>
+struct MetadataOf<Method::OpenSession> {
+  using Request = proto::OpenSessionProto;
+  using Reply = proto::OpenSessionReplyProto;
+};
+template <>
+struct MetadataOf<Method::ExtendSession> {
+  using Request = proto::ExtendSessionProto;
+  using Reply = NoMetadata;
+};
+template <>
+struct MetadataOf<Method::RunSession> {
+  using Request = proto::RunSessionProto;
+  using Reply = proto::RunSessionReplyProto;
+};
+template <>
+struct MetadataOf<Method::CloseSession> : WithoutMetadata {};
+template <>
+struct MetadataOf<Method::ListDevices> {
+  using Request = NoMetadata;
+  using Reply = proto::TaskDevicesProto;
+};
+template <>
+struct MetadataOf<Method::RegisterPart> {
+  using Request = proto::RegisterPartProto;
+  using Reply = NoMetadata;
+};
+template <>
+struct MetadataOf<Method::RunPart> {
+  using Request = proto::RunPartProto;
+  using Reply = NoMetadata;
+};
+template <>
+struct MetadataOf<Method::ReleaseParts> {
+  using Request = proto::ReleasePartsProto;
+  using Reply = NoMetadata;
 };
 
 // A request as its handler sees it.

@@ -69,7 +69,8 @@ TaskService::TaskService(ClusterSpec cluster, std::string job_name, std::int64_t
       limits_(std::move(limits)),
       // A ps has no need of them.
       devices_(job_name_ == kWorker ? worker_devices(name(), limits_.devices) : std::vector<Device*>()),
-      incarnation_(new_identity()) {}
+      incarnation_(new_identity()),
+      sessions_(cluster_, job_name_, task_index_, incarnation_, options_, {.memory_limit = limits_.memory_limit}) {}
 TaskService::~TaskService() = default;
 
 void TaskService::wait() {
@@ -96,6 +97,7 @@ void TaskService::stop() {
     job = job_;
   }
   if (job) job->closures.end();
+  sessions_.stop();
   ended_changed_.notify_all();
 }
 
@@ -174,12 +176,14 @@ void TaskService::take_over(const Request<Method::Hello>& request, const PsLinkO
 }
 
 void TaskService::caller_came(std::uint64_t caller) {
+  sessions_.caller_came(caller);
   std::lock_guard lock(mutex_);
   ++callers_[caller];
   if (job_ && job_->id == caller) orphan_since_.reset();
 }
 
 void TaskService::caller_left(std::uint64_t caller) {
+  sessions_.caller_left(caller);
   std::lock_guard lock(mutex_);
   const auto found = callers_.find(caller);
   if (found == callers_.end() || --found->second > 0) return;
@@ -293,6 +297,7 @@ void TaskService::status(const Request<Method::Status>&, Reply<Method::Status>& 
 
 void TaskService::check_caller(const TaskIdentity& caller, const Message& request) const {
   if (caller.job != kWorker && caller.job != kPs && caller.job != kEvaluator) return;
+  if (caller.job != kEvaluator && SessionService::is_for_masters(request.head.method)) return;
   switch (request.head.method) {
     case Method::Echo:
     case Method::Exchange:
@@ -331,6 +336,10 @@ void TaskService::handle(const Message& request, Message& reply) {
       return answer(request, reply, *this, &TaskService::status);
     default:
       break;
+  }
+  if (SessionService::handles(request.head.method)) {
+    const ThreadShare share(limits_.threads);
+    return sessions_.handle(request, reply);
   }
   const std::shared_ptr<Job> job = job_of(request.head);
   const RequestInHand in_hand(job->requests, request, reply);

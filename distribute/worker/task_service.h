@@ -17,6 +17,7 @@
 #include "cohort/distribute/cluster/cluster_spec.h"
 #include "cohort/distribute/protocol/methods.h"
 #include "cohort/distribute/rpc/transport.h"
+#include "cohort/distribute/worker/session_service.h"
 #include "cohort/files/data_root.h"
 
 namespace cohort::distribute {
@@ -87,6 +88,7 @@ class TaskService : public rpc::Service {
   std::optional<std::chrono::steady_clock::time_point> orphan_since_;  // when the job's chief went
   std::map<std::uint64_t, int> callers_;                               // ways to here that each has
   std::deque<std::uint64_t> jobs_before_;  // that others have taken over from, or that have ended
+  SessionService sessions_;                // has a mutex of its own
 };
 
 }  // namespace cohort::distribute
