@@ -46,6 +46,22 @@ const char* to_string(Method method) {
       return "Leave";
     case Method::Members:
       return "Members";
+    case Method::OpenSession:
+      return "OpenSession";
+    case Method::ExtendSession:
+      return "ExtendSession";
+    case Method::RunSession:
+      return "RunSession";
+    case Method::CloseSession:
+      return "CloseSession";
+    case Method::ListDevices:
+      return "ListDevices";
+    case Method::RegisterPart:
+      return "RegisterPart";
+    case Method::RunPart:
+      return "RunPart";
+    case Method::ReleaseParts:
+      return "ReleaseParts";
   }
   return "an unknown method";
 }

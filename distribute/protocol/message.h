@@ -31,6 +31,15 @@ enum class Method : std::uint16_t {
   Join,            // on ps:0: a worker says where it is reached, and again every few seconds; of no job
   Leave,           // on ps:0: it will not be there any more
   Members,         // on ps:0: the workers that have joined, once they are others than the caller knows
+  // Sessions, whose id is the head's job; any task can be a session's master.
+  OpenSession,    // on a master: a client comes
+  ExtendSession,  // on a master: the client's graph has grown
+  RunSession,     // on a master: some values of the graph are wanted
+  CloseSession,   // on a master: the client goes
+  ListDevices,    // what a task computes on
+  RegisterPart,   // of a session's graph, by its master
+  RunPart,        // that was registered
+  ReleaseParts,   // some of a session's, or all that it has on the task
 };
 const char* to_string(Method method);
 

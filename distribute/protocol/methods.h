@@ -7,6 +7,7 @@ class ClosureProto;
 class ClosureResultProto;
 class CreatePipelineProto;
 class CreateVariableProto;
+class ExtendSessionProto;
 class HelloProto;
 class HelloReplyProto;
 class JoinProto;
@@ -14,10 +15,18 @@ class JoinReplyProto;
 class LeaveProto;
 class MembersProto;
 class MembersReplyProto;
+class OpenSessionProto;
+class OpenSessionReplyProto;
+class RegisterPartProto;
 class RegisterServerProto;
 class RegisterWorkerProto;
+class ReleasePartsProto;
 class ReleaseProto;
 class RunGraphProto;
+class RunPartProto;
+class RunSessionProto;
+class RunSessionReplyProto;
+class TaskDevicesProto;
 class TaskStatusProto;
 class TraceProto;
 class TraceResultProto;
@@ -113,6 +122,43 @@ template <>
 struct MetadataOf<Method::Members> {
   using Request = proto::MembersProto;
   using Reply = proto::MembersReplyProto;
+};
+template <>
+struct MetadataOf<Method::OpenSession> {
+  using Request = proto::OpenSessionProto;
+  using Reply = proto::OpenSessionReplyProto;
+};
+template <>
+struct MetadataOf<Method::ExtendSession> {
+  using Request = proto::ExtendSessionProto;
+  using Reply = NoMetadata;
+};
+template <>
+struct MetadataOf<Method::RunSession> {
+  using Request = proto::RunSessionProto;
+  using Reply = proto::RunSessionReplyProto;
+};
+template <>
+struct MetadataOf<Method::CloseSession> : WithoutMetadata {};
+template <>
+struct MetadataOf<Method::ListDevices> {
+  using Request = NoMetadata;
+  using Reply = proto::TaskDevicesProto;
+};
+template <>
+struct MetadataOf<Method::RegisterPart> {
+  using Request = proto::RegisterPartProto;
+  using Reply = NoMetadata;
+};
+template <>
+struct MetadataOf<Method::RunPart> {
+  using Request = proto::RunPartProto;
+  using Reply = NoMetadata;
+};
+template <>
+struct MetadataOf<Method::ReleaseParts> {
+  using Request = proto::ReleasePartsProto;
+  using Reply = NoMetadata;
 };
 
 // A request as its handler sees it.

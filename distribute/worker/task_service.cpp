@@ -45,21 +45,25 @@ TaskService::TaskService(ClusterSpec cluster, std::string job_name, std::int64_t
       incarnation_(new_identity()),
       memory_(std::make_shared<MemoryBudget>(limits_.total_memory_limit, "total_memory_limit")),
       members_(cluster_, job_name_, task_index_),
-      jobs_(name(), limits_) {}
+      jobs_(name(), limits_),
+      sessions_(cluster_, job_name_, task_index_, incarnation_, options_, {.memory_limit = limits_.memory_limit}) {}
 TaskService::~TaskService() = default;
 
 void TaskService::stop() {
   members_.stop();
   jobs_.stop();
+  sessions_.stop();
 }
 
 void TaskService::caller_came(std::uint64_t caller) {
   members_.caller_came(caller);
+  sessions_.caller_came(caller);
   jobs_.caller_came(caller);
 }
 
 void TaskService::caller_left(std::uint64_t caller) {
   members_.caller_left(caller);
+  sessions_.caller_left(caller);
   jobs_.caller_left(caller);
 }
 
@@ -164,6 +168,7 @@ void TaskService::status(const Request<Method::Status>& request, Reply<Method::S
 void TaskService::check_caller(const TaskIdentity& caller, const Message& request) const {
   members_.check_caller(caller, request);
   if (caller.job != kWorker && caller.job != kPs && caller.job != kEvaluator) return;
+  if (caller.job != kEvaluator && SessionService::is_for_masters(request.head.method)) return;
   switch (request.head.method) {
     case Method::Echo:
     case Method::Exchange:
@@ -211,6 +216,10 @@ void TaskService::handle(const Message& request, Message& reply) {
       return answer(request, reply, *this, &TaskService::status);
     default:
       break;
+  }
+  if (SessionService::handles(request.head.method)) {
+    const ThreadShare share(limits_.threads);
+    return sessions_.handle(request, reply);
   }
   const std::shared_ptr<HeldJob> job = jobs_.find(request.head);
   const RequestInHand in_hand(job->requests, request, reply);

@@ -14,6 +14,7 @@
 #include "cohort/distribute/rpc/transport.h"
 #include "cohort/distribute/worker/held_jobs.h"
 #include "cohort/distribute/worker/member_book.h"
+#include "cohort/distribute/worker/session_service.h"
 #include "cohort/distribute/worker/task_limits.h"
 
 namespace cohort::distribute {
@@ -80,6 +81,7 @@ class TaskService : public rpc::Service {
   ShortClosures short_closures_;
   MemberBook members_;  // of the task, whatever its jobs
   HeldJobs jobs_;
+  SessionService sessions_;
 };
 
 }  // namespace cohort::distribute

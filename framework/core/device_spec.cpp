@@ -5,6 +5,7 @@
 #include <cctype>
 #include <charconv>
 #include <ostream>
+#include <utility>
 #include <vector>
 
 #include "cohort/core/device.h"
@@ -148,13 +149,24 @@ std::string canonicalize(std::string_view device, std::string_view defaults) {
 }
 
 DeviceScope::DeviceScope(const DeviceSpec& spec)
-    : merged_(current_device_spec().make_merged_spec(spec)), innermost_(this) {}
+    : own_(spec), merged_(current_device_spec().make_merged_spec(spec)), innermost_(this) {}
+DeviceScope::DeviceScope(DeviceFunction function)
+    : merged_(current_device_spec()), function_(std::move(function)), innermost_(this) {}
 
 DeviceScope device(std::string_view spec) { return DeviceScope(DeviceSpec::from_string(spec)); }
+DeviceScope device(DeviceFunction function) { return DeviceScope(std::move(function)); }
 
 DeviceSpec current_device_spec() {
   const DeviceScope* scope = DeviceScope::Innermost::current();
   return scope ? scope->spec() : DeviceSpec{};
+}
+
+DeviceSpec device_for(DeviceRequest request) {
+  for (const auto* scope = DeviceScope::Innermost::innermost(); scope; scope = scope->outer()) {
+    const DeviceScope& each = *scope->value();
+    request.device = each.function_ ? each.function_(request) : each.own_.make_merged_spec(request.device);
+  }
+  return std::move(request.device);
 }
 
 Device* scoped_local_device() {

@@ -1,10 +1,13 @@
 #pragma once
 
+#include <functional>
 #include <iosfwd>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "cohort/core/dtype.h"
+#include "cohort/core/shape.h"
 #include "cohort/core/thread_scope.h"
 
 namespace cohort {
@@ -41,28 +44,55 @@ std::ostream& operator<<(std::ostream& out, const DeviceSpec& spec);
 // The full name for `device`: open fields come from `defaults`, then from /job:localhost/replica:0/task:0/device:CPU:0.
 std::string canonicalize(std::string_view device, std::string_view defaults = {});
 
+// What is about to be made, for whoever chooses its device.
+struct DeviceRequest {
+  // The op, "MatMul"; "Variable" for a variable.
+  std::string op = {};
+  // Of a variable: its name, the type of its elements and its shape.
+  std::string name = {};
+  DType dtype = DType::Float32;
+  Shape shape = {};
+  // What the scopes inside of the chooser's ask for.
+  DeviceSpec device = {};
+
+  // Whether it is a variable.
+  bool is_variable() const { return op == "Variable"; }
+};
+
+// Chooses a device: what it returns takes the place of the request's device, so it says what that says, and more.
+using DeviceFunction = std::function<DeviceSpec(const DeviceRequest&)>;
+
 // While it lives, what this thread makes is placed by its spec; fields it leaves open come from the scope around it.
 class DeviceScope {
  public:
   // Begins the scope.
   explicit DeviceScope(const DeviceSpec& spec);
+  // Begins one whose function is asked for each op that a graph gains and for each variable; an empty one chooses
+  // nothing. Ops that run at once do not ask it.
+  explicit DeviceScope(DeviceFunction function);
 
   // Its spec with the scopes around it merged in.
   const DeviceSpec& spec() const { return merged_; }
 
  private:
   friend DeviceSpec current_device_spec();
+  friend DeviceSpec device_for(DeviceRequest request);
   friend Device* scoped_local_device();
   using Innermost = ThreadScope<DeviceScope, DeviceScope*>;
-  DeviceSpec merged_;
+  DeviceSpec own_, merged_;
+  DeviceFunction function_;
   Device* local_ = nullptr;  // looked up on first use
   Innermost innermost_;
 };
 
 // A scope by its spec's text: auto scope = ch::device("/GPU:1");
 [[nodiscard]] DeviceScope device(std::string_view spec);
-// What the scopes of this thread ask for; empty outside of any.
+// A scope whose function chooses: auto scope = ch::device(replica_device_setter({.ps_tasks = 2}));
+[[nodiscard]] DeviceScope device(DeviceFunction function);
+// What the scopes of this thread ask for, but for their functions; empty outside of any.
 DeviceSpec current_device_spec();
+// What they ask for this, functions included: each is given what the scopes inside of it say.
+DeviceSpec device_for(DeviceRequest request);
 // The device of this process the scopes name; nullptr when they name none, or a task of a cluster.
 Device* scoped_local_device();
 

@@ -115,6 +115,25 @@ TEST(DeviceScope, InnerWinsAndOuterFillsHoles) {
   EXPECT_TRUE(current_device_spec().empty());
 }
 
+TEST(DeviceScope, FunctionsSeeWhatScopesInsideSayAndAreSeenByThoseAround) {
+  auto outer = device("/replica:0/task:7");
+  auto chooser = device([](const DeviceRequest& request) {
+    const DeviceSpec job = DeviceSpec::from_string(request.is_variable() ? "/job:ps/task:1" : "/job:worker");
+    return job.make_merged_spec(request.device);
+  });
+  EXPECT_EQ(device_for({.op = "MatMul"}).to_string(), "/job:worker/replica:0/task:7");
+  EXPECT_EQ(device_for({.op = "Variable"}).to_string(), "/job:ps/replica:0/task:1");
+  {
+    auto inner = device("/gpu:1");
+    EXPECT_EQ(device_for({.op = "MatMul"}).to_string(), "/job:worker/replica:0/task:7/device:GPU:1");
+    auto innermost = device("/task:2");
+    EXPECT_EQ(device_for({.op = "Variable"}).to_string(), "/job:ps/replica:0/task:2/device:GPU:1");
+  }
+  EXPECT_EQ(current_device_spec().to_string(), "/replica:0/task:7");
+  auto nothing = device(DeviceFunction());
+  EXPECT_EQ(device_for({.op = "MatMul"}).to_string(), "/job:worker/replica:0/task:7");
+}
+
 TEST(DeviceScope, EndsInAnyOrderAndAfterErrors) {
   auto outer = std::make_unique<DeviceScope>(DeviceSpec::from_string("/job:a"));
   auto inner = std::make_unique<DeviceScope>(DeviceSpec::from_string("/job:b"));

@@ -101,6 +101,17 @@ TEST_F(ClusterExamples, EvaluateEveryCheckpointBesideTheTraining) {
   EXPECT_TRUE(std::filesystem::exists(folder_.path() / "chief" / "best.keras"));
 }
 
+TEST_F(ClusterExamples, RunGraphsInSessions) {
+  const auto sharing = start("examples/session", {.arguments = {"--smoke"}});
+  EXPECT_EQ(sharing->wait(60s), 0) << sharing->errors();
+  EXPECT_THAT(sharing->output(), HasSubstr("total 30 after 10 steps of each\n"));
+  const auto pinned = start("examples/device_pinning");
+  EXPECT_EQ(pinned->wait(60s), 0) << pinned->errors();
+  EXPECT_THAT(pinned->output(), HasSubstr("variable_1: (Variable) /job:ps/replica:0/task:1/device:CPU:0\n"));
+  EXPECT_THAT(pinned->output(), ContainsRegex("mul: \\(Mul\\) /job:worker/replica:0/task:1/device:[CG]PU:0\n"));
+  EXPECT_THAT(pinned->output(), HasSubstr("c = 4, p = 18\n"));
+}
+
 TEST_F(ClusterExamples, SeeEveryElementOnceOnAnyNumberOfWorkers) {
   const auto program = start("examples/cluster_iterator");
   EXPECT_EQ(program->wait(60s), 0) << program->errors();

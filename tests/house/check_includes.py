@@ -96,6 +96,7 @@ PRIVATE_EDGES = [
     ("model|distribute", r"framework/graph/recorded_steps\.h"),
     ("autodiff", r"framework/graph/(specialize|passes/rewrite)\.h"),
     ("distribute", r"framework/graph/(partition|hoist_iterators|split_update|write_effects)\.h"),
+    ("distribute", r"framework/graph/(graph_parts|resource_use|tracer)\.h"),
     # Variables as those see them that update, save or send them.
     ("optimizers|model|saving|callbacks|distribute", r"framework/variables/(variable_body|shards)\.h"),
     ("datasets", r"framework/variables/variable_body\.h"),

@@ -147,6 +147,43 @@ proto::RunGraphProto read_variable() {
   return meta;
 }
 
+proto::OpenSessionProto session() {
+  proto::OpenSessionProto meta;
+  meta.set_protocol(kProtocolVersion);
+  return meta;
+}
+
+// Of a delta and a variable.
+proto::ExtendSessionProto session_graph() {
+  proto::ExtendSessionProto meta;
+  meta.set_graph(bytes_of(adding_graph(true)));
+  proto::SessionVariableProto& variable = *meta.add_variables();
+  variable.set_node(1);
+  variable.set_name("w");
+  write_spec({DType::Float32, {2}}, *variable.mutable_spec());
+  variable.set_initial(initial_graph());
+  return meta;
+}
+
+proto::RunSessionProto session_run() {
+  proto::RunSessionProto meta;
+  meta.add_targets(2);
+  meta.add_feeds()->set_node(0);
+  meta.set_timeout(1000);
+  return meta;
+}
+
+proto::RegisterPartProto session_part() {
+  proto::RegisterPartProto meta;
+  meta.set_graph(bytes_of(adding_graph(true)));
+  meta.set_device("CPU:0");
+  proto::PartVariableProto& variable = *meta.add_variables();
+  variable.set_name("w");
+  write_spec({DType::Float32, {2}}, *variable.mutable_spec());
+  variable.set_initial(initial_graph());
+  return meta;
+}
+
 // Nobody but the tasks here is ever dialled.
 std::string text_for(const FieldDescriptor& field, Choices& choices) {
   if (field.type() == FieldDescriptor::TYPE_BYTES) {
@@ -417,10 +454,17 @@ ControlMessages::ControlMessages() : by_method_(256) {
   add(Method::Join, joining());
   add(Method::Leave, proto::LeaveProto());
   add(Method::Members, proto::MembersProto());
+  add(Method::OpenSession, session());
+  add(Method::ExtendSession, session_graph());
+  add(Method::RunSession, session_run(), {Tensor::full({2}, 1)});
+  add(Method::RegisterPart, session_part());
+  add(Method::RunPart, proto::RunPartProto(), {Tensor::full({2}, 1)});
+  add(Method::ReleaseParts, proto::ReleasePartsProto());
   const auto nothing = [](Choices& choices) { return std::string(choices.below(16) == 15 ? 1 : 0, 'x'); };
   honest_.push_back({Method::Exchange, nothing, {Tensor::full({2}, 1)}});
-  for (const Method method : {Method::Exchange, Method::Cancel, Method::EndJob, Method::Echo, Method::Progress,
-                              Method::ReachPs, Method::Fence, Method::Status}) {
+  for (const Method method :
+       {Method::Exchange, Method::Cancel, Method::EndJob, Method::Echo, Method::Progress, Method::ReachPs,
+        Method::Fence, Method::Status, Method::CloseSession, Method::ListDevices}) {
     honest_.push_back({method, nothing, {}});
   }
 }

@@ -20,7 +20,7 @@ TEST(ControlMessages, AreAnsweredOrRefusedWhateverIsInThem) {
   }
   EXPECT_GT(messages.answered(), 2000);
   EXPECT_GT(messages.refused(), 2000);
-  for (int method = static_cast<int>(Method::Hello); method <= static_cast<int>(Method::Members); ++method) {
+  for (int method = static_cast<int>(Method::Hello); method <= static_cast<int>(Method::ReleaseParts); ++method) {
     EXPECT_GT(messages.answered(static_cast<Method>(method)), 0) << to_string(static_cast<Method>(method));
   }
 }
