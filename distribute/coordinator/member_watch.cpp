@@ -36,14 +36,15 @@ MemberWatch::~MemberWatch() {
 }
 
 MemberList MemberWatch::ask() {
-  if (!connection_ || !connection_->alive()) connection_ = rpc::connect(keeper_, options_);
-  const bool in_process = connection_->transport() == std::string_view("in process");
-  std::shared_ptr<rpc::Stream> stream = connection_->open();
-  {
+  std::shared_ptr<rpc::Stream> stream = stream_;
+  if (!stream) {
+    connection_ = rpc::connect(keeper_, options_);
+    stream = connection_->open();
     std::lock_guard lock(mutex_);
     if (stopping_) return {.generation = known_};
     stream_ = stream;
   }
+  const bool in_process = connection_->transport() == std::string_view("in process");
   return ask_members(*stream, known_, in_process ? kWaitInProcess : kWait);
 }
 
@@ -60,7 +61,8 @@ void MemberWatch::run() {
       known_ = list.generation;
     } catch (const std::exception& error) {
       log::debug("The book of members cannot be read: " + std::string(error.what()));
-      connection_.reset();
+      std::lock_guard let_go(mutex_);
+      stream_.reset();
     }
     lock.lock();
     const bool waited = std::chrono::steady_clock::now() - asked > kAtOnce;

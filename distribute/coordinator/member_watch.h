@@ -36,7 +36,7 @@ class MemberWatch {
   std::mutex mutex_;  // guards what follows
   std::condition_variable stop_;
   bool stopping_ = false;
-  std::shared_ptr<rpc::Stream> stream_;  // of the call under way
+  std::shared_ptr<rpc::Stream> stream_;  // changed by the thread alone
   std::thread thread_;
 };
 

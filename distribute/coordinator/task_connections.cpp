@@ -177,18 +177,21 @@ bool TaskConnections::all_are_there(const std::vector<Missing>& missing) const {
   return std::none_of(missing.begin(), missing.end(), is_ps) && std::any_of(workers_.begin(), workers_.end(), greeted);
 }
 
-void TaskConnections::look_into_book() {
+void TaskConnections::look_into_book(std::shared_ptr<rpc::Connection>& keeper) {
   try {
-    set_members(ask_members(*rpc::connect(ps_tasks_.front()->peer, transport())->open(), 0, {}));
+    if (!keeper || !keeper->alive()) keeper = rpc::connect(first_ps(), transport());
+    set_members(ask_members(*keeper->open(), 0, {}));
   } catch (const rpc::RpcError&) {  // it is not there yet, which is said of it as of the others
+    keeper.reset();
   }
 }
 
 void TaskConnections::wait_for_tasks() {
   const auto started = Clock::now();
   auto last_table = started;
+  std::shared_ptr<rpc::Connection> keeper;
   for (;;) {
-    if (options_.workers_may_join) look_into_book();
+    if (options_.workers_may_join) look_into_book(keeper);
     const auto left =
         std::chrono::duration_cast<std::chrono::milliseconds>(started + options_.start_timeout - Clock::now());
     std::vector<Missing> missing = missing_tasks();

@@ -180,7 +180,7 @@ class TaskConnections {
   std::vector<Missing> missing_tasks() const;
   void greet_missing(Missing& task, std::chrono::milliseconds left);
   bool all_are_there(const std::vector<Missing>& missing) const;
-  void look_into_book();
+  void look_into_book(std::shared_ptr<rpc::Connection>& keeper);
   void wait_for_tasks();
   void compare_devices();
   void check_devices(const std::string& task, int devices) const;

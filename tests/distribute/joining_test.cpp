@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <fstream>
-#include <functional>
 
 #include "cohort/cohort.h"
 #include "cohort/distribute/cluster_status.h"
@@ -97,32 +96,37 @@ TEST(Joining, IsRefusedWhereItCannotBe) {
               HasSubstr("with workers_may_join only"));
 }
 
-// The names of workers that a job finds whose tasks are secured.
-std::vector<std::string> names_in_secured_job(const std::function<SecurityOptions(const std::string& task)>& security,
-                                              const std::string& worker) {
-  const ClusterSpec spec({{"ps", {cohort::test::free_addresses(1).front()}}});
-  const Server ps(spec, {.job_name = "ps", .task_index = 0, .transport = "grpc", .security = security("ps:0")});
-  const Server joined(
-      spec, {.job_name = "worker", .task_index = -1, .transport = "grpc", .join = true, .security = security(worker)});
-  const ParameterServerStrategy strategy(
-      SimpleClusterResolver(spec), {.transport = "grpc", .workers_may_join = true, .security = security("chief:0")});
-  auto scope = strategy.scope();
-  JoiningModel model;
-  model.train();
-  return strategy.runtime()->connections()->worker_names();
+ServerOptions secured(const std::string& job, std::int64_t index, const SecurityOptions& security) {
+  return {.job_name = job, .task_index = index, .transport = "grpc", .join = job == "worker", .security = security};
 }
 
 TEST(Joining, ACertificateSaysWhichWorkerItIs) {
   const cohort::test::ClusterCertificates certificates;
-  const auto security = [&](const std::string& task) { return certificates.options_of(task); };
-  EXPECT_THAT(names_in_secured_job(security, "worker:2"), testing::ElementsAre("worker:2"));
+  const ClusterSpec spec({{"ps", {cohort::test::free_addresses(1).front()}}});
+  const Server ps(spec, secured("ps", 0, certificates.options_of("ps:0")));
+  const Server joined(spec, secured("worker", -1, certificates.options_of("worker:2")));
+  EXPECT_THAT(error_of([&] { Server(spec, secured("worker", 3, certificates.options_of("worker:2"))); }),
+              HasSubstr("the certificate of this very task"));
+  const ParameterServerStrategy strategy(
+      SimpleClusterResolver(spec),
+      {.transport = "grpc", .workers_may_join = true, .security = certificates.options_of("chief:0")});
+  auto scope = strategy.scope();
+  JoiningModel model;
+  model.train();
+  EXPECT_THAT(strategy.runtime()->connections()->worker_names(), testing::ElementsAre("worker:2"));
 }
 
 TEST(Joining, WhoKnowsTheSecretIsNumbered) {
   const cohort::test::TemporaryFolder folder;
   std::ofstream(folder.file("secret")) << std::string(40, 's');
-  const auto security = [&](const std::string&) { return SecurityOptions{.secret_file = folder.file("secret")}; };
-  EXPECT_THAT(names_in_secured_job(security, ""), testing::ElementsAre("worker:0"));
+  const SecurityOptions secret{.secret_file = folder.file("secret")};
+  const ClusterSpec spec({{"ps", {cohort::test::free_addresses(1).front()}}});
+  const Server ps(spec, secured("ps", 0, secret));
+  const Server first(spec, secured("worker", -1, secret)), second(spec, secured("worker", -1, secret));
+  EXPECT_TRUE(becomes_true([&] {
+    const TaskStatus status = cluster_status(spec, {.security = secret}).front();
+    return status.members.size() == 2 && status.members.contains(0) && status.members.contains(1);
+  }));
 }
 
 // A creator does not know how many workers there will be.

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
@@ -44,6 +45,14 @@ class Workers {
     running_.push_back(std::make_unique<ServerProcess>("worker", index, cluster_, "127.0.0.1:0", log,
                                                        std::vector<std::string>{"--join"}));
     return *running_.back();
+  }
+  // Under the lowest number that none of them has: started again it is the same worker.
+  void add_numbered() {
+    int number = 0;
+    while (std::any_of(running_.begin(), running_.end(),
+                       [&](const auto& worker) { return worker->task() == "worker:" + std::to_string(number); }))
+      ++number;
+    add(number);
   }
   void kill_and_restart(std::size_t place) {
     at(place).kill();
@@ -134,8 +143,8 @@ TEST(ComingAndGoing, AtAnyMomentSumsAreExact) {
   constexpr std::size_t kMost = 4;
   ProcessCluster cluster(0, 2);
   Workers workers(cluster.spec());
-  workers.add();
-  workers.add();
+  workers.add_numbered();
+  workers.add_numbered();
   LongTraining training(cluster.spec());
   std::mt19937 random(20261118);
   int added = 0, removed = 0, moved = 0;
@@ -146,7 +155,7 @@ TEST(ComingAndGoing, AtAnyMomentSumsAreExact) {
     int choice = moment < 3 ? moment : static_cast<int>(random() % 3);
     if (choice == 0 && workers.size() == kMost) choice = 1;
     if (choice == 1 && workers.size() == 1) choice = 2;
-    if (choice == 0) workers.add();
+    if (choice == 0) workers.add_numbered();
     if (choice == 1) workers.remove(place);
     if (choice == 2) workers.kill_and_restart(place);
     ++(choice == 0 ? added : choice == 1 ? removed : moved);
