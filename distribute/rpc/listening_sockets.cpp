@@ -105,7 +105,11 @@ int port_of_socket(int socket) {
 ListeningSockets::ListeningSockets(const Address& address, const std::string& task) : port_(address.port) {
   const Resolved resolved = resolve_host(address, task);
   int error = 0;
+  std::vector<std::string> seen;  // a name may have the same address twice
   for (const addrinfo* one = resolved.get(); one != nullptr; one = one->ai_next) {
+    const std::string number = text_of_number(one->ai_addr);
+    if (std::find(seen.begin(), seen.end(), number) != seen.end()) continue;
+    seen.push_back(number);
     const int socket = ::socket(one->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (socket < 0) {
       error = errno;
