@@ -29,6 +29,17 @@ std::uint64_t size_in_bytes(const std::string& name, const TensorSpec& spec) {
   return bytes;
 }
 
+// Whoever names a device makes it, so only those that are listed may be, and some of type TEST.
+Device& listed_device(const std::string& name, const std::string& task) {
+  constexpr int kTestDevices = 16;
+  const std::vector<LogicalDevice> listed = list_logical_devices();
+  bool known = std::any_of(listed.begin(), listed.end(), [&](const LogicalDevice& each) { return each.name == name; });
+  for (int i = 0; i < kTestDevices; ++i) known |= name == "TEST:" + std::to_string(i);
+  if (known) return device_named(name);
+  throw invalid_argument(task, "a device of this task is expected",
+                         {{"device", name}, {"devices", join(listed, &LogicalDevice::name)}});
+}
+
 // Values of variables that the graph writes to, to be put back when it fails half way. Values that are held here are
 // left alone: whoever writes moves to memory of its own.
 class ValuesBefore {
@@ -172,7 +183,7 @@ void SessionParts::register_part(const Request<Method::RegisterPart>& request, R
                            {{"inputs", inputs.size()}, {"variables", variables}});
   }
   if (inputs.size() < variables) throw invalid_argument(task_, "a part's graph has an input for each variable");
-  Device& device = device_named(from.device());
+  Device& device = listed_device(from.device(), task_);
   StoredVariables bound;
   for (const proto::PartVariableProto& variable : from.variables()) {
     const Key key{variable.shared() ? 0 : session, variable.container(), variable.name()};
