@@ -8,6 +8,7 @@
 #include "cohort/core/logical_devices.h"
 #include "cohort/core/text.h"
 #include "cohort/distribute/protocol/messages.pb.h"
+#include "cohort/distribute/worker/constant_bytes.h"
 #include "cohort/distribute/worker/constant_store.h"
 #include "cohort/graph/graph_proto.h"
 #include "cohort/graph/write_effects.h"
@@ -59,11 +60,12 @@ class ValuesBefore {
 
 // A graph with its variables bound.
 struct SessionParts::Part {
-  Part(std::shared_ptr<const Graph> graph, Device& device, StoredVariables bound)
+  Part(std::shared_ptr<const Graph> graph, Device& device, StoredVariables bound, std::shared_ptr<void> memory)
       : num_values(graph->inputs.size() - bound.size()),
         num_results(graph->outputs.size()),
         device(device),
-        variables(std::move(bound)) {
+        variables(std::move(bound)),
+        memory(std::move(memory)) {
     std::set<Reservable*> things;
     for (const auto& variable : variables) things.insert(variable.get());
     reserved.assign(things.begin(), things.end());
@@ -94,6 +96,7 @@ struct SessionParts::Part {
   const std::size_t num_values, num_results;
   Device& device;
   const StoredVariables variables;
+  const std::shared_ptr<void> memory;  // counts its constants
   std::vector<Reservable*> reserved;
   std::vector<LocalVariable*> restored;
   std::unique_ptr<ExecutableCache> executables;
@@ -189,7 +192,8 @@ void SessionParts::register_part(const Request<Method::RegisterPart>& request, R
     const Key key{variable.shared() ? 0 : session, variable.container(), variable.name()};
     bound.push_back(find_or_make(key, variable, device, constants.table));
   }
-  auto part = std::make_shared<Part>(std::move(graph), device, std::move(bound));
+  auto memory = reserve_memory("constants of a session", constant_bytes(constants.table));
+  auto part = std::make_shared<Part>(std::move(graph), device, std::move(bound), std::move(memory));
   std::lock_guard lock(mutex_);
   Session& known = sessions_[session];
   known.master = request.head.incarnation;
