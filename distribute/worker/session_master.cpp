@@ -10,6 +10,7 @@
 #include "cohort/core/log.h"
 #include "cohort/core/text.h"
 #include "cohort/distribute/protocol/typed_call.h"
+#include "cohort/distribute/worker/constant_bytes.h"
 #include "cohort/distribute/worker/constant_store.h"
 #include "cohort/graph/graph_parts.h"
 #include "cohort/graph/graph_proto.h"
@@ -54,12 +55,6 @@ std::string key_of(proto::RunSessionProto from) {
   from.clear_timeout();
   from.clear_log_placement();
   return from.SerializeAsString();
-}
-
-std::uint64_t constant_bytes(const ConstantTable& constants) {
-  std::uint64_t bytes = 0;
-  for (const auto& [hash, value] : constants.tensors) bytes += value.bytes();
-  return bytes;
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "cohort/core/logical_devices.h"
 #include "cohort/core/text.h"
 #include "cohort/distribute/protocol/messages.pb.h"
+#include "cohort/distribute/worker/constant_bytes.h"
 #include "cohort/distribute/worker/constant_store.h"
 #include "cohort/graph/graph_proto.h"
 #include "cohort/graph/write_effects.h"
@@ -29,6 +30,17 @@ std::uint64_t size_in_bytes(const std::string& name, const TensorSpec& spec) {
   return bytes;
 }
 
+// Whoever names a device makes it, so only those that are listed may be, and some of type TEST.
+Device& listed_device(const std::string& name, const std::string& task) {
+  constexpr int kTestDevices = 16;
+  const std::vector<LogicalDevice> listed = list_logical_devices();
+  bool known = std::any_of(listed.begin(), listed.end(), [&](const LogicalDevice& each) { return each.name == name; });
+  for (int i = 0; i < kTestDevices; ++i) known |= name == "TEST:" + std::to_string(i);
+  if (known) return device_named(name);
+  throw invalid_argument(task, "a device of this task is expected",
+                         {{"device", name}, {"devices", join(listed, &LogicalDevice::name)}});
+}
+
 // Values of variables that the graph writes to, to be put back when it fails half way. Values that are held here are
 // left alone: whoever writes moves to memory of its own.
 class ValuesBefore {
@@ -48,11 +60,12 @@ class ValuesBefore {
 
 // A graph with its variables bound.
 struct SessionParts::Part {
-  Part(std::shared_ptr<const Graph> graph, Device& device, StoredVariables bound)
+  Part(std::shared_ptr<const Graph> graph, Device& device, StoredVariables bound, std::shared_ptr<void> memory)
       : num_values(graph->inputs.size() - bound.size()),
         num_results(graph->outputs.size()),
         device(device),
-        variables(std::move(bound)) {
+        variables(std::move(bound)),
+        memory(std::move(memory)) {
     std::set<Reservable*> things;
     for (const auto& variable : variables) things.insert(variable.get());
     reserved.assign(things.begin(), things.end());
@@ -83,6 +96,7 @@ struct SessionParts::Part {
   const std::size_t num_values, num_results;
   Device& device;
   const StoredVariables variables;
+  const std::shared_ptr<void> memory;  // counts its constants
   std::vector<Reservable*> reserved;
   std::vector<LocalVariable*> restored;
   std::unique_ptr<ExecutableCache> executables;
@@ -172,13 +186,14 @@ void SessionParts::register_part(const Request<Method::RegisterPart>& request, R
                            {{"inputs", inputs.size()}, {"variables", variables}});
   }
   if (inputs.size() < variables) throw invalid_argument(task_, "a part's graph has an input for each variable");
-  Device& device = device_named(from.device());
+  Device& device = listed_device(from.device(), task_);
   StoredVariables bound;
   for (const proto::PartVariableProto& variable : from.variables()) {
     const Key key{variable.shared() ? 0 : session, variable.container(), variable.name()};
     bound.push_back(find_or_make(key, variable, device, constants.table));
   }
-  auto part = std::make_shared<Part>(std::move(graph), device, std::move(bound));
+  auto memory = reserve_memory("constants of a session", constant_bytes(constants.table));
+  auto part = std::make_shared<Part>(std::move(graph), device, std::move(bound), std::move(memory));
   std::lock_guard lock(mutex_);
   Session& known = sessions_[session];
   known.master = request.head.incarnation;

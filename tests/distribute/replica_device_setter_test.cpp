@@ -20,9 +20,9 @@ TEST(ReplicaDeviceSetter, PutsTheRestOnWorkersUnlessScopesInsideSayOtherwise) {
   auto scope = device(replica_device_setter({.ps_tasks = 2}));
   EXPECT_EQ(device_for({.op = "Add"}).to_string(), "/job:worker");
   auto gpu = device("/gpu:1");
-  EXPECT_EQ(device_for({.op = "Mul"}).to_string(), "/job:worker/device:GPU:1");
+  EXPECT_EQ(device_for({.op = "Multiply"}).to_string(), "/job:worker/device:GPU:1");
   auto task = device("/task:1");
-  EXPECT_EQ(device_for({.op = "Mul"}).to_string(), "/job:worker/task:1/device:GPU:1");
+  EXPECT_EQ(device_for({.op = "Multiply"}).to_string(), "/job:worker/task:1/device:GPU:1");
 }
 
 TEST(ReplicaDeviceSetter, AVariableOfAnotherJobIsNotCounted) {

@@ -80,7 +80,7 @@ TEST_P(Sessions, SpreadsVariablesWithAReplicaDeviceSetter) {
   for (const char* line :
        {"v: (Variable) /job:ps/replica:0/task:0/device:CPU:0", "v_1: (Variable) /job:ps/replica:0/task:1/device:CPU:0",
         "v_2: (Variable) /job:ps/replica:0/task:0/device:CPU:0",
-        "mul: (Mul) /job:worker/replica:0/task:1/device:CPU:0"}) {
+        "multiply: (Multiply) /job:worker/replica:0/task:1/device:CPU:0"}) {
     EXPECT_THAT(session->placement(), Contains(line));
   }
 }
@@ -191,7 +191,7 @@ TEST_P(Sessions, SaysWhatIsWrong) {
   const auto session = open(graph);
   const Feeds feeds = {{x, Tensor::full({2}, 0)}};
   EXPECT_THAT(error_of([&] { session->run(y); }), HasSubstr("x: a placeholder must be fed"));
-  EXPECT_THAT(error_of([&] { session->run(y, {{x, Tensor::full({3}, 0)}}); }), HasSubstr("expected=float32(2)"));
+  EXPECT_THAT(error_of([&] { session->run(y, {{x, Tensor::full({3}, 0)}}); }), HasSubstr("expected=float32(2,)"));
   EXPECT_THAT(error_of([&] { session->run(nowhere, feeds); }), HasSubstr("task:9"));
   EXPECT_THAT(error_of([&] { session->run(without_gpu, feeds); }),
               AllOf(HasSubstr("add_2"), HasSubstr("GPU:3"), HasSubstr("ps:0 has=CPU:0"), HasSubstr("soft_placement")));

@@ -108,7 +108,8 @@ TEST_F(ClusterExamples, RunGraphsInSessions) {
   const auto pinned = start("examples/device_pinning");
   EXPECT_EQ(pinned->wait(60s), 0) << pinned->errors();
   EXPECT_THAT(pinned->output(), HasSubstr("variable_1: (Variable) /job:ps/replica:0/task:1/device:CPU:0\n"));
-  EXPECT_THAT(pinned->output(), ContainsRegex("mul: \\(Mul\\) /job:worker/replica:0/task:1/device:[CG]PU:0\n"));
+  EXPECT_THAT(pinned->output(),
+              ContainsRegex("multiply: \\(Multiply\\) /job:worker/replica:0/task:1/device:[CG]PU:0\n"));
   EXPECT_THAT(pinned->output(), HasSubstr("c = 4, p = 18\n"));
 }
 

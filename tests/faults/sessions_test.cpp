@@ -24,7 +24,7 @@ using distribute::SessionGraph;
 using testing::Contains;
 using testing::HasSubstr;
 
-constexpr const char* kTarget = "COHORT_TEST_TARGET";
+constexpr const char *kTarget = "COHORT_TEST_TARGET", *kOtherTarget = "COHORT_TEST_OTHER_TARGET";
 
 // A number on each ps; a step adds to both.
 struct TwoTotals {
@@ -112,49 +112,10 @@ TEST(KilledSession, LeavesTheSumsOfOthersExact) {
   std::printf("%d steps beside %d kills\n", static_cast<int>(times), kills_wanted(3));
 }
 
-// A task as a process that proves who it is by what `cohort certs make` has made.
-class SecuredTask {
- public:
-  SecuredTask(const distribute::ClusterSpec& spec, const std::string& job, int index, const std::string& certificates)
-      : program_("cohort",
-                 {.arguments = {"server", "--job", job, "--task", std::to_string(index), "--cluster", spec.as_text(),
-                                "--transport", "grpc"},
-                  .environment = environment(certificates, job + "-" + std::to_string(index))},
-                 folder_.path()) {}
-  static std::vector<std::pair<std::string, std::string>> environment(const std::string& folder,
-                                                                      const std::string& task) {
-    return {{"COHORT_CA_CERTIFICATE", folder + "/ca.pem"},
-            {"COHORT_CERTIFICATE", folder + "/" + task + ".pem"},
-            {"COHORT_PRIVATE_KEY", folder + "/" + task + ".key"}};
-  }
-  std::string said() const { return program_.output() + program_.errors(); }
-
- private:
-  const TemporaryFolder folder_;
-  StartedProgram program_;
-};
-
 // The book's programs: pinned ops, variables that are spread over two ps, two clients that share one.
-TEST(SecuredSessions, RunTheProgramsOfTheBook) {
-  const TemporaryFolder folder;
-  const std::string certificates = folder.file("certs");
-  StartedProgram made("cohort",
-                      {.arguments = {"certs", "make", certificates, "--cluster", "training", "--job", "ps=2", "--job",
-                                     "worker=2", "--job", "client"}},
-                      folder.path());
-  ASSERT_EQ(made.wait(std::chrono::seconds(60)), 0) << made.errors();
-  const std::vector<std::string> addresses = free_addresses(3);
-  const distribute::ClusterSpec spec({{"ps", {addresses[0], addresses[1]}}, {"worker", {addresses[2]}}});
-  const SecuredTask ps0(spec, "ps", 0, certificates), ps1(spec, "ps", 1, certificates),
-      worker(spec, "worker", 0, certificates);
-  const auto options = [&](const std::string& task) {
-    return distribute::SessionOptions{.log_device_placement = true,
-                                      .transport = "grpc",
-                                      .security = {.ca_certificate = certificates + "/ca.pem",
-                                                   .certificate = certificates + "/" + task + ".pem",
-                                                   .private_key = certificates + "/" + task + ".key"}};
-  };
-
+//   masters: two tasks of a cluster with two ps and a worker.
+void run_the_book(const std::vector<std::string>& masters, const distribute::SecurityOptions& security) {
+  const distribute::SessionOptions options{.log_device_placement = true, .transport = "grpc", .security = security};
   const SessionGraph graph;
   auto building = graph.as_default();
   Tensor a, b;
@@ -167,19 +128,133 @@ TEST(SecuredSessions, RunTheProgramsOfTheBook) {
     b = a + 2.0f;
   }
   const Tensor c = a + b;
-  Session session("grpc://" + addresses[2], graph, options("client-0"));
-  EXPECT_EQ(session.run(c).item<float>(), 4.0f) << ps0.said() << worker.said();
+  Session session(masters[0], graph, options);
+  EXPECT_EQ(session.run(c).item<float>(), 4.0f);
+  EXPECT_THAT(session.placement(), Contains("add: (Add) /job:worker/replica:0/task:0/device:TEST:1"));
 
   const TwoTotals totals("shared");
-  Session first("grpc://" + addresses[2], totals.graph, options("client-0"));
-  Session second("grpc://" + addresses[1], totals.graph, options("client-0"));
+  Session first(masters[0], totals.graph, options), second(masters[1], totals.graph, options);
   totals.run(first, 1.0f);
   totals.run(second, 2.0f);
-  EXPECT_EQ(totals.read(first), (std::vector<float>{3.0f, 6.0f})) << ps1.said();
+  EXPECT_EQ(totals.read(first), (std::vector<float>{3.0f, 6.0f}));
   EXPECT_THAT(first.placement(), Contains("total: (Variable) /job:ps/replica:0/task:0/device:CPU:0"));
   EXPECT_THAT(first.placement(), Contains("total_1: (Variable) /job:ps/replica:0/task:1/device:CPU:0"));
-  EXPECT_THAT(error_of([&] { Session("grpc://" + addresses[0], totals.graph, options("worker-1")); }),
+}
+
+// Certificates as `cohort certs make` makes them, and where programs find those of a task.
+class MadeCertificates {
+ public:
+  MadeCertificates() {
+    StartedProgram made("cohort",
+                        {.arguments = {"certs", "make", folder_.file("certs"), "--cluster", "training", "--job", "ps=2",
+                                       "--job", "worker=2", "--job", "client"}},
+                        folder_.path());
+    EXPECT_EQ(made.wait(std::chrono::seconds(60)), 0) << made.errors();
+  }
+  distribute::SecurityOptions of(const std::string& task) const {
+    const std::string path = folder_.file("certs/");
+    return {
+        .ca_certificate = path + "ca.pem", .certificate = path + task + ".pem", .private_key = path + task + ".key"};
+  }
+  std::vector<std::pair<std::string, std::string>> environment_of(const std::string& task) const {
+    const distribute::SecurityOptions files = of(task);
+    return {{"COHORT_CA_CERTIFICATE", files.ca_certificate},
+            {"COHORT_CERTIFICATE", files.certificate},
+            {"COHORT_PRIVATE_KEY", files.private_key}};
+  }
+
+ private:
+  const TemporaryFolder folder_;
+};
+
+// A program on a host, in a folder of its own: this machine, or a network namespace.
+class HostedProgram {
+ public:
+  HostedProgram(const std::string& host, const std::string& program, std::vector<std::string> arguments,
+                std::vector<std::pair<std::string, std::string>> environment)
+      : program_(host.empty() ? program : "/sbin/ip", {in(host, program, std::move(arguments)), std::move(environment)},
+                 folder_.path()) {}
+  StartedProgram& operator*() { return program_; }
+
+ private:
+  static std::vector<std::string> in(const std::string& host, const std::string& program,
+                                     std::vector<std::string> arguments) {
+    if (!host.empty()) arguments.insert(arguments.begin(), {"netns", "exec", host, program_path(program).string()});
+    return arguments;
+  }
+  const TemporaryFolder folder_;
+  StartedProgram program_;
+};
+
+std::vector<std::string> server_arguments(const distribute::ClusterSpec& spec, const std::string& job, int index) {
+  return {"server", "--job", job, "--task", std::to_string(index), "--cluster", spec.as_text(), "--transport", "grpc"};
+}
+
+TEST(SecuredSessions, RunTheProgramsOfTheBook) {
+  const MadeCertificates certificates;
+  const std::vector<std::string> addresses = free_addresses(3);
+  const distribute::ClusterSpec spec({{"ps", {addresses[0], addresses[1]}}, {"worker", {addresses[2]}}});
+  HostedProgram ps0("", "cohort", server_arguments(spec, "ps", 0), certificates.environment_of("ps-0"));
+  HostedProgram ps1("", "cohort", server_arguments(spec, "ps", 1), certificates.environment_of("ps-1"));
+  HostedProgram worker("", "cohort", server_arguments(spec, "worker", 0), certificates.environment_of("worker-0"));
+  run_the_book({"grpc://" + addresses[2], "grpc://" + addresses[1]}, certificates.of("client-0"));
+  EXPECT_THAT(error_of([&] {
+                Session("grpc://" + addresses[0], SessionGraph(),
+                        {.transport = "grpc", .security = certificates.of("worker-1")});
+              }),
               HasSubstr("PermissionDenied"));
+}
+
+// What the client of another host runs.
+TEST(SessionClient, DISABLED_RunsTheBook) { run_the_book({std::getenv(kTarget), std::getenv(kOtherTarget)}, {}); }
+
+// Two hosts with a cable between them.
+class TwoHosts {
+ public:
+  TwoHosts() {
+    is_there_ = ip("netns add " + first) && ip("netns add " + second) &&
+                ip("-n " + first + " link add eth0 type veth peer name eth0 netns " + second);
+    int number = 0;
+    for (const std::string& host : {first, second}) {
+      const std::string address = "10.213.18." + std::to_string(++number);
+      is_there_ = is_there_ && ip("-n " + host + " address add " + address + "/24 dev eth0") &&
+                  ip("-n " + host + " link set eth0 up") && ip("-n " + host + " link set lo up");
+    }
+  }
+  ~TwoHosts() {
+    ip("netns delete " + first);
+    ip("netns delete " + second);
+  }
+  bool is_there() const { return is_there_; }
+
+  const std::string first = "cohort-a" + std::to_string(::getpid()), second = "cohort-b" + std::to_string(::getpid());
+
+ private:
+  static bool ip(const std::string& arguments) {
+    return std::system(("/sbin/ip " + arguments + " >/dev/null 2>&1").c_str()) == 0;
+  }
+  bool is_there_ = false;
+};
+
+TEST(SecuredSessions, RunTheProgramsOfTheBookBetweenTwoHosts) {
+  const TwoHosts hosts;
+  if (!hosts.is_there()) GTEST_SKIP() << "this machine does not let us make network namespaces (ip netns)";
+  const MadeCertificates certificates;
+  const distribute::ClusterSpec spec(
+      {{"ps", {"10.213.18.1:2221", "10.213.18.1:2222"}}, {"worker", {"10.213.18.2:2223"}}});
+  HostedProgram ps0(hosts.first, "cohort", server_arguments(spec, "ps", 0), certificates.environment_of("ps-0"));
+  HostedProgram ps1(hosts.first, "cohort", server_arguments(spec, "ps", 1), certificates.environment_of("ps-1"));
+  HostedProgram worker(hosts.second, "cohort", server_arguments(spec, "worker", 0),
+                       certificates.environment_of("worker-0"));
+  auto environment = certificates.environment_of("client-0");
+  environment.emplace_back(kTarget, "grpc://10.213.18.2:2223");
+  environment.emplace_back(kOtherTarget, "grpc://10.213.18.1:2222");
+  HostedProgram client(
+      hosts.first, "tests/faults_test",
+      {"--gtest_filter=SessionClient.DISABLED_RunsTheBook", "--gtest_also_run_disabled_tests", "--gtest_brief=1"},
+      environment);
+  EXPECT_EQ((*client).wait(std::chrono::seconds(30)), 0)
+      << (*client).output() << (*client).errors() << (*worker).errors();
 }
 
 }  // namespace

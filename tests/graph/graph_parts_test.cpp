@@ -18,7 +18,7 @@ struct Example {
     x = input("x");
     y = input("y");
     twice = graph.add(find_op("Add"), {x, x}, {}, "twice");
-    square = graph.add(find_op("Mul"), {twice, twice}, {}, "square");
+    square = graph.add(find_op("Multiply"), {twice, twice}, {}, "square");
     sum = graph.add(find_op("Add"), {square, y}, {}, "sum");
   }
   Value input(const char* name) {
