@@ -224,7 +224,7 @@ void SessionMaster::extend(const Request<Method::ExtendSession>& request, Reply<
     throw invalid_argument(name_, "variables are inputs of what a graph gains",
                            {{"variables", variables.size()}, {"inputs", declared}});
   }
-  session->memory.push_back(parts_.reserve_memory("constants of a session", constant_bytes(constants.table)));
+  session->memory.push_back(parts_.memory().reserve("constants of a session", constant_bytes(constants.table)));
   graph.nodes.insert(graph.nodes.end(), std::make_move_iterator(nodes.begin()), std::make_move_iterator(nodes.end()));
   session->variables.merge(variables);
 }

@@ -4,7 +4,6 @@
 #include <new>
 #include <set>
 
-#include "cohort/core/free_memory.h"
 #include "cohort/core/logical_devices.h"
 #include "cohort/core/text.h"
 #include "cohort/distribute/protocol/messages.pb.h"
@@ -17,18 +16,6 @@ namespace cohort::distribute {
 namespace {
 
 constexpr std::size_t kMostParts = 4096;  // of a session on one task
-
-std::uint64_t size_in_bytes(const std::string& name, const TensorSpec& spec) {
-  std::uint64_t bytes = size_of(spec.dtype);
-  bool fits = is_plain(spec.dtype) && spec.shape.fully_known();
-  for (int axis = 0; fits && axis < spec.shape.rank(); ++axis) {
-    fits = !__builtin_mul_overflow(bytes, static_cast<std::uint64_t>(spec.shape[axis]), &bytes);
-  }
-  if (!fits) {
-    throw invalid_argument("Session", "a variable has numbers and a known shape", {{"variable", name}, {"spec", spec}});
-  }
-  return bytes;
-}
 
 // Whoever names a device makes it, so only those that are listed may be, and some of type TEST.
 Device& listed_device(const std::string& name, const std::string& task) {
@@ -102,35 +89,19 @@ struct SessionParts::Part {
   std::unique_ptr<ExecutableCache> executables;
 };
 
-SessionParts::SessionParts(std::string task, std::uint64_t memory_limit)
-    : task_(std::move(task)), memory_limit_(memory_limit) {}
+SessionParts::SessionParts(std::string task, std::shared_ptr<MemoryBudget> memory)
+    : task_(std::move(task)), memory_(std::move(memory)) {}
 
 void SessionParts::list_devices(const Request<Method::ListDevices>&, Reply<Method::ListDevices>& reply) {
   for (const LogicalDevice& device : list_logical_devices()) reply.metadata.add_names(device.name);
   reply.metadata.set_by_default(default_device().name());
 }
 
-// Before anything is allocated: where memory is promised beyond what there is, taking it ends the process.
-std::shared_ptr<void> SessionParts::reserve_memory(const std::string& what, std::uint64_t bytes) {
-  constexpr std::uint64_t kWorthAsking = 1 << 20;
-  std::uint64_t free = bytes >= kWorthAsking ? free_memory() : bytes;
-  std::uint64_t taken = bytes_;
-  do {
-    if (memory_limit_ > 0) free = std::min(free, memory_limit_ - std::min(memory_limit_, taken));
-    if (bytes > free) {
-      throw Error(ErrorCode::ResourceExhausted, task_, "there must be memory for what sessions have",
-                  {{"for", what}, {"bytes", bytes}, {"free", free}},
-                  "Put it on another task, close sessions, or raise the server's memory_limit.");
-    }
-  } while (!bytes_.compare_exchange_weak(taken, taken + bytes));
-  return std::shared_ptr<void>(nullptr, [this, bytes](void*) { bytes_ -= bytes; });
-}
-
 std::shared_ptr<StoredVariable> SessionParts::find_or_make(const Key& key, const proto::PartVariableProto& from,
                                                            Device& device, const ConstantTable& constants) {
   const std::string& name = from.name();
   const TensorSpec spec = read_spec(from.spec());
-  const std::uint64_t bytes = size_in_bytes(name, spec);
+  const std::uint64_t bytes = bytes_of_variable(name, spec);
   const auto fitting = [&]() -> std::shared_ptr<StoredVariable> {
     std::lock_guard lock(mutex_);
     const auto known = variables_.find(key);
@@ -153,7 +124,7 @@ std::shared_ptr<StoredVariable> SessionParts::find_or_make(const Key& key, const
     throw invalid_argument(task_, "an initial value is a graph without inputs and with one output",
                            {{"variable", name}});
   }
-  std::shared_ptr<void> memory = reserve_memory("variable " + in_quotes(name), bytes);
+  std::shared_ptr<void> memory = memory_->reserve(name, bytes);
   Tensors value(1);
   ExecutableCache(initial).run({}, value, {}, cpu());
   if (value[0].spec() != spec) {
@@ -192,7 +163,7 @@ void SessionParts::register_part(const Request<Method::RegisterPart>& request, R
     const Key key{variable.shared() ? 0 : session, variable.container(), variable.name()};
     bound.push_back(find_or_make(key, variable, device, constants.table));
   }
-  auto memory = reserve_memory("constants of a session", constant_bytes(constants.table));
+  auto memory = memory_->reserve("constants of a session", constant_bytes(constants.table));
   auto part = std::make_shared<Part>(std::move(graph), device, std::move(bound), std::move(memory));
   std::lock_guard lock(mutex_);
   Session& known = sessions_[session];

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -10,6 +9,7 @@
 #include <vector>
 
 #include "cohort/distribute/protocol/methods.h"
+#include "cohort/distribute/worker/memory_budget.h"
 #include "cohort/distribute/worker/stored_variable.h"
 #include "cohort/graph/executable.h"
 
@@ -23,8 +23,8 @@ namespace cohort::distribute {
 // graphs that run here. Parts that use different variables run at once, others one after the other. Thread-safe.
 class SessionParts {
  public:
-  // All variables together take at most `memory_limit` bytes; 0: what the machine has.
-  SessionParts(std::string task, std::uint64_t memory_limit);
+  // Variables and constants take of `memory`.
+  SessionParts(std::string task, std::shared_ptr<MemoryBudget> memory);
 
   void list_devices(const Request<Method::ListDevices>& request, Reply<Method::ListDevices>& reply);
   // Makes the variables that are not there. The head's incarnation is the master's.
@@ -38,9 +38,7 @@ class SessionParts {
   // The same for all sessions of a master, and whether there are any.
   void forget_master(std::uint64_t master);
   bool knows_master(std::uint64_t master) const;
-  // Counts bytes until what it returns is gone; throws ResourceExhausted where there is no room for them.
-  std::shared_ptr<void> reserve_memory(const std::string& what, std::uint64_t bytes);
-  std::uint64_t bytes() const { return bytes_; }
+  MemoryBudget& memory() { return *memory_; }
 
  private:
   struct Part;
@@ -53,8 +51,7 @@ class SessionParts {
                                                const ConstantTable& constants);
 
   const std::string task_;
-  const std::uint64_t memory_limit_;
-  std::atomic<std::uint64_t> bytes_{0};
+  const std::shared_ptr<MemoryBudget> memory_;
   mutable std::mutex mutex_;  // guards what follows, and the lines of reservations
   std::map<Key, std::shared_ptr<StoredVariable>> variables_;
   std::map<std::uint64_t, Session> sessions_;

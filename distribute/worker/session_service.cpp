@@ -13,7 +13,7 @@ namespace cohort::distribute {
 SessionService::SessionService(const ClusterSpec& cluster, const std::string& job, std::int64_t index,
                                std::uint64_t incarnation, const rpc::TransportOptions& transport, Options options)
     : options_(options),
-      parts_(task_name(job, index), options_.memory_limit),
+      parts_(task_name(job, index), options_.memory),
       master_(cluster, job, index, incarnation, transport, parts_, options_.limits) {}
 
 SessionService::~SessionService() { stop(); }

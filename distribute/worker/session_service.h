@@ -18,7 +18,7 @@ namespace cohort::distribute {
 class SessionService {
  public:
   struct Options {
-    std::uint64_t memory_limit = 0;  // bytes; 0: what the machine has
+    std::shared_ptr<MemoryBudget> memory = std::make_shared<MemoryBudget>(0);  // that variables and constants take of
     SessionLimits limits = {};
     std::chrono::milliseconds gone_after{10'000};  // so long after its last way here a client is gone for good
   };

@@ -46,7 +46,8 @@ TaskService::TaskService(ClusterSpec cluster, std::string job_name, std::int64_t
       memory_(std::make_shared<MemoryBudget>(limits_.total_memory_limit, "total_memory_limit")),
       members_(cluster_, job_name_, task_index_),
       jobs_(name(), limits_),
-      sessions_(cluster_, job_name_, task_index_, incarnation_, options_, {.memory_limit = limits_.memory_limit}) {}
+      sessions_(cluster_, job_name_, task_index_, incarnation_, options_,
+                {.memory = std::make_shared<MemoryBudget>(limits_.memory_limit, "memory_limit", memory_)}) {}
 TaskService::~TaskService() = default;
 
 void TaskService::stop() {

@@ -34,8 +34,7 @@ class ForgottenSessions : public testing::Test {
   bool is_open(std::uint64_t session) { return send<Method::RunSession>(session).empty(); }
 
   const ClusterSpec cluster_{{"worker", {"127.0.0.1:1"}}};
-  SessionService service_{cluster_, "worker", 0,
-                          42,       {},       {.memory_limit = 0, .limits = {.sessions = 3}, .gone_after = 100ms}};
+  SessionService service_{cluster_, "worker", 0, 42, {}, {.limits = {.sessions = 3}, .gone_after = 100ms}};
 };
 
 TEST_F(ForgottenSessions, AreClosedAWhileAfterTheirClientsLastWayHere) {
