@@ -113,8 +113,9 @@ def test_the_quickstart_trains_in_three_namespaces(network, tmp_path, way, kind)
     cluster = {"chief": [f"{chief}:2222"], "worker": [f"{workers}:2222", f"{workers}:2223"], "ps": [f"{ps}:2222"]}
     environment = security_of(way, tmp_path)
     for job, number, host in (("ps", 0, "ps"), ("worker", 0, "workers"), ("worker", 1, "workers")):
+        # The namespaces share a machine's memory: values are to cross the network all the same.
         process, log = network.start(host, COHORT, "server", "--cluster", json.dumps(cluster), "--job", job, "--task", str(number),
-                                     **environment(job, number))
+                                     "--transport", "grpc", "--data-root", "/usr/share/datasets", **environment(job, number))
         assert comes(log, "serving at", process), log.read_text()
     example = program("examples/quickstart")
     if example is None or not os.path.isdir("/usr/share/datasets/fashion-mnist"):
@@ -130,6 +131,7 @@ def test_the_quickstart_trains_in_three_namespaces(network, tmp_path, way, kind)
         assert process.wait(60) != 0 and "the certificate of this very task is expected" in log.read_text(), log.read_text()
     process, log = network.start("chief", *command, **leader, **environment("chief", 0))
     assert process.wait(240) == 0, log.read_text()
+    assert "gRPC to ps:0, worker:0, worker:1" in log.read_text(), log.read_text()
     if command[0] == example:
         assert (tmp_path / "model.keras").exists() and "val_accuracy" in log.read_text()
         assert float(log.read_text().rpartition("val_accuracy: ")[2].split()[0]) > 0.75

@@ -144,7 +144,7 @@ std::string RawCaller::hear(std::chrono::milliseconds longest, bool& closed) con
 }
 
 std::string client_hello() {
-  std::string extensions("\0\x0a\0\4\0\2\0\x1d", 8);          // groups: x25519
+  std::string extensions("\0\x0a\0\6\0\4\0\x1d\0\x17", 10);   // groups: x25519, P-256
   extensions += std::string("\0\x0d\0\6\0\4\4\3\x08\4", 10);  // signatures: ECDSA and RSA-PSS with SHA-256
   extensions += std::string("\0\x10\0\5\0\3\2h2", 9);         // HTTP/2
   std::string hello("\3\3", 2);                               // TLS 1.2

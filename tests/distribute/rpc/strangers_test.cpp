@@ -368,7 +368,7 @@ TEST(Strangers, DoNotSlowATrainingMuch) {
   for (int turn = 0; turn < turns; ++turn) {
     const auto timed = [&](const std::string& target, std::vector<double>& rates) {
       const test::Attackers attackers(target, connections);
-      std::this_thread::sleep_for(500ms);
+      EXPECT_TRUE(test::comes_true([&] { return attackers.opened() >= connections; }, 60s)) << attackers.opened();
       rates.push_back(cluster.train(steps));
       opened.push_back(attackers.opened());
     };
