@@ -169,6 +169,8 @@ int main(int argc, char** argv) {
   command_line.add("--secured", secured, "of --transports: gRPC in plain text, by a secret and by certificates");
   bool allreduce = false;
   command_line.add("--allreduce", allreduce, "measure the all-reduce between workers alone, not a job");
+  std::int64_t bytes = 0;
+  command_line.add("--bytes", bytes, "the one size to measure by --allreduce; 0: those of the peers", {0, 4e9});
   int rounds = 15;
   command_line.add("--rounds", rounds, "of --transports, in which both take turns", {1, 1000});
   std::string only;
@@ -180,7 +182,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   try {
-    if (allreduce) return cohort::bench::allreduce_bench(options.workers, options.transport);
+    if (allreduce) return cohort::bench::allreduce_bench(options.workers, options.transport, bytes);
     if (in_step) return cohort::bench::in_step_bench(options);
     if (transports) {
       const std::vector<std::string> ways = secured

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdio>
 #include <limits>
+#include <span>
 
 #include "benchmarks/bench_process.h"
 #include "cohort/distribute/cluster/local_cluster_spec.h"
@@ -37,14 +38,15 @@ double seconds_of_all_reduce(collective::Communicator& communicator, std::size_t
   return best;
 }
 
-// Arguments: rank, transport, addresses of all.
+// Arguments: rank, transport, the one size or 0, addresses of all.
 void run_rank(const std::vector<std::string>& arguments) {
-  const collective::CommunicatorSetUp set_up{.addresses = {arguments.begin() + 2, arguments.end()},
+  const collective::CommunicatorSetUp set_up{.addresses = {arguments.begin() + 3, arguments.end()},
                                              .rank = std::stoi(arguments[0]),
                                              .options = {.transport = arguments[1]}};
   const auto communicator = collective::make_communicator(set_up);
   const int world = communicator->size();
-  for (const std::size_t bytes : kSizes) {
+  const std::size_t only = std::stoull(arguments[2]);
+  for (const std::size_t bytes : only > 0 ? std::span(&only, 1) : std::span(kSizes)) {
     const double seconds = seconds_of_all_reduce(*communicator, bytes);
     if (communicator->rank() != 0) continue;
     const double bus = 2.0 * (world - 1) / world * static_cast<double>(bytes) / seconds / 1e9;
@@ -59,7 +61,7 @@ void run_rank(const std::vector<std::string>& arguments) {
 }  // namespace
 
 std::optional<int> run_allreduce_bench_process(const std::vector<std::string>& arguments) {
-  if (arguments.size() < 4 || arguments.front() != kRank) return std::nullopt;
+  if (arguments.size() < 5 || arguments.front() != kRank) return std::nullopt;
   try {
     run_rank({arguments.begin() + 1, arguments.end()});
   } catch (const std::exception& error) {
@@ -69,14 +71,14 @@ std::optional<int> run_allreduce_bench_process(const std::vector<std::string>& a
   return 0;
 }
 
-int allreduce_bench(int workers, const std::string& transport) {
+int allreduce_bench(int workers, const std::string& transport, std::int64_t bytes) {
   const distribute::ClusterSpec spec = distribute::local_cluster_spec({{"worker", workers}});
   std::vector<std::string> addresses;
   for (int rank = 0; rank < workers; ++rank) addresses.push_back(spec.task_address("worker", rank));
   std::vector<std::vector<std::string>> arguments;
   for (int rank = 0; rank < workers; ++rank) {
     std::vector<std::string>& own =
-        arguments.emplace_back(std::vector{std::string(kRank), std::to_string(rank), transport});
+        arguments.emplace_back(std::vector{std::string(kRank), std::to_string(rank), transport, std::to_string(bytes)});
     own.insert(own.end(), addresses.begin(), addresses.end());
   }
   return run_side_by_side(arguments) ? 0 : 1;

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "cohort/core/random.h"
+#include "cohort/core/step_draws.h"
 #include "cohort/ops/creation.h"
 #include "cohort/ops/slicing.h"
 
@@ -10,9 +11,7 @@ namespace cohort::layers {
 
 void SeededLayer::choose_seed() { seed_ = given_ ? static_cast<std::uint64_t>(*given_) : next_op_seed(); }
 
-std::int64_t SeededLayer::next_seed() {
-  return static_cast<std::int64_t>(hash_combine(seed_, calls_.fetch_add(1)) >> 1);
-}
+std::int64_t SeededLayer::next_seed() { return static_cast<std::int64_t>(hash_combine(seed_, next_call(calls_)) >> 1); }
 
 void check_rate(const Layer& layer, const char* name, double rate) {
   if (rate >= 0.0 && rate <= 1.0) return;

@@ -8,13 +8,14 @@
 #include "cohort/core/dtype.h"
 #include "cohort/distribute/collective/call_label.h"
 #include "cohort/distribute/collective/watch.h"
+#include "cohort/distribute/protocol/unread_part.h"
 
 namespace cohort::distribute::collective {
 
 // What channels of every kind carry in one chunk; post() and receive() cut by it.
 inline constexpr std::size_t kChunkBytes = std::size_t{128} << 10;
 // The network likes larger ones: what a channel over gRPC carries in one chunk.
-inline constexpr std::size_t kStreamedChunkBytes = std::size_t{512} << 10;
+inline constexpr std::size_t kStreamedChunkBytes = std::size_t{1} << 20;
 // So many bytes may be sent before the first of them are received, and one chunk more. Where processes have to share
 // cores this is what one gets done before it has to wait for another.
 inline constexpr std::size_t kBytesAhead = std::size_t{8} << 20;
@@ -23,9 +24,15 @@ inline constexpr std::size_t kBytesAhead = std::size_t{8} << 20;
 // with the deadline, which names the peer, and with the communicator's watch.
 class Channel {
  public:
+  // What is in a chunk, until release(). To be used once.
   struct Arrived {
     CallLabel label;
-    std::span<const std::byte> bytes;  // until release()
+    std::span<const std::byte> bytes;
+    UnreadPart* unread = nullptr;  // in the place of bytes
+    std::size_t size() const { return unread ? unread->left() : bytes.size(); }
+    void copy_to(std::byte* to) const;
+    // sum[i] = own[i] + what came.
+    void add_to(DType dtype, const std::byte* own, std::byte* sum) const;
   };
   virtual ~Channel() = default;
 
@@ -33,6 +40,8 @@ class Channel {
   virtual std::span<std::byte> reserve(std::size_t bytes, Deadline deadline) = 0;
   // Sends what was reserved.
   virtual void send(const CallLabel& label) = 0;
+  // The same with what lies elsewhere, and may change when it returns.
+  virtual void send_copy(const CallLabel& label, std::span<const std::byte> bytes, Deadline deadline);
   // Waits for the oldest chunk that was not released.
   virtual Arrived next(Deadline deadline) = 0;
   virtual void release() = 0;

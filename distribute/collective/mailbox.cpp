@@ -13,13 +13,13 @@ bool Mailbox::has_room() const {
   return closed_ || bytes_ < kMailboxBytes;
 }
 
-bool Mailbox::put(const CallLabel& label, const Tensor& bytes) {
+bool Mailbox::put(Letter letter) {
   {
     std::unique_lock lock(mutex_);
     went_.wait(lock, [&] { return closed_ || bytes_ < kMailboxBytes; });
     if (closed_) return false;
-    bytes_ += bytes.bytes();
-    letters_.push_back({label, bytes});
+    bytes_ += letter.size;
+    letters_.push_back(std::move(letter));
   }
   came_.notify_one();
   return true;
@@ -43,7 +43,7 @@ void Mailbox::pop() {
     std::lock_guard lock(mutex_);
     std::swap(done, letters_.front());
     letters_.pop_front();
-    bytes_ -= done.bytes.bytes();
+    bytes_ -= done.size;
   }
   went_.notify_one();
 }

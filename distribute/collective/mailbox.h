@@ -14,14 +14,19 @@ class Mailbox {
  public:
   // Whether put() would not wait.
   bool has_room() const;
-  // Waits while there is much to receive, so that the sender waits, too; false when it is closed.
-  bool put(const CallLabel& label, const Tensor& bytes);
-  // Waits for a chunk, until then at most; false when there is none.
-  bool wait(Deadline until) const;
   struct Letter {
     CallLabel label;
     Tensor bytes;
+    std::shared_ptr<UnreadPart> unread = nullptr;  // in the place of bytes
+    std::uint64_t size = 0;
   };
+  // Waits while there is much to receive, so that the sender waits, too; false when it is closed.
+  bool put(const CallLabel& label, const Tensor& bytes) { return put({label, bytes, nullptr, bytes.bytes()}); }
+  bool put(const CallLabel& label, const std::shared_ptr<UnreadPart>& bytes) {
+    return put({label, {}, bytes, bytes->left()});
+  }
+  // Waits for a chunk, until then at most; false when there is none.
+  bool wait(Deadline until) const;
   // The oldest, which stays where it is; only after wait() was true.
   const Letter& front() const;
   void pop();
@@ -31,6 +36,8 @@ class Mailbox {
   void close();
 
  private:
+  bool put(Letter letter);
+
   mutable std::mutex mutex_;  // guards what follows
   mutable std::condition_variable came_, went_;
   std::deque<Letter> letters_;

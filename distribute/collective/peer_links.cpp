@@ -170,6 +170,10 @@ void PeerLinks::handle(const Message& request, Message& reply) {
   PeerLink& from = sender(request);
   switch (request.head.method) {
     case Method::Exchange:
+      if (request.unread && request.unread->left() <= kStreamedChunkBytes) {
+        from.mailbox.put(StreamChannel::read_label(request.head), request.unread);
+        return;
+      }
       // One that is to be answered only asks whether those before it have come.
       if ((request.head.flags & kOneWay) == 0) return;
       if (request.parts.size() != 1 || !request.parts[0].defined() || request.parts[0].dtype() != DType::UInt8 ||

@@ -56,6 +56,7 @@ class PeerLinks : private rpc::Service {
   void handle(const Message& request, Message& reply) override;
   void check_caller(const TaskIdentity& caller, const Message& request) const override;
   bool is_quick(const Message& request) const override;
+  bool takes_unread() const override { return true; }
   // Heartbeats tell the end also to who could not be told of it, for it was stopped or cut off.
   std::uint64_t progress(std::uint64_t) const override { return watch_.ended() ? 1 : 0; }
   PeerLink& sender(const Message& message);

@@ -1,5 +1,6 @@
 #include "cohort/distribute/collective/replica_group.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <thread>
@@ -20,6 +21,8 @@ constexpr std::chrono::seconds kLongestWait{600};
 constexpr std::int64_t kSmallestShare = 256;
 // Of a share that is worth a thread.
 constexpr std::int64_t kElementsOfBlock = 16 << 10;
+
+void clear_sum(const Collective::Part& part, void* sum) { std::memset(sum, 0, bytes_of_part(part)); }
 
 }  // namespace
 
@@ -176,10 +179,17 @@ void ReplicaGroup::abandon(int replica) noexcept {
 
 void ReplicaGroup::carry_out(ReductionQueue::Job& job) {
   std::vector<const void*>& inputs = seats_[0].all_inputs;
-  for (std::size_t part = 0; size() > 1 && part < job.parts.size(); ++part) {
+  for (std::size_t part = 0; part < job.parts.size(); ++part) {
     if (job.reduction == Collective::Reduction::First) break;
+    if (all_silent()) {
+      clear_sum(job.parts[part], job.values[0][part]);
+      continue;
+    }
+    if (size() == 1) break;
     inputs.clear();
-    for (const std::vector<void*>& values : job.values) inputs.push_back(values[part]);
+    for (std::size_t i = 0; i < job.values.size(); ++i) {
+      if (!seats_[i].silent) inputs.push_back(job.values[i][part]);
+    }
     sum_range(job.parts[part].dtype, inputs, {&job.values[0][part], 1}, 0, job.parts[part].elements);
   }
   packed_->reduce(job.parts, job.values[0].data(), job.reduction);
@@ -255,6 +265,10 @@ std::string ReplicaGroup::missing_replicas(std::uint64_t meeting) const {
   return missing;
 }
 
+bool ReplicaGroup::all_silent() const {
+  return std::all_of(seats_.begin(), seats_.end(), [](const Seat& seat) { return seat.silent; });
+}
+
 void ReplicaGroup::check_same_parts(int replica) const {
   const Seat &own = seats_[static_cast<std::size_t>(replica)], &first = seats_[0];
   bool same = own.parts.size() == first.parts.size() && own.reduction == first.reduction;
@@ -269,6 +283,7 @@ void ReplicaGroup::check_same_parts(int replica) const {
 
 void ReplicaGroup::reduce_share(int replica) {
   const std::span<const Collective::Part> parts = seats_[0].parts;
+  const bool first_only = seats_[0].reduction == Collective::Reduction::First;
   std::vector<const void*>& inputs = seats_[static_cast<std::size_t>(replica)].all_inputs;
   std::vector<void*>& outputs = seats_[static_cast<std::size_t>(replica)].all_outputs;
   for (std::size_t part = 0; part < parts.size(); ++part) {
@@ -278,15 +293,17 @@ void ReplicaGroup::reduce_share(int replica) {
       const bool own = static_cast<std::int64_t>(part) % replicas == replica;
       first = 0, last = own ? elements : 0;
     }
+    if (!first_only && all_silent()) {
+      clear_sum(parts[part], seats_[static_cast<std::size_t>(replica)].outputs[part]);
+      continue;
+    }
     if (first == last && !reduction_) continue;
     inputs.clear(), outputs.clear();
-    const bool first_only = seats_[0].reduction == Collective::Reduction::First;
     for (const Seat& seat : seats_) {
       const bool counts = first_only ? inputs.empty() : !seat.silent;
       if (counts) inputs.push_back(seat.inputs[part]);
       outputs.push_back(seat.outputs[part]);
     }
-    if (inputs.empty()) inputs.push_back(seats_[0].inputs[part]);
     if (reduction_) {
       reduction_->reduce(replica, parts[part].dtype, elements, inputs, outputs);
       continue;

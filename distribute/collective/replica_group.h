@@ -41,7 +41,8 @@ class ReplicaGroup {
   int size() const { return static_cast<int>(seats_.size()); }
   // What a replica meets the others by.
   const std::shared_ptr<Collective>& member(int replica) const { return members_[static_cast<std::size_t>(replica)]; }
-  // What a replica adds to sums does not count while it is silent. While no replica is in it.
+  // What a replica adds to sums does not count while it is silent; where all are, sums are zero. While no replica is in
+  // it. Devices that reduce among themselves do not heed it.
   void set_silent(int replica, bool silent) { seats_[static_cast<std::size_t>(replica)].silent = silent; }
   // Ends every wait, also those to come, with an error of this text: a replica that failed says so to the others.
   void abort(const std::string& reason) noexcept;
@@ -83,6 +84,7 @@ class ReplicaGroup {
   void meet(int replica);
   void wait_for_others(std::uint64_t meeting);
   void check_same_parts(int replica) const;
+  bool all_silent() const;
   // The replica's share of the work of all.
   void reduce_share(int replica);
   // The first replica's outputs become those of all workers, and then those of all replicas here.

@@ -49,11 +49,7 @@ void Ring::for_each_group(const Visit& visit) const {
 
 int Ring::block_before(int steps) const { return (rank_ - steps % size_ + size_) % size_; }
 
-void Ring::send_copy(const std::byte* from, std::size_t bytes) {
-  const std::span<std::byte> to = right_.reserve(bytes, deadline_);
-  if (bytes > 0) std::memcpy(to.data(), from, bytes);
-  right_.send(label_);
-}
+void Ring::send_copy(const std::byte* from, std::size_t bytes) { right_.send_copy(label_, {from, bytes}, deadline_); }
 
 void Ring::start(const std::byte* values, int block, std::size_t first, std::size_t last) {
   for (std::size_t chunk = first; chunk < last; ++chunk) {
@@ -69,15 +65,14 @@ void Ring::reduce(const std::byte* values, std::byte* sums, std::size_t first, s
     for (std::size_t chunk = first; chunk < last; ++chunk) {
       const Piece own = piece(block_before(step), chunk);
       const Channel::Arrived arrived = left_.expect(label_, own.bytes, deadline_);
-      const std::size_t count = own.bytes / value_bytes_;
       if (step < size_) {
         const std::span<std::byte> to = right_.reserve(own.bytes, deadline_);
-        add(dtype_, values + own.offset, arrived.bytes.data(), to.data(), count);
+        arrived.add_to(dtype_, values + own.offset, to.data());
         left_.release();
         right_.send(label_);
       } else {
         std::byte* const sum = sums + (gathers ? own.offset : chunk * chunk_bytes_);
-        add(dtype_, values + own.offset, arrived.bytes.data(), sum, count);
+        arrived.add_to(dtype_, values + own.offset, sum);
         left_.release();
         if (gathers) send_copy(sum, own.bytes);
       }
@@ -89,10 +84,9 @@ void Ring::gather(std::byte* values, std::size_t first, std::size_t last) {
   for (int step = 1; step < size_; ++step) {
     for (std::size_t chunk = first; chunk < last; ++chunk) {
       const Piece other = piece(block_before(step), chunk);
-      const Channel::Arrived arrived = left_.expect(label_, other.bytes, deadline_);
-      if (other.bytes > 0) std::memcpy(values + other.offset, arrived.bytes.data(), other.bytes);
-      if (step + 1 < size_) send_copy(arrived.bytes.data(), other.bytes);
+      left_.expect(label_, other.bytes, deadline_).copy_to(values + other.offset);
       left_.release();
+      if (step + 1 < size_) send_copy(values + other.offset, other.bytes);
     }
   }
 }
@@ -128,10 +122,9 @@ void Ring::broadcast(std::byte* values, std::size_t count, int root) {
       send_copy(values + offset, chunk);
       continue;
     }
-    const Channel::Arrived arrived = left_.expect(label_, chunk, deadline_);
-    std::memcpy(values + offset, arrived.bytes.data(), chunk);
-    if (!is_last) send_copy(arrived.bytes.data(), chunk);
+    left_.expect(label_, chunk, deadline_).copy_to(values + offset);
     left_.release();
+    if (!is_last) send_copy(values + offset, chunk);
   }
 }
 

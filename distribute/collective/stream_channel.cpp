@@ -36,15 +36,28 @@ std::span<std::byte> StreamChannel::reserve(std::size_t bytes, Deadline deadline
   return {static_cast<std::byte*>(chunk.raw()), bytes};
 }
 
-void StreamChannel::send(const CallLabel& label) {
+template <class Post>
+void StreamChannel::post_labelled(const CallLabel& label, const Post& post) {
   write_label(label, message_.head);
   try {
-    stream_->post(message_, deadline_);
+    post();
   } catch (const rpc::RpcError&) {
     // Why the stream ended is what the watch knows, unless nobody has noticed so far.
     watch_.check(peer_, deadline_);
     throw;
   }
+}
+
+void StreamChannel::send(const CallLabel& label) {
+  post_labelled(label, [this] { stream_->post(message_, deadline_); });
+}
+
+// Small parts are packed, and so copied, in any case.
+void StreamChannel::send_copy(const CallLabel& label, std::span<const std::byte> bytes, Deadline deadline) {
+  deadline_ = deadline;
+  message_.parts.front() =
+      Tensor::from_blob(const_cast<std::byte*>(bytes.data()), DType::UInt8, {static_cast<std::int64_t>(bytes.size())});
+  post_labelled(label, [this] { stream_->post_copy(message_, deadline_); });
 }
 
 Channel::Arrived StreamChannel::next(Deadline deadline) {
@@ -55,6 +68,7 @@ Channel::Arrived StreamChannel::next(Deadline deadline) {
     watch_.check(peer_, deadline);
   }
   const Mailbox::Letter& letter = mailbox_.front();
+  if (letter.unread) return {letter.label, {}, letter.unread.get()};
   return {letter.label, {static_cast<const std::byte*>(letter.bytes.raw()), letter.bytes.bytes()}};
 }
 

@@ -15,6 +15,7 @@ class StreamChannel : public Channel {
   StreamChannel(rpc::Connection& connection, const Head& head, Mailbox& mailbox, const Watch& watch);
   std::span<std::byte> reserve(std::size_t bytes, Deadline deadline) override;
   void send(const CallLabel& label) override;
+  void send_copy(const CallLabel& label, std::span<const std::byte> bytes, Deadline deadline) override;
   Arrived next(Deadline deadline) override;
   void release() override { mailbox_.pop(); }
   void flush() override;
@@ -28,6 +29,9 @@ class StreamChannel : public Channel {
   static CallLabel read_label(const Head& head);
 
  private:
+  template <class Post>
+  void post_labelled(const CallLabel& label, const Post& post);
+
   const std::string peer_;
   const std::unique_ptr<rpc::Stream> stream_;
   Mailbox& mailbox_;

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "cohort/core/tensor.h"
+#include "cohort/distribute/protocol/unread_part.h"
 
 namespace cohort::distribute {
 
@@ -68,6 +70,8 @@ struct Message {
   Head head;
   std::string meta;
   Tensors parts;
+  // The only part, in the place of parts, for a service that takes it so.
+  std::shared_ptr<UnreadPart> unread = nullptr;
 };
 
 }  // namespace cohort::distribute

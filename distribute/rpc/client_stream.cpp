@@ -18,13 +18,13 @@ void ClientStream::send(const Message& request) {
   if (!broken_) write(Clock::time_point::max());
 }
 
-void ClientStream::post(const Message& message, Clock::time_point deadline) {
+void ClientStream::post_parts(const Message& message, Clock::time_point deadline, bool copied) {
   const Request request{message.head.method, Clock::now()};
   posted_.head = message.head;
   posted_.head.flags |= kOneWay;
   posted_.meta = message.meta;
   posted_.parts = message.parts;
-  writer_.begin(posted_);
+  writer_.begin(posted_, /*status=*/0, copied);
   posted_.parts.clear();
   if (!broken_) write(deadline);
   if (!broken_) return;

@@ -23,7 +23,12 @@ class ClientStream : public Stream {
  public:
   void send(const Message& request) final;
   void receive(Message& reply) final;
-  void post(const Message& message, std::chrono::steady_clock::time_point deadline) final;
+  void post(const Message& message, std::chrono::steady_clock::time_point deadline) final {
+    post_parts(message, deadline, /*copied=*/false);
+  }
+  void post_copy(const Message& message, std::chrono::steady_clock::time_point deadline) final {
+    post_parts(message, deadline, /*copied=*/true);
+  }
   // As cancel(), for a link that broke. From any thread.
   virtual void abandon() = 0;
 
@@ -65,6 +70,7 @@ class ClientStream : public Stream {
     Message message;
     std::uint32_t status = 0;
   };
+  void post_parts(const Message& message, Clock::time_point deadline, bool copied);
   void end();
   [[noreturn]] void throw_error(const Request& request);
 

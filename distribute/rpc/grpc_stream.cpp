@@ -25,13 +25,13 @@ void GrpcStream::cancel() {
 
 void GrpcStream::write(Clock::time_point deadline) {
   while (!broken_ && !writer_.done()) {
+    writer_.next(outgoing_);
     while (!broken_ && (start_.pending || write_.pending)) {
       start_read();
       step(deadline);
       if (complete_) put_aside();
     }
     if (broken_) return;
-    writer_.next(outgoing_);
     write_.pending = true;
     call_->Write(outgoing_, &write_);
   }

@@ -35,6 +35,8 @@ class MessageReader {
   // The message is read to its end, but what is left of it is its head and an error's status and text.
   void refuse(const std::string& why);
 
+  // Whether the next chunk is the first of a message.
+  bool begins() const { return next_number_ == 0; }
   // Swaps the complete message with `message`, whose memory is used for the next one.
   void give(Message& message);
   // That of the complete message; see wire::Prologue.

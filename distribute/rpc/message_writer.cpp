@@ -10,11 +10,11 @@ namespace {
 
 void release_buffer(void* buffer) { static_cast<Buffer*>(buffer)->release(); }
 
-// A slice over a tensor's memory that keeps its buffer.
-grpc::Slice slice_over(const Tensor& part, std::size_t bytes) {
-  Buffer* owner = part.buffer().get();
+// A slice over memory of a buffer that keeps it.
+grpc::Slice slice_over(const Owned<Buffer>& buffer, void* memory, std::size_t bytes) {
+  Buffer* owner = buffer.get();
   owner->retain();
-  return grpc::Slice(part.raw(), bytes, release_buffer, owner);
+  return grpc::Slice(memory, bytes, release_buffer, owner);
 }
 
 // A slice that was just made is nobody else's yet.
@@ -79,11 +79,12 @@ void MessageWriter::add_part(const Tensor& part, std::uint64_t bytes) {
   } else if (bytes < wire::kSmallPart) {
     pack(part.raw(), bytes);
   } else {
-    segments_.push_back({static_cast<const char*>(part.raw()), 0, bytes, slice_over(part, bytes)});
+    segments_.push_back({static_cast<const char*>(part.raw()), 0, bytes, slice_over(part.buffer(), part.raw(), bytes)});
   }
 }
 
-void MessageWriter::begin(const Message& message, std::uint32_t status) {
+void MessageWriter::begin(const Message& message, std::uint32_t status, bool copied) {
+  copied_ = copied;
   packed_.clear();
   hosted_.clear();
   part_bytes_.clear();
@@ -158,7 +159,8 @@ bool MessageWriter::next(grpc::ByteBuffer& chunk) {
                                     sizeof header - wire::kUnsummedHeader);
   // A rest that is not worth a chunk of its own goes with the last one. What would fill one or two chunks goes in
   // halves: the receiver works on the first while the second is on its way.
-  const std::size_t wanted = std::clamp<std::uint64_t>(total_ / 2, wire::kChunkBytes / 2, wire::kChunkBytes);
+  const std::size_t wanted =
+      copied_ ? wire::kChunkBytes : std::clamp<std::uint64_t>(total_ / 2, wire::kChunkBytes / 2, wire::kChunkBytes);
   std::size_t room = wanted - sizeof header;
   if (total_ - sent_ <= room + wanted / 4) room = total_ - sent_;
   slices_.clear();
@@ -169,8 +171,14 @@ bool MessageWriter::next(grpc::ByteBuffer& chunk) {
     const std::size_t take = std::min(room, segment.bytes - within_);
     if (segment.memory != nullptr) {
       if (header_room > 0) slices_.emplace_back(header_room);
-      crc = crc32c_extend(crc, segment.memory + within_, take);
-      slices_.push_back(segment.slice.sub(within_, within_ + take));
+      if (copied_) {
+        const Owned<Buffer> copy = Buffer::allocate(cpu(), take);
+        crc = crc32c_copy(crc, copy->data(), segment.memory + within_, take);
+        slices_.push_back(slice_over(copy, copy->data(), take));
+      } else {
+        crc = crc32c_extend(crc, segment.memory + within_, take);
+        slices_.push_back(segment.slice.sub(within_, within_ + take));
+      }
     } else {
       slices_.emplace_back(header_room + take);
       char* packed = writable(slices_.back()) + header_room;

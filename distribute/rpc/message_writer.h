@@ -16,7 +16,8 @@ namespace cohort::distribute::rpc {
 class MessageWriter {
  public:
   // `status` is that of wire::Prologue. Throws InvalidArgument for a part that cannot travel.
-  void begin(const Message& message, std::uint32_t status = 0);
+  //   copied: next() copies large parts, on the way to their sums; they must not change before the message is done.
+  void begin(const Message& message, std::uint32_t status = 0, bool copied = false);
   // Makes the next chunk; false when the message is done.
   bool next(grpc::ByteBuffer& chunk);
   bool done() const { return sent_ == total_; }
@@ -52,6 +53,7 @@ class MessageWriter {
   std::size_t header_left_ = 0;
   std::size_t segment_ = 0, within_ = 0;
   std::uint32_t number_ = 0;
+  bool copied_ = false;
 };
 
 }  // namespace cohort::distribute::rpc

@@ -36,6 +36,7 @@ class MessagesCall : public ServedCall {
 
   void have_read(bool ok, Turn& turn) {
     if (!ok) return finish(calls_.is_stopping() ? server_has_stopped() : grpc::Status::OK);
+    if (calls_.service().takes_unread() && message_.set_aside(chunk_)) return have_request(turn);
     bool complete = false;
     try {
       complete = read_chunk(chunk_, message_.reader());
@@ -46,8 +47,12 @@ class MessagesCall : public ServedCall {
     chunk_.Clear();
     if (!complete) return read();
     message_.take_request();
+    have_request(turn);
+  }
+
+  void have_request(Turn& turn) {
     if (calls_.is_stopping()) return finish(server_has_stopped());
-    if (!message_.reader().refused()) calls_.service().is_quick(message_.request()) ? turn.lend() : turn.end();
+    if (!message_.refused()) calls_.service().is_quick(message_.request()) ? turn.lend() : turn.end();
     answer();
   }
 

@@ -6,7 +6,7 @@
 namespace cohort::distribute::rpc {
 
 bool ServedMessage::answer(Service& service, grpc::Status& end) {
-  const bool is_refused = reader_.refused(), one_way = (request_.head.flags & kOneWay) != 0;
+  const bool is_refused = refused(), one_way = (request_.head.flags & kOneWay) != 0;
   std::uint32_t status = reader_.status();
   if (is_refused) {
     reply_.head = {.method = request_.head.method, .sequence = request_.head.sequence};
@@ -15,6 +15,7 @@ bool ServedMessage::answer(Service& service, grpc::Status& end) {
     status = handle_request(service, request_, reply_, caller_ ? &*caller_ : nullptr);
   }
   request_.parts.clear();
+  request_.unread = nullptr;
   share_.release();
   if (one_way) {
     reply_.parts.clear();

@@ -10,6 +10,7 @@
 #include "cohort/distribute/rpc/message_reader.h"
 #include "cohort/distribute/rpc/message_writer.h"
 #include "cohort/distribute/rpc/transport.h"
+#include "cohort/distribute/rpc/unread_chunk.h"
 
 namespace cohort::distribute::rpc {
 
@@ -27,6 +28,13 @@ class ServedMessage {
   // That was taken from the reader.
   const Message& request() const { return request_; }
   void take_request() { reader_.give(request_); }
+  // Takes a chunk that is a request with an unread part, between two messages; false: it is for the reader.
+  bool set_aside(grpc::ByteBuffer& chunk) {
+    if (reader_.begins()) request_.unread = rpc::set_aside(chunk, request_.head);
+    return request_.unread != nullptr;
+  }
+  // Whether the request was not taken in.
+  bool refused() const { return !request_.unread && reader_.refused(); }
 
   // What the reader wants.
   MessageMemory::Answer ask_for_memory(std::string& refusal) { return share_.take(reader_.wanted(), refusal); }

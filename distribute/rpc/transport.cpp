@@ -53,6 +53,12 @@ void Stream::post(const Message& message, std::chrono::steady_clock::time_point)
                       {{"method", to_string(message.head.method)}});
 }
 
+void Stream::post_copy(const Message& message, std::chrono::steady_clock::time_point deadline) {
+  Message copy = message;
+  for (Tensor& part : copy.parts) part = part.clone();
+  post(copy, deadline);
+}
+
 std::shared_ptr<Connection> connect(const Peer& peer, const TransportOptions& options) {
   std::shared_ptr<Connection> connection = connect_unwrapped(peer, options);
   return options.wrap ? options.wrap(std::move(connection)) : connection;

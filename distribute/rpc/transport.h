@@ -62,6 +62,8 @@ class Stream {
   // Throws an RpcError when the way is known to be broken, or when the task takes nothing in until the deadline: the
   // stream is of no use then. Unimplemented where a stream carries requests only.
   virtual void post(const Message& message, std::chrono::steady_clock::time_point deadline);
+  // The same, but what the parts point to may change as soon as it returns.
+  virtual void post_copy(const Message& message, std::chrono::steady_clock::time_point deadline);
   void call(const Message& request, Message& reply) {
     send(request);
     receive(reply);
@@ -123,6 +125,9 @@ class Service {
   // read such a request answers it without waking another one; when it takes longer after all, another one goes on
   // reading.
   virtual bool is_quick(const Message&) const { return false; }
+  // Whether it reads the part of a message of Method::Exchange that nobody answers itself: a large one then comes as
+  // Message::unread, and its sum has not been checked.
+  virtual bool takes_unread() const { return false; }
   // A number that grows while the task gets on with its work for a caller, as that names itself (0: for all).
   // Heartbeats tell it, so it waits for nobody.
   virtual std::uint64_t progress(std::uint64_t) const { return 0; }

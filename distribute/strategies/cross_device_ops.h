@@ -38,13 +38,13 @@ class CrossDeviceOps {
 
 // NCCL's all-reduce, between GPUs.
 struct NcclAllReduce : CrossDeviceOps {
-  //   num_packs: values are reduced in at most that many packs; at least 1.
+  //   num_packs: as in tf.distribute, at least 1; of no effect, for values are reduced as soon as they are there.
   explicit NcclAllReduce(int num_packs = 1);
 };
 
 // Neighbours reduce first, then their sums: pairwise on CPUs and on one host.
 struct HierarchicalCopyAllReduce : CrossDeviceOps {
-  //   num_packs: values are reduced in at most that many packs; at least 1.
+  //   num_packs: as in tf.distribute, at least 1; of no effect, for values are reduced as soon as they are there.
   explicit HierarchicalCopyAllReduce(int num_packs = 1);
 };
 

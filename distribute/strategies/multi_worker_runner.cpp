@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <exception>
 #include <optional>
 #include <string_view>
@@ -48,7 +47,6 @@ MultiWorkerRunner::~MultiWorkerRunner() {
 
 void MultiWorkerRunner::begin_epoch(std::int64_t epoch) {
   others_wait_ = true;
-  restores_sums_ = std::exchange(goes_on_mid_epoch_, false);
   InStepRunner::begin_epoch(epoch);
   others_wait_ = false;
   check_same_values(*workers_, {{"epoch", epoch, kSameBackup},
@@ -201,45 +199,6 @@ Position MultiWorkerRunner::position() const {
   return InStepRunner::position();
 }
 
-void MultiWorkerRunner::restore(const Position& position) {
-  InStepRunner::restore(position);
-  goes_on_mid_epoch_ = position.mid_epoch();
-}
-
-std::string MultiWorkerRunner::own_values() const {
-  std::string values;
-  for (const std::shared_ptr<LocalVariable>& variable : variables_apart(program_->model())) {
-    for (int replica = 0; replica < replicas_->size(); ++replica) {
-      const auto copy = replicas_->variables().own_copy(*variable, replica);
-      const Tensor value = (copy ? copy->shared_value() : variable->shared_value()).to_host();
-      const std::string_view bytes(static_cast<const char*>(value.raw()), value.bytes());
-      const bool counts =
-          copy || variable->options().aggregation != Aggregation::Sum || (replica == 0 && workers_->rank() == 0);
-      values += counts ? std::string(bytes) : std::string(bytes.size(), '\0');
-    }
-  }
-  return values;
-}
-
-// Sums and means of all replicas are there already; with the parts that they are made of, the run goes on to the bit.
-void MultiWorkerRunner::restore_own_values() {
-  if (own_values_.empty()) return;
-  replicas_->variables().spread();
-  std::string_view left = own_values_;
-  for (const std::shared_ptr<LocalVariable>& variable : variables_apart(program_->model())) {
-    for (int replica = 0; replica < replicas_->size(); ++replica) {
-      Tensor value = variable->shared_value().to_host().clone();
-      if (left.size() < value.bytes()) throw Error(ErrorCode::DataLoss, kWho, "a backup holds the values of replicas");
-      std::memcpy(value.raw(), left.data(), value.bytes());
-      left.remove_prefix(value.bytes());
-      if (variable->options().aggregation == Aggregation::Sum && !restores_sums_) continue;
-      const auto copy = replicas_->variables().own_copy(*variable, replica);
-      if (copy) copy->replace_value(value.to(replicas_->device(replica)).clone());
-    }
-  }
-  own_values_.clear();
-}
-
 RunSignals MultiWorkerRunner::agree(const RunSignals& own) {
   std::array<std::int32_t, 3> wanted{own.stop, own.interrupted, own.terminated};
   workers_->all_reduce(wanted.data(), static_cast<std::int64_t>(wanted.size()), DType::Int32);
@@ -257,7 +216,7 @@ void MultiWorkerRunner::rewind() {
 
 // Every worker has taken as many elements of its own share.
 std::string MultiWorkerRunner::save_data() const {
-  const std::string own = own_values();
+  const std::string own = own_values(/*counts_once=*/workers_->rank() == 0);
   std::string all(own.size() * static_cast<std::size_t>(workers_->size()), '\0');
   workers_->all_gather(own.data(), all.data(), static_cast<std::int64_t>(own.size()), DType::UInt8);
   std::string state;

@@ -26,7 +26,6 @@ class MultiWorkerRunner : public InStepRunner {
   RunSignals agree(const RunSignals& own) override;
   void end_run() override { others_wait_ = false; }
   Position position() const override;
-  void restore(const Position& position) override;
 
  private:
   bool agree_on_step(bool found) override;
@@ -47,22 +46,16 @@ class MultiWorkerRunner : public InStepRunner {
   void begin_training();
   // Puts together what workers have of metrics, moving statistics and the like, which every replica has for itself.
   void gather_from_workers() const;
-  // What the replicas here have of them, as bytes; and back, where a backup held them.
-  std::string own_values() const;
-  void restore_own_values();
 
   const std::shared_ptr<collective::Communicator> workers_;
   const WorkerShare share_;
   const RunnerOptions run_options_;
   bool begun_ = false;
-  bool found_ = false;              // there is a batch for the step that was agreed on
-  std::int64_t passes_ = 0;         // over the data, before this one
-  std::int64_t taken_ = 0;          // steps of this pass
-  int cut_by_ = -1;                 // the worker at which this pass's last batch ended; negative: it has not come
-  std::string own_values_;          // of a backup, until training begins
-  bool goes_on_mid_epoch_ = false;  // the epoch that begins next was under way when its position was saved
-  bool restores_sums_ = false;      // what was summed up then counts in this epoch
-  std::int64_t rows_before_ = 0;    // of this step's batch, those of the workers before this one
+  bool found_ = false;            // there is a batch for the step that was agreed on
+  std::int64_t passes_ = 0;       // over the data, before this one
+  std::int64_t taken_ = 0;        // steps of this pass
+  int cut_by_ = -1;               // the worker at which this pass's last batch ended; negative: it has not come
+  std::int64_t rows_before_ = 0;  // of this step's batch, those of the workers before this one
   // Of the step, by worker: whether there is a batch, rows, and whether recordings take it.
   std::vector<std::int64_t> header_;
   // For this worker, if it goes: not while all of them check the same, nor when the run is over.

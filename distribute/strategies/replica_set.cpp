@@ -52,6 +52,7 @@ ReplicaSet::ReplicaSet(std::vector<Device*> devices, std::shared_ptr<collective:
     with_keeper_ = std::make_unique<ReplicaGroup>(participants(), nullptr,
                                                   std::make_shared<ReductionAtOneReplica>(size(), size()));
     groups_.push_back(with_keeper_.get());
+    with_keeper_->set_silent(size(), true);
     for (int i = 0; i < participants(); ++i) {
       collectives_with_keeper_.push_back(Tensor::of_resource(with_keeper_->member(i)));
     }
@@ -104,6 +105,11 @@ void ReplicaSet::run_among(int participants, const std::vector<std::int64_t>& ro
   }
   std::lock_guard one_caller(callers_);
   set_loss_shares(rows, all_rows ? *all_rows : std::accumulate(rows.begin(), rows.end(), std::int64_t{0}));
+  for (ReplicaGroup* group : groups_) {
+    for (int replica = 0; replica < size(); ++replica) {
+      group->set_silent(replica, rows[static_cast<std::size_t>(replica)] == 0);
+    }
+  }
   variables_.spread();
   const int threads = threads_of_replica();
   run_in_step(threads_, groups_, participants, [&](int replica) {

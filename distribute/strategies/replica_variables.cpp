@@ -64,9 +64,8 @@ ReplicaVariables::Copies ReplicaVariables::make_copies(const std::shared_ptr<Loc
   for (std::size_t i = 0; i < devices_.size(); ++i) {
     const bool itself = i == owner_ && !copies.apart;
     copies.bodies.push_back(
-        itself ? variable
-               : std::make_shared<LocalVariable>(copied_to(variable->shared_value(), *devices_[i]), options));
-    copies.handles.push_back(Tensor::of_resource(copies.bodies.back()));
+        itself ? nullptr : std::make_shared<LocalVariable>(copied_to(variable->shared_value(), *devices_[i]), options));
+    copies.handles.push_back(itself ? Tensor() : Tensor::of_resource(copies.bodies.back()));
   }
   copies.writes.resize(devices_.size());
   spread(*variable, copies);
@@ -82,11 +81,11 @@ const Tensor& ReplicaVariables::copy_of(const Tensor& handle, int replica, bool 
   const auto known = book.find(variable.get());
   // Another variable may since have got the address.
   if (known != book.end() && known->second.variable.lock() == variable) {
-    return known->second.handles[static_cast<std::size_t>(replica)];
+    return known->second.handle(replica, handle);
   }
   Copies& made = book[variable.get()] = make_copies(variable, reads_whole);
   list_followers();
-  return made.handles[static_cast<std::size_t>(replica)];
+  return made.handle(replica, handle);
 }
 
 void ReplicaVariables::spread(LocalVariable& variable, Copies& copies) const {
@@ -144,10 +143,12 @@ void ReplicaVariables::settle() {
   std::lock_guard lock(mutex_);
   for (Copies* copies : followers_) {
     if (copies->apart || copies->reads_whole) continue;
+    const std::shared_ptr<LocalVariable> variable = copies->variable.lock();
+    if (!variable) continue;
     if (owner_ == 0) {
-      copies->seen = copies->bodies[0]->writes();
+      copies->seen = variable->writes();
     } else {
-      take_from_replicas(*copies->bodies[owner_], *copies);
+      take_from_replicas(*variable, *copies);
     }
   }
 }

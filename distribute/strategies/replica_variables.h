@@ -23,7 +23,8 @@ class ReplicaVariables {
   //   keeper: the last of them is the keeper's.
   explicit ReplicaVariables(std::vector<Device*> devices, bool keeper = false);
 
-  // The handle of a replica's copy, made if need be; of other resources the tensor itself.
+  // The handle of a replica's copy, made if need be; of other resources, and where the variable itself is the copy, the
+  // tensor itself. Variables live no longer for their copies.
   //   reads_whole: the replica sees what all copies make together, and writes nothing.
   const Tensor& copy_of(const Tensor& variable, int replica, bool reads_whole = false);
   // Gives one copy a value; where the device records, in the memory that it has.
@@ -50,8 +51,12 @@ class ReplicaVariables {
   // The copies of one variable.
   struct Copies {
     std::weak_ptr<LocalVariable> variable;
-    std::vector<std::shared_ptr<LocalVariable>> bodies;  // by replica
-    std::vector<Tensor> handles;
+    std::vector<std::shared_ptr<LocalVariable>> bodies;  // by replica; nullptr: the variable itself
+    std::vector<Tensor> handles;                         // likewise
+    const Tensor& handle(int replica, const Tensor& of_variable) const {
+      const std::size_t i = static_cast<std::size_t>(replica);
+      return bodies[i] ? handles[i] : of_variable;
+    }
     std::vector<std::uint64_t> writes;  // to each copy, when they were last put together
     std::uint64_t seen = 0;             // writes to the variable that the copies know of
     bool apart = false;                 // the variable is none of its copies

@@ -5,6 +5,7 @@
 
 #include "cohort/core/device_spec.h"
 #include "cohort/core/random.h"
+#include "cohort/core/step_draws.h"
 #include "cohort/core/text.h"
 #include "cohort/graph/bound_captures.h"
 #include "cohort/graph/hoist_iterators.h"
@@ -133,7 +134,7 @@ Results Function::call(const Tensors& arguments) const {
   Tensors inputs = arguments;
   inputs.insert(inputs.end(), traced.captures.begin(), traced.captures.end());
   // A tape or an outer trace must see what the function does. A trace draws new numbers in each step by itself.
-  if (top_dispatcher()) return inline_graph(*traced.graph, inputs, current_trace() ? 0 : next_op_seed());
+  if (top_dispatcher()) return inline_graph(*traced.graph, inputs, current_trace() ? 0 : next_draw_seed());
   for (int iterator : pulls) {
     const Tensors& element = arguments[static_cast<std::size_t>(iterator)].resource()->next_element();
     inputs.insert(inputs.end(), element.begin(), element.end());
@@ -151,7 +152,7 @@ Results Function::call(const Tensors& arguments) const {
   }
   for (Tensor& input : inputs) input = input.to(*device);
   Tensors outputs(traced.graph->outputs.size());
-  const RandomState random{.seed = global_seed(), .step = next_op_seed()};
+  const RandomState random{.seed = global_seed(), .step = next_draw_seed()};
   const auto run = [&] { executables->run(inputs, outputs, random, *device); };
   if (const CaptureBinder* binder = CaptureBinding::current()) {
     binder->compute(run);

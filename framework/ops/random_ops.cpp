@@ -2,7 +2,7 @@
 
 #include "cohort/core/dispatch.h"
 #include "cohort/core/op.h"
-#include "cohort/core/random.h"
+#include "cohort/core/step_draws.h"
 #include "cohort/ops/array.h"
 #include "cohort/ops/indexing.h"
 
@@ -49,7 +49,7 @@ COHORT_OP("RandomPermutationLike")
     .random();
 
 std::int64_t resolved(std::int64_t seed) {
-  return seed == kFreshSeed ? static_cast<std::int64_t>(next_op_seed()) : seed;
+  return seed == kFreshSeed ? static_cast<std::int64_t>(next_draw_seed()) : seed;
 }
 
 Tensor draw(const char* op, const Shape& shape, DType dtype, const char* first, double a, const char* second, double b,

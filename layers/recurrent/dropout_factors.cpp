@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cohort/core/random.h"
+#include "cohort/core/step_draws.h"
 #include "cohort/ops/creation.h"
 #include "cohort/ops/math.h"
 #include "cohort/ops/random_ops.h"
@@ -16,7 +17,7 @@ void DropoutFactors::set_seed(std::optional<std::int64_t> seed) {
 Tensors DropoutFactors::draw(const Tensor& like, double rate, int count) {
   Tensors factors;
   for (int i = 0; i < count; ++i) {
-    const auto seed = static_cast<std::int64_t>(hash_combine(seed_, drawn_.fetch_add(1)) >> 1);
+    const auto seed = static_cast<std::int64_t>(hash_combine(seed_, next_call(drawn_)) >> 1);
     factors.push_back(ops::dropout(ops::ones_like(like), rate, seed));
   }
   return factors;

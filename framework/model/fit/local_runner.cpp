@@ -31,6 +31,9 @@ bool is_cheap(const Dataset& dataset) {
   return true;
 }
 
+// What comes first in saved data.
+constexpr std::uint64_t kFresh = 1, kHasOwnState = 2;
+
 // The next batches are read while a step runs, unless the program has seen to that or there is nothing to gain.
 Dataset read_ahead(const Dataset& dataset) {
   return dataset.kind() == "prefetch" || is_cheap(dataset) ? dataset : dataset.prefetch(kAutotune);
@@ -176,8 +179,10 @@ std::string LocalRunner::save_data() const {
   std::string state;
   if (iterator_) {
     StateWriter writer(state);
-    writer.number(fresh_);
+    const std::string own = own_state();
+    writer.number((fresh_ ? kFresh : 0) | (own.empty() ? 0 : kHasOwnState));
     writer.bytes(iterator_->save());
+    if (!own.empty()) writer.bytes(own);
   }
   return state;
 }
@@ -186,8 +191,10 @@ void LocalRunner::restore_data(const std::string& state) {
   if (!iterator_) iterator_ = dataset_.make_iterator();
   if (state.empty()) return;
   StateReader reader(state);
-  fresh_ = reader.number() != 0;
+  const std::uint64_t flags = reader.number();
+  fresh_ = (flags & kFresh) != 0;
   iterator_->restore(reader.bytes());
+  if ((flags & kHasOwnState) != 0) restore_own_state(reader.bytes());
   reader.finish();
 }
 

@@ -33,6 +33,10 @@ class LocalRunner : public RunnerBase {
   virtual bool agree_on_step(bool found) { return found; }
   // Reads the next batch into batch_; false at the end of the data.
   bool next_batch(bool first_of_epoch);
+  // What a derived runner saves behind the data's position, and the reverse; what was saved by another kind of runner
+  // may come, too.
+  virtual std::string own_state() const { return {}; }
+  virtual void restore_own_state(std::string_view) {}
   // Stands before the first element of the next pass.
   virtual void rewind();
 

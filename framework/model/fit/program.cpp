@@ -2,6 +2,7 @@
 
 #include "cohort/core/dispatch.h"
 #include "cohort/core/masks.h"
+#include "cohort/core/step_draws.h"
 #include "cohort/core/text.h"
 #include "cohort/model/fit/strategy.h"
 #include "cohort/model/fit/training.h"
@@ -91,6 +92,7 @@ const StepGraph& Program::step(const ElementSpec& spec) {
 
 Element Program::run_eagerly(const Element& element, const RandomState& random) {
   StrategyScope strategy(model_->strategy());
+  const StepDraws draws;
   EagerAt dispatcher(random);
   DispatcherScope scope(dispatcher);
   return call_step(element);

@@ -125,6 +125,31 @@ TEST_P(ReplicaGroupPacks, KeepTheirOrderWithReductionsInBetween) {
   EXPECT_THAT(errors, Each(""));
 }
 
+// Who is silent takes part without a say, alone in its process or beside others.
+TEST(ReplicaGroupSilence, LeavesSilentOnesOutOfSums) {
+  for (const bool second_worker_too : {false, true}) {
+    std::vector<std::shared_ptr<collective::Communicator>> ranks;
+    for (auto& rank : collective::make_local_communicators(2)) ranks.push_back(std::move(rank));
+    std::vector<std::thread> threads;
+    for (int worker = 0; worker < 2; ++worker) {
+      threads.emplace_back([&, worker] {
+        ReplicaGroup group(1, ranks[static_cast<std::size_t>(worker)]);
+        group.set_silent(0, worker == 0 || second_worker_too);
+        const Collective::Part part{DType::Float32, 1};
+        float own = 3.0f, sum = 7.0f, started = 3.0f;
+        const void* input = &own;
+        void *output = &sum, *in_place = &started;
+        group.member(0)->all_reduce({&part, 1}, &input, &output, Collective::Reduction::Sum);
+        group.member(0)->start({&part, 1}, &in_place, nullptr);
+        group.member(0)->wait(&in_place, nullptr);
+        EXPECT_EQ(sum, second_worker_too ? 0.0f : 3.0f);
+        EXPECT_EQ(started, sum);
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+  }
+}
+
 // One fails when some packs are under way: the others get its name, and its memory is its own again.
 TEST_P(ReplicaGroupPacks, EndOnAllWhenOneFailsInTheMiddle) {
   std::deque<Packs> all(4, Packs(1.0f));  // which outlive what is begun with them
