@@ -1,5 +1,7 @@
 #include "cohort/optimizers/adam.h"
 
+#include <limits>
+
 #include "cohort/core/update_op.h"
 
 namespace cohort::optimizers {
@@ -14,6 +16,58 @@ namespace {
          {{"beta_1", 0.9}, {"beta_2", 0.999}, {"epsilon", 1e-7}, {"amsgrad", false}, {"learning_rate_ratio", 1.0}},
      .rounds = true,
      .more_slots = [](const OpCall& call) { return call.attr<bool>("amsgrad") ? 1 : 0; }});
+
+int values_of_slices(const OpCall& call) { return call.attr<bool>("amsgrad") ? 4 : 3; }
+
+// Kernels trust these numbers with memory: they are exact, as graphs also come from elsewhere.
+Specs check_slices(const OpCall& call) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+  const int values = values_of_slices(call);
+  call.check(call.num_inputs() == values + 4, "another number of inputs is expected",
+             {{"inputs", call.num_inputs()}, {"expected", values + 4}});
+  for (int i = 0; i < values; ++i) {
+    call.check(call.dtype(i) == DType::Resource, "a variable and its slots must come before values",
+               {{"input", i}, {"dtype", call.dtype(i)}});
+  }
+  const TensorSpec &slices = call.spec(values), &indices = call.spec(values + 1);
+  const std::int64_t rows = call.attr<std::int64_t>("rows");
+  call.check(slices.dtype == DType::Float32 || slices.dtype == DType::Float64, "values must be float32 or float64",
+             {{"values", slices}});
+  call.check(is_integer(indices.dtype) && indices.shape.rank() == 1 && slices.shape.rank() > 0 &&
+                 slices.shape[0] == indices.shape[0],
+             "values must have a row for each index", {{"values", slices}, {"indices", indices}});
+  call.check(rows >= 0 && rows <= kMost && indices.shape[0] <= kMost, "rows and indices must be fewer than 2^31",
+             {{"rows", rows}, {"indices", indices}});
+  call.check(
+      call.spec(values + 2) == TensorSpec{DType::Float32, {}} && call.spec(values + 3) == TensorSpec{DType::Int64, {}},
+      "learning_rate must be a scalar of type float32, iterations one of type int64",
+      {{"learning_rate", call.spec(values + 2)}, {"iterations", call.spec(values + 3)}});
+  return {};
+}
+
+VariableClaims claims_of_slices(const OpCall& call) {
+  TensorSpec moved = call.spec(values_of_slices(call));
+  moved.shape[0] = call.attr<std::int64_t>("rows");
+  VariableClaims claims;
+  for (int i = 0; i < values_of_slices(call); ++i) claims.push_back({i, moved});
+  return claims;
+}
+
+// AdamUpdate of a table of `rows` rows by slices; made by a pass for kernels that need not lay out the gradient.
+COHORT_OP("AdamSlicesUpdate")  // (variable, slots as above, values, indices, learning_rate, iterations)
+    .inputs(7, 8)
+    .checks()
+    .attr("weight_decay", 0.0)
+    .attr("beta_1", 0.9)
+    .attr("beta_2", 0.999)
+    .attr("epsilon", 1e-7)
+    .attr("amsgrad", false)
+    .attr("learning_rate_ratio", 1.0)
+    .attr("rows", 0)
+    .writes()
+    .infer(check_slices)
+    .claims(claims_of_slices)
+    .not_differentiable();
 
 }  // namespace
 

@@ -27,6 +27,7 @@ const std::map<std::string, const char*> kWithoutSample = {
     {"Remat", "runs a graph of other ops"},
     {"Scan", "runs a graph of other ops"},
     {"While", "runs a graph of other ops"},
+    {"AdamSlicesUpdate", "made by a pass for CPUs alone; tests/optimizers compares its bits"},
     {"InitialValue", "runs an initializer, which is made of other ops"},
     {"IteratorNext", "hands over what a dataset made"},
     {"AllReduce", "meets other replicas"},

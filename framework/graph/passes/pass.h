@@ -51,6 +51,9 @@ void fuse_bias_gradients(Graph& graph);
 // Computes a convolution of few channels, its relu and the pooling that follows in one node, and what flows back
 // through all three in another: what the convolution gives is never in memory. For GPUs, after fuse_bias_gradients.
 void pool_convolutions(Graph& graph);
+// Lets Adam take the rows that move a table as they come, where its gradient would be laid out for it alone: two
+// more tables need not be written and read. For CPUs.
+void update_by_slices(Graph& graph);
 // Groups elementwise ops of one shape into single nodes: one walk over memory instead of one per op. Casts that only
 // widen what others read are done by each group that needs them.
 void fuse_elementwise(Graph& graph);
@@ -68,7 +71,8 @@ void join_small_steps(Graph& graph);
 
 // A variable read whose value is still needed after a write to it becomes a copy. Comes after the passes that move the
 // use of a read (fold, layout, fuse_epilogues, keep_rounded_copies, take_in_casts, keep_row_statistics,
-// join_loss_gradients, keep_relu_masks, fuse_bias_gradients, pool_convolutions) and before those that reorder.
+// join_loss_gradients, keep_relu_masks, fuse_bias_gradients, pool_convolutions, update_by_slices) and before those that
+// reorder.
 void copy_reads_that_outlive_writes(Graph& graph);
 // Drops nodes that reach no output and have no effect.
 void remove_dead_nodes(Graph& graph);

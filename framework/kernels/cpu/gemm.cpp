@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::int64_t kVectorWork = kVectorBytes / 16;        // what a level does while a narrow one does 1
 constexpr std::int64_t kSharedWork = kVectorWork << 19;        // products that are worth handing over, twice
+constexpr std::int64_t kSharedElements = 1 << 16;              // of all matrices: to bring them is work, too
 constexpr std::int64_t kTaskWork = kVectorWork << 20;          // of small matrices in a batch
 constexpr std::int64_t kMaxLines = 4096;                       // of an operand that are packed at once
 constexpr std::int64_t kPackedBytes = std::int64_t(32) << 20;  // of both
@@ -533,7 +534,10 @@ void run_product(const GemmShape& s, const void* left, const void* right, void* 
 namespace cohort {
 
 template <class T>
-Gemm<T>::Gemm(const GemmShape& shape) : shape_(shape), shared_(shape.m * shape.n * shape.k >= products::kSharedWork) {
+Gemm<T>::Gemm(const GemmShape& shape)
+    : shape_(shape),
+      shared_(shape.m * shape.n * shape.k >= products::kSharedWork ||
+              shape.m * shape.k + shape.k * shape.n + shape.m * shape.n >= products::kSharedElements) {
   if constexpr (!std::is_integral_v<T>) {
     if (!shared_) return;
     using Scheme = typename products::SchemeOf<T>::Type;

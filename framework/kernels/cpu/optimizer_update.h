@@ -73,10 +73,13 @@ struct UpdateGradient {
   operator Real() const { return value; }
 };
 
+// What an update reads of its gradient: values alone, their squares as well, or nothing where all of them are zero.
+enum class UpdateInput { Values, ValuesAndSquares, Zeros };
+
 // One pass over memory: reads each element of the gradient, the variable and its slots, applies the rule, writes back.
 // The rule is made for this step's scalars: rule(gradient, variable, slots...). It computes as Keras does in the
 // variable's type, operation by operation, so that a long training follows the same path.
-template <bool kSquares, class T, int kSlots, class Rule>
+template <UpdateInput kInput, class T, int kSlots, class Rule>
 void update_piece(const Rule& given_rule, T* variable, const std::array<T*, kSlots>& given_slots, const T* gradient,
                   const T* squares, std::int64_t begin, std::int64_t end) {
   using Real = UpdateReal<T>;
@@ -88,8 +91,9 @@ void update_piece(const Rule& given_rule, T* variable, const std::array<T*, kSlo
     Real value = static_cast<Real>(variable[i]);
     std::array<Real, kSlots> slot;
     for (int s = 0; s < kSlots; ++s) slot[s] = static_cast<Real>(slots[s][i]);
-    const Real slope = static_cast<Real>(gradient[i]);
-    rule(UpdateGradient<Real>{slope, kSquares ? static_cast<Real>(squares[i]) : slope * slope}, value, slot);
+    const Real slope = kInput == UpdateInput::Zeros ? Real{0} : static_cast<Real>(gradient[i]);
+    const Real square = kInput == UpdateInput::ValuesAndSquares ? static_cast<Real>(squares[i]) : slope * slope;
+    rule(UpdateGradient<Real>{slope, square}, value, slot);
     for (int s = 0; s < kSlots; ++s) slots[s][i] = static_cast<T>(slot[s]);
     variable[i] = static_cast<T>(value);
   }
@@ -147,11 +151,11 @@ KernelFn make_update_kernel_of(const KernelSpec& spec, MakeRule make_rule) {
       T* variable = static_cast<T*>(io.inputs[at.variable(v)]);
       const bool widened = std::is_same_v<T, float> && is_half(types[static_cast<std::size_t>(v)]);
       if (at.has_squares()) {
-        update_piece<true, T, kSlots>(rule, variable, slots, io.in<T>(at.gradient(v)), io.in<T>(at.squares(v)),
-                                      piece.begin, piece.end);
+        update_piece<UpdateInput::ValuesAndSquares, T, kSlots>(rule, variable, slots, io.in<T>(at.gradient(v)),
+                                                               io.in<T>(at.squares(v)), piece.begin, piece.end);
       } else if (!widened) {
-        update_piece<false, T, kSlots>(rule, variable, slots, io.in<T>(at.gradient(v)), nullptr, piece.begin,
-                                       piece.end);
+        update_piece<UpdateInput::Values, T, kSlots>(rule, variable, slots, io.in<T>(at.gradient(v)), nullptr,
+                                                     piece.begin, piece.end);
       }
       if constexpr (std::is_same_v<T, float>) {
         if (widened) {
@@ -162,8 +166,8 @@ KernelFn make_update_kernel_of(const KernelSpec& spec, MakeRule make_rule) {
             widen_piece(io.in<Half>(at.gradient(v)), wide, piece);
           }
           for (float*& slot : slots) slot += piece.begin;
-          update_piece<false, T, kSlots>(rule, variable + piece.begin, slots, wide.data(), nullptr, 0,
-                                         piece.end - piece.begin);
+          update_piece<UpdateInput::Values, T, kSlots>(rule, variable + piece.begin, slots, wide.data(), nullptr, 0,
+                                                       piece.end - piece.begin);
         }
         if (!at.has_rounded()) return;
         void* copy = io.inputs[at.rounded(v)];
