@@ -255,6 +255,7 @@ TEST(SecuredSessions, RunTheProgramsOfTheBookBetweenTwoHosts) {
       environment);
   EXPECT_EQ((*client).wait(std::chrono::seconds(30)), 0)
       << (*client).output() << (*client).errors() << (*worker).errors();
+  EXPECT_THAT((*client).output(), HasSubstr("PASSED  ] 1 test"));
 }
 
 }  // namespace

@@ -19,9 +19,10 @@ using testing::HasSubstr;
 class ForgottenSessions : public testing::Test {
  protected:
   template <Method M>
-  std::string send(std::uint64_t session, const typename MetadataOf<M>::Request& metadata = {}) {
+  std::string send(std::uint64_t session, const typename MetadataOf<M>::Request& metadata = {}, Tensors parts = {}) {
     return error_of([&] {
       Message request, reply;
+      request.parts = std::move(parts);
       write_request<M>({.job = session, .incarnation = session}, metadata, request);
       service_.handle(request, reply);
     });
@@ -57,6 +58,27 @@ TEST_F(ForgottenSessions, AClientThatComesBackInTimeKeepsIts) {
   service_.caller_came(7);
   std::this_thread::sleep_for(200ms);
   EXPECT_TRUE(is_open(7));
+}
+
+TEST_F(ForgottenSessions, PartsGoAWhileAfterTheirMaster) {
+  Graph graph;
+  const Value x = graph.add(find_op("Input"), {}, {{"dtype", DType::Float32}, {"shape", Shape()}});
+  graph.inputs = {x.node};
+  graph.outputs = {graph.add(find_op("Add"), {x, x}, {})};
+  proto::RegisterPartProto part;
+  ConstantTable constants;
+  part.set_graph(serialize(graph, constants));
+  part.set_device("CPU:0");
+  service_.caller_came(7);
+  EXPECT_EQ(send<Method::RegisterPart>(7, part), "");
+  const auto run = [&] { return send<Method::RunPart>(7, {}, {Tensor::full({}, 1)}); };
+  EXPECT_EQ(run(), "");
+  EXPECT_THAT(send<Method::RunPart>(7), HasSubstr("expected=1"));  // without its input
+  service_.caller_left(7);
+  EXPECT_TRUE(becomes_true([&] { return !run().empty(); }));
+  EXPECT_THAT(run(), HasSubstr("open another session"));
+  part.set_device("TEST:99");
+  EXPECT_THAT(send<Method::RegisterPart>(7, part), HasSubstr("device=TEST:99"));
 }
 
 TEST_F(ForgottenSessions, ThereAreOnlySoManyAndThoseOfNobodyGo) {
