@@ -1,5 +1,5 @@
-// Two jobs on the same tasks: the chief of one is killed at any moment, and started again under its name; to the other
-// that is nothing.
+// Two jobs and three sessions on the same tasks: the chief of one job is killed at any moment, and started again under
+// its name; to the others that is nothing.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,6 +7,7 @@
 #include <atomic>
 #include <chrono>
 #include <fstream>
+#include <future>
 #include <random>
 #include <sstream>
 #include <thread>
@@ -14,6 +15,7 @@
 #include "cohort/distribute/cluster_status.h"
 #include "tests/faults/random_kills.h"
 #include "tests/faults/summing.h"
+#include "tests/faults/two_totals.h"
 #include "tests/support/deadline.h"
 #include "tests/support/kills_wanted.h"
 #include "tests/support/process_cluster.h"
@@ -51,7 +53,16 @@ std::unique_ptr<StartedProgram> start_mortal(const distribute::ClusterSpec& spec
       folder.path());
 }
 
-TEST(JobsSideBySide, OneThatDiesLeavesTheOtherAlone) {
+// How often a session at the task has added to two variables that others add to as well.
+int add_until(const std::atomic<bool>& over, const std::string& task_address) {
+  const TwoTotals totals("beside jobs");
+  distribute::Session session("grpc://" + task_address, totals.graph);
+  int times = 0;
+  for (; !over; ++times) totals.run(session, 1.0f);
+  return times;
+}
+
+TEST(JobsSideBySide, OneThatDiesLeavesTheOthersAlone) {
   const int kills = kills_wanted(3);
   const Deadline deadline(std::chrono::seconds(60 + 5 * kills));
   ProcessCluster cluster(2, 2, 0, false, {"--stay"});
@@ -63,6 +74,11 @@ TEST(JobsSideBySide, OneThatDiesLeavesTheOtherAlone) {
     const distribute::ParameterServerStrategy strategy(distribute::SimpleClusterResolver(cluster.spec()), options);
     for (; !over || rounds < 2; ++rounds) EXPECT_EQ(fit_sums(strategy, 300, 2), expected_sums(300, 2));
   });
+  std::vector<std::future<int>> sessions;
+  const distribute::ClusterSpec spec = cluster.spec();
+  for (const auto& [job, index] : {std::pair("worker", 0), std::pair("worker", 1), std::pair("ps", 1)}) {
+    sessions.push_back(std::async(std::launch::async, add_until, std::cref(over), spec.task_address(job, index)));
+  }
   std::mt19937 random(std::random_device{}());
   std::stringstream expected;
   expected << expected_sums(kMortalElements, kMortalEpochs);
@@ -81,7 +97,13 @@ TEST(JobsSideBySide, OneThatDiesLeavesTheOtherAlone) {
   }
   over = true;
   steady.join();
-  std::printf("killed %d times in %d jobs, beside %d trainings\n", killed, ended, rounds.load());
+  float added = 0;
+  for (std::future<int>& each : sessions) added += static_cast<float>(each.get());
+  const TwoTotals totals("beside jobs");
+  distribute::Session reader("grpc://" + spec.task_address("ps", 0), totals.graph);
+  EXPECT_EQ(totals.read(reader), (std::vector<float>{added, 2 * added}));
+  std::printf("killed %d times in %d jobs, beside %d trainings and %.0f steps of sessions\n", killed, ended,
+              rounds.load(), added);
   for (const distribute::TaskStatus& task : distribute::cluster_status(cluster.spec())) {
     EXPECT_EQ(task.problem, "") << task.task;
     EXPECT_TRUE(task.jobs.empty()) << task.task << ": " << task.jobs[0].job;

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "cohort/cohort.h"
+#include "tests/faults/two_totals.h"
 #include "tests/support/error_of.h"
 #include "tests/support/free_ports.h"
 #include "tests/support/kills_wanted.h"
@@ -17,39 +18,12 @@
 namespace cohort::test {
 namespace {
 
-using distribute::Feeds;
-using distribute::Operation;
 using distribute::Session;
 using distribute::SessionGraph;
 using testing::Contains;
 using testing::HasSubstr;
 
 constexpr const char *kTarget = "COHORT_TEST_TARGET", *kOtherTarget = "COHORT_TEST_OTHER_TARGET";
-
-// A number on each ps; a step adds to both.
-struct TwoTotals {
-  explicit TwoTotals(const std::string& in_container) {
-    auto building = graph.as_default();
-    auto where = distribute::container(in_container);
-    auto scope = device(distribute::replica_device_setter({.ps_tasks = 2}));
-    Variable first(Tensor::scalar(0.0f), {.name = "total"}), second(Tensor::scalar(0.0f), {.name = "total"});
-    by = graph.placeholder(float32, {});
-    add = graph.operation([&] {
-      first.assign_add(by);
-      second.assign_add(by * 2.0f);
-    });
-    totals = {first.value(), second.value()};
-  }
-  void run(Session& session, float amount) const { session.run(add, {{by, Tensor::scalar(amount)}}); }
-  std::vector<float> read(Session& session) const {
-    const Tensors values = session.run({totals[0], totals[1]});
-    return {values[0].item<float>(), values[1].item<float>()};
-  }
-  SessionGraph graph;
-  Tensor by;
-  Operation add;
-  Tensors totals;
-};
 
 // The client that is killed: what it adds to is its own, but for what it shares with others of its kind.
 TEST(SessionClient, DISABLED_AddsForEver) {
