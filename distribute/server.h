@@ -39,10 +39,10 @@ struct ServerOptions {
   std::string only_job = {};
   // Jobs that it takes part in at once, each with a name of its own; a further one is refused.
   int max_jobs = 16;
-  // Bytes that a job's variables, or a worker's copies of them, may take on this task; one that there is no room for is
-  // refused. 0: as many as the machine has free.
+  // Bytes that a job's variables, a worker's copies of them, or what all sessions hold, may take on this task; what
+  // there is no room for is refused. 0: as many as the machine has free.
   std::int64_t memory_limit = 0;
-  // Likewise, of all jobs together.
+  // Likewise, of all jobs and sessions together.
   std::int64_t total_memory_limit = 0;
   // Seconds after which a job ends here when its chief is gone, and the task with the last one; 0: it waits for another
   // chief.
