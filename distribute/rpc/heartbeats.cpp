@@ -111,6 +111,7 @@ class Heartbeats::Heartbeat : public QueueEvent {
   // False when it is over and gone.
   bool ended(Operation& operation, bool ok) {
     operation.under_way = false;
+    if (&operation == &beat_ && end_.under_way && std::exchange(first_waits_, false)) beat(Clock::now());
     if (&operation == &end_) {
       if (proof_ && ok) {
         take_proof();
@@ -136,6 +137,8 @@ class Heartbeats::Heartbeat : public QueueEvent {
     calls().door().admitted(context_.peer());
     caller_ = caller_of(context_);
     if (caller_ != 0) calls().service().caller_came(caller_);
+    // The caller waits for the first one; the challenge may still be on its way out.
+    first_waits_ = beat_.under_way;
     beat(Clock::now());
   }
 
@@ -187,7 +190,7 @@ class Heartbeats::Heartbeat : public QueueEvent {
   Operation beat_{this}, end_{this}, finish_{this};
   grpc::ByteBuffer received_;
   std::optional<ServerProof> proof_;  // until it is there
-  bool challenged_ = false, proven_ = false;
+  bool challenged_ = false, proven_ = false, first_waits_ = false;
   grpc::Status refusal_ = grpc::Status::CANCELLED;
   std::chrono::milliseconds interval_{0};
   std::uint64_t caller_ = 0;
