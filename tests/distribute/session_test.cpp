@@ -244,6 +244,32 @@ TEST(Session, VariablesOfARestartedTaskAreLostAloud) {
   EXPECT_EQ(number_in(again.run(counter.value)), 0.0f);
 }
 
+// A variable of a ps meets a value of a worker's GPU, which a step adds to one that lies there.
+TEST_P(Sessions, UseAGpu) {
+  if (list_physical_devices("GPU").empty()) GTEST_SKIP() << "there is no GPU";
+  const SessionGraph graph;
+  auto building = graph.as_default();
+  auto setter = device(replica_device_setter({.ps_tasks = 2, .worker_device = "/job:worker/task:1/gpu:0"}));
+  const Variable weight(Tensor::full({2, 2}, 3.0f), {.name = "weight"});
+  const Tensor x = graph.placeholder(float32, {2, 2});
+  const Tensor product = ops::matmul(x, weight);
+  Tensor total_value;
+  Operation add;
+  {
+    auto here = device("/job:worker/task:1/gpu:0");
+    Variable total(Tensor::full({2, 2}, 0.0f), {.name = "total"});
+    add = graph.operation([&] { total.assign_add(product); });
+    total_value = total.value();
+  }
+  const auto session = open(graph, {.log_device_placement = true});
+  const Feeds feeds = {{x, Tensor::full({2, 2}, 1.0f)}};
+  session->run(add, feeds);
+  session->run(add, feeds);
+  EXPECT_EQ(session->run(total_value).to_vector<float>(), std::vector<float>(4, 12.0f));
+  EXPECT_THAT(session->placement(), Contains("mat_mul: (MatMul) /job:worker/replica:0/task:1/device:GPU:0"));
+  EXPECT_THAT(session->placement(), Contains("total: (Variable) /job:worker/replica:0/task:1/device:GPU:0"));
+}
+
 TEST(Session, VariablesBeyondTheServersMemoryAreRefused) {
   const ClusterSpec spec = local_cluster_spec({{"ps", 1}});
   const Server server(spec, {.memory_limit = 1 << 20});
