@@ -120,9 +120,9 @@ if(TARGET ops_test AND TARGET cohort_cuda)
   add_dependencies(ops_test cohort_cuda)
 endif()
 
-# These tests run programs.
-foreach(name programs_test examples_test faults_test)
-  if(TARGET ${name} AND TARGET cohort_command)
+# These tests run programs; those that the sanitizers run do without.
+foreach(name programs_test examples_test faults_test distribute_test)
+  if(TARGET ${name} AND TARGET cohort_command AND NOT COHORT_SANITIZE)
     add_dependencies(${name} cohort_command)
   endif()
 endforeach()

@@ -454,6 +454,7 @@ ControlMessages::ControlMessages() : by_method_(256) {
   add(Method::Join, joining());
   add(Method::Leave, proto::LeaveProto());
   add(Method::Members, proto::MembersProto());
+  first_of_sessions_ = honest_.size();
   add(Method::OpenSession, session());
   add(Method::ExtendSession, session_graph());
   add(Method::RunSession, session_run(), {Tensor::full({2}, 1)});
@@ -495,13 +496,18 @@ void ControlMessages::send(Choices choices) {
   Tasks tasks;
   // As far as a job gets before its first closure, or less far.
   const std::size_t prepared = choices.below(2) ? kBeforeClosures : choices.below(kBeforeClosures);
-  for (std::size_t i = 0; i < prepared; ++i) {
-    for (const std::uint8_t ps : {0, 1}) {
-      const std::uint8_t unchanged[] = {0, 0, 0, 0, ps};
-      Choices none(unchanged, sizeof unchanged);
-      send_one(tasks, honest_[i], none);
+  const auto send_unchanged = [&](std::size_t first, std::size_t count) {
+    for (std::size_t i = first; i < first + count; ++i) {
+      for (const std::uint8_t ps : {0, 1}) {
+        const std::uint8_t unchanged[] = {0, 0, 0, 0, ps};
+        Choices none(unchanged, sizeof unchanged);
+        send_one(tasks, honest_[i], none);
+      }
     }
-  }
+  };
+  send_unchanged(0, prepared);
+  // A session that is open, with a graph, or not.
+  send_unchanged(first_of_sessions_, choices.below(4) ? 0 : 2);
   while (!choices.empty()) send_one(tasks, honest_[choices.below(honest_.size())], choices);
 }
 

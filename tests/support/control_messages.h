@@ -53,6 +53,7 @@ class ControlMessages {
   void send_one(Tasks& tasks, const Honest& honest, Choices& choices);
 
   std::vector<Honest> honest_;
+  std::size_t first_of_sessions_ = 0;  // among them
   int answered_ = 0, refused_ = 0;
   std::vector<int> by_method_;
 };
