@@ -41,9 +41,10 @@ class ReplicaGroup {
   int size() const { return static_cast<int>(seats_.size()); }
   // What a replica meets the others by.
   const std::shared_ptr<Collective>& member(int replica) const { return members_[static_cast<std::size_t>(replica)]; }
-  // What a replica adds to sums does not count while it is silent; where all are, sums are zero. While no replica is in
-  // it. Devices that reduce among themselves do not heed it.
+  // What a replica adds to sums does not count while it is silent; where all are, sums are zero. To be changed while no
+  // replica is in it, and no device has a reduction still to do. Devices that reduce among themselves do not heed it.
   void set_silent(int replica, bool silent) { seats_[static_cast<std::size_t>(replica)].silent = silent; }
+  bool is_silent(int replica) const { return seats_[static_cast<std::size_t>(replica)].silent; }
   // Ends every wait, also those to come, with an error of this text: a replica that failed says so to the others.
   void abort(const std::string& reason) noexcept;
   // What a replica that failed tells the others.

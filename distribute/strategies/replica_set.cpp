@@ -92,6 +92,18 @@ void ReplicaSet::set_loss_shares(const std::vector<std::int64_t>& rows, std::int
   }
 }
 
+void ReplicaSet::set_silent(const std::vector<std::int64_t>& rows) {
+  const auto is_idle = [&](int replica) { return rows[static_cast<std::size_t>(replica)] == 0; };
+  bool same = true;
+  for (int replica = 0; replica < size(); ++replica) same = same && group_.is_silent(replica) == is_idle(replica);
+  if (same) return;
+  // Reductions of steps before, which devices may have still to do, heed it when they are done.
+  for (Device* device : devices_) device->synchronize();
+  for (ReplicaGroup* group : groups_) {
+    for (int replica = 0; replica < size(); ++replica) group->set_silent(replica, is_idle(replica));
+  }
+}
+
 void ReplicaSet::run(const std::vector<std::int64_t>& rows, bool meets, const std::function<void(int replica)>& work,
                      std::optional<std::int64_t> all_rows) {
   run_among(meets ? participants() : size(), rows, meets, work, all_rows);
@@ -105,11 +117,7 @@ void ReplicaSet::run_among(int participants, const std::vector<std::int64_t>& ro
   }
   std::lock_guard one_caller(callers_);
   set_loss_shares(rows, all_rows ? *all_rows : std::accumulate(rows.begin(), rows.end(), std::int64_t{0}));
-  for (ReplicaGroup* group : groups_) {
-    for (int replica = 0; replica < size(); ++replica) {
-      group->set_silent(replica, rows[static_cast<std::size_t>(replica)] == 0);
-    }
-  }
+  set_silent(rows);
   variables_.spread();
   const int threads = threads_of_replica();
   run_in_step(threads_, groups_, participants, [&](int replica) {

@@ -82,6 +82,8 @@ class ReplicaSet {
 
  private:
   void set_loss_shares(const std::vector<std::int64_t>& rows, std::int64_t all_rows);
+  // Replicas without a sample add nothing to sums.
+  void set_silent(const std::vector<std::int64_t>& rows);
   void run_among(int participants, const std::vector<std::int64_t>& rows, bool meets,
                  const std::function<void(int replica)>& work, std::optional<std::int64_t> all_rows);
   // Threads that each computes with; 0: all of them.

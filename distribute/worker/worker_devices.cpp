@@ -48,7 +48,8 @@ void WorkerDevices::divide(std::int64_t samples) {
     replica.samples = rows_of_replica(samples, size(), i);
     replica.first_sample = first;
     first += replica.samples;
-    group_.set_silent(i, replica.samples == 0);
+    // What the devices have summed before has been read.
+    if (group_.is_silent(i) != (replica.samples == 0)) group_.set_silent(i, replica.samples == 0);
     const float share =
         samples == 0 ? 0.0f : static_cast<float>(static_cast<double>(replica.samples) / static_cast<double>(samples));
     if (share == replica.known_share) continue;
