@@ -12,8 +12,23 @@
 #include "cohort/core/op_determinism.h"
 #include "cohort/core/tensor_float_32.h"
 
+namespace {
+
+// Which part of the tests this process runs is settled when it begins. Programs that tests start have parts of their
+// own.
+class OwnPartOfTests : public testing::Environment {
+ public:
+  void SetUp() override {
+    ::unsetenv("GTEST_TOTAL_SHARDS");
+    ::unsetenv("GTEST_SHARD_INDEX");
+  }
+};
+
+}  // namespace
+
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
+  testing::AddGlobalTestEnvironment(new OwnPartOfTests);
   cohort::enable_op_determinism();
   cohort::enable_tensor_float_32_execution(false);  // what is compared here is compared to the last bits of float32
   constexpr std::string_view kDevice = "--device=";
