@@ -169,7 +169,7 @@ proto::RunSessionProto session_run() {
   proto::RunSessionProto meta;
   meta.add_targets(2);
   meta.add_feeds()->set_node(0);
-  meta.set_timeout(1000);
+  meta.set_timeout(200);
   return meta;
 }
 
