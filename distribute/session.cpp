@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "cohort/core/log.h"
-#include "cohort/distribute/coordinator/sent_constants.h"
+#include "cohort/distribute/protocol/attached_constants.h"
 #include "cohort/distribute/protocol/typed_call.h"
 #include "cohort/distribute/rpc/timed_calls.h"
 #include "cohort/distribute/session_graph_body.h"
@@ -95,15 +95,8 @@ class Session::Body {
   template <Method M>
   ReceivedReply<M> call(const typename MetadataOf<M>::Request& metadata, Tensors parts,
                         CallClock::time_point deadline) {
-    Message request, reply;
-    request.parts = std::move(parts);
-    write_request<M>({.job = id_, .incarnation = id_}, metadata, request);
-    calls_.call(request, reply, deadline);
-    ReceivedReply<M> received;
-    read_metadata(to_string(M), reply, received.metadata);
-    received.head = reply.head;
-    received.parts = std::move(reply.parts);
-    return received;
+    auto calls = calls_.until(deadline);
+    return distribute::call<M>(calls, {.job = id_, .incarnation = id_}, metadata, std::move(parts));
   }
   void open(CallClock::time_point deadline);
   void check_open() const;

@@ -23,7 +23,6 @@ class BoundedCalls {
   std::vector<std::string> run(std::chrono::milliseconds longest, const Work& work);
 
  private:
-  class Timer;
   const std::vector<rpc::Peer> tasks_;
   const rpc::TransportOptions options_;
   std::vector<std::shared_ptr<rpc::Connection>> connections_;

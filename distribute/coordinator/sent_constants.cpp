@@ -1,5 +1,6 @@
 #include "cohort/distribute/coordinator/sent_constants.h"
 
+#include "cohort/distribute/protocol/attached_constants.h"
 #include "cohort/distribute/protocol/messages.pb.h"
 
 namespace cohort::distribute {
@@ -45,15 +46,6 @@ void SentConstants::release_dataset(int dataset) {
 void SentConstants::clear() {
   users_of_.clear();
   named_by_.clear();
-}
-
-void attach_all(const ConstantTable& constants, proto::ConstantsProto& names, Tensors& parts) {
-  Tensors attached;
-  for (const auto& [hash, value] : constants.tensors) {
-    names.add_hashes(hash);
-    attached.push_back(value.to_host());
-  }
-  parts.insert(parts.begin(), attached.begin(), attached.end());
 }
 
 }  // namespace cohort::distribute

@@ -38,9 +38,6 @@ class SentConstants {
   Users named_by_;
 };
 
-// Names the constants of a request whose graphs are gone with its reply: all of them come along.
-void attach_all(const ConstantTable& constants, proto::ConstantsProto& names, Tensors& parts);
-
 // A call whose request names constants, as `metadata` says afterwards: those that the task lacks come along.
 template <Method M, class Stream>
 ReceivedReply<M> call_with_constants(Stream& stream, const Head& head, typename MetadataOf<M>::Request& metadata,

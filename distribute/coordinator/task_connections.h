@@ -15,6 +15,7 @@
 #include "cohort/distribute/cluster/cluster_spec.h"
 #include "cohort/distribute/coordinator/pending_releases.h"
 #include "cohort/distribute/coordinator/sent_constants.h"
+#include "cohort/distribute/protocol/attached_constants.h"
 #include "cohort/distribute/protocol/members.h"
 #include "cohort/distribute/protocol/message_flags.h"
 #include "cohort/distribute/protocol/trace_log.h"

@@ -14,6 +14,7 @@
 #include <memory>
 
 #include "cohort/core/error.h"
+#include "cohort/core/text.h"
 
 namespace cohort::distribute::rpc {
 namespace {
@@ -57,9 +58,7 @@ std::string addresses_of_this_machine() {
     if (std::find(found.begin(), found.end(), text) == found.end()) found.push_back(text);
   }
   freeifaddrs(all);
-  std::string list;
-  for (const std::string& text : found) list += (list.empty() ? "" : ", ") + text;
-  return list.empty() ? "no addresses" : list;
+  return found.empty() ? "no addresses" : join(found);
 }
 
 Error cannot_listen(const Address& address, const std::string& task, int error) {

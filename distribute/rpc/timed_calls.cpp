@@ -11,59 +11,6 @@ double as_seconds(std::chrono::steady_clock::duration duration) {
 
 }  // namespace
 
-StreamDeadlines::StreamDeadlines() : thread_([this] { wait(); }) {}
-
-StreamDeadlines::~StreamDeadlines() {
-  {
-    std::lock_guard lock(mutex_);
-    stopping_ = true;
-  }
-  changed_.notify_all();
-  thread_.join();
-}
-
-std::uint64_t StreamDeadlines::watch(Clock::time_point deadline, std::shared_ptr<Stream> stream) {
-  bool first = false;
-  std::uint64_t number = 0;
-  {
-    std::lock_guard lock(mutex_);
-    number = ++numbers_;
-    first = watched_.empty() || deadline < watched_.begin()->first.first;
-    watched_.emplace(std::pair(deadline, number), std::move(stream));
-    deadlines_.emplace(number, deadline);
-  }
-  if (first) changed_.notify_all();
-  return number;
-}
-
-bool StreamDeadlines::forget(std::uint64_t number) {
-  std::lock_guard lock(mutex_);
-  const auto found = deadlines_.find(number);
-  if (found == deadlines_.end()) return false;
-  watched_.erase({found->second, number});
-  deadlines_.erase(found);
-  return true;
-}
-
-void StreamDeadlines::wait() {
-  std::unique_lock lock(mutex_);
-  while (!stopping_) {
-    if (watched_.empty()) {
-      changed_.wait(lock);
-      continue;
-    }
-    const auto first = watched_.begin();
-    if (Clock::now() < first->first.first) {
-      const Clock::time_point until = first->first.first;
-      changed_.wait_until(lock, until);
-      continue;
-    }
-    first->second->cancel();
-    deadlines_.erase(first->first.second);
-    watched_.erase(first);
-  }
-}
-
 TimedCalls::TimedCalls(Peer peer, TransportOptions options, std::shared_ptr<StreamDeadlines> deadlines)
     : peer_(std::move(peer)), options_(std::move(options)), deadlines_(std::move(deadlines)) {}
 

@@ -9,6 +9,7 @@
 
 #include "cohort/core/log.h"
 #include "cohort/core/text.h"
+#include "cohort/distribute/protocol/attached_constants.h"
 #include "cohort/distribute/protocol/typed_call.h"
 #include "cohort/distribute/worker/constant_bytes.h"
 #include "cohort/distribute/worker/constant_store.h"
@@ -29,16 +30,6 @@ struct GraphVariable {
   std::shared_ptr<const Graph> initial;
   DeviceSpec device;
 };
-
-// Names every constant of a message and puts them before its other parts.
-void attach_constants(const ConstantTable& constants, proto::ConstantsProto& names, Tensors& parts) {
-  Tensors all;
-  for (const auto& [hash, value] : constants.tensors) {
-    names.add_hashes(hash);
-    all.push_back(value);
-  }
-  parts.insert(parts.begin(), all.begin(), all.end());
-}
 
 Value value_from(const proto::ValueProto& from) { return {from.node(), from.output()}; }
 
@@ -266,10 +257,8 @@ void SessionMaster::register_part(Session& session, const SessionPlace& place, s
     parts_.register_part({head, metadata, parts}, to);
     return;
   }
-  Message request, reply;
-  request.parts = std::move(parts);
-  write_request<Method::RegisterPart>(head, metadata, request);
-  calls_to(place.task()).call(request, reply, deadline);
+  auto calls = calls_to(place.task()).until(deadline);
+  const auto reply = call<Method::RegisterPart>(calls, head, metadata, std::move(parts));
   const auto known = session.incarnations.emplace(place.task(), reply.head.incarnation).first;
   if (known->second == reply.head.incarnation) return;
   throw Error(ErrorCode::Aborted, name_, "tasks that have a session's variables go on living",
@@ -321,7 +310,7 @@ std::shared_ptr<SessionMaster::Plan> SessionMaster::make_plan(Session& session,
       to.set_initial(serialize(*variable.initial, constants));
     }
     Tensors parts;
-    attach_constants(constants, *metadata.mutable_constants(), parts);
+    attach_all(constants, *metadata.mutable_constants(), parts);
     const std::uint64_t handle = ++handles_;
     register_part(session, place, handle, metadata, std::move(parts), deadline);
     plan->parts.push_back({place.task(), handle, part.round, std::move(part.values), std::move(part.results)});
@@ -429,12 +418,15 @@ void SessionMaster::run(const Request<Method::RunSession>& request, Reply<Method
 void SessionMaster::release(std::uint64_t session, const std::string& task, const proto::ReleasePartsProto& what) {
   try {
     const Head head{.job = session, .incarnation = incarnation_};
-    Message request, reply;
-    write_request<Method::ReleaseParts>(head, what, request);
-    if (!is_own(task)) return calls_to(task).call(request, reply, Clock::now() + kToLetGo);
+    if (!is_own(task)) {
+      auto calls = calls_to(task).until(Clock::now() + kToLetGo);
+      call<Method::ReleaseParts>(calls, head, what);
+      return;
+    }
+    Message reply;
     NoMetadata none;
     Reply<Method::ReleaseParts> to{reply.head, none, reply.parts};
-    parts_.release_parts({head, what, request.parts}, to);
+    parts_.release_parts({head, what, {}}, to);
   } catch (const Error& error) {
     log::info(name_ + ": " + task + " was not told what a session has let go of: " + error.what());
   }
