@@ -156,7 +156,7 @@ int main(int argc, char** argv) {
   command_line.add("--in-process", options.in_process, "all tasks in this process");
   command_line.add("--threads", options.threads,
                    "threads for each task of --in-process, or worker of mwms; 0: they share all", {0, 4096});
-  command_line.add_choice("--transport", options.transport, "auto, shm or grpc", {"auto", "grpc", "shm"});
+  command_line.add_choice("--transport", options.transport, "auto, shm, tcp or grpc", {"auto", "grpc", "shm", "tcp"});
   command_line.add("--epochs", options.epochs, "epochs");
   command_line.add("--steps", options.steps, "steps of an epoch");
   command_line.add("--spe,--steps-per-execution", options.steps_per_execution, "steps of a closure");
@@ -185,9 +185,9 @@ int main(int argc, char** argv) {
     if (allreduce) return cohort::bench::allreduce_bench(options.workers, options.transport, bytes);
     if (in_step) return cohort::bench::in_step_bench(options);
     if (transports) {
-      const std::vector<std::string> ways = secured
-                                                ? std::vector<std::string>{"grpc", "grpc, secret", "grpc, certificates"}
-                                                : std::vector<std::string>{"in_process", "shm", "grpc"};
+      const std::vector<std::string> ways =
+          secured ? std::vector<std::string>{"grpc", "grpc, certificates", "tcp", "tcp, secret", "tcp, certificates"}
+                  : std::vector<std::string>{"in_process", "shm", "tcp", "grpc"};
       std::puts(cohort::bench::transport_bench(ways, rounds, only).c_str());
       return 0;
     }

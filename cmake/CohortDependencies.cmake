@@ -82,7 +82,7 @@ if(LMDB_INCLUDE_DIR AND LMDB_LIBRARY)
   set_source_files_properties(${PROJECT_SOURCE_DIR}/datasets/sources/lmdb.cpp PROPERTIES COMPILE_DEFINITIONS
                               COHORT_HAS_LMDB)
 endif()
-set(COHORT_LIBS_rpc gRPC::grpc++)
+set(COHORT_LIBS_rpc gRPC::grpc++ OpenSSL::SSL)
 set(COHORT_LIBS_cluster OpenSSL::Crypto)
 set(COHORT_LIBS_distribute gRPC::grpc++)  # of its tests, which also speak to servers without our client
 # Nothing that a machine without a GPU lacks: the driver, cuBLASLt, cuDNN and NVRTC are loaded when they are first needed.

@@ -12,7 +12,7 @@ namespace cohort::distribute {
 
 // What a LocalCluster is made with.
 struct LocalClusterOptions {
-  // "auto": the tasks call each other directly; "shm", "grpc": as tasks of other processes do all the same.
+  // "auto": the tasks call each other directly; "shm", "tcp", "grpc": as tasks of other processes do all the same.
   std::string transport = "auto";
   // Threads that each task computes with, of those that all of them share; 0: as many as there are.
   int threads = 0;

@@ -6,6 +6,7 @@
 #include "cohort/distribute/cluster/job_name.h"
 #include "cohort/distribute/cluster/roles.h"
 #include "cohort/distribute/cluster/security.h"
+#include "cohort/distribute/cluster/transport_choice.h"
 #include "cohort/distribute/rpc/transport.h"
 #include "cohort/distribute/stop_on_signal.h"
 #include "cohort/distribute/worker/membership.h"
@@ -120,7 +121,8 @@ class Server::Body {
              .data_roots = readable(options),
              .devices = options.devices}) {
     transport = options.transport;
-    if (options.transport == "grpc") limits.shared_streams = 0;
+    limits.shares_memory = may_share_memory(options.transport);
+    if (options.transport == "grpc") limits.carried_streams = 0;
   }
 
   void start() {
@@ -148,10 +150,7 @@ Server::Server(const ClusterSpec& cluster, ServerOptions options) {
   if (options.protocol != "grpc") {
     throw invalid_argument("Server", "the protocol 'grpc' is expected", {{"protocol", options.protocol}});
   }
-  if (options.transport != "auto" && options.transport != "shm" && options.transport != "grpc") {
-    throw invalid_argument("Server", "the transport 'auto', 'shm' or 'grpc' is expected",
-                           {{"transport", options.transport}});
-  }
+  check_transport("Server", options.transport);
   if (options.max_jobs < 1) {
     throw invalid_argument("Server", "room for a job is expected", {{"max_jobs", options.max_jobs}});
   }

@@ -20,8 +20,9 @@ struct ServerOptions {
   std::string protocol = "grpc";
   // Start at once; false: start() does.
   bool start = true;
-  // How this task reaches others: "auto" (in process where it can, else by shared memory where they are on this host),
-  // "shm" (shared memory), "grpc" (the network, and others reach it no other way from elsewhere).
+  // How this task reaches others: "auto" (in process where it can, else by shared memory where they are on this host,
+  // else as "tcp"), "shm" (shared memory), "tcp" (a socket for each stream beside gRPC), "grpc" (that alone). Others
+  // reach it from elsewhere by nothing that comes before its own choice.
   std::string transport = "auto";
   // Where it listens when others reach it by another address than that, through a forwarded port.
   std::string address = {};

@@ -24,7 +24,8 @@ struct SessionOptions {
   double run_timeout = 600.0;
   // Seconds that the server may take to come up.
   double start_timeout = 10.0;
-  // How the server is reached: "auto" (in process where it can, else by shared memory on this host), "shm", "grpc".
+  // How the server is reached: "auto" (in process where it can, else by shared memory on this host, else as "tcp"),
+  // "shm", "tcp" (sockets beside gRPC), "grpc".
   std::string transport = "auto";
   // How this client proves who it is; a worker's or ps's certificate may not open sessions.
   SecurityOptions security = {};

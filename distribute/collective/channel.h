@@ -59,7 +59,7 @@ class Channel {
   virtual std::size_t largest_chunk() const = 0;
   // "worker:2"
   virtual const std::string& peer() const = 0;
-  // "shared memory", "gRPC"
+  // "shared memory", "TCP", "gRPC"
   virtual const char* transport() const = 0;
 
   // Sends bytes of any number.

@@ -19,7 +19,8 @@ class PeerLinks;
 struct CommunicatorOptions {
   // How the ranks are called: rank 2 is "worker:2".
   std::string job = "worker";
-  // "shm", "grpc", or "auto": shared memory with peers of the same host, gRPC with the others.
+  // "shm", "tcp", "grpc", or "auto": shared memory with peers of the same host; with the others a socket for each
+  // stream beside gRPC, where one comes about.
   std::string transport = "auto";
   // How long all ranks may take to meet.
   std::chrono::milliseconds start_timeout{60'000};
@@ -48,7 +49,7 @@ class Communicator {
   const std::string& name() const;
   // The same of any rank.
   const std::string& name_of(int rank) const;
-  // "shared memory" or "gRPC"; for oneself "".
+  // "shared memory", "TCP" or "gRPC"; for oneself "".
   const char* transport(int rank) const;
 
   // Adds the values of all ranks up, in place: float16, bfloat16, float32, float64, int32 or int64.

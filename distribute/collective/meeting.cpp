@@ -1,7 +1,9 @@
 #include <algorithm>
+#include <map>
 #include <thread>
 
 #include "cohort/core/log.h"
+#include "cohort/distribute/cluster/transport_choice.h"
 #include "cohort/distribute/collective/greeting.h"
 #include "cohort/distribute/collective/peer_links.h"
 #include "cohort/distribute/collective/shared_channel.h"
@@ -16,7 +18,7 @@ constexpr std::chrono::milliseconds kBetweenGreetings{20}, kBetweenStartTables{2
 
 // Nothing where there can be no shared memory and need not be.
 std::unique_ptr<SharedSegment> make_offer(const std::string& transport) {
-  if (transport == "grpc") return nullptr;
+  if (!may_share_memory(transport)) return nullptr;
   try {
     return SharedSegment::make();
   } catch (const Error& error) {
@@ -34,7 +36,10 @@ bool PeerLinks::greet(int rank, std::chrono::milliseconds longest, std::string& 
   std::unique_ptr<SharedSegment> segment;
   std::uint64_t read_there = 0;
   try {
-    rpc::TransportOptions transport{.transport = "grpc", .connect_timeout = longest, .security = options_.security};
+    // Memory is shared by channels, not by streams.
+    rpc::TransportOptions transport{.transport = options_.transport == "grpc" ? "grpc" : "tcp",
+                                    .connect_timeout = longest,
+                                    .security = options_.security};
     transport.set_dead_after(options_.dead_after);
     auto connection = rpc::connect(peer.peer, transport);
     auto control = connection->open();
@@ -140,7 +145,7 @@ void PeerLinks::meet() {
 
 void PeerLinks::make_channels() {
   std::lock_guard lock(mutex_);
-  std::string shared, streamed;
+  std::map<std::string, std::string> reached;  // by transport
   unsigned here = 1;
   for (std::size_t rank = 0; rank < peers_.size(); ++rank) {
     PeerLink& peer = *peers_[rank];
@@ -151,19 +156,22 @@ void PeerLinks::make_channels() {
     } else {
       channels_[rank] = std::make_unique<StreamChannel>(*peer.connection, head(), peer.mailbox, watch_);
     }
-    std::string& list = channels_[rank]->transport() == std::string("gRPC") ? streamed : shared;
+    std::string& list = reached[channels_[rank]->transport()];
     list += (list.empty() ? " to " : ", ") + peer.peer.task;
     if (peer.has_left) channels_[rank]->peer_has_left();
   }
   for (const auto& channel : channels_) {
     if (channel) channel->may_spin(here <= std::thread::hardware_concurrency());
   }
-  if (options_.transport == "shm" && !streamed.empty()) {
-    throw failed_precondition("Communicator '" + watch_.who() + "'", "all workers are on one host with transport shm",
-                              {{"elsewhere", streamed}}, "Use transport auto.");
+  std::string all;
+  for (const auto& [transport, list] : reached) {
+    if (options_.transport == "shm" && transport != "shared memory") {
+      throw failed_precondition("Communicator '" + watch_.who() + "'", "all workers are on one host with transport shm",
+                                {{"elsewhere", list}}, "Use transport auto.");
+    }
+    all += (all.empty() ? "" : ", ") + transport + list;
   }
-  log::info("Communicator '" + watch_.who() + "': " + (shared.empty() ? "" : "shared memory" + shared) +
-            (shared.empty() || streamed.empty() ? "" : ", ") + (streamed.empty() ? "" : "gRPC" + streamed) + ".");
+  log::info("Communicator '" + watch_.who() + "': " + all + ".");
 }
 
 }  // namespace cohort::distribute::collective

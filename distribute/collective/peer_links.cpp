@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cohort/distribute/cluster/cluster_spec.h"
+#include "cohort/distribute/cluster/transport_choice.h"
 #include "cohort/distribute/collective/greeting.h"
 #include "cohort/distribute/collective/stream_channel.h"
 #include "cohort/distribute/protocol/message_flags.h"
@@ -23,10 +24,7 @@ CommunicatorSetUp checked_set_up(const CommunicatorSetUp& set_up) {
     throw invalid_argument("Communicator", "rank must be one of the addresses'",
                            {{"rank", set_up.rank}, {"size", size}});
   }
-  const std::string& transport = set_up.options.transport;
-  if (transport != "auto" && transport != "shm" && transport != "grpc") {
-    throw invalid_argument("Communicator", "the transport is auto, shm or grpc", {{"transport", transport}});
-  }
+  check_transport("Communicator", set_up.options.transport);
   if (!set_up.names.empty() && set_up.names.size() != set_up.addresses.size()) {
     throw invalid_argument("Communicator", "all ranks have names, or none",
                            {{"names", set_up.names.size()}, {"size", size}});
@@ -218,7 +216,7 @@ void PeerLinks::take_greeting(const Message& request, Message& reply) {
                               {{"worker", peer.peer.task}}, "Start all workers again.");
   }
   if (greeting.from < rank_) {
-    peer.segment = options_.transport == "grpc" ? nullptr : SharedSegment::open(greeting.segment);
+    peer.segment = !may_share_memory(options_.transport) ? nullptr : SharedSegment::open(greeting.segment);
     write_nonce(peer.segment ? peer.segment->nonce() : 0, reply);
   }
   reply.head.incarnation = incarnation_;

@@ -7,8 +7,7 @@
 
 namespace cohort::distribute::rpc {
 
-ClientStream::ClientStream(std::shared_ptr<GrpcLink> link, bool sums)
-    : link_(std::move(link)), reader_(/*asks=*/false, sums) {}
+ClientStream::ClientStream(std::shared_ptr<GrpcLink> link) : link_(std::move(link)) {}
 
 void ClientStream::send(const Message& request) {
   // Checks the request before it counts as sent.

@@ -35,7 +35,7 @@ class ClientStream : public Stream {
  protected:
   using Clock = std::chrono::steady_clock;
   // A derived class enters the link when it is complete, and leaves it before it goes.
-  ClientStream(std::shared_ptr<GrpcLink> link, bool sums);
+  explicit ClientStream(std::shared_ptr<GrpcLink> link);
 
   // Moves the writer's message until all of it is on its way or the stream is broken; too late is broken, too.
   virtual void write(Clock::time_point deadline) = 0;

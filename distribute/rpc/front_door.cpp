@@ -17,6 +17,9 @@
 #include <utility>
 #include <vector>
 
+#include "cohort/distribute/rpc/connection_name.h"
+#include "cohort/distribute/rpc/data_socket.h"
+
 namespace cohort::distribute::rpc {
 namespace {
 
@@ -61,36 +64,30 @@ std::pair<std::string, std::string> host_and_name(const sockaddr_storage& caller
   return {text, "[" + std::string(text) + "]:" + port};
 }
 
-// The same of what gRPC calls it: "ipv4:127.0.0.1:4242", "ipv6:%5Bfe80::1%25eth0%5D:4242".
-std::string name_of_connection(std::string_view uri) {
-  uri.remove_prefix(std::min(uri.find(':') + 1, uri.size()));
-  std::string name;
-  bool zone = false;
-  for (std::size_t i = 0; i < uri.size(); ++i) {
-    const std::string_view code = uri.substr(i, 3);
-    char c = uri[i];
-    if (code == "%5B" || code == "%5D" || code == "%25") {
-      c = code == "%5B" ? '[' : code == "%5D" ? ']' : '%';
-      i += 2;
-    }
-    zone = (zone || c == '%') && c != ']';
-    if (!zone) name += c;
-  }
-  return name;
+// The same of what gRPC calls it, which may name an interface, too.
+std::string without_zone(std::string name) {
+  const std::size_t zone = name.find('%');
+  return zone == std::string::npos ? name : name.erase(zone, name.find(']') - zone);
 }
 
-enum class Words { Begun, Whole, Others };
+enum class Words { Begun, Whole, Token, Others };
+constexpr std::size_t kTokenWords = kSocketMark.size() + kSocketTokenBytes;
 
 // What has come of the words that begin a connection. They stay where they are.
 Words first_words(int socket, bool encrypted) {
-  std::array<char, kPreface.size()> bytes;
+  std::array<char, std::max(kPreface.size(), kTokenWords)> bytes;
   const ssize_t came = recv(socket, bytes.data(), bytes.size(), MSG_PEEK | MSG_DONTWAIT);
   if (came < 0) return errno == EAGAIN || errno == EINTR ? Words::Begun : Words::Others;
   if (came == 0) return Words::Others;
   const std::string_view said(bytes.data(), static_cast<std::size_t>(came));
+  const auto begins_with = [&](std::string_view words) {
+    const std::size_t both = std::min(words.size(), said.size());
+    return said.substr(0, both) == words.substr(0, both);
+  };
+  if (begins_with(kSocketMark)) return said.size() >= kTokenWords ? Words::Token : Words::Begun;
   if (!encrypted) {
-    if (said != kPreface.substr(0, said.size())) return Words::Others;
-    return said.size() == kPreface.size() ? Words::Whole : Words::Begun;
+    if (!begins_with(kPreface)) return Words::Others;
+    return said.size() >= kPreface.size() ? Words::Whole : Words::Begun;
   }
   // A record of TLS: kind (22), version (3.x), the length of what follows.
   constexpr std::size_t kHeader = 5, kLongest = 1 << 14;
@@ -152,11 +149,21 @@ void FrontDoor::close() {
 
 void FrontDoor::admitted(const std::string& connection) {
   std::lock_guard lock(mutex_);
-  const auto found = by_name_.find(name_of_connection(connection));
+  const auto found = by_name_.find(without_zone(name_of_connection(connection)));
   if (found == by_name_.end()) return;
   const auto stranger = strangers_.find(found->second);
   give_back(stranger->second.host);
   forget(stranger);
+}
+
+void FrontDoor::expect(const std::string& token, std::function<void(int)> take) {
+  std::lock_guard lock(mutex_);
+  expected_[token] = std::move(take);
+}
+
+void FrontDoor::expect_no_more(const std::string& token) {
+  std::lock_guard lock(mutex_);
+  expected_.erase(token);
 }
 
 void FrontDoor::run() {
@@ -220,9 +227,25 @@ void FrontDoor::look_at(std::uint64_t id) {
   if (found == waiting_.end()) return;
   const Words words = first_words(found->second.socket, encrypted_);
   found->second.ready = words == Words::Whole;
+  if (words == Words::Token) return hand_over(found);
   if (words != Words::Others) return;
   if (encrypted_) refuse_plain_text(found->second.socket);
   cut_off(waiting_, found);
+}
+
+// Who knows a token has been told it on a call that was admitted.
+void FrontDoor::hand_over(Connections::iterator bringer) {
+  const int socket = bringer->second.socket;
+  std::array<char, kTokenWords> words;
+  const ssize_t came = recv(socket, words.data(), words.size(), MSG_DONTWAIT);
+  const auto expected = came == static_cast<ssize_t>(words.size())
+                            ? expected_.find(std::string(words.data() + kSocketMark.size(), kSocketTokenBytes))
+                            : expected_.end();
+  if (expected == expected_.end()) return cut_off(waiting_, bringer);
+  epoll_ctl(events_, EPOLL_CTL_DEL, socket, nullptr);
+  waiting_.erase(bringer);
+  expected->second(socket);
+  expected_.erase(expected);
 }
 
 void FrontDoor::hand_on() {

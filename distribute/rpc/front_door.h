@@ -37,12 +37,17 @@ class FrontDoor {
   FrontDoor(const FrontDoor&) = delete;
   int port() const { return listening_.port(); }
 
+  bool encrypted() const { return encrypted_; }
+
   // Takes a connection's socket, for good.
   using Enter = std::function<void(int listener, int connection)>;
   // Lets callers in.
   void open(Enter enter);
   // Nobody comes in any more.
   void close();
+  // Of a connection that brings this token the socket is handed over, once; in between these two. `take` must not wait.
+  void expect(const std::string& token, std::function<void(int socket)> take);
+  void expect_no_more(const std::string& token);
   // A call of this connection, "ipv4:127.0.0.1:4242" as gRPC names it, has been admitted.
   void admitted(const std::string& connection);
 
@@ -63,6 +68,7 @@ class FrontDoor {
   void run();
   void take_callers(int listener);
   void look_at(std::uint64_t id);
+  void hand_over(Connections::iterator bringer);
   void hand_on();
   void expire();
   bool allow(const std::string& host);
@@ -82,8 +88,9 @@ class FrontDoor {
   bool closing_ = false;
   std::uint64_t next_ = 0;
   Connections waiting_, strangers_;
-  std::map<std::string, std::uint64_t> by_name_;  // the strangers
-  std::map<std::string, Allowance> allowances_;   // by host, of those that have used some
+  std::map<std::string, std::uint64_t> by_name_;              // the strangers
+  std::map<std::string, std::function<void(int)>> expected_;  // by token
+  std::map<std::string, Allowance> allowances_;               // by host, of those that have used some
   std::thread thread_;
 };
 

@@ -4,9 +4,9 @@
 #include <mutex>
 
 #include "cohort/core/log.h"
+#include "cohort/distribute/rpc/carried_stream.h"
 #include "cohort/distribute/rpc/grpc_link.h"
 #include "cohort/distribute/rpc/grpc_stream.h"
-#include "cohort/distribute/rpc/shared_stream.h"
 
 namespace cohort::distribute::rpc {
 namespace {
@@ -18,7 +18,7 @@ class GrpcConnection : public Connection {
   std::unique_ptr<Stream> open() override {
     std::unique_ptr<Stream> first;
     const std::shared_ptr<GrpcLink> used = link(&first);
-    if (!first && shares_memory_) first = SharedStream::open(used, options_.connect_timeout);
+    if (!first) first = open_by(carrier_, used);
     return first ? std::move(first) : std::make_unique<GrpcStream>(used);
   }
   bool alive() const override {
@@ -30,13 +30,18 @@ class GrpcConnection : public Connection {
     return link ? link->progress() : 0;
   }
   const Peer& peer() const override { return peer_; }
-  const char* transport() const override { return shares_memory_ ? "shared memory" : "gRPC"; }
+  const char* transport() const override {
+    const Carried by = carrier_;
+    return by == Carried::ByMemory ? "shared memory" : by == Carried::BySocket ? "TCP" : "gRPC";
+  }
   std::optional<std::chrono::nanoseconds> silence() const override {
     std::lock_guard lock(mutex_);
     return std::chrono::steady_clock::now() - (link_ ? link_->last_heard() : last_heard_);
   }
 
  private:
+  enum class Carried { ByGrpc, ByMemory, BySocket };
+
   // A link that broke is replaced: the task may be there again, perhaps elsewhere. `first` gets a stream that stands
   // open, if there is one.
   std::shared_ptr<GrpcLink> link(std::unique_ptr<Stream>* first = nullptr) {
@@ -53,12 +58,23 @@ class GrpcConnection : public Connection {
     if (first != nullptr) *first = std::move(first_);
     return link;
   }
+  // nullptr: only gRPC carries it.
+  std::unique_ptr<Stream> open_by(Carried carrier, const std::shared_ptr<GrpcLink>& link) const {
+    if (carrier == Carried::ByMemory) return open_shared_stream(link, options_.connect_timeout);
+    if (carrier == Carried::BySocket) return open_socket_stream(link, options_.connect_timeout);
+    return nullptr;
+  }
   // Memory is shared with whoever can tell what stands in it.
   void choose(const std::shared_ptr<GrpcLink>& link) {
-    if (options_.transport != "grpc") first_ = SharedStream::open(link, options_.connect_timeout);
-    shares_memory_ = first_ != nullptr;
+    const bool any = options_.transport == "auto";
+    carrier_ = Carried::ByGrpc;
+    for (const auto& [name, carrier] : {std::pair("shm", Carried::ByMemory), std::pair("tcp", Carried::BySocket)}) {
+      if (first_ || (!any && options_.transport != name)) continue;
+      first_ = open_by(carrier, link);
+      if (first_) carrier_ = carrier;
+    }
     log::debug(peer_.task + " at " + peer_.address + " is reached by " + transport() + ".");
-    if (shares_memory_ || options_.transport != "shm") return;
+    if (first_ || options_.transport != "shm") return;
     if (!link->alive()) {
       throw RpcError(ErrorCode::Unavailable, peer_, 0, Method::Hello, {}, link->reason());
     }
@@ -78,8 +94,8 @@ class GrpcConnection : public Connection {
   const Peer peer_;
   const TransportOptions options_;
   std::mutex connecting_;          // guards the next one
-  std::unique_ptr<Stream> first_;  // by which it was found out that memory is shared, until somebody opens one
-  std::atomic<bool> shares_memory_ = false;
+  std::unique_ptr<Stream> first_;  // by which it was found out what carries streams, until somebody opens one
+  std::atomic<Carried> carrier_ = Carried::ByGrpc;
   mutable std::mutex mutex_;  // guards what follows; never held while anybody waits
   std::shared_ptr<GrpcLink> link_;
   std::chrono::steady_clock::time_point last_heard_;  // on links before this one

@@ -66,6 +66,7 @@ GrpcLink::GrpcLink(const Peer& peer, const TransportOptions& options)
       // A heartbeat is taken when somebody looks.
       dead_after_(std::max(options.dead_after, 2 * (heartbeat_ + LinkWatch::kLongestPause))),
       caller_(options.caller),
+      encrypted_(options.security && options.security->kind != Security::Kind::Insecure),
       proof_(proof_of(options.security.get())),
       credentials_(caller_credentials(options.security.get(), peer)),
       stub_(make_channel(target(peer), options.connect_timeout, credentials_.credentials)) {

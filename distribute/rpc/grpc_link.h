@@ -28,6 +28,7 @@ class GrpcLink {
 
   const Peer& peer() const { return peer_; }
   grpc::GenericStub& stub() { return stub_; }
+  bool is_encrypted() const { return encrypted_; }
   // Looks for news first, so that a task that died while nobody called is known, too.
   bool alive();
   // That of the newest heartbeat.
@@ -62,6 +63,7 @@ class GrpcLink {
   const Peer peer_;
   const std::chrono::milliseconds connect_timeout_, heartbeat_, dead_after_;
   const std::uint64_t caller_;
+  const bool encrypted_;
   const std::optional<CallerProof> proof_;  // where a secret is to be proven
   const CallerCredentials credentials_;
   grpc::GenericStub stub_;

@@ -23,6 +23,9 @@ inline constexpr char kMessagesMethod[] = "/cohort.v1.Task/Messages";
 // messages go through that memory, and the call lasts as long as the stream.
 inline constexpr char kSharedMessagesMethod[] = "/cohort.v1.Task/SharedMessages";
 inline constexpr char kSharedMemoryKey[] = "cohort-shared-memory";
+// The task answers once, with a SocketTicket. Then messages go through a connection that the caller begins with it, to
+// the same address, and the call lasts as long as the stream.
+inline constexpr char kSocketMessagesMethod[] = "/cohort.v1.Task/SocketMessages";
 inline constexpr char kHeartbeatMethod[] = "/cohort.v1.Task/Heartbeat";
 // How often a caller wants to hear of the task, in milliseconds; metadata of the heartbeat's call.
 inline constexpr char kHeartbeatInterval[] = "cohort-heartbeat-milliseconds";

@@ -6,7 +6,7 @@
 
 namespace cohort::distribute::rpc {
 
-GrpcStream::GrpcStream(std::shared_ptr<GrpcLink> link) : ClientStream(std::move(link), /*sums=*/true) {
+GrpcStream::GrpcStream(std::shared_ptr<GrpcLink> link) : ClientStream(std::move(link)) {
   call_ = link_->stub().PrepareCall(&context_, kMessagesMethod, &queue_);
   start_.pending = true;
   call_->StartCall(&start_);

@@ -11,10 +11,6 @@
 namespace cohort::distribute::rpc {
 namespace {
 
-Error data_loss(std::string_view expected, std::initializer_list<Received> received = {}) {
-  return Error(ErrorCode::DataLoss, "Message", expected, received, "The stream it came on is closed.");
-}
-
 // A message that this machine could not hold is refused before anything is allocated for it.
 std::uint64_t largest_message() {
   static const std::uint64_t limit =
@@ -37,6 +33,10 @@ std::uint64_t checked_elements(const Shape& shape) {
 }
 
 }  // namespace
+
+Error data_loss(std::string_view expected, std::initializer_list<Received> received) {
+  return Error(ErrorCode::DataLoss, "Message", expected, received, "The stream it came on is closed.");
+}
 
 void MessageReader::begin_chunk(std::size_t bytes) {
   if (bytes <= sizeof header_) throw data_loss("a chunk holds a header and bytes", {{"chunk.bytes", bytes}});
@@ -138,6 +138,17 @@ void MessageReader::take_payload(const char* bytes, std::size_t count) {
     const bool specs_are_here = position_ >= sizeof prologue_ && position_ == specs_end_;
     if (specs_are_here && !laid_out_ && chunk_end_ == total_) lay_out_parts();
   }
+}
+
+std::span<char> MessageReader::room() const {
+  if (chunk_taken_ < sizeof header_ || refused_ || !laid_out_ || position_ < meta_end_) return {};
+  return {static_cast<char*>(data_->data()) + (position_ - meta_end_), chunk_end_ - position_};
+}
+
+void MessageReader::took(std::size_t count) {
+  sum(static_cast<const char*>(data_->data()) + (position_ - meta_end_), count);
+  position_ += count;
+  chunk_taken_ += count;
 }
 
 // The chunk is sound: what it announces gets its memory.

@@ -2,13 +2,20 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "cohort/core/error.h"
 #include "cohort/distribute/protocol/message.h"
 #include "cohort/distribute/rpc/wire.h"
 
 namespace cohort::distribute::rpc {
+
+// What is said of bytes that came and are not what they must be.
+Error data_loss(std::string_view expected, std::initializer_list<Received> received = {});
 
 // Puts messages together again from the bytes of their chunks. Whatever arrives, nothing is believed before it is
 // checked: what does not fit is DataLoss, and the stream it came from is of no further use. Used by one thread at a
@@ -18,12 +25,18 @@ class MessageReader {
   // A message of several chunks gets its memory when the sum of its first chunk has proved right; with `asks` not
   // before somebody has admitted it. Without `sums` no sum is expected or looked at.
   explicit MessageReader(bool asks = false, bool sums = true) : asks_(asks), sums_(sums) {}
+  // Before the first chunk.
+  void expect_sums(bool sums) { sums_ = sums; }
 
   // A chunk is handed over piece by piece between begin_chunk and end_chunk; the latter says whether the message is
   // complete.
   void begin_chunk(std::size_t bytes);
   void take(const char* bytes, std::size_t count);
   bool end_chunk();
+  // Within a chunk: where its next bytes belong, as far as they are a part's that has its memory; took() instead of
+  // take() tells that so many have been put there.
+  std::span<char> room() const;
+  void took(std::size_t count);
 
   // After a chunk: the bytes that the message wants to be admitted with before the next one, or 0.
   std::uint64_t wanted() const { return wanted_; }
@@ -53,7 +66,8 @@ class MessageReader {
   void finish();
   void sum(const char* bytes, std::size_t count);
 
-  const bool asks_, sums_;
+  const bool asks_;
+  bool sums_;
   wire::ChunkHeader header_;
   std::size_t chunk_bytes_ = 0;  // of the present chunk, header included
   std::size_t chunk_taken_ = 0;

@@ -123,14 +123,35 @@ void MessageWriter::advance(std::size_t count) {
   within_ = 0;
 }
 
-std::size_t MessageWriter::begin_chunk(std::size_t bytes) {
+template <class Visit>
+void MessageWriter::for_each_run(std::size_t count, const Visit& visit) const {
+  std::size_t within = within_;
+  for (std::size_t i = segment_; count > 0; ++i, within = 0) {
+    const std::size_t run = std::min(count, segments_[i].bytes - within);
+    if (run > 0 && !visit(begin_of(segments_[i]) + within, run)) return;
+    count -= run;
+  }
+}
+
+std::size_t MessageWriter::begin_chunk(std::size_t bytes, bool sums) {
   header_ = {};
   header_.number = number_++;
   header_.total = total_;
   header_left_ = sizeof header_;
-  const std::uint64_t left = total_ - sent_;
-  if (left <= bytes + bytes / 4) return sizeof header_ + left;
-  return sizeof header_ + (sent_ < before_data_ ? std::min<std::uint64_t>(bytes, before_data_ - sent_) : bytes);
+  std::uint64_t payload = total_ - sent_;
+  if (payload > bytes + bytes / 4) {
+    payload = sent_ < before_data_ ? std::min<std::uint64_t>(bytes, before_data_ - sent_) : bytes;
+  }
+  if (sums) {
+    std::uint32_t crc = crc32c_extend(0, reinterpret_cast<const char*>(&header_) + wire::kUnsummedHeader,
+                                      sizeof header_ - wire::kUnsummedHeader);
+    for_each_run(payload, [&](const char* run, std::size_t count) {
+      crc = crc32c_extend(crc, run, count);
+      return true;
+    });
+    header_.crc = crc;
+  }
+  return sizeof header_ + payload;
 }
 
 void MessageWriter::copy(char* to, std::size_t count) {
@@ -142,11 +163,32 @@ void MessageWriter::copy(char* to, std::size_t count) {
   while (count > 0) {
     const Segment& segment = segments_[segment_];
     const std::size_t take = std::min(count, segment.bytes - within_);
-    const char* const from = segment.memory != nullptr ? segment.memory : packed_.data() + segment.begin;
-    std::memcpy(to, from + within_, take);
+    std::memcpy(to, begin_of(segment) + within_, take);
     advance(take);
     to += take;
     count -= take;
+  }
+}
+
+std::size_t MessageWriter::pieces(std::size_t count, std::span<iovec> found) const {
+  std::size_t pieces = 0;
+  const auto add = [&](const char* bytes, std::size_t size) {
+    found[pieces] = {const_cast<char*>(bytes), size};
+    return ++pieces < found.size();
+  };
+  const std::size_t of_header = std::min(count, header_left_);
+  const char* const header = reinterpret_cast<const char*>(&header_) + (sizeof header_ - header_left_);
+  if (of_header == 0 || add(header, of_header)) for_each_run(count - of_header, add);
+  return pieces;
+}
+
+void MessageWriter::skip(std::size_t count) {
+  const std::size_t of_header = std::min(count, header_left_);
+  header_left_ -= of_header;
+  for (count -= of_header; count > 0;) {
+    const std::size_t part = std::min(count, segments_[segment_].bytes - within_);
+    advance(part);
+    count -= part;
   }
 }
 

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <grpcpp/support/byte_buffer.h>
+#include <sys/uio.h>
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,11 +24,14 @@ class MessageWriter {
   bool next(grpc::ByteBuffer& chunk);
   bool done() const { return sent_ == total_; }
 
-  // The same for a way that needs no sums, where bytes are copied at once: begins a chunk of about `bytes` at most and
-  // returns its size, header included; then copy() is called until that is reached. What comes before the parts of a
+  // The same where bytes are copied at once: begins a chunk of about `bytes` at most and returns its size, header
+  // included; then copy(), or pieces() and skip(), are called until that is reached. What comes before the parts of a
   // message of several chunks makes chunks of its own.
-  std::size_t begin_chunk(std::size_t bytes);
+  std::size_t begin_chunk(std::size_t bytes, bool sums = false);
   void copy(char* to, std::size_t count);
+  // Where the next bytes lie, `count` at most and as many pieces as there is room for; returns how many pieces.
+  std::size_t pieces(std::size_t count, std::span<iovec> found) const;
+  void skip(std::size_t count);
 
  private:
   // A run of payload bytes: in packed_, or in a tensor's memory.
@@ -41,6 +46,12 @@ class MessageWriter {
   void pad();
   void pack(const void* bytes, std::size_t count);
   void advance(std::size_t count);
+  const char* begin_of(const Segment& segment) const {
+    return segment.memory != nullptr ? segment.memory : packed_.data() + segment.begin;
+  }
+  // Calls with every run of the next `count` bytes of the payload, until it says false.
+  template <class Visit>
+  void for_each_run(std::size_t count, const Visit& visit) const;
 
   std::string packed_;
   Tensors hosted_;  // the parts, where the host can read them

@@ -24,8 +24,7 @@ bool RingMessages::begin_incoming(MessageReader& reader) {
   std::uint32_t length;
   std::memcpy(&length, bytes, sizeof length);
   if (length > kLargestRingChunk) {
-    throw Error(ErrorCode::DataLoss, "Message", "a chunk fits into its ring",
-                {{"bytes", length}, {"limit", kLargestRingChunk}}, "The stream it came on is closed.");
+    throw data_loss("a chunk fits into its ring", {{"bytes", length}, {"limit", kLargestRingChunk}});
   }
   reader.begin_chunk(length);
   incoming_ = length;

@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-#include "cohort/distribute/rpc/message_reader.h"
-#include "cohort/distribute/rpc/message_writer.h"
+#include "cohort/distribute/rpc/carrier.h"
 #include "cohort/distribute/rpc/shared_rings.h"
 
 namespace cohort::distribute::rpc {
@@ -13,11 +12,7 @@ class RingMessages {
  public:
   explicit RingMessages(SharedRings& rings) : rings_(rings) {}
 
-  enum class Came {
-    NotAll,   // there is nothing more for now
-    Asks,     // the reader wants to admit the message first
-    Message,  // the reader holds a whole one
-  };
+  using Came = Carrier::Came;
   // Hands what has come over to the reader, which is one without sums; throws DataLoss.
   Came take(MessageReader& reader);
   // Whether take() would find something new.

@@ -3,10 +3,10 @@
 #include <memory>
 #include <optional>
 
+#include "cohort/distribute/rpc/carried_call.h"
 #include "cohort/distribute/rpc/grpc_settings.h"
 #include "cohort/distribute/rpc/served_call.h"
 #include "cohort/distribute/rpc/served_message.h"
-#include "cohort/distribute/rpc/shared_call.h"
 
 namespace cohort::distribute::rpc {
 namespace {
@@ -107,8 +107,8 @@ class Arrival {
     if (!ok) return;
     calls_.accept();
     const std::string& method = line_->context.method();
-    const bool shared = method == kSharedMessagesMethod;
-    if (method != kMessagesMethod && !shared) {
+    const bool shared = method == kSharedMessagesMethod, carried = shared || method == kSocketMessagesMethod;
+    if (method != kMessagesMethod && !carried) {
       new RefusedCall(calls_, std::move(line_), {grpc::StatusCode::UNIMPLEMENTED, "there is no such method"});
     } else if (calls_.streams() >= calls_.limits().streams) {
       new RefusedCall(calls_, std::move(line_),
@@ -117,8 +117,8 @@ class Arrival {
     } else if (std::optional<TaskIdentity> caller; !calls_.doorkeeper().admits(line_->context, caller)) {
       new RefusedCall(calls_, std::move(line_),
                       {grpc::StatusCode::UNAUTHENTICATED, "the caller has not proven who it is"});
-    } else if (calls_.door().admitted(line_->context.peer()); shared) {
-      const grpc::Status refusal = serve_shared(calls_, line_, std::move(caller));
+    } else if (calls_.door().admitted(line_->context.peer()); carried) {
+      const grpc::Status refusal = (shared ? serve_shared : serve_socket)(calls_, line_, std::move(caller));
       if (!refusal.ok()) new RefusedCall(calls_, std::move(line_), refusal);
     } else {
       new MessagesCall(calls_, std::move(line_), std::move(caller));

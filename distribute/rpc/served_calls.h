@@ -36,7 +36,7 @@ class ServedCalls {
   FrontDoor& door() { return door_; }
   // How many there are.
   std::atomic<int>& streams() { return streams_; }
-  std::atomic<int>& shared_streams() { return shared_streams_; }
+  std::atomic<int>& carried_streams() { return carried_streams_; }
 
   // Every call, from its arrival to its end, is counted between these two.
   void enter();
@@ -50,7 +50,7 @@ class ServedCalls {
   MessageMemory memory_;
   Doorkeeper doorkeeper_;
   FrontDoor& door_;
-  std::atomic<int> streams_ = 0, shared_streams_ = 0;
+  std::atomic<int> streams_ = 0, carried_streams_ = 0;
   std::atomic<bool> stopping_ = false;
   std::mutex mutex_;
   std::condition_variable left_;

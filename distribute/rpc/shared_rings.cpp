@@ -30,8 +30,7 @@ std::uint32_t to_the_end(std::uint32_t count) { return SharedRings::kRingBytes -
 
 void check_count(const char* name, std::uint32_t count) {
   if (count <= SharedRings::kRingBytes) return;
-  throw Error(ErrorCode::DataLoss, "Message", "a ring holds no more bytes than it has room for", {{name, count}},
-              "The stream it came on is closed.");
+  throw data_loss("a ring holds no more bytes than it has room for", {{name, count}});
 }
 
 }  // namespace

@@ -7,12 +7,10 @@
 #include <span>
 #include <string>
 
+#include "cohort/distribute/rpc/carrier.h"
 #include "cohort/distribute/rpc/shared_memory.h"
 
 namespace cohort::distribute::rpc {
-
-// What a side sleeps for.
-inline constexpr std::uint32_t kForBytes = 1, kForRoom = 2;
 
 // The memory of one stream between two processes: a ring of bytes each way, and a bell for each side. Of what the other
 // side writes, counts are read once and checked; DataLoss when they cannot be. Used by one thread at a time, but

@@ -21,7 +21,8 @@ std::string seconds(std::chrono::nanoseconds elapsed) {
 std::shared_ptr<Connection> connect_unwrapped(const Peer& peer, const TransportOptions& options) {
   const Address address = parse_address(peer.address, peer.task);
   check_may_use(peer.address, options.security.get(), peer.task, "a task is called");
-  if (options.transport == "grpc" || options.transport == "shm") return connect_grpc(peer, options);
+  if (options.transport == "grpc" || options.transport == "shm" || options.transport == "tcp")
+    return connect_grpc(peer, options);
   if (options.transport != "auto" && options.transport != "in_process") {
     throw invalid_argument(peer.task, "the transport is auto, in_process, shm or grpc",
                            {{"transport", options.transport}});

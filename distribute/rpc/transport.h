@@ -82,15 +82,16 @@ class Connection {
   // What the peer's Service::progress() has told last; 0 before it has told anything. Waits for nobody.
   virtual std::uint64_t progress() const = 0;
   virtual const Peer& peer() const = 0;
-  // "in process", "shared memory", "gRPC", ...
+  // "in process", "shared memory", "TCP", "gRPC", ...
   virtual const char* transport() const = 0;
   // How long nothing has been heard of the peer; nothing where that is not known.
   virtual std::optional<std::chrono::nanoseconds> silence() const { return std::nullopt; }
 };
 
 struct TransportOptions {
-  // "in_process", "shm", "grpc", or "auto": in process where the task is a server of this process, else shared memory
-  // where it is on this host, else gRPC.
+  // "in_process", "shm", "tcp", "grpc", or "auto": in process where the task is a server of this process, else shared
+  // memory where it is on this host, else as "tcp". That is a socket of its own for each stream beside gRPC, where one
+  // comes about, else gRPC alone.
   std::string transport = "auto";
   std::chrono::milliseconds connect_timeout{1000};
   std::chrono::milliseconds heartbeat{1000};
@@ -144,8 +145,11 @@ struct ServingLimits {
   int threads = 512;
   // Streams of all callers, and connections; further ones are refused.
   int streams = 4096;
-  // Of those, the ones through shared memory, which have a thread each; further ones go over gRPC.
-  int shared_streams = 256;
+  // Of those, the ones through shared memory or sockets of their own, which have a thread each; further ones go over
+  // gRPC.
+  int carried_streams = 256;
+  // Whether any go through shared memory.
+  bool shares_memory = true;
   // Connections that have said nothing yet, and those without a call that was admitted; beyond, the oldest are cut off.
   int silent_connections = 1024, unproven_connections = 512;
   // How long a connection may be either.
@@ -160,7 +164,8 @@ struct ServingLimits {
   std::chrono::milliseconds message_wait{60'000};
 };
 
-// Listens on "host:port" (port 0: a free one) for gRPC, for callers that share memory, and for callers of this process.
+// Listens on "host:port" (port 0: a free one) for gRPC and sockets of streams, for callers that share memory, and for
+// callers of this process.
 // A port that is taken is an error, and so are other addresses than loopback ones without security.
 class Listener {
  public:

@@ -11,6 +11,7 @@
 #include "cohort/core/thread_pool.h"
 #include "cohort/distribute/cluster/roles.h"
 #include "cohort/distribute/cluster/security.h"
+#include "cohort/distribute/cluster/transport_choice.h"
 #include "cohort/distribute/collective/batch_rows.h"
 #include "cohort/distribute/collective/replica_devices.h"
 #include "cohort/distribute/strategies/communication.h"
@@ -128,9 +129,7 @@ void check_communication_options(const CommunicationOptions& options) {
     throw invalid_argument(kMultiWorker, "bytes_per_pack must not be negative",
                            {{"bytes_per_pack", options.bytes_per_pack}}, "0 leaves the choice to the strategy.");
   }
-  if (options.transport != "auto" && options.transport != "shm" && options.transport != "grpc") {
-    throw invalid_argument(kMultiWorker, "transport must be auto, shm or grpc", {{"transport", options.transport}});
-  }
+  distribute::check_transport(kMultiWorker, options.transport);
 }
 
 std::vector<Device*> devices_of(const CommunicationOptions& options) {

@@ -27,7 +27,8 @@ struct CommunicationOptions {
   double dead_after = 5.0;
   // Devices of this worker, each a replica; empty: the default device. All workers have as many.
   std::vector<std::string> devices = {};
-  // How workers reach one another: "shm" (all are on one host), "grpc", or "auto": what each pair can.
+  // How workers reach one another: "shm" (all are on one host), "tcp" (sockets beside gRPC), "grpc" alone, or "auto":
+  // what each pair can, in this order.
   std::string transport = "auto";
   // Where this worker listens when others reach it by another address than that, through a forwarded port; empty: at
   // its address in the cluster.

@@ -6,6 +6,7 @@
 #include "cohort/distribute/cluster/job_name.h"
 #include "cohort/distribute/cluster/roles.h"
 #include "cohort/distribute/cluster/security.h"
+#include "cohort/distribute/cluster/transport_choice.h"
 #include "cohort/distribute/strategies/parameter_server_runner.h"
 #include "cohort/distribute/strategies/parameter_server_variables.h"
 #include "cohort/files/atomic_file.h"
@@ -77,10 +78,7 @@ std::shared_ptr<ClusterRuntime> reach_cluster(const ClusterResolver& resolver,
     throw invalid_argument("ParameterServerStrategy", "the placement 'bytes' or 'round_robin' is expected",
                            {{"placement", options.placement}});
   }
-  if (options.transport != "auto" && options.transport != "shm" && options.transport != "grpc") {
-    throw invalid_argument("ParameterServerStrategy", "the transport 'auto', 'shm' or 'grpc' is expected",
-                           {{"transport", options.transport}});
-  }
+  check_transport("ParameterServerStrategy", options.transport);
   if (options.max_staleness && *options.max_staleness < 0) {
     throw invalid_argument("ParameterServerStrategy", "a max_staleness of 0 or more is expected",
                            {{"max_staleness", *options.max_staleness}});

@@ -21,8 +21,8 @@ struct ParameterServerStrategyOptions {
   // time), or the next one ("round_robin").
   std::string placement = "bytes";
   double start_timeout = 60.0;  // seconds that tasks may take to come up
-  // "auto": in process where a task is a server of this process, else shared memory where it is on this host, else
-  // gRPC; "shm" or "grpc": that one only.
+  // "auto": in process where a task is a server of this process, else shared memory where it is on this host, else as
+  // "tcp": a socket for each stream beside gRPC, where one comes about. "shm" or "grpc": that one only.
   std::string transport = "auto";
   // A worker whose copy of a ps's variables is older than this many updates of that ps gets newer ones before it starts
   // on an execution; none: it uses those that came with its own last update, however old. Costs a round trip for each.

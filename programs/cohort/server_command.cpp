@@ -168,7 +168,7 @@ void add_server_command(CLI::App& app, int& exit_code) {
       ->type_name("DEVICE")
       ->delimiter(',');
   command->add_option("--transport", arguments->transport, "how it reaches other tasks")
-      ->check(CLI::IsMember({"auto", "shm", "grpc"}));
+      ->check(CLI::IsMember({"auto", "shm", "tcp", "grpc"}));
   add_security_options(*command, arguments->security);
   command->footer("What it runs are graphs that the program sends: it needs none of the program's code.");
   command->callback([arguments, &exit_code] { exit_code = serve(*arguments); });

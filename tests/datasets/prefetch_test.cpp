@@ -72,14 +72,14 @@ TEST(Prefetch, KeepsOrderWhetherItsInputIsSlowOrFast) {
 
 TEST(Prefetch, ReadsAheadOfASlowConsumer) {
   auto iterator = slow(100).prefetch(4).make_iterator();
-  Tensors element;
-  iterator->next(element);
-  iterator->next(element);
   const std::int64_t before = elements_made;
-  for (int i = 0; i < 2000 && elements_made < before + 3; ++i) std::this_thread::sleep_for(1ms);
-  EXPECT_GE(elements_made, before + 3);
+  Tensors element;
+  constexpr std::int64_t kTaken = 2, kAhead = 4;
+  for (std::int64_t i = 0; i < kTaken; ++i) iterator->next(element);
+  for (int i = 0; i < 2000 && elements_made < before + kTaken + kAhead - 1; ++i) std::this_thread::sleep_for(1ms);
+  EXPECT_GE(elements_made, before + kTaken + kAhead - 1);
   std::this_thread::sleep_for(5ms);
-  EXPECT_LE(elements_made, before + 4) << "and no further than asked";
+  EXPECT_LE(elements_made, before + kTaken + kAhead) << "and no further than asked";
 }
 
 TEST(Prefetch, PositionExcludesWhatWasReadAhead) {

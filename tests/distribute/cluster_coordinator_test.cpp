@@ -206,7 +206,7 @@ TEST_P(OnCluster, RandomNumbersDifferFromCallToCall) {
   EXPECT_EQ(drawn.size(), 12u);
 }
 
-INSTANTIATE_TEST_SUITE_P(Transports, OnCluster, testing::Values("auto", "shm", "grpc"));
+INSTANTIATE_TEST_SUITE_P(Transports, OnCluster, testing::Values("auto", "shm", "tcp", "grpc"));
 
 }  // namespace
 }  // namespace cohort::distribute

@@ -69,7 +69,7 @@ TEST_P(JobsOnTransports, HaveVariablesOfTheirOwnAndEndAlone) {
   EXPECT_EQ(count_to(day, 10), 10.0f);
 }
 
-INSTANTIATE_TEST_SUITE_P(Transports, JobsOnTransports, testing::Values("auto", "shm", "grpc"));
+INSTANTIATE_TEST_SUITE_P(Transports, JobsOnTransports, testing::Values("auto", "shm", "tcp", "grpc"));
 
 TEST(Server, TakesNoMoreJobsThanItWasToldTo) {
   const ClusterSpec spec = local_cluster_spec({{"worker", 1}, {"ps", 1}});

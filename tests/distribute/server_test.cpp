@@ -149,7 +149,7 @@ TEST_P(ServersInUse, AStoppedParameterServerIsNamed) {
   EXPECT_THAT(error_within(6s, [&] { read_now(sum); }), AllOf(HasSubstr("Unavailable ps:0")));
 }
 
-INSTANTIATE_TEST_SUITE_P(Transports, ServersInUse, testing::Values("auto", "shm", "grpc"));
+INSTANTIATE_TEST_SUITE_P(Transports, ServersInUse, testing::Values("auto", "shm", "tcp", "grpc"));
 
 TEST(Server, ServesTheJobItIsFor) {
   const ClusterSpec spec = local_cluster_spec({{"worker", 1}, {"ps", 1}});

@@ -11,11 +11,21 @@ namespace {
 using namespace cohort;
 namespace rpc = cohort::distribute::rpc;
 
-// Hands over a chunk in pieces of that many bytes.
+// Hands over a chunk in pieces of that many bytes; those of odd sizes are put in their places.
 bool give_chunk(rpc::MessageReader& reader, const std::string& chunk, std::size_t piece) {
   reader.begin_chunk(chunk.size());
-  for (std::size_t at = 0; at < chunk.size(); at += piece) {
-    reader.take(chunk.data() + at, std::min(piece, chunk.size() - at));
+  for (std::size_t at = 0; at < chunk.size();) {
+    const std::span<char> room = reader.room();
+    const bool in_place = piece % 2 != 0 && !room.empty();
+    const std::size_t count = std::min(piece, in_place ? room.size() : chunk.size() - at);
+    if (in_place) {
+      fuzz::require(room.size() <= chunk.size() - at);
+      std::memcpy(room.data(), chunk.data() + at, count);
+      reader.took(count);
+    } else {
+      reader.take(chunk.data() + at, count);
+    }
+    at += count;
   }
   const bool complete = reader.end_chunk();
   for (std::size_t at = 0; at < chunk.size() && reader.wants_again(); at += piece) {

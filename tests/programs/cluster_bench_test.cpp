@@ -21,7 +21,7 @@ TEST(ClusterBench, TrainsConvolutionsOnWorkersThatHaveTheirShareOfTheThreads) {
 }
 
 TEST(ClusterBench, TrainsWorkersInStepOverEachTransport) {
-  for (const char* transport : {"shm", "grpc"}) {
+  for (const char* transport : {"shm", "tcp", "grpc"}) {
     const test::TemporaryFolder folder;
     test::StartedProgram program("cohort-cluster-bench",
                                  {.arguments = {"--strategy", "mwms", "--workers", "2", "--job", "mlp", "--transport",

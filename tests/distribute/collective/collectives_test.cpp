@@ -69,7 +69,8 @@ class Collectives : public testing::TestWithParam<Case> {
 };
 
 TEST_P(Collectives, TakeTheAskedTransport) {
-  const std::string expected = GetParam().transport == std::string("shm") ? "shared memory" : "gRPC";
+  const std::string asked = GetParam().transport;
+  const std::string expected = asked == "shm" ? "shared memory" : asked == "tcp" ? "TCP" : "gRPC";
   for (const auto& communicator : ranks_) {
     for (int rank = 0; rank < size(); ++rank) {
       EXPECT_EQ(communicator->transport(rank), rank == communicator->rank() ? "" : expected);
@@ -181,8 +182,8 @@ TEST_P(Collectives, ThoseWhoAreDoneMayLeaveBeforeTheOthers) {
 
 // Sanitizers, which are slow where many threads share few cores, see all there is to see with three ranks.
 std::vector<Case> cases() {
-  std::vector<Case> all{{1, "shm"}, {2, "shm"}, {3, "shm"}, {2, "grpc"}, {3, "grpc"}};
-  if (cohort::test::kTimesSlower == 1) all.insert(all.end(), {{4, "shm"}, {5, "shm"}, {5, "grpc"}});
+  std::vector<Case> all{{1, "shm"}, {2, "shm"}, {3, "shm"}, {2, "tcp"}, {3, "tcp"}, {2, "grpc"}, {3, "grpc"}};
+  if (cohort::test::kTimesSlower == 1) all.insert(all.end(), {{4, "shm"}, {5, "shm"}, {5, "tcp"}, {5, "grpc"}});
   return all;
 }
 

@@ -118,7 +118,7 @@ TEST_P(FailedCalls, WrongArgumentsEndNothing) {
   EXPECT_EQ(errors, std::vector<std::string>(2));
 }
 
-INSTANTIATE_TEST_SUITE_P(Transports, FailedCalls, testing::Values("shm", "grpc"),
+INSTANTIATE_TEST_SUITE_P(Transports, FailedCalls, testing::Values("shm", "tcp", "grpc"),
                          [](const auto& info) { return std::string(info.param); });
 
 TEST(Meeting, NamesWhoIsMissing) {

@@ -61,7 +61,7 @@ TEST_P(LostRank, KilledIsKnownAtOnce) { lose(SIGKILL, 30s, 2s); }
 
 TEST_P(LostRank, StoppedIsKnownWhenItIsSilentForTooLong) { lose(SIGSTOP, 1s, 3s); }
 
-INSTANTIATE_TEST_SUITE_P(Transports, LostRank, testing::Values("shm", "grpc"),
+INSTANTIATE_TEST_SUITE_P(Transports, LostRank, testing::Values("shm", "tcp", "grpc"),
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace

@@ -102,7 +102,7 @@ TEST(Connect, WaitsForASilentProcessOnlySoLong) {
 
 class ConnectionTest : public testing::TestWithParam<const char*> {};
 
-INSTANTIATE_TEST_SUITE_P(Transports, ConnectionTest, testing::Values("shm", "grpc"),
+INSTANTIATE_TEST_SUITE_P(Transports, ConnectionTest, testing::Values("shm", "tcp", "grpc"),
                          [](const auto& info) { return std::string(info.param); });
 
 TEST_P(ConnectionTest, ToldOfAKilledProcessAtOnce) {

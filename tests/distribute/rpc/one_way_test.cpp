@@ -30,7 +30,7 @@ std::chrono::steady_clock::time_point within(std::chrono::milliseconds time) {
 
 class OneWay : public testing::TestWithParam<const char*> {};
 
-INSTANTIATE_TEST_SUITE_P(Transports, OneWay, testing::Values("shm", "grpc"),
+INSTANTIATE_TEST_SUITE_P(Transports, OneWay, testing::Values("shm", "tcp", "grpc"),
                          [](const auto& info) { return std::string(info.param); });
 
 TEST_P(OneWay, MessagesComeInOrderAndBeforeTheRequestBehindThem) {

@@ -47,7 +47,7 @@ class Adder : public Service {
 };
 
 class ReliableStreamTest : public testing::TestWithParam<const char*> {};
-INSTANTIATE_TEST_SUITE_P(Transports, ReliableStreamTest, testing::Values("in_process", "shm", "grpc"),
+INSTANTIATE_TEST_SUITE_P(Transports, ReliableStreamTest, testing::Values("in_process", "shm", "tcp", "grpc"),
                          [](const auto& info) { return std::string(info.param); });
 
 TEST_P(ReliableStreamTest, CountsOnceWhateverTheNetworkDoes) {

@@ -39,16 +39,22 @@ std::shared_ptr<const Security> secret(const std::string& text, const std::strin
 
 std::string call(const Listener& listener, std::shared_ptr<const Security> security, Method method = Method::Echo,
                  const std::string& task = "ps:0") {
-  return error_of([&] {
-    const auto connection =
-        connect({task, listener.address()},
-                {.transport = "grpc", .connect_timeout = std::chrono::milliseconds(3000), .security = security});
-    Message request, reply;
-    request.head.method = method;
-    request.meta = "hello";
-    connection->open()->call(request, reply);
-    EXPECT_EQ(reply.meta, "hello");
-  });
+  const auto error_over = [&](const char* transport) {
+    return error_of([&] {
+      const auto connection =
+          connect({task, listener.address()},
+                  {.transport = transport, .connect_timeout = std::chrono::milliseconds(3000), .security = security});
+      Message request, reply;
+      request.head.method = method;
+      request.meta = "hello";
+      connection->open()->call(request, reply);
+      EXPECT_EQ(reply.meta, "hello");
+      EXPECT_STREQ(connection->transport(), transport == std::string("tcp") ? "TCP" : "gRPC");
+    });
+  };
+  const std::string over_grpc = error_over("grpc"), over_tcp = error_over("tcp");
+  EXPECT_EQ(over_grpc.empty(), over_tcp.empty()) << over_grpc << over_tcp;
+  return over_tcp;
 }
 
 // The first request of a caller that does not begin with a heartbeat, and what it gets.

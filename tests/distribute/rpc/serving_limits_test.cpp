@@ -81,7 +81,7 @@ TEST(MessageMemory, IsSharedWithinItsLimits) {
 // Those of messages, which hold on every way.
 class MessageLimits : public testing::TestWithParam<const char*> {};
 
-INSTANTIATE_TEST_SUITE_P(Transports, MessageLimits, testing::Values("shm", "grpc"),
+INSTANTIATE_TEST_SUITE_P(Transports, MessageLimits, testing::Values("shm", "tcp", "grpc"),
                          [](const auto& info) { return std::string(info.param); });
 
 TEST_P(MessageLimits, RefuseMessagesThatAreTooLargeAndServeOn) {

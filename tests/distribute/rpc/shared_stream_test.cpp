@@ -1,6 +1,4 @@
 // Streams through shared memory: whom it is shared with, what a hostile side may write there, and what is left of it.
-#include "cohort/distribute/rpc/shared_stream.h"
-
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,6 +11,10 @@
 #include <filesystem>
 #include <fstream>
 
+#include "cohort/distribute/rpc/shared_rings.h"
+#include "cohort/distribute/rpc/transport.h"
+#include "tests/distribute/rpc/bare_call.h"
+#include "tests/distribute/rpc/forged_chunks.h"
 #include "tests/distribute/rpc/peer_process.h"
 #include "tests/distribute/rpc/test_services.h"
 #include "tests/support/error_of.h"
@@ -67,26 +69,13 @@ TEST(SharedMemory, IsNotTakenForWhatItIsNot) {
   close(source);
 }
 
-// A caller that says what it likes.
+// A caller that writes what it likes.
 class HostileCaller {
  public:
   explicit HostileCaller(const std::string& address, const std::string& name = {})
-      : stub_(make_channel(address, 1000ms, grpc::InsecureChannelCredentials())), rings_(SharedRings::make()) {
-    context_.AddMetadata(kSharedMemoryKey, name.empty() ? rings_->memory().name() : name);
-    call_ = stub_.PrepareCall(&context_, kSharedMessagesMethod, &queue_);
-    call_->StartCall(this);
-    wait();
-    call_->Read(&answer_, this);
-    is_served_ = wait();
-  }
-  ~HostileCaller() {
-    context_.TryCancel();
-    queue_.Shutdown();
-    void* tag = nullptr;
-    bool ok = false;
-    while (queue_.Next(&tag, &ok)) continue;
-  }
-  bool is_served() const { return is_served_; }
+      : rings_(SharedRings::make()),
+        call_(address, kSharedMessagesMethod, name.empty() ? rings_->memory().name() : name) {}
+  bool is_served() const { return call_.is_served(); }
   SharedRings& rings() { return *rings_; }
   void write(const std::string& bytes) {
     for (const char byte : bytes) {
@@ -95,43 +84,12 @@ class HostileCaller {
     }
     rings_->ring();
   }
-  grpc::Status status() {
-    if (is_served_) {
-      call_->Read(&answer_, this);
-      EXPECT_FALSE(wait());
-    }
-    grpc::Status status;
-    call_->Finish(&status, this);
-    wait();
-    return status;
-  }
+  grpc::Status status() { return call_.status(); }
 
  private:
-  bool wait() {
-    void* tag = nullptr;
-    bool ok = false;
-    return queue_.Next(&tag, &ok) && ok;
-  }
-  grpc::GenericStub stub_;
-  std::unique_ptr<SharedRings> rings_;
-  grpc::ClientContext context_;
-  grpc::CompletionQueue queue_;
-  std::unique_ptr<grpc::ClientAsyncReaderWriter<grpc::ByteBuffer, grpc::ByteBuffer>> call_;
-  grpc::ByteBuffer answer_;
-  bool is_served_ = false;
+  const std::unique_ptr<SharedRings> rings_;
+  BareCall call_;
 };
-
-std::string chunk_of(const wire::ChunkHeader& header, const std::string& payload) {
-  const auto length = static_cast<std::uint32_t>(sizeof header + payload.size());
-  std::string bytes(sizeof length + sizeof header, '\0');
-  std::memcpy(bytes.data(), &length, sizeof length);
-  std::memcpy(bytes.data() + sizeof length, &header, sizeof header);
-  return bytes + payload;
-}
-
-std::string prologue_of(const wire::Prologue& prologue) {
-  return std::string(reinterpret_cast<const char*>(&prologue), sizeof prologue);
-}
 
 TEST(SharedStream, RefusesWhateverAStrangerWritesAndServesOn) {
   EchoService service;
@@ -198,8 +156,8 @@ TEST(SharedStream, IsNotServedToWhoCannotProveWhatItOffers) {
 
 TEST(SharedStream, IsChosenWhereTheTaskOffersIt) {
   EchoService service;
-  Listener one("127.0.0.1:0", service, "ps:0", {.shared_streams = 1}),
-      none("127.0.0.1:0", service, "ps:1", {.shared_streams = 0});
+  Listener one("127.0.0.1:0", service, "ps:0", {.carried_streams = 1}),
+      none("127.0.0.1:0", service, "ps:1", {.carried_streams = 0});
   Message request, reply;
   auto connection = connect({"ps:0", one.address()}, {.transport = "shm"});
   EXPECT_STREQ(connection->transport(), "shared memory");

@@ -23,7 +23,7 @@ class TransportTest : public testing::TestWithParam<const char*> {
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(Transports, TransportTest, testing::Values("in_process", "shm", "grpc"),
+INSTANTIATE_TEST_SUITE_P(Transports, TransportTest, testing::Values("in_process", "shm", "tcp", "grpc"),
                          [](const auto& info) { return std::string(info.param); });
 
 void expect_same(const Tensor& a, const Tensor& b) {

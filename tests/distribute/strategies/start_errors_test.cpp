@@ -127,8 +127,9 @@ TEST_P(StartErrors, AParameterServerDoesNotLead) {
 
 TEST(StartOptions, AreChecked) {
   const SimpleClusterResolver resolver(local_cluster_spec({{"worker", 1}, {"ps", 1}}));
-  EXPECT_THAT(error_of([&] { ParameterServerStrategy(resolver, {.transport = "pigeon"}); }),
-              HasSubstr("InvalidArgument ParameterServerStrategy: the transport 'auto', 'shm' or 'grpc' is expected"));
+  EXPECT_THAT(
+      error_of([&] { ParameterServerStrategy(resolver, {.transport = "pigeon"}); }),
+      HasSubstr("InvalidArgument ParameterServerStrategy: the transport 'auto', 'shm', 'tcp' or 'grpc' is expected"));
   EXPECT_THAT(error_of([&] { ParameterServerStrategy(resolver, {.placement = "random"}); }),
               HasSubstr("placement=random"));
   EXPECT_THAT(error_of([&] { ParameterServerStrategy(resolver, {.start_timeout = 0.0}); }),

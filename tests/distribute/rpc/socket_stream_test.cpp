@@ -1,0 +1,287 @@
+// Streams through sockets of their own: who gets one, what a hostile side may send there, and what ends with them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/socket.h>
+
+#include <cstring>
+#include <filesystem>
+
+#include "cohort/distribute/rpc/connection_name.h"
+#include "cohort/distribute/rpc/data_socket.h"
+#include "cohort/distribute/rpc/socket_carrier.h"
+#include "cohort/files/crc32c.h"
+#include "tests/distribute/rpc/attackers.h"
+#include "tests/distribute/rpc/bare_call.h"
+#include "tests/distribute/rpc/forged_chunks.h"
+#include "tests/distribute/rpc/peer_process.h"
+#include "tests/distribute/rpc/test_services.h"
+#include "tests/support/cluster_certificates.h"
+#include "tests/support/error_of.h"
+
+namespace cohort::distribute::rpc::test {
+namespace {
+
+using cohort::test::error_of;
+using testing::HasSubstr;
+using testing::Pair;
+using testing::StartsWith;
+using namespace std::chrono_literals;
+
+TEST(ConnectionName, IsReadAsGrpcWritesIt) {
+  EXPECT_THAT(host_and_port_of_connection("ipv4:127.0.0.1:4242"), Pair("127.0.0.1", "4242"));
+  EXPECT_THAT(host_and_port_of_connection("ipv6:%5B::1%5D:80"), Pair("::1", "80"));
+  EXPECT_THAT(host_and_port_of_connection("ipv6:%5Bfe80::1%25eth0%5D:80"), Pair("fe80::1%eth0", "80"));
+  for (const char* other : {"", "unix:/tmp/x", "ipv4:", "ipv4:1", "127.0.0.1:4242"}) {
+    EXPECT_THAT(host_and_port_of_connection(other), Pair("", "")) << other;
+  }
+  EXPECT_EQ(name_of_connection("ipv6:%5B::1%5D:80"), "[::1]:80");
+}
+
+// Two ends of encrypted sockets that know these keys.
+struct Pair {
+  Pair(const std::string& of_caller, const std::string& of_task) {
+    EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, sockets), 0);
+    caller.emplace(sockets[0], SocketEncryption::Side::Caller, of_caller);
+    task.emplace(sockets[1], SocketEncryption::Side::Task, of_task);
+  }
+  ~Pair() {
+    for (const int socket : sockets) close(socket);
+  }
+  // Whether both are sure of one another.
+  bool greet() {
+    bool caller_is = false, task_is = false;
+    for (int i = 0; i < 10; ++i) caller_is = caller->greet(), task_is = task->greet();
+    return caller_is && task_is;
+  }
+  int sockets[2] = {-1, -1};
+  std::optional<SocketEncryption> caller, task;
+};
+
+TEST(SocketEncryption, CarriesBytesBetweenTwoThatKnowTheKey) {
+  struct Pair pair(std::string(32, 'k'), std::string(32, 'k'));
+  ASSERT_TRUE(pair.greet());
+  std::string sent(100'000, 'x'), came(sent.size(), ' ');
+  for (std::size_t i = 0; i < sent.size(); ++i) sent[i] = static_cast<char>(i * 7);
+  pair.caller->write(sent);
+  for (std::size_t count = 0; count < sent.size();) {
+    pair.caller->flush();
+    count += pair.task->read(std::span(came).subspan(count));
+    ASSERT_FALSE(pair.task->has_ended());
+  }
+  EXPECT_EQ(came, sent);
+}
+
+TEST(SocketEncryption, KeepsOutWhoDoesNotKnowTheKey) {
+  struct Pair other(std::string(32, 'k'), std::string(32, 'l'));
+  EXPECT_FALSE(other.greet());
+  EXPECT_TRUE(other.task->has_ended());
+  struct Pair nothing(std::string(32, 'k'), std::string(32, 'k'));
+  const std::string hello = client_hello();
+  EXPECT_EQ(send(nothing.sockets[0], hello.data(), hello.size(), 0), static_cast<ssize_t>(hello.size()));
+  EXPECT_FALSE(nothing.task->greet());
+  EXPECT_TRUE(nothing.task->has_ended());
+}
+
+TEST(SocketEncryption, EndsWithTheFirstByteThatWasChanged) {
+  struct Pair pair(std::string(32, 'k'), std::string(32, 'k'));
+  ASSERT_TRUE(pair.greet());
+  pair.caller->write(std::string_view("a word"));
+  ASSERT_TRUE(pair.caller->flush());
+  std::string record(1000, ' ');
+  const ssize_t count = recv(pair.sockets[1], record.data(), record.size(), 0);
+  ASSERT_GT(count, 10);
+  record.resize(static_cast<std::size_t>(count));
+  EXPECT_THAT(record, testing::Not(HasSubstr("a word")));
+  record[8] ^= 1;
+  ASSERT_EQ(send(pair.sockets[0], record.data(), record.size(), 0), count);
+  std::array<char, 100> came;
+  EXPECT_EQ(pair.task->read(came), 0u);
+  EXPECT_TRUE(pair.task->has_ended());
+}
+
+std::shared_ptr<Connection> connect_by_socket(const Listener& listener, std::shared_ptr<const Security> own = nullptr) {
+  auto connection = connect({"ps:0", listener.address()}, {.transport = "tcp", .security = std::move(own)});
+  EXPECT_STREQ(connection->transport(), "TCP");
+  return connection;
+}
+
+// Messages of all sizes there and back: pieces of any number lie in any place.
+void expect_echoes(Stream& stream) {
+  for (const std::int64_t count : {0, 1, 1000, 300'000, 1'000'000, 5'000'000}) {
+    Message request, reply;
+    request.meta = std::string(static_cast<std::size_t>(count % 5000), 'm');
+    request.parts = {Tensor::full({count}, 3), Tensor(), Tensor::full({7}, 4), Tensor::full({count, 1}, 5)};
+    stream.call(request, reply);
+    ASSERT_EQ(reply.parts.size(), 4u);
+    EXPECT_EQ(reply.meta, request.meta);
+    for (const std::size_t i : {0, 2, 3}) {
+      ASSERT_EQ(reply.parts[i].shape(), request.parts[i].shape());
+      EXPECT_EQ(std::memcmp(reply.parts[i].raw(), request.parts[i].raw(), request.parts[i].bytes()), 0);
+    }
+  }
+}
+
+TEST(SocketStream, CarriesMessagesOfAllSizes) {
+  EchoService service;
+  Listener plain("127.0.0.1:0", service, "ps:0");
+  expect_echoes(*connect_by_socket(plain)->open());
+  const cohort::test::ClusterCertificates certificates;
+  const auto own = certificates.of("ps:0");
+  Listener secured("127.0.0.1:0", service, "ps:0", {}, own.get());
+  expect_echoes(*connect_by_socket(secured, certificates.of("worker:1"))->open());
+}
+
+TEST(SocketStream, CarriesRepliesWhileRequestsStillWait) {
+  EchoService service;
+  Listener listener("127.0.0.1:0", service, "ps:0");
+  const auto stream = connect_by_socket(listener)->open();
+  Message request, reply;
+  request.parts = {Tensor::full({2'000'000}, 1)};
+  constexpr int kRequests = 12;  // more than the system keeps for both
+  for (int i = 0; i < kRequests; ++i) stream->send(request);
+  for (int i = 0; i < kRequests; ++i) {
+    stream->receive(reply);
+    EXPECT_EQ(reply.parts.at(0).num_elements(), 2'000'000);
+  }
+}
+
+TEST(SocketStream, GivesWayToGrpcWhereTheTaskHasEnough) {
+  EchoService service;
+  Listener one("127.0.0.1:0", service, "ps:0", {.carried_streams = 1}),
+      none("127.0.0.1:0", service, "ps:1", {.carried_streams = 0});
+  Message request, reply;
+  const auto connection = connect_by_socket(one);
+  auto first = connection->open(), further = connection->open();
+  first->call(request, reply);
+  further->call(request, reply);
+  const auto other = connect({"ps:1", none.address()}, {.transport = "tcp"});
+  EXPECT_STREQ(other->transport(), "gRPC");
+  other->open()->call(request, reply);
+}
+
+TEST(SocketStream, IsChosenWhereMemoryIsNotShared) {
+  EchoService service;
+  Listener listener("127.0.0.1:0", service, "ps:0", {.shares_memory = false});
+  // In a process of its own: in this one there is a shorter way.
+  PeerProcess peer;
+  Message request, reply;
+  EXPECT_STREQ(connect({"worker:1", peer.address()}, {.transport = "auto"})->transport(), "shared memory");
+  EXPECT_THAT(error_of([&] {
+                connect({"ps:0", listener.address()}, {.transport = "shm"});
+              }),
+              StartsWith("FailedPrecondition ps:0"));
+  EXPECT_STREQ(connect({"worker:1", peer.address()}, {.transport = "tcp"})->transport(), "TCP");
+}
+
+// A caller that sends what it likes.
+class HostileSocket {
+ public:
+  explicit HostileSocket(const std::string& address)
+      : call_(address, kSocketMessagesMethod), socket_(address), token_(call_.answer()) {
+    EXPECT_EQ(token_.size(), kSocketTokenBytes) << "plain text has no key";
+    socket_.say(std::string(kSocketMark) + token_);
+  }
+  void say(const std::string& bytes) const { socket_.say(bytes); }
+  const std::string& token() const { return token_; }
+  grpc::Status status() { return call_.status(); }
+
+ private:
+  BareCall call_;
+  RawCaller socket_;
+  std::string token_;
+};
+
+// As chunk_of(), with the sum that it needs.
+std::string summed(wire::ChunkHeader header, const std::string& payload) {
+  header.crc = crc32c(std::string(reinterpret_cast<const char*>(&header) + wire::kUnsummedHeader,
+                                  sizeof header - wire::kUnsummedHeader) +
+                      payload);
+  return chunk_of(header, payload);
+}
+
+TEST(SocketStream, RefusesWhateverAStrangerSendsAndServesOn) {
+  EchoService service;
+  Listener listener("127.0.0.1:0", service, "ps:0");
+  const auto honest = connect_by_socket(listener)->open();
+  const auto expect_refusal = [&](const char* why, const std::string& bytes) {
+    HostileSocket stranger(listener.address());
+    stranger.say(bytes);
+    const grpc::Status status = stranger.status();
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::DATA_LOSS) << why << ": " << status.error_message();
+    Message request, reply;
+    request.parts = {Tensor::full({100}, 3)};
+    honest->call(request, reply);
+    EXPECT_EQ(reply.parts.at(0).num_elements(), 100);
+  };
+  expect_refusal("a chunk larger than chunks are", "\xff\xff\xff\xff");
+  expect_refusal("a chunk of nothing", std::string(4, '\0'));
+  expect_refusal("no mark", chunk_of({.magic = 1, .total = 200}, "payload"));
+  expect_refusal("a message larger than the machine", chunk_of({.total = ~std::uint64_t{0}}, "payload"));
+  expect_refusal("a wrong sum", chunk_of({.crc = 1, .total = sizeof(wire::Prologue)}, prologue_of({})));
+  expect_refusal("more bytes than announced", summed({.total = sizeof(wire::Prologue)}, prologue_of({}) + "more"));
+  // Parts that come with what announces them, though more chunks follow.
+  wire::PartSpec spec;
+  spec.bytes = 1000;
+  spec.rank = 1;
+  const std::int64_t axis = 1000;
+  spec.dtype = static_cast<std::uint8_t>(DType::UInt8);
+  std::string payload = prologue_of({.head = {}, .parts = 1, .spec_bytes = sizeof spec + 8, .data_bytes = 1000});
+  payload.append(reinterpret_cast<const char*>(&spec), sizeof spec).append(reinterpret_cast<const char*>(&axis), 8);
+  expect_refusal("parts before their memory", summed({.total = payload.size() + 1000}, payload + "early bytes"));
+}
+
+TEST(SocketStream, IsThereForWhoWasToldTheToken) {
+  EchoService service;
+  Listener listener("127.0.0.1:0", service, "ps:0", {.connection_patience = 500ms});
+  const auto refuses = [&](const std::string& words) {
+    RawCaller caller(listener.address());
+    caller.say(words);
+    bool closed = false;
+    EXPECT_EQ(caller.hear(3000ms, closed), "");
+    return closed;
+  };
+  EXPECT_TRUE(refuses(std::string(kSocketMark) + std::string(kSocketTokenBytes, 't'))) << "a guess";
+  EXPECT_TRUE(refuses(std::string(kSocketMark) + "not all")) << "in good time";
+  HostileSocket caller(listener.address());
+  caller.say("");
+  std::this_thread::sleep_for(50ms);
+  EXPECT_TRUE(refuses(std::string(kSocketMark) + caller.token())) << "a token that was used";
+  BareCall never(listener.address(), kSocketMessagesMethod);
+  ASSERT_TRUE(never.is_served());
+  EXPECT_EQ(never.status().error_code(), grpc::StatusCode::FAILED_PRECONDITION) << "nobody waits for ever";
+}
+
+std::ptrdiff_t open_files() {
+  const std::filesystem::directory_iterator entries("/proc/self/fd"), end;
+  return std::distance(begin(entries), end);
+}
+
+TEST(SocketStream, LeavesNothingBehind) {
+  EchoService service;
+  Listener listener("127.0.0.1:0", service, "ps:0");
+  Message request, reply;
+  connect_by_socket(listener)->open()->call(request, reply);
+  std::ptrdiff_t before = open_files();
+  EXPECT_TRUE(comes_true([&] { return std::exchange(before, open_files()) == before; }, 5s));
+  for (int i = 0; i < 5; ++i) connect_by_socket(listener)->open()->call(request, reply);
+  EXPECT_TRUE(comes_true([&] { return open_files() <= before; }, 5s)) << open_files() << " of " << before;
+}
+
+TEST(SocketStream, EndsWithTheProcessOfTheTask) {
+  PeerProcess peer;
+  const auto connection =
+      connect({"worker:1", peer.address()}, {.transport = "tcp", .heartbeat = 20s, .dead_after = 60s});
+  const auto stream = connection->open();
+  Message request, reply;
+  request.parts = {Tensor::full({1'000'000}, 1)};
+  stream->call(request, reply);
+  peer.signal(SIGKILL);
+  EXPECT_THAT(error_of([&] {
+                while (true) stream->call(request, reply);
+              }),
+              StartsWith("Unavailable worker:1"));
+}
+
+}  // namespace
+}  // namespace cohort::distribute::rpc::test
