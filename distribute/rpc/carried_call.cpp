@@ -28,7 +28,6 @@ class Agreement {
   virtual ~Agreement() = default;
   // What the caller is told.
   virtual std::string answer() const = 0;
-  virtual bool sums() const = 0;
   // Waits for what the caller does about it; nullptr when it does not, or it is over.
   virtual std::unique_ptr<Carrier> carrier(const std::function<bool()>& is_over) = 0;
 };
@@ -40,7 +39,6 @@ class SharedAgreement : public Agreement {
     const std::uint64_t nonce = rings_->memory().nonce();
     return {reinterpret_cast<const char*>(&nonce), sizeof nonce};
   }
-  bool sums() const override { return false; }
   std::unique_ptr<Carrier> carrier(const std::function<bool()>&) override {
     return std::make_unique<SharedCarrier>(std::move(rings_));
   }
@@ -66,7 +64,6 @@ class SocketAgreement : public Agreement {
     if (socket_ >= 0) close(socket_);
   }
   std::string answer() const override { return ticket_.token + ticket_.key; }
-  bool sums() const override { return ticket_.key.empty(); }
   std::unique_ptr<Carrier> carrier(const std::function<bool()>& is_over) override {
     constexpr std::chrono::milliseconds kBetweenLooks{50};
     std::unique_lock lock(mutex_);
@@ -97,7 +94,7 @@ class CarriedCall : public ServedCall {
               std::optional<TaskIdentity> caller)
       : ServedCall(calls, std::move(line)),
         agreement_(std::move(agreement)),
-        message_(calls.memory(), line_->context.peer(), std::move(caller), agreement_->sums(),
+        message_(calls.memory(), line_->context.peer(), std::move(caller),
                  [this](const std::string& refusal) { decided(refusal); }) {
     ++calls_.streams();
     ++calls_.carried_streams();
@@ -122,6 +119,7 @@ class CarriedCall : public ServedCall {
     try {
       set_carrier(agreement_->carrier(is_over_));
       if (!carrier_) status = {grpc::StatusCode::FAILED_PRECONDITION, "nothing came to carry the stream"};
+      if (carrier_) message_.reader().expect_sums(carrier_->sums());
       while (status.ok() && !is_over_()) status = serve_one();
     } catch (const std::exception& error) {
       status = {grpc::StatusCode::DATA_LOSS, error.what()};

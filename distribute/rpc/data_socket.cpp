@@ -18,7 +18,8 @@
 namespace cohort::distribute::rpc {
 namespace {
 
-constexpr std::string_view kWelcome = "WELCOME\n";
+// The second one to a caller of this machine.
+constexpr std::string_view kWelcome = "WELCOME\n", kWelcomeHere = "WELHERE\n";
 // A record of TLS is 16 KiB at most. Smaller pieces share one; of larger ones some go at a time, which the nearest
 // cache holds together with what they become.
 constexpr std::size_t kSmallPiece = std::size_t{16} << 10, kPieceAtOnce = std::size_t{64} << 10;
@@ -27,6 +28,23 @@ constexpr std::chrono::milliseconds kBetweenLooks{50};
 int milliseconds_until(DataSocket::Clock::time_point deadline) {
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - DataSocket::Clock::now());
   return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 60'000));
+}
+
+// Of an end of a connection; nothing where that is no loopback address.
+template <class NameOf>
+std::optional<std::uint16_t> port_on_this_machine(int socket, const NameOf& name_of) {
+  sockaddr_storage name{};
+  socklen_t size = sizeof name;
+  if (name_of(socket, reinterpret_cast<sockaddr*>(&name), &size) != 0) return std::nullopt;
+  if (name.ss_family == AF_INET) {
+    const auto& v4 = reinterpret_cast<const sockaddr_in&>(name);
+    return ntohl(v4.sin_addr.s_addr) >> 24 == IN_LOOPBACKNET ? std::optional(ntohs(v4.sin_port)) : std::nullopt;
+  }
+  if (name.ss_family != AF_INET6) return std::nullopt;
+  const auto& v6 = reinterpret_cast<const sockaddr_in6&>(name);
+  const bool v4_loopback = IN6_IS_ADDR_V4MAPPED(&v6.sin6_addr) && v6.sin6_addr.s6_addr[12] == IN_LOOPBACKNET;
+  const bool loopback = IN6_IS_ADDR_LOOPBACK(&v6.sin6_addr) || v4_loopback;
+  return loopback ? std::optional(ntohs(v6.sin6_port)) : std::nullopt;
 }
 
 // -1: not in time.
@@ -90,20 +108,47 @@ bool DataSocket::greet(SocketEncryption::Side side, Clock::time_point deadline, 
     if (!go_on()) return false;
     wait(true, !encryption_->flush(), kBetweenLooks);
   }
-  std::array<char, kWelcome.size()> came{};
+  if (!encryption_ && !greet_plainly(side, go_on)) return false;
   if (side == SocketEncryption::Side::Task) {
-    const iovec word{const_cast<char*>(kWelcome.data()), kWelcome.size()};
-    return write({&word, 1}) == kWelcome.size() && flush();
+    const std::string_view word = on_this_machine_ ? kWelcomeHere : kWelcome;
+    const iovec piece{const_cast<char*>(word.data()), word.size()};
+    return write({&piece, 1}) == word.size() && flush();
   }
-  for (std::size_t count = 0; count < came.size();) {
-    const iovec room{came.data() + count, came.size() - count};
-    const std::size_t more = read({&room, 1});
-    count += more;
-    if (more > 0) continue;
+  std::array<char, kWelcome.size()> came{};
+  if (!read_all(came, go_on)) return false;
+  const std::string_view word(came.data(), came.size());
+  on_this_machine_ = on_this_machine_ && word == kWelcomeHere;
+  return word == kWelcome || on_this_machine_;
+}
+
+// The caller tells its port. Where the task sees the same one, at an address that leads nowhere else, nobody is in
+// between.
+bool DataSocket::greet_plainly(SocketEncryption::Side side, const std::function<bool()>& go_on) {
+  const bool calls = side == SocketEncryption::Side::Caller;
+  const std::optional<std::uint16_t> there = port_on_this_machine(socket_, getpeername),
+                                     here = port_on_this_machine(socket_, getsockname);
+  std::uint16_t told = here.value_or(0);
+  const std::span<char> bytes(reinterpret_cast<char*>(&told), sizeof told);
+  if (calls) {
+    const iovec piece{bytes.data(), bytes.size()};
+    on_this_machine_ = there && here;
+    return write({&piece, 1}) == bytes.size();
+  }
+  if (!read_all(bytes, go_on)) return false;
+  on_this_machine_ = there && here && *there == told;
+  return true;
+}
+
+bool DataSocket::read_all(std::span<char> room, const std::function<bool()>& go_on) {
+  while (!room.empty()) {
+    const iovec rest{room.data(), room.size()};
+    const std::size_t count = read({&rest, 1});
+    room = room.subspan(count);
+    if (count > 0) continue;
     if (!go_on()) return false;
     wait(true, false, kBetweenLooks);
   }
-  return std::string_view(came.data(), came.size()) == kWelcome;
+  return true;
 }
 
 std::size_t DataSocket::nothing_moved() {

@@ -42,8 +42,8 @@ class DataSocket {
   ~DataSocket();
   DataSocket(const DataSocket&) = delete;
 
-  // Whether what comes is what was sent.
-  bool is_encrypted() const { return encryption_.has_value(); }
+  // Whether what comes is what was sent: it is encrypted, or has never left this machine.
+  bool is_sound() const { return encryption_ || on_this_machine_; }
   // What has come, into one room after the other. 0: nothing for now, or nothing more: see is_closed().
   std::size_t read(std::span<const iovec> rooms);
   // Takes bytes from the first of these pieces on and returns how many; 0: there is no room for now.
@@ -63,6 +63,8 @@ class DataSocket {
   DataSocket(int socket, SocketEncryption::Side side, const std::string& key);
   // Makes both sides sure of one another.
   bool greet(SocketEncryption::Side side, Clock::time_point deadline, const std::function<bool()>& is_over);
+  bool greet_plainly(SocketEncryption::Side side, const std::function<bool()>& go_on);
+  bool read_all(std::span<char> room, const std::function<bool()>& go_on);
   std::size_t write_encrypted(std::span<const iovec> pieces);
   // What a call of the system that moved nothing means.
   std::size_t nothing_moved();
@@ -70,6 +72,7 @@ class DataSocket {
   const int socket_, wake_;
   std::optional<SocketEncryption> encryption_;
   std::string small_;  // pieces that make one record
+  bool on_this_machine_ = false;
   bool closed_ = false;
 };
 

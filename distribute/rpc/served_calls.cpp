@@ -24,7 +24,7 @@ class MessagesCall : public ServedCall {
  public:
   MessagesCall(ServedCalls& calls, std::unique_ptr<Line> line, std::optional<TaskIdentity> caller)
       : ServedCall(calls, std::move(line)),
-        message_(calls.memory(), line_->context.peer(), std::move(caller), /*sums=*/true,
+        message_(calls.memory(), line_->context.peer(), std::move(caller),
                  [this](const std::string& refusal) { decided(refusal); }) {
     ++calls_.streams();
     read();

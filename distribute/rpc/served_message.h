@@ -19,9 +19,9 @@ class ServedMessage {
  public:
   // `decided` as that of MessageMemory::Share.
   //   caller: who sends them, where that has been proven.
-  ServedMessage(MessageMemory& memory, const std::string& connection, std::optional<TaskIdentity> caller, bool sums,
+  ServedMessage(MessageMemory& memory, const std::string& connection, std::optional<TaskIdentity> caller,
                 std::function<void(const std::string& refusal)> decided)
-      : caller_(std::move(caller)), share_(memory, connection, std::move(decided)), reader_(/*asks=*/true, sums) {}
+      : caller_(std::move(caller)), share_(memory, connection, std::move(decided)), reader_(/*asks=*/true) {}
 
   MessageReader& reader() { return reader_; }
   MessageWriter& writer() { return writer_; }

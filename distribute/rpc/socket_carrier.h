@@ -14,7 +14,7 @@ class SocketCarrier : public Carrier {
   explicit SocketCarrier(std::unique_ptr<DataSocket> socket);
   Came take(MessageReader& reader) override;
   bool put(MessageWriter& writer) override;
-  bool sums() const override { return !socket_->is_encrypted(); }
+  bool sums() const override { return !socket_->is_sound(); }
   void sleep(std::uint32_t reasons, std::chrono::nanoseconds longest, const std::function<bool()>& is_over) override;
   void interrupt() override { socket_->interrupt(); }
   void close() override { socket_->close(); }
