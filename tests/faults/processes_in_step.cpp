@@ -34,7 +34,7 @@ StartedProgram& ProcessesInStep::start(int rank, const std::string& more) {
   const std::string config = R"({"cluster": )" + distribute::ClusterSpec(jobs).as_text() + R"(, "task": {"type": ")" +
                              own.substr(0, own.find(':')) + R"(", "index": )" + own.substr(own.find(':') + 1) + "}}";
   std::string words = words_ + " rank=" + std::to_string(rank) + " " + more;
-  if (options_.proxied) words += " transport=grpc address=" + listening_[place];
+  if (options_.proxied) words += " transport=tcp address=" + listening_[place];
   if (processes_[place]) replaced_.push_back(std::move(processes_[place]));
   std::vector<std::pair<std::string, std::string>> environment{{"TF_CONFIG", config}, {kTaskInStep, words}};
   if (options_.apart_for_nccl) environment.emplace_back("NCCL_HOSTID", "machine" + std::to_string(rank));

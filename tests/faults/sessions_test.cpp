@@ -89,7 +89,7 @@ TEST(KilledSession, LeavesTheSumsOfOthersExact) {
 // The book's programs: pinned ops, variables that are spread over two ps, two clients that share one.
 //   masters: two tasks of a cluster with two ps and a worker.
 void run_the_book(const std::vector<std::string>& masters, const distribute::SecurityOptions& security) {
-  const distribute::SessionOptions options{.log_device_placement = true, .transport = "grpc", .security = security};
+  const distribute::SessionOptions options{.log_device_placement = true, .transport = "tcp", .security = security};
   const SessionGraph graph;
   auto building = graph.as_default();
   Tensor a, b;
@@ -161,7 +161,7 @@ class HostedProgram {
 };
 
 std::vector<std::string> server_arguments(const distribute::ClusterSpec& spec, const std::string& job, int index) {
-  return {"server", "--job", job, "--task", std::to_string(index), "--cluster", spec.as_text(), "--transport", "grpc"};
+  return {"server", "--job", job, "--task", std::to_string(index), "--cluster", spec.as_text(), "--transport", "tcp"};
 }
 
 TEST(SecuredSessions, RunTheProgramsOfTheBook) {
@@ -174,7 +174,7 @@ TEST(SecuredSessions, RunTheProgramsOfTheBook) {
   run_the_book({"grpc://" + addresses[2], "grpc://" + addresses[1]}, certificates.of("client-0"));
   EXPECT_THAT(error_of([&] {
                 Session("grpc://" + addresses[0], SessionGraph(),
-                        {.transport = "grpc", .security = certificates.of("worker-1")});
+                        {.transport = "tcp", .security = certificates.of("worker-1")});
               }),
               HasSubstr("PermissionDenied"));
 }

@@ -24,7 +24,7 @@ ProcessCluster::ProcessCluster(int workers, int servers, std::size_t payload, bo
   if (payload > 0 && proxied_workers) put_proxies_before("worker", worker_proxies_);
   // What goes through memory comes by no proxy.
   std::vector<std::string> with_transport = arguments;
-  if (payload > 0) with_transport.insert(with_transport.end(), {"--transport", "grpc"});
+  if (payload > 0) with_transport.insert(with_transport.end(), {"--transport", "tcp"});
   spec_ = distribute::ClusterSpec(jobs);
   const auto start = [&](const std::string& job, int index, const std::string& address) {
     return std::make_unique<ServerProcess>(job, index, spec_.as_text(), address,
