@@ -110,7 +110,7 @@ class TransportClient {
   Tensor large_ = Tensor::full({static_cast<std::int64_t>(256 * kMiB)}, 1, DType::UInt8);
 };
 
-// What both sides of "grpc, secret" and "grpc, certificates" prove with; nullptr for other ways. The files of the
+// What both sides of "tcp, secret" and "tcp, certificates" prove with; nullptr for other ways. The files of the
 // latter are made by whoever measures, who names their folder in the environment.
 constexpr char kSecret[] = ", secret", kCertificates[] = ", certificates", kFolder[] = "COHORT_BENCH_FOLDER";
 

@@ -1,7 +1,6 @@
 #include "cohort/distribute/cluster/certificates.h"
 
 #include <openssl/crypto.h>
-#include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 #include <openssl/pem.h>
@@ -13,17 +12,11 @@
 
 #include "cohort/core/error.h"
 #include "cohort/distribute/cluster/address.h"
+#include "cohort/distribute/cluster/openssl_objects.h"
 
 namespace cohort::distribute {
 namespace {
 
-template <auto Free>
-struct Freed {
-  template <class T>
-  void operator()(T* object) const {
-    Free(object);
-  }
-};
 using Certificate = std::unique_ptr<X509, Freed<X509_free>>;
 using Key = std::unique_ptr<EVP_PKEY, Freed<EVP_PKEY_free>>;
 using Bytes = std::unique_ptr<BIO, Freed<BIO_free>>;
@@ -32,26 +25,17 @@ using Names = std::unique_ptr<GENERAL_NAMES, Freed<GENERAL_NAMES_free>>;
 using Store = std::unique_ptr<X509_STORE, Freed<X509_STORE_free>>;
 using StoreContext = std::unique_ptr<X509_STORE_CTX, Freed<X509_STORE_CTX_free>>;
 
-// OpenSSL's own words for what went wrong last.
-std::string problem() {
-  std::array<char, 256> text{};
-  const unsigned long error = ERR_get_error();
-  ERR_clear_error();
-  if (error == 0) return "unknown";
-  ERR_error_string_n(error, text.data(), text.size());
-  return text.data();
-}
-
 template <class T>
 T made(T object, const char* what) {
   if (!object)
     throw Error(ErrorCode::Internal, "certificates", std::string(what) + " could not be made",
-                {{"problem", problem()}});
+                {{"problem", openssl_problem()}});
   return object;
 }
 
 void check(bool done, const char* what) {
-  if (!done) throw Error(ErrorCode::Internal, "certificates", std::string(what) + " failed", {{"problem", problem()}});
+  if (!done)
+    throw Error(ErrorCode::Internal, "certificates", std::string(what) + " failed", {{"problem", openssl_problem()}});
 }
 
 std::string pem_of(const Bytes& bytes) {
@@ -199,7 +183,7 @@ TaskIdentity identity_of_certificate(const KeyedCertificate& text, const std::st
   const Certificate certificate = parse_certificate(text.certificate), authority = parse_certificate(authority_text);
   const Key key = parse_key(text.key);
   if (!certificate || !authority || !key) {
-    const std::string why = problem();
+    const std::string why = openssl_problem();
     throw invalid_argument(who,
                            std::string(!authority     ? "the authority's certificate"
                                        : !certificate ? "a certificate"
@@ -224,7 +208,7 @@ std::string fingerprint_of(std::string_view text) {
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
   unsigned int size = 0;
   if (!certificate || X509_digest(certificate.get(), EVP_sha256(), digest.data(), &size) != 1) {
-    throw invalid_argument("fingerprint", "a certificate in PEM's form is expected", {{"problem", problem()}});
+    throw invalid_argument("fingerprint", "a certificate in PEM's form is expected", {{"problem", openssl_problem()}});
   }
   return {reinterpret_cast<const char*>(digest.data()), size};
 }

@@ -144,17 +144,27 @@ void PeerLinks::meet() {
 }
 
 void PeerLinks::make_channels() {
+  // Streams are opened while others may be heard.
+  std::vector<std::unique_ptr<Channel>> streamed(peers_.size());
+  for (std::size_t rank = 0; rank < peers_.size(); ++rank) {
+    PeerLink& peer = *peers_[rank];
+    const auto shares_memory = [&] {
+      std::lock_guard lock(mutex_);
+      return peer.segment != nullptr;
+    };
+    if (static_cast<int>(rank) == rank_ || shares_memory()) continue;
+    streamed[rank] = std::make_unique<StreamChannel>(*peer.connection, head(), peer.mailbox, watch_);
+  }
   std::lock_guard lock(mutex_);
   std::map<std::string, std::string> reached;  // by transport
   unsigned here = 1;
   for (std::size_t rank = 0; rank < peers_.size(); ++rank) {
     PeerLink& peer = *peers_[rank];
     if (static_cast<int>(rank) == rank_) continue;
-    if (peer.segment) {
+    channels_[rank] = std::move(streamed[rank]);
+    if (!channels_[rank]) {
       channels_[rank] = std::make_unique<SharedChannel>(std::move(peer.segment), peer.peer.task, watch_);
       ++here;
-    } else {
-      channels_[rank] = std::make_unique<StreamChannel>(*peer.connection, head(), peer.mailbox, watch_);
     }
     std::string& list = reached[channels_[rank]->transport()];
     list += (list.empty() ? " to " : ", ") + peer.peer.task;

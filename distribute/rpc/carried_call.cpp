@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "cohort/distribute/cluster/certificates.h"
+#include "cohort/distribute/protocol/message_flags.h"
 #include "cohort/distribute/rpc/grpc_settings.h"
 #include "cohort/distribute/rpc/served_message.h"
 #include "cohort/distribute/rpc/shared_carrier.h"
@@ -120,7 +121,7 @@ class CarriedCall : public ServedCall {
       set_carrier(agreement_->carrier(is_over_));
       if (!carrier_) status = {grpc::StatusCode::FAILED_PRECONDITION, "nothing came to carry the stream"};
       if (carrier_) message_.reader().expect_sums(carrier_->sums());
-      while (status.ok() && !is_over_()) status = serve_one();
+      while (status.ok() && carrier_ && serve_one(status)) continue;
     } catch (const std::exception& error) {
       status = {grpc::StatusCode::DATA_LOSS, error.what()};
     }
@@ -132,9 +133,10 @@ class CarriedCall : public ServedCall {
     finish(calls_.is_stopping() ? server_has_stopped() : status);
   }
 
-  // One request, or the call's end.
-  grpc::Status serve_one() {
+  // One request; false at the end. What was posted before the caller ended the call counts.
+  bool serve_one(grpc::Status& end) {
     for (;;) {
+      if (calls_.is_stopping()) return false;
       const bool over = is_over_() || carrier_->is_closed();
       const Carrier::Came came = carrier_->take(message_.reader());
       if (came == Carrier::Came::Message) break;
@@ -142,23 +144,24 @@ class CarriedCall : public ServedCall {
         await_memory();
         continue;
       }
-      if (over) return closed();
+      if (over) return is_closed(end);
       carrier_->sleep(kForBytes, kLongestRest, is_over_);
     }
     message_.take_request();
-    grpc::Status end;
-    if (is_over_() || !message_.answer(calls_.service(), end)) return end;
+    const bool one_way = (message_.request().head.flags & kOneWay) != 0;
+    if (is_over_() && !one_way) return false;
+    if (!message_.answer(calls_.service(), end)) return end.ok();
     while (!carrier_->put(message_.writer())) {
-      if (is_over_() || carrier_->is_closed()) return closed();
+      if (is_over_() || carrier_->is_closed()) return is_closed(end);
       carrier_->sleep(kForRoom, kLongestRest, is_over_);
     }
-    return {};
+    return true;
   }
 
   // The end of a stream whose caller may not know of it.
-  grpc::Status closed() const {
-    if (is_over_()) return {};
-    return {grpc::StatusCode::UNAVAILABLE, "what carried the stream was closed by the peer"};
+  bool is_closed(grpc::Status& end) const {
+    if (!is_over_()) end = {grpc::StatusCode::UNAVAILABLE, "what carried the stream was closed by the peer"};
+    return false;
   }
 
   void await_memory() {

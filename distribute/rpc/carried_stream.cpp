@@ -17,6 +17,8 @@ char kCallStarted, kCallRead, kCallFinished;
 // Somebody wakes who sleeps, but for a peer that does not do its part.
 constexpr std::chrono::milliseconds kLongestSleep{100};
 constexpr std::chrono::seconds kToTellTheStatus{1};
+// Systems ask each other once a second.
+constexpr std::chrono::milliseconds kShortestSilence{4000};
 
 std::unique_ptr<SharedRings> make_rings() {
   try {
@@ -51,10 +53,15 @@ std::unique_ptr<Stream> open_socket_stream(const std::shared_ptr<GrpcLink>& link
   // Who has an encrypted link does not leave it.
   if (!encrypted && (answer.size() != kSocketTokenBytes || link->is_encrypted())) return nullptr;
   const SocketTicket ticket{answer.substr(0, kSocketTokenBytes), answer.substr(kSocketTokenBytes)};
-  std::unique_ptr<DataSocket> socket = DataSocket::call(stream->where(), ticket, deadline);
-  if (!socket) return nullptr;
-  stream->start(std::make_unique<SocketCarrier>(std::move(socket)));
-  return stream;
+  try {
+    std::unique_ptr<DataSocket> socket = DataSocket::call(stream->where(), ticket, deadline);
+    if (!socket) return nullptr;
+    stream->start(std::make_unique<SocketCarrier>(std::move(socket)));
+    return stream;
+  } catch (const Error& error) {
+    log::debug(error.what());  // OpenSSL does not know what it takes
+    return nullptr;
+  }
 }
 
 CarriedStream::CarriedStream(std::shared_ptr<GrpcLink> link, const char* method, const std::string& offer)
@@ -107,7 +114,12 @@ void CarriedStream::look_for_end() {
   if (reading_ && queue_.AsyncNext(&tag, &ok, kLongAgo) == grpc::CompletionQueue::GOT_EVENT) {
     reading_ = false;
     broken_ = true;
+    if (ok) context_.TryCancel();  // a second message is none of this protocol
   }
+  // The link's heartbeats take another way.
+  if (!carrier_->is_silent(std::max(link_->dead_after(), kShortestSilence))) return;
+  link_->fail("nothing is acknowledged on a stream's own connection");
+  broken_ = true;
 }
 
 void CarriedStream::sleep(std::uint32_t reasons, Clock::time_point deadline) {
@@ -140,6 +152,9 @@ void CarriedStream::write(Clock::time_point deadline) {
     }
   } catch (const Error& error) {
     is_damaged(error);
+  } catch (...) {
+    broken_ = true;  // in the middle of a message
+    throw;
   }
 }
 
@@ -155,6 +170,9 @@ void CarriedStream::await_reply() {
     }
   } catch (const Error& error) {
     is_damaged(error);
+  } catch (...) {
+    broken_ = true;  // in the middle of a message
+    throw;
   }
 }
 

@@ -33,7 +33,10 @@ class Carrier {
   // Sleeps until there may be what the reasons say, the other side closes, or interrupt() is called; so long at most,
   // and not at all when it is over. Wakes up for no reason, too.
   virtual void sleep(std::uint32_t reasons, std::chrono::nanoseconds longest, const std::function<bool()>& is_over) = 0;
+  // Nobody sleeps any more.
   virtual void interrupt() = 0;
+  // Whether the way to the other side has been broken for so long, whatever else is heard of it.
+  virtual bool is_silent(std::chrono::milliseconds) const { return false; }
 
   // This side writes and reads no more.
   virtual void close() = 0;

@@ -4,7 +4,6 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -24,6 +23,8 @@ constexpr std::string_view kWelcome = "WELCOME\n", kWelcomeHere = "WELHERE\n";
 // cache holds together with what they become.
 constexpr std::size_t kSmallPiece = std::size_t{16} << 10, kPieceAtOnce = std::size_t{64} << 10;
 constexpr std::chrono::milliseconds kBetweenLooks{50};
+// A second apart, of an end that hears nothing; then its system gives up. Who waits for an answer knows earlier.
+constexpr int kProbes = 60;
 
 int milliseconds_until(DataSocket::Clock::time_point deadline) {
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - DataSocket::Clock::now());
@@ -60,10 +61,13 @@ int connected_socket(const std::string& peer, DataSocket::Clock::time_point dead
   if (socket < 0) return -1;
   if (connect(socket, found->ai_addr, found->ai_addrlen) == 0) return socket;
   pollfd connecting{socket, POLLOUT, 0};
-  int error = errno;
+  int error = errno, ready = -1;
+  if (error == EINPROGRESS) {
+    do ready = poll(&connecting, 1, milliseconds_until(deadline));
+    while (ready < 0 && errno == EINTR);
+  }
   socklen_t size = sizeof error;
-  if (error != EINPROGRESS || poll(&connecting, 1, milliseconds_until(deadline)) != 1 ||
-      getsockopt(socket, SOL_SOCKET, SO_ERROR, &error, &size) != 0 || error != 0) {
+  if (ready != 1 || getsockopt(socket, SOL_SOCKET, SO_ERROR, &error, &size) != 0 || error != 0) {
     ::close(socket);
     return -1;
   }
@@ -72,33 +76,39 @@ int connected_socket(const std::string& peer, DataSocket::Clock::time_point dead
 
 }  // namespace
 
-DataSocket::DataSocket(int socket, SocketEncryption::Side side, const std::string& key)
-    : socket_(socket), wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-  const int on = 1;
-  setsockopt(socket_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+void DataSocket::set_up(SocketEncryption::Side side, const std::string& key) {
+  const auto set = [this](int level, int option, int value) {
+    setsockopt(socket_, level, option, &value, sizeof value);
+  };
+  set(IPPROTO_TCP, TCP_NODELAY, 1);
+  set(SOL_SOCKET, SO_KEEPALIVE, 1);
+  set(IPPROTO_TCP, TCP_KEEPIDLE, 1);
+  set(IPPROTO_TCP, TCP_KEEPINTVL, 1);
+  set(IPPROTO_TCP, TCP_KEEPCNT, kProbes);
   if (!key.empty()) encryption_.emplace(socket_, side, key);
 }
 
 DataSocket::~DataSocket() {
   encryption_.reset();
   ::close(socket_);
-  ::close(wake_);
 }
 
 std::unique_ptr<DataSocket> DataSocket::call(const std::string& peer, const SocketTicket& ticket,
                                              Clock::time_point deadline) {
   const int socket = connected_socket(peer, deadline);
   if (socket < 0) return nullptr;
+  std::unique_ptr<DataSocket> made(new DataSocket(socket));
   const std::string first = std::string(kSocketMark) + ticket.token;
   const bool said = send(socket, first.data(), first.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(first.size());
-  std::unique_ptr<DataSocket> made(new DataSocket(socket, SocketEncryption::Side::Caller, ticket.key));
+  made->set_up(SocketEncryption::Side::Caller, ticket.key);
   const bool greeted = said && made->greet(SocketEncryption::Side::Caller, deadline, [] { return false; });
   return greeted ? std::move(made) : nullptr;
 }
 
 std::unique_ptr<DataSocket> DataSocket::welcome(int socket, const std::string& key, Clock::time_point deadline,
                                                 const std::function<bool()>& is_over) {
-  std::unique_ptr<DataSocket> made(new DataSocket(socket, SocketEncryption::Side::Task, key));
+  std::unique_ptr<DataSocket> made(new DataSocket(socket));
+  made->set_up(SocketEncryption::Side::Task, key);
   return made->greet(SocketEncryption::Side::Task, deadline, is_over) ? std::move(made) : nullptr;
 }
 
@@ -121,21 +131,20 @@ bool DataSocket::greet(SocketEncryption::Side side, Clock::time_point deadline, 
   return word == kWelcome || on_this_machine_;
 }
 
-// The caller tells its port. Where the task sees the same one, at an address that leads nowhere else, nobody is in
+// The caller tells both ports. Where the task sees the same ones, at addresses that lead nowhere else, nobody is in
 // between.
 bool DataSocket::greet_plainly(SocketEncryption::Side side, const std::function<bool()>& go_on) {
-  const bool calls = side == SocketEncryption::Side::Caller;
-  const std::optional<std::uint16_t> there = port_on_this_machine(socket_, getpeername),
-                                     here = port_on_this_machine(socket_, getsockname);
-  std::uint16_t told = here.value_or(0);
-  const std::span<char> bytes(reinterpret_cast<char*>(&told), sizeof told);
-  if (calls) {
+  const std::optional<std::uint16_t> here = port_on_this_machine(socket_, getsockname),
+                                     there = port_on_this_machine(socket_, getpeername);
+  std::array<std::uint16_t, 2> told{here.value_or(0), there.value_or(0)};
+  const std::span<char> bytes(reinterpret_cast<char*>(told.data()), sizeof told);
+  on_this_machine_ = here && there;
+  if (side == SocketEncryption::Side::Caller) {
     const iovec piece{bytes.data(), bytes.size()};
-    on_this_machine_ = there && here;
     return write({&piece, 1}) == bytes.size();
   }
   if (!read_all(bytes, go_on)) return false;
-  on_this_machine_ = there && here && *there == told;
+  on_this_machine_ = on_this_machine_ && told[0] == *there && told[1] == *here;
   return true;
 }
 
@@ -192,19 +201,24 @@ std::size_t DataSocket::write_encrypted(std::span<const iovec> pieces) {
     taken = small_.size();
   }
   encryption_->flush();
-  return taken;
+  return encryption_->has_ended() ? 0 : taken;
 }
 
 void DataSocket::wait(bool for_bytes, bool for_room, std::chrono::nanoseconds longest) {
   const auto events = static_cast<short>((for_bytes ? POLLIN | POLLRDHUP : 0) | (for_room ? POLLOUT : 0));
-  std::array<pollfd, 2> awaited{pollfd{socket_, events, 0}, pollfd{wake_, POLLIN, 0}};
+  pollfd awaited{socket_, events, 0};
   const timespec time{longest.count() / 1'000'000'000, longest.count() % 1'000'000'000};
-  if (ppoll(awaited.data(), awaited.size(), &time, nullptr) <= 0 || awaited[1].revents == 0) return;
-  eventfd_t rung = 0;
-  eventfd_read(wake_, &rung);
+  ppoll(&awaited, 1, &time, nullptr);
 }
 
-void DataSocket::interrupt() { eventfd_write(wake_, 1); }
+void DataSocket::interrupt() { shutdown(socket_, SHUT_RDWR); }
+
+bool DataSocket::is_silent(std::chrono::milliseconds longest) const {
+  tcp_info info{};
+  socklen_t size = sizeof info;
+  return getsockopt(socket_, IPPROTO_TCP, TCP_INFO, &info, &size) == 0 &&
+         std::chrono::milliseconds(info.tcpi_last_ack_recv) > longest;
+}
 
 void DataSocket::close() { shutdown(socket_, SHUT_WR); }
 

@@ -2,7 +2,6 @@
 
 #include <sys/uio.h>
 
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -53,14 +52,20 @@ class DataSocket {
 
   // Waits until there may be bytes, or room, or somebody interrupts; so long at most.
   void wait(bool for_bytes, bool for_room, std::chrono::nanoseconds longest);
+  // Ends the connection: nobody waits for it any more, and nothing further comes.
   void interrupt();
+  // Whether the other side's system has not acknowledged anything for so long, though it was asked to every second: the
+  // way there is broken, be others as they may.
+  bool is_silent(std::chrono::milliseconds longest) const;
   // Nothing is written any more; what was written still arrives.
   void close();
   // The other side has, or is gone.
   bool is_closed() const { return closed_ || (encryption_ && encryption_->has_ended()); }
 
  private:
-  DataSocket(int socket, SocketEncryption::Side side, const std::string& key);
+  // Takes the socket.
+  explicit DataSocket(int socket) : socket_(socket) {}
+  void set_up(SocketEncryption::Side side, const std::string& key);
   // Makes both sides sure of one another.
   bool greet(SocketEncryption::Side side, Clock::time_point deadline, const std::function<bool()>& is_over);
   bool greet_plainly(SocketEncryption::Side side, const std::function<bool()>& go_on);
@@ -69,7 +74,7 @@ class DataSocket {
   // What a call of the system that moved nothing means.
   std::size_t nothing_moved();
 
-  const int socket_, wake_;
+  const int socket_;
   std::optional<SocketEncryption> encryption_;
   std::string small_;  // pieces that make one record
   bool on_this_machine_ = false;

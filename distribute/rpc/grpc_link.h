@@ -29,6 +29,7 @@ class GrpcLink {
   const Peer& peer() const { return peer_; }
   grpc::GenericStub& stub() { return stub_; }
   bool is_encrypted() const { return encrypted_; }
+  std::chrono::milliseconds dead_after() const { return dead_after_; }
   // Looks for news first, so that a task that died while nobody called is known, too.
   bool alive();
   // That of the newest heartbeat.

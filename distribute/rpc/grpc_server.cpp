@@ -2,6 +2,7 @@
 
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -28,6 +29,12 @@ ServingLimits checked_limits(ServingLimits limits, const std::string& task) {
       static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(sysconf(_SC_PAGE_SIZE));
   if (limits.message_bytes == 0) limits.message_bytes = memory / 4 * 3;
   if (limits.message_bytes_per_connection == 0) limits.message_bytes_per_connection = memory / 2;
+  // A socket each: the rest is for callers, data and checkpoints.
+  rlimit files{};
+  if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur != RLIM_INFINITY) {
+    limits.carried_streams = static_cast<int>(
+        std::min<rlim_t>(static_cast<rlim_t>(std::max(limits.carried_streams, 0)), files.rlim_cur / 8));
+  }
   if (limits.network_threads < 1 || limits.threads < limits.network_threads || limits.streams < 1 ||
       limits.streams_per_connection < 1 || limits.silent_connections < 1 || limits.unproven_connections < 1) {
     throw invalid_argument(task, "a server needs threads and streams",

@@ -23,9 +23,9 @@ Error data_loss(std::string_view expected, std::initializer_list<Received> recei
 class MessageReader {
  public:
   // A message of several chunks gets its memory when the sum of its first chunk has proved right; with `asks` not
-  // before somebody has admitted it. Without `sums` no sum is expected or looked at.
-  explicit MessageReader(bool asks = false, bool sums = true) : asks_(asks), sums_(sums) {}
-  // Before the first chunk.
+  // before somebody has admitted it.
+  explicit MessageReader(bool asks = false) : asks_(asks) {}
+  // Before the first chunk: whether sums are there and looked at.
   void expect_sums(bool sums) { sums_ = sums; }
 
   // A chunk is handed over piece by piece between begin_chunk and end_chunk; the latter says whether the message is
@@ -67,7 +67,7 @@ class MessageReader {
   void sum(const char* bytes, std::size_t count);
 
   const bool asks_;
-  bool sums_;
+  bool sums_ = true;
   wire::ChunkHeader header_;
   std::size_t chunk_bytes_ = 0;  // of the present chunk, header included
   std::size_t chunk_taken_ = 0;

@@ -42,17 +42,15 @@ bool SocketCarrier::read_more(MessageReader& reader) {
 
 bool SocketCarrier::begin_incoming(MessageReader& reader) {
   std::uint32_t length = 0;
-  if (unread() < sizeof length) {
-    // A length in two halves: its first moves to the front.
-    std::array<char, sizeof length> first{};
+  while (unread() < sizeof length) {
+    // What there is of it moves to the front.
     const std::size_t had = unread();
-    std::copy_n(buffer_.data() + used_, had, first.data());
+    std::copy_n(buffer_.data() + used_, had, buffer_.data());
     const iovec rest{buffer_.data() + had, buffer_.size() - had};
     const std::size_t came = socket_->read({&rest, 1});
-    std::copy_n(first.data(), had, buffer_.data());
     used_ = 0;
     filled_ = had + came;
-    if (unread() < sizeof length) return false;
+    if (came == 0) return false;
   }
   std::memcpy(&length, buffer_.data() + used_, sizeof length);
   used_ += sizeof length;

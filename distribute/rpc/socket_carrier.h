@@ -17,13 +17,14 @@ class SocketCarrier : public Carrier {
   bool sums() const override { return !socket_->is_sound(); }
   void sleep(std::uint32_t reasons, std::chrono::nanoseconds longest, const std::function<bool()>& is_over) override;
   void interrupt() override { socket_->interrupt(); }
+  bool is_silent(std::chrono::milliseconds longest) const override { return socket_->is_silent(longest); }
   void close() override { socket_->close(); }
   bool is_closed() const override { return socket_->is_closed(); }
 
  private:
   // Bytes that have come and were not handed over.
   std::size_t unread() const { return filled_ - used_; }
-  // Reads more of them, those for `room` at first; false: there are none for now.
+  // Reads more of them, what belongs to a part right there; false: there are none for now.
   bool read_more(MessageReader& reader);
   bool begin_incoming(MessageReader& reader);
 

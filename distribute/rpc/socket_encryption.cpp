@@ -1,28 +1,22 @@
 #include "cohort/distribute/rpc/socket_encryption.h"
 
 #include <openssl/bio.h>
-#include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <new>
 #include <vector>
 
 #include "cohort/core/error.h"
+#include "cohort/distribute/cluster/openssl_objects.h"
 
 namespace cohort::distribute::rpc {
 namespace {
 
-template <auto kFree>
-struct Free {
-  template <class T>
-  void operator()(T* object) const {
-    kFree(object);
-  }
-};
-using Context = std::unique_ptr<SSL_CTX, Free<SSL_CTX_free>>;
-using Session = std::unique_ptr<SSL_SESSION, Free<SSL_SESSION_free>>;
+using Context = std::unique_ptr<SSL_CTX, Freed<SSL_CTX_free>>;
+using Session = std::unique_ptr<SSL_SESSION, Freed<SSL_SESSION_free>>;
 
 constexpr char kKeyName[] = "cohort";
 // TLS_AES_128_GCM_SHA256: the one that all of TLS 1.3 know, and the fastest where processors know AES.
@@ -34,9 +28,7 @@ constexpr std::uint64_t kBytesOfAKey = std::uint64_t{64} << 30;
 constexpr std::size_t kReadAhead = std::size_t{128} << 10;
 
 Error cannot(const char* what) {
-  char text[256] = "";
-  ERR_error_string_n(ERR_get_error(), text, sizeof text);
-  return Error(ErrorCode::Internal, "SocketEncryption", what, {{"reason", std::string(text)}});
+  return Error(ErrorCode::Internal, "SocketEncryption", what, {{"problem", openssl_problem()}});
 }
 
 // A session that was never held: what TLS 1.3 calls an external key.
@@ -100,18 +92,22 @@ using Bytes = std::vector<char>;
 // Where records go: they are sent many at once.
 int keep_record(BIO* bio, const char* bytes, std::size_t count, std::size_t* written) {
   auto& kept = *static_cast<Bytes*>(BIO_get_data(bio));
-  kept.insert(kept.end(), bytes, bytes + count);
+  try {
+    kept.insert(kept.end(), bytes, bytes + count);
+  } catch (const std::bad_alloc&) {
+    return 0;  // OpenSSL knows no exceptions
+  }
   *written = count;
   return 1;
 }
 long control(BIO*, int command, long, void*) { return command == BIO_CTRL_FLUSH ? 1 : 0; }
 
 const BIO_METHOD* keeping_method() {
-  static const std::unique_ptr<BIO_METHOD, Free<BIO_meth_free>> method = [] {
+  static const std::unique_ptr<BIO_METHOD, Freed<BIO_meth_free>> method = [] {
     BIO_METHOD* made = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "kept records");
     BIO_meth_set_write_ex(made, keep_record);
     BIO_meth_set_ctrl(made, control);
-    return std::unique_ptr<BIO_METHOD, Free<BIO_meth_free>>(made);
+    return std::unique_ptr<BIO_METHOD, Freed<BIO_meth_free>>(made);
   }();
   return method.get();
 }
@@ -177,7 +173,7 @@ class SocketEncryption::Body {
     }
     records_.clear();
     sent_ = 0;
-    return true;
+    return !ended_;
   }
 
   bool has_ended() const { return ended_; }
@@ -188,7 +184,7 @@ class SocketEncryption::Body {
   Bytes records_;
   std::size_t sent_ = 0;
   std::uint64_t written_ = 0;  // since the present key
-  const std::unique_ptr<SSL, Free<SSL_free>> ssl_;
+  const std::unique_ptr<SSL, Freed<SSL_free>> ssl_;
   bool greeted_ = false, ended_ = false;
 };
 

@@ -25,9 +25,9 @@ class SocketEncryption {
   std::size_t read(std::span<char> to);
   // Encrypts all of them. They are on their way when flush() says so.
   void write(std::span<const char> bytes);
-  // Sends what is encrypted; true when nothing of it is left.
+  // Sends what is encrypted; true when all of it is on its way.
   bool flush();
-  // Whether bytes come no more, for the other side has ended, or what it sent was not in order.
+  // Whether nothing comes and goes any more: the other side has ended, or what it sent was not in order.
   bool has_ended() const;
 
  private:

@@ -24,7 +24,7 @@ std::shared_ptr<Connection> connect_unwrapped(const Peer& peer, const TransportO
   if (options.transport == "grpc" || options.transport == "shm" || options.transport == "tcp")
     return connect_grpc(peer, options);
   if (options.transport != "auto" && options.transport != "in_process") {
-    throw invalid_argument(peer.task, "the transport is auto, in_process, shm or grpc",
+    throw invalid_argument(peer.task, "the transport is auto, in_process, shm, tcp or grpc",
                            {{"transport", options.transport}});
   }
   if (auto endpoint = find_endpoint(address.numeric()))

@@ -180,7 +180,7 @@ class HostileSocket {
   explicit HostileSocket(const std::string& address)
       : call_(address, kSocketMessagesMethod), socket_(address), token_(call_.answer()) {
     EXPECT_EQ(token_.size(), kSocketTokenBytes) << "plain text has no key";
-    socket_.say(std::string(kSocketMark) + token_ + "\1\1");  // a port that is not its own: sums are asked for
+    socket_.say(std::string(kSocketMark) + token_ + "\1\1\1\1");  // ports that are not its own: sums are asked for
   }
   void say(const std::string& bytes) const { socket_.say(bytes); }
   const std::string& token() const { return token_; }
