@@ -13,8 +13,8 @@
 
 #include "cohort/distribute/rpc/shared_rings.h"
 #include "cohort/distribute/rpc/transport.h"
-#include "tests/distribute/rpc/bare_call.h"
 #include "tests/distribute/rpc/forged_chunks.h"
+#include "tests/distribute/rpc/handmade_stream.h"
 #include "tests/distribute/rpc/peer_process.h"
 #include "tests/distribute/rpc/test_services.h"
 #include "tests/support/error_of.h"
@@ -74,8 +74,10 @@ class HostileCaller {
  public:
   explicit HostileCaller(const std::string& address, const std::string& name = {})
       : rings_(SharedRings::make()),
-        call_(address, kSharedMessagesMethod, name.empty() ? rings_->memory().name() : name) {}
-  bool is_served() const { return call_.is_served(); }
+        call_(address, kSharedMessagesMethod, grpc::InsecureChannelCredentials(),
+              name.empty() ? rings_->memory().name() : name),
+        is_served_(call_.hear(answer_)) {}
+  bool is_served() const { return is_served_; }
   SharedRings& rings() { return *rings_; }
   void write(const std::string& bytes) {
     for (const char byte : bytes) {
@@ -84,11 +86,16 @@ class HostileCaller {
     }
     rings_->ring();
   }
-  grpc::Status status() { return call_.status(); }
+  grpc::Status status() {
+    EXPECT_FALSE(is_served_ && call_.hear(answer_));
+    return call_.end();
+  }
 
  private:
   const std::unique_ptr<SharedRings> rings_;
-  BareCall call_;
+  HandmadeStream call_;
+  std::string answer_;
+  const bool is_served_;
 };
 
 TEST(SharedStream, RefusesWhateverAStrangerWritesAndServesOn) {

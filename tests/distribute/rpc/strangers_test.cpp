@@ -17,6 +17,7 @@
 #include "cohort/distribute/rpc/wire.h"
 #include "cohort/files/crc32c.h"
 #include "tests/distribute/rpc/attackers.h"
+#include "tests/distribute/rpc/handmade_stream.h"
 #include "tests/distribute/rpc/test_services.h"
 #include "tests/support/cluster_certificates.h"
 #include "tests/support/deadline.h"
@@ -143,52 +144,6 @@ class SecuredCluster {
 
 constexpr std::int64_t kMostGrowth = (std::int64_t{200} << 20) + cohort::test::kFreedAndKept;
 
-// A stream whose bytes are made by hand.
-class HandmadeStream {
- public:
-  HandmadeStream(const std::string& address, const CallerCredentials& credentials, const char* method)
-      : stub_(make_channel(address, 3000ms, credentials.credentials)) {
-    context_.set_deadline(std::chrono::system_clock::now() + 20s);
-    if (method == kHeartbeatMethod) context_.AddMetadata(kHeartbeatInterval, "1000");
-    call_ = stub_.PrepareCall(&context_, method, &queue_);
-    call_->StartCall(nullptr);
-    wait();
-  }
-  ~HandmadeStream() { cancel_and_drain(context_, queue_); }
-  bool say(const std::string& bytes) {
-    const grpc::Slice slice(bytes);
-    call_->Write(grpc::ByteBuffer(&slice, 1), nullptr);
-    return wait();
-  }
-  // False: there is none.
-  bool hear(std::string& bytes) {
-    grpc::ByteBuffer heard;
-    call_->Read(&heard, nullptr);
-    if (!wait()) return false;
-    grpc::Slice slice;
-    bytes.clear();
-    if (heard.DumpToSingleSlice(&slice).ok()) bytes.assign(slice.begin(), slice.end());
-    return true;
-  }
-  grpc::Status end() {
-    grpc::Status status;
-    call_->Finish(&status, nullptr);
-    wait();
-    return status;
-  }
-
- private:
-  bool wait() {
-    void* tag = nullptr;
-    bool ok = false;
-    return queue_.Next(&tag, &ok) && ok;
-  }
-  grpc::GenericStub stub_;
-  grpc::ClientContext context_;
-  grpc::CompletionQueue queue_;
-  std::unique_ptr<grpc::ClientAsyncReaderWriter<grpc::ByteBuffer, grpc::ByteBuffer>> call_;
-};
-
 // The only chunk of a message, with a prologue that says something else; its sum is right.
 std::string lying_chunk(const std::function<void(wire::ChunkHeader&, wire::Prologue&)>& lie) {
   wire::ChunkHeader header;
@@ -259,7 +214,7 @@ TEST_F(Strangers, CannotReplayOrRelayAProof) {
   SecuredCluster cluster(folder.file("secret"));
   const Security known{.kind = Security::Kind::Secret, .secret = text, .own = {"", "chief", 0}};
   const auto begin = [&](const CallerCredentials& credentials) {
-    return std::make_unique<HandmadeStream>(cluster.address(), credentials, kHeartbeatMethod);
+    return std::make_unique<HandmadeStream>(cluster.address(), kHeartbeatMethod, credentials.credentials);
   };
   const auto credentials = [&] { return caller_credentials(&known, {"ps:0", cluster.address()}); };
   // An honest proof, by hand.
@@ -291,7 +246,7 @@ TEST_F(Strangers, CannotReplayOrRelayAProof) {
   auto third = begin(credentials());
   EXPECT_TRUE(third->say("no proof"));
   EXPECT_EQ(third->end().error_code(), grpc::StatusCode::UNAUTHENTICATED);
-  HandmadeStream silent(cluster.address(), credentials(), kMessagesMethod);
+  HandmadeStream silent(cluster.address(), kMessagesMethod, credentials().credentials);
   EXPECT_EQ(silent.end().error_code(), grpc::StatusCode::UNAUTHENTICATED);
   EXPECT_THAT(cluster.answer(nullptr), HasSubstr("encrypted callers only"));
   EXPECT_GT(cluster.train(20), 0);
@@ -314,7 +269,7 @@ TEST_F(Strangers, MembersThatLieTakeNoMemory) {
       lying_chunk([&](auto& header, auto&) { header.magic = 1; }),
       std::string(1 << 20, 'x')};
   for (std::size_t i = 0; i < lies.size(); ++i) {
-    HandmadeStream stream(cluster.address(), credentials, kMessagesMethod);
+    HandmadeStream stream(cluster.address(), kMessagesMethod, credentials.credentials);
     stream.say(lies[i]);
     std::string answer;
     const bool answered = stream.hear(answer);
