@@ -29,6 +29,7 @@
 namespace cohort::distribute::rpc {
 namespace {
 
+using test::HandmadeStream;
 using namespace std::chrono_literals;
 using cohort::test::ClusterCertificates;
 using cohort::test::error_of;
