@@ -1,11 +1,14 @@
 // Streams through sockets of their own: who gets one, what a hostile side may send there, and what ends with them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <netinet/in.h>
 #include <signal.h>
 #include <sys/socket.h>
 
 #include <cstring>
 #include <filesystem>
+#include <map>
 
 #include "cohort/distribute/rpc/connection_name.h"
 #include "cohort/distribute/rpc/data_socket.h"
@@ -284,6 +287,49 @@ TEST(SocketStream, LeavesNothingBehind) {
   EXPECT_TRUE(comes_true([&] { return std::exchange(before, open_files()) == before; }, 5s));
   for (int i = 0; i < 5; ++i) connect_by_socket(listener)->open()->call(request, reply);
   EXPECT_TRUE(comes_true([&] { return open_files() <= before; }, 5s)) << open_files() << " of " << before;
+}
+
+// Sockets of this process, by their own port and the other end's.
+std::map<std::pair<int, int>, int> connected_sockets() {
+  std::map<std::pair<int, int>, int> found;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    const int file = std::stoi(entry.path().filename());
+    sockaddr_in own{}, peer{};
+    socklen_t own_size = sizeof own, peer_size = sizeof peer;
+    if (getsockname(file, reinterpret_cast<sockaddr*>(&own), &own_size) == 0 && own.sin_family == AF_INET &&
+        getpeername(file, reinterpret_cast<sockaddr*>(&peer), &peer_size) == 0) {
+      found[{ntohs(own.sin_port), ntohs(peer.sin_port)}] = file;
+    }
+  }
+  return found;
+}
+
+// Heartbeats take another way, and go on.
+TEST(SocketStream, NoticesAWayThatIsBrokenForItAlone) {
+  EchoService service;
+  Listener listener("127.0.0.1:0", service, "ps:0");
+  const auto connection =
+      connect({"ps:0", listener.address()}, {.transport = "tcp", .heartbeat = 200ms, .dead_after = 1000ms});
+  const auto first = connection->open();
+  const auto before = connected_sockets();
+  const auto stream = connection->open();
+  Message request, reply;
+  request.parts = {Tensor::full({1'000'000}, 1)};
+  stream->call(request, reply);
+  // Whatever comes to either end of the new one is lost from now on, acknowledgements, too.
+  int cut = 0;
+  for (const auto& [ports, file] : connected_sockets()) {
+    if (before.contains(ports)) continue;
+    sock_filter nothing{BPF_RET | BPF_K, 0, 0, 0};
+    const sock_fprog filter{1, &nothing};
+    cut += setsockopt(file, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof filter) == 0;
+  }
+  ASSERT_EQ(cut, 2);
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_THAT(error_of([&] { stream->call(request, reply); }),
+              testing::AllOf(StartsWith("Unavailable ps:0"), HasSubstr("nothing is acknowledged")));
+  EXPECT_LT(std::chrono::steady_clock::now() - start, cohort::test::patience(15s));
+  connection->open()->call(request, reply);
 }
 
 TEST(SocketStream, EndsWithTheProcessOfTheTask) {
