@@ -137,8 +137,21 @@ void CarriedStream::take() {
   reply_is_complete();
 }
 
-void CarriedStream::write(Clock::time_point deadline) {
+// What goes wrong in the middle of a message ends the stream.
+template <class Move>
+void CarriedStream::guard(const Move& move) {
   try {
+    move();
+  } catch (const Error& error) {
+    is_damaged(error);
+  } catch (...) {
+    broken_ = true;
+    throw;
+  }
+}
+
+void CarriedStream::write(Clock::time_point deadline) {
+  guard([&] {
     while (!broken_) {
       if (is_over_()) {
         broken_ = true;
@@ -150,16 +163,11 @@ void CarriedStream::write(Clock::time_point deadline) {
         sleep(expected_ > 0 ? kForRoom | kForBytes : kForRoom, deadline);
       }
     }
-  } catch (const Error& error) {
-    is_damaged(error);
-  } catch (...) {
-    broken_ = true;  // in the middle of a message
-    throw;
-  }
+  });
 }
 
 void CarriedStream::await_reply() {
-  try {
+  guard([&] {
     while (!broken_ && !complete_) {
       // Asked before: what the task has written before it closed counts.
       const bool over = is_over_();
@@ -168,12 +176,7 @@ void CarriedStream::await_reply() {
       broken_ = broken_ || over;
       if (!broken_) sleep(kForBytes, Clock::time_point::max());
     }
-  } catch (const Error& error) {
-    is_damaged(error);
-  } catch (...) {
-    broken_ = true;  // in the middle of a message
-    throw;
-  }
+  });
 }
 
 grpc::Status CarriedStream::end_call() {

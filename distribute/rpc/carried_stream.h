@@ -34,6 +34,8 @@ class CarriedStream : public ClientStream {
   void write(Clock::time_point deadline) override;
   void await_reply() override;
   grpc::Status end_call() override;
+  template <class Move>
+  void guard(const Move& move);
   void take();
   void sleep(std::uint32_t reasons, Clock::time_point deadline);
   void look_for_end();

@@ -6,7 +6,6 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -38,9 +37,7 @@ std::string farewell() {
 }
 
 DoorLimits within_files(DoorLimits limits) {
-  rlimit files{};
-  if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur == RLIM_INFINITY) return limits;
-  const auto quarter = static_cast<int>(std::clamp<rlim_t>(files.rlim_cur / 4, 8, 1 << 20));
+  const int quarter = share_of_files(4);
   limits.waiting = std::min(limits.waiting, quarter);
   limits.strangers = std::min(limits.strangers, quarter);
   return limits;

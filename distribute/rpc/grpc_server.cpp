@@ -2,7 +2,6 @@
 
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -30,11 +29,7 @@ ServingLimits checked_limits(ServingLimits limits, const std::string& task) {
   if (limits.message_bytes == 0) limits.message_bytes = memory / 4 * 3;
   if (limits.message_bytes_per_connection == 0) limits.message_bytes_per_connection = memory / 2;
   // A socket each: the rest is for callers, data and checkpoints.
-  rlimit files{};
-  if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur != RLIM_INFINITY) {
-    limits.carried_streams = static_cast<int>(
-        std::min<rlim_t>(static_cast<rlim_t>(std::max(limits.carried_streams, 0)), files.rlim_cur / 8));
-  }
+  limits.carried_streams = std::min(limits.carried_streams, share_of_files(8));
   if (limits.network_threads < 1 || limits.threads < limits.network_threads || limits.streams < 1 ||
       limits.streams_per_connection < 1 || limits.silent_connections < 1 || limits.unproven_connections < 1) {
     throw invalid_argument(task, "a server needs threads and streams",

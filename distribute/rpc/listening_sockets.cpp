@@ -5,6 +5,7 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -100,6 +101,13 @@ int port_of_socket(int socket) {
 }
 
 }  // namespace
+
+int share_of_files(int shares) {
+  constexpr rlim_t kMost = 1 << 20;
+  rlimit files{};
+  if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur == RLIM_INFINITY) return kMost;
+  return static_cast<int>(std::clamp<rlim_t>(files.rlim_cur / static_cast<rlim_t>(shares), 8, kMost));
+}
 
 ListeningSockets::ListeningSockets(const Address& address, const std::string& task) : port_(address.port) {
   const Resolved resolved = resolve_host(address, task);

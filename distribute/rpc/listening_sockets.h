@@ -7,6 +7,9 @@
 
 namespace cohort::distribute::rpc {
 
+// Of the files that this process may open, so many as are one of `shares` equal shares.
+int share_of_files(int shares);
+
 // Sockets that listen, one for each address of a host, all on one port; closed with it.
 class ListeningSockets {
  public:

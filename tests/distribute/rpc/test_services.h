@@ -1,5 +1,7 @@
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <atomic>
 #include <chrono>
 #include <functional>
@@ -27,6 +29,14 @@ class FunctionService : public Service {
  private:
   std::function<void(const Message&, Message&)> function_;
 };
+
+// A caller of an EchoService, whatever others do there, is served.
+inline void expect_served(Stream& honest) {
+  Message request, reply;
+  request.parts = {Tensor::full({100}, 3)};
+  honest.call(request, reply);
+  EXPECT_EQ(reply.parts.at(0).num_elements(), 100);
+}
 
 // Tells of its steps.
 class BusyService : public EchoService {
