@@ -30,6 +30,7 @@ set(test_environment
 set(test_timeout 600)
 if(COHORT_SANITIZE)
   set(test_timeout 1500)
+  list(APPEND COHORT_LONG_TESTS ops)
   # This folder alone takes longer than all others together, and waits for much of it: so it runs in parts side by side.
   set(COHORT_TESTS_IN_PARTS distribute)
 endif()

@@ -35,6 +35,9 @@ class ReplicaGroup::Member : public Collective {
                   Reduction reduction) override {
     group().all_reduce(replica_, parts, inputs, outputs, reduction);
   }
+  bool gather_rows(const Rows& rows, std::int64_t most, UseRows use) override {
+    return group().gather_rows(replica_, rows, most, use);
+  }
   void start(std::span<const Part> parts, void* const* values, void* stream) override {
     if (!enqueues()) check_host(stream);
     if (!stream) return group().start(replica_, parts, values);
@@ -76,6 +79,7 @@ ReplicaGroup::ReplicaGroup(int replicas, std::shared_ptr<collective::Communicato
                            const JoinDevices& join_devices)
     : workers_(std::move(workers)),
       reduction_(std::move(reduction)),
+      gathered_rows_(workers_.get()),
       join_devices_(join_devices),
       seats_(static_cast<std::size_t>(replicas)) {
   if (join_devices_) device_groups_.push_back(join_devices_());
@@ -155,6 +159,29 @@ void ReplicaGroup::reduce_in_queue(int replica, std::span<const Collective::Part
     if (inputs[i] != outputs[i]) std::memcpy(outputs[i], inputs[i], bytes_of_part(parts[i]));
   }
   queue_->wait_for(replica, queue_->start(replica, parts, outputs, reduction));
+}
+
+bool ReplicaGroup::gather_rows(int replica, const Collective::Rows& rows, std::int64_t most, Collective::UseRows use) {
+  // Behind what was begun before.
+  if (queue_ && queue_->has_begun(replica)) queue_->wait_for(replica, queue_->start(replica, {}, nullptr));
+  seats_[static_cast<std::size_t>(replica)].rows = rows;
+  meet(replica);
+  check_same_rows(replica);
+  if (replica == 0) gather_brought_rows(most);
+  meet(replica);
+  const bool few = rows_are_few_;
+  if (few) use(gathered_rows_.all());
+  meet(replica);  // nobody changes its rows before all have used them
+  return few;
+}
+
+void ReplicaGroup::gather_brought_rows(std::int64_t most) {
+  brought_rows_.clear();
+  for (const Seat& seat : seats_) {
+    if (!seat.silent) brought_rows_.push_back(seat.rows);
+  }
+  const ReplicaPause pause;
+  rows_are_few_ = gathered_rows_.gather(seats_[0].rows, brought_rows_, most);
 }
 
 // Replicas of one process have nothing to gain: what they would compute meanwhile needs the cores that add.
@@ -279,6 +306,13 @@ void ReplicaGroup::check_same_parts(int replica) const {
   throw internal_error(
       "Replicas in step", "all replicas must reduce the same values",
       {{"replica", replica}, {"values", own.parts.size()}, {"values of replica 0", first.parts.size()}});
+}
+
+void ReplicaGroup::check_same_rows(int replica) const {
+  const Collective::Rows &own = seats_[static_cast<std::size_t>(replica)].rows, &first = seats_[0].rows;
+  if (own.dtype == first.dtype && own.index_dtype == first.index_dtype && own.elements == first.elements) return;
+  throw internal_error("Replicas in step", "all replicas must bring rows of the same table",
+                       {{"replica", replica}, {"elements", own.elements}, {"elements of replica 0", first.elements}});
 }
 
 void ReplicaGroup::reduce_share(int replica) {

@@ -14,6 +14,7 @@
 #include "cohort/core/collective.h"
 #include "cohort/core/device_group.h"
 #include "cohort/distribute/collective/communicator.h"
+#include "cohort/distribute/collective/gathered_rows.h"
 #include "cohort/distribute/collective/packed_reduction.h"
 #include "cohort/distribute/collective/reduction_queue.h"
 #include "cohort/distribute/collective/replica_reduction.h"
@@ -62,6 +63,7 @@ class ReplicaGroup {
     const void* const* inputs = nullptr;
     void* const* outputs = nullptr;
     Collective::Reduction reduction = Collective::Reduction::Sum;
+    Collective::Rows rows{};
     bool silent = false;
     std::atomic<std::uint64_t> meetings = 0;  // that the replica has come to
     // Of one part, those of all replicas; kept for their memory.
@@ -71,6 +73,9 @@ class ReplicaGroup {
 
   void all_reduce(int replica, std::span<const Collective::Part> parts, const void* const* inputs, void* const* outputs,
                   Collective::Reduction reduction);
+  bool gather_rows(int replica, const Collective::Rows& rows, std::int64_t most, Collective::UseRows use);
+  // What all replicas here have brought, and with it what other workers have.
+  void gather_brought_rows(std::int64_t most);
   void start(int replica, std::span<const Collective::Part> parts, void* const* values);
   void wait(int replica, void* const* values);
   void abandon(int replica) noexcept;
@@ -85,6 +90,7 @@ class ReplicaGroup {
   void meet(int replica);
   void wait_for_others(std::uint64_t meeting);
   void check_same_parts(int replica) const;
+  void check_same_rows(int replica) const;
   bool all_silent() const;
   // The replica's share of the work of all.
   void reduce_share(int replica);
@@ -97,6 +103,9 @@ class ReplicaGroup {
   const std::shared_ptr<collective::Communicator> workers_;
   const std::shared_ptr<const ReplicaReduction> reduction_;
   std::unique_ptr<PackedReduction> packed_;
+  GatheredRows gathered_rows_;
+  std::vector<Collective::Rows> brought_rows_;  // kept for its memory
+  bool rows_are_few_ = false;
   std::unique_ptr<ReductionQueue> queue_;  // where there are workers
   const JoinDevices join_devices_;
   // The last one counts; recordings may hold work of those before.

@@ -22,6 +22,10 @@ std::string obstacle(const std::vector<Device*>& devices) {
   return groups ? groups->missing() : "this build of Cohort has no NCCL";
 }
 
+bool are_all(std::string_view type, const std::vector<Device*>& devices) {
+  return std::all_of(devices.begin(), devices.end(), [&](const Device* each) { return each->type() == type; });
+}
+
 std::vector<std::int64_t> hardware_of(const std::vector<Device*>& devices) {
   std::vector<std::int64_t> hashes;
   for (const Device* device : devices) hashes.push_back(hash_of(device_groups("GPU")->hardware_of(*device)));
@@ -67,7 +71,9 @@ std::string common_obstacle(collective::Communicator& workers, const std::vector
 }  // namespace
 
 Communication choose_communication(const std::vector<Device*>& devices) {
-  if (const std::string why = obstacle(devices); !why.empty()) return {.chosen = "the host: " + why};
+  if (const std::string why = obstacle(devices); !why.empty()) {
+    return {.chosen = "the host: " + why, .rows_cross = are_all("CPU", devices)};
+  }
   const auto join_devices = [devices] {
     const DeviceGroups& groups = *device_groups("GPU");
     return groups.join({.id = groups.make_id(),
@@ -83,9 +89,7 @@ void check_communication(const std::string& implementation, const std::vector<De
   if (implementation != "NCCL") {
     throw invalid_argument(kInStep, "implementation must be AUTO, RING or NCCL", {{"implementation", implementation}});
   }
-  const bool gpus =
-      std::all_of(devices.begin(), devices.end(), [](const Device* each) { return each->type() == "GPU"; });
-  if (gpus) return;
+  if (are_all("GPU", devices)) return;
   throw invalid_argument(kInStep, "NCCL is for workers whose devices are GPUs", {{"devices", device_names(devices)}},
                          "Leave implementation at AUTO, or give options.devices GPUs.");
 }
@@ -93,9 +97,12 @@ void check_communication(const std::string& implementation, const std::vector<De
 Communication agree_on_communication(const std::string& implementation, const std::vector<Device*>& devices,
                                      const std::shared_ptr<collective::Communicator>& workers,
                                      const collective::CommunicatorOptions& options) {
-  if (implementation == "RING") return {};
+  std::int32_t others = are_all("CPU", devices) ? 0 : 1;
+  workers->all_reduce(&others, 1, DType::Int32);
+  const bool rows_cross = others == 0;
+  if (implementation == "RING") return {.rows_cross = rows_cross};
   if (const std::string why = common_obstacle(*workers, devices); !why.empty()) {
-    if (implementation == "AUTO") return {.chosen = "RING (" + why + ")"};
+    if (implementation == "AUTO") return {.chosen = "RING (" + why + ")", .rows_cross = rows_cross};
     throw failed_precondition(kInStep, "NCCL is for workers each of which has GPUs of its own and the library",
                               {{"obstacle", why}}, "Leave implementation at AUTO.");
   }

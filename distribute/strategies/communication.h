@@ -20,6 +20,8 @@ struct Communication {
   ReplicaGroup::JoinDevices join_devices = {};
   // "NCCL", or "RING" and why.
   std::string chosen = "RING";
+  // Of tables it is rows that cross: all devices, of all workers, are CPUs.
+  bool rows_cross = false;
 };
 
 // For replicas of one process: among GPUs where that can be.

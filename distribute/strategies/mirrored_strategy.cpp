@@ -17,6 +17,7 @@ std::shared_ptr<Strategy> make_mirrored(const std::vector<std::string>& names, c
     const Communication communication = choose_communication(devices);
     if (communication.join_devices) crossing.bytes_per_pack = kBytesPerPackOfDevices;
     crossing.join_devices = communication.join_devices;
+    crossing.rows_cross = communication.rows_cross;
     if (devices[0]->type() == "GPU") {
       log::info("MirroredStrategy: " + std::to_string(devices.size()) + " replicas in step by " + communication.chosen +
                 ".");

@@ -175,6 +175,7 @@ ReplicaSetOptions crossing_of(const collective::Communicator& workers, const std
   const std::int64_t default_bytes = communication.join_devices ? kBytesPerPackOfDevices : kBytesPerPack;
   crossing.bytes_per_pack = bytes_per_pack > 0 ? bytes_per_pack : default_bytes;
   crossing.join_devices = communication.join_devices;
+  crossing.rows_cross = communication.rows_cross;
   return crossing;
 }
 

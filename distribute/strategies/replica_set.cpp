@@ -60,7 +60,7 @@ ReplicaSet::ReplicaSet(std::vector<Device*> devices, std::shared_ptr<collective:
   const int rank = workers ? workers->rank() : 0, ranks = workers ? workers->size() : 1;
   for (int i = 0; i < size(); ++i) {
     contexts_.emplace_back(rank * size() + i, ranks * size(), collectives_[0], loss_share_, options.bytes_per_pack,
-                           &merge_, i);
+                           options.rows_cross, &merge_, i);
   }
 }
 

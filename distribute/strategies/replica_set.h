@@ -26,6 +26,8 @@ struct ReplicaSetOptions {
   // Bytes of gradients that cross to other workers together while others are computed; 0: all of them, when they are
   // there.
   std::int64_t bytes_per_pack = 0;
+  // Of tables it is rows that cross. For CPUs, where there is no keeper.
+  bool rows_cross = false;
   // They cross on a thread of their own.
   bool has_thread = false;
   // Threads that a replica computes with, where workers share the cores of a host; 0: all of them.

@@ -7,6 +7,7 @@
 #include "cohort/core/dtype.h"
 #include "cohort/core/error.h"
 #include "cohort/core/resource.h"
+#include "cohort/core/thread_pool.h"
 
 namespace cohort {
 
@@ -21,6 +22,14 @@ class Collective : public Resource {
     DType dtype;
     std::int64_t elements;
   };
+  // Rows of a table, in memory of the host.
+  struct Rows {
+    DType dtype, index_dtype;
+    std::int64_t count, elements;  // so many elements each
+    const void* values;
+    const void* indices;
+  };
+  using UseRows = FunctionRef<void(std::span<const Rows> all)>;
 
   explicit Collective(std::string name) : Resource(std::move(name)) {}
   const char* kind() const final { return "Collective"; }
@@ -31,6 +40,11 @@ class Collective : public Resource {
   //   inputs, outputs: memory of the parts on the host; an output may be its own input.
   virtual void all_reduce(std::span<const Part> parts, const void* const* inputs, void* const* outputs,
                           Reduction reduction) = 0;
+
+  // Hands the rows of all replicas over to `use`, in the order of the replicas and to each of them in the same groups;
+  // they are there until it returns. Every replica must call it, for rows of the same types; it waits for all of them.
+  // False, on all replicas, where that does not pay: there may be more than `most`, or rows do not cross.
+  virtual bool gather_rows(const Rows& /*rows*/, std::int64_t /*most*/, UseRows /*use*/) { return false; }
 
   // Begins to add all replicas' values up in place, and returns while that goes on. Every replica must begin the same
   // reductions in the same order, calls of all_reduce among them.

@@ -18,10 +18,20 @@ OpTable& op_table() {
 
 }  // namespace
 
+Tensor IndexedSlices::over_replicas(const Tensor& sum) const {
+  return collective.defined() ? run_op("AllReduce", {collective, sum}) : sum;
+}
+
 Tensor Gradient::dense() const {
   if (!is_slices()) return std::get<Tensor>(value_);
   const IndexedSlices& s = slices();
-  return run_op("ScatterAddLike", {s.like, s.indices, s.values});
+  if (s.rows_cross) return run_op("AllReduceRows", {s.collective, s.like, s.indices, s.values});
+  return s.over_replicas(run_op("ScatterAddLike", {s.like, s.indices, s.values}));
+}
+
+Gradient Gradient::map(const std::function<Tensor(const Tensor&)>& function) const {
+  if (!is_slices()) return function(dense());
+  return slices().with_values(function(slices().values));
 }
 
 const char* OpCall::name() const { return op_->name().c_str(); }

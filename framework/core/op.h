@@ -23,6 +23,16 @@ struct IndexedSlices {
   // Their numbers, (count).
   Tensor indices;
   Tensor like;  // a tensor with the dense shape and type
+  // The resource by which the replica that has computed them meets others in step, which have slices of their own;
+  // undefined: these are all there are.
+  Tensor collective = {};
+  // Whether rows cross between replicas; else tables do.
+  bool rows_cross = false;
+
+  // Other rows with the same numbers.
+  IndexedSlices with_values(Tensor other) const { return {std::move(other), indices, like, collective, rows_cross}; }
+  // A sum over these rows as that over the rows of all replicas, which must all ask for it.
+  Tensor over_replicas(const Tensor& sum) const;
 };
 
 // What flows backwards: nothing, a tensor, or slices of one.
@@ -39,10 +49,13 @@ class Gradient {
   bool is_slices() const { return std::holds_alternative<IndexedSlices>(value_); }
   // The slices.
   const IndexedSlices& slices() const { return std::get<IndexedSlices>(value_); }
-  // The dense tensor; slices are scattered into zeros.
+  // The dense tensor; slices are scattered into zeros, those of all replicas.
   Tensor dense() const;
   // dense().
   operator Tensor() const { return dense(); }
+  // What a function of single elements makes of it. Slices stay slices, each by itself: what uses their squares must
+  // not see them added up.
+  Gradient map(const std::function<Tensor(const Tensor&)>& function) const;
 
  private:
   std::variant<Tensor, IndexedSlices> value_;

@@ -7,13 +7,13 @@
 namespace cohort::ops {
 namespace {
 
+bool can_be_summed(DType dtype) { return is_floating(dtype) || dtype == DType::Int32 || dtype == DType::Int64; }
+
 Specs infer_all_reduce(const OpCall& call) {
   call.check(call.dtype(0) == DType::Resource, "input 0 is what replicas meet by", {{"input", call.spec(0)}});
   Specs outputs;
   for (int i = 1; i < call.num_inputs(); ++i) {
-    const DType dtype = call.dtype(i);
-    call.check(is_floating(dtype) || dtype == DType::Int32 || dtype == DType::Int64,
-               "values must be floating, int32 or int64", {{"value", call.spec(i)}});
+    call.check(can_be_summed(call.dtype(i)), "values must be floating, int32 or int64", {{"value", call.spec(i)}});
     outputs.push_back(call.spec(i));
   }
   return outputs;
@@ -40,6 +40,25 @@ Tensors gradient_of_sum(const OpCall& call, std::span<const Tensor> dy) {
 COHORT_OP("AllReduce").inputs(2, -1).infer(infer_all_reduce).stateful().gradient(gradient_of_sum);
 COHORT_OP("BroadcastFirst").inputs(2, -1).infer(infer_all_reduce).stateful().not_differentiable();
 
+// (collective, like, indices, values)
+COHORT_OP("AllReduceRows")
+    .inputs(4)
+    .checks()
+    .infer([](const OpCall& call) -> Specs {
+      call.check(call.dtype(0) == DType::Resource, "input 0 is what replicas meet by", {{"input", call.spec(0)}});
+      call.check(is_integer(call.dtype(2)) && call.rank(2) == 1, "indices must be integers, one behind the other",
+                 {{"indices", call.spec(2)}});
+      call.check(can_be_summed(call.dtype(3)), "values must be floating, int32 or int64", {{"values", call.spec(3)}});
+      Shape expected = call.shape(1);
+      call.check(expected.rank() > 0, "a table has rows", {{"like", call.spec(1)}});
+      expected[0] = call.shape(2)[0];
+      call.check(call.shape(3).compatible(expected), "a row of values for each index is expected",
+                 {{"values.shape", call.shape(3)}, {"expected", expected}});
+      return {{call.dtype(3), call.shape(1)}};
+    })
+    .stateful()
+    .not_differentiable();
+
 OpDef& in_half(OpDef& op, void (*make)(OpDef&)) {
   make(op);
   return op.inputs(2, -1).infer(infer_all_reduce).not_differentiable();
@@ -62,6 +81,10 @@ Tensors start_all_reduce_sum(const Tensor& collective, const Tensors& values) {
 
 Tensors wait_for_all_reduce(const Tensor& collective, const Tensors& started) {
   return reduced("AllReduceWait", collective, started);
+}
+
+Tensor all_reduce_rows(const Tensor& collective, const Tensor& like, const Tensor& indices, const Tensor& values) {
+  return run_op("AllReduceRows", {collective, like, indices, values});
 }
 
 Tensors broadcast_first(const Tensor& collective, const Tensors& values) {

@@ -10,5 +10,7 @@ Tensor squares_of(const Gradient& gradient);
 Tensor magnitudes_of(const Gradient& gradient);
 // The sum of the squares of a gradient, a scalar.
 Tensor sum_of_squares(const Gradient& gradient);
+// Whether no element of it is infinite or not a number, on no replica; a scalar.
+Tensor all_finite(const Gradient& gradient);
 
 }  // namespace cohort

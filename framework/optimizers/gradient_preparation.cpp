@@ -11,22 +11,13 @@
 namespace cohort {
 namespace {
 
-// Slices stay slices, clipped one by one: what uses their squares must not see them added up.
-template <class F>
-Gradient map_values(const Gradient& gradient, const F& f) {
-  if (!gradient.is_slices()) return f(gradient.dense());
-  const IndexedSlices& slices = gradient.slices();
-  return IndexedSlices{f(slices.values), slices.indices, slices.like};
-}
-
 Gradient clip_to_norm(const Gradient& gradient, double limit) {
-  return map_values(gradient, [&](const Tensor& values) {
-    return values * limit / ops::maximum(ops::sqrt(sum_of_squares(gradient)), limit);
-  });
+  return gradient.map(
+      [&](const Tensor& values) { return values * limit / ops::maximum(ops::sqrt(sum_of_squares(gradient)), limit); });
 }
 
 Gradient clip_to_value(const Gradient& gradient, double limit) {
-  return map_values(gradient, [&](const Tensor& values) { return ops::clip(values, -limit, limit); });
+  return gradient.map([&](const Tensor& values) { return ops::clip(values, -limit, limit); });
 }
 
 // One factor for all gradients; not a number when their norm is not finite, so that a broken step shows.
@@ -111,7 +102,7 @@ Gradients Optimizer::prepare(const Gradients& gradients, const Variables& variab
   Gradients ready = gradients;
   if (settings_.loss_scale_factor) {
     for (Gradient& gradient : ready) {
-      gradient = map_values(gradient, [&](const Tensor& values) { return values / *settings_.loss_scale_factor; });
+      gradient = gradient.map([&](const Tensor& values) { return values / *settings_.loss_scale_factor; });
     }
   }
   if (settings_.gradient_accumulation_steps) ready = accumulate(std::move(ready), variables);

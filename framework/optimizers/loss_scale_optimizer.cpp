@@ -4,6 +4,7 @@
 #include "cohort/graph/trace.h"
 #include "cohort/ops/math.h"
 #include "cohort/ops/reduce.h"
+#include "cohort/optimizers/gradient_magnitudes.h"
 #include "cohort/optimizers/replica_gradients.h"
 #include "cohort/variables/shards.h"
 
@@ -68,13 +69,9 @@ void LossScalingOptimizer::apply(const Gradients& gradients, const Variables& va
   Tensor finite;
   for (Gradient& gradient : unscaled) {
     if (!gradient.defined()) continue;
-    const Tensor values = gradient.is_slices() ? gradient.slices().values : gradient.dense();
-    const Tensor good = ops::all(ops::is_finite(values));
+    const Tensor good = all_finite(gradient);
     finite = finite.defined() ? ops::logical_and(finite, good) : good;
-    const Tensor divided = values / ops::cast(scale, values.dtype());
-    gradient = gradient.is_slices()
-                   ? Gradient(IndexedSlices{divided, gradient.slices().indices, gradient.slices().like})
-                   : Gradient(divided);
+    gradient = gradient.map([&](const Tensor& values) { return values / ops::cast(scale, values.dtype()); });
   }
   // The step is made and, where it must not be, taken back: an optimizer's step may be made of any ops.
   Variables touched = variables;

@@ -52,12 +52,16 @@ Gradients summed_over_replicas(const Gradients& gradients) {
   const ReplicaContext* replica = get_replica_context();
   if (!replica) return gradients;
   Tensors dense;
-  for (const Gradient& gradient : gradients) dense.push_back(gradient.defined() ? gradient.dense() : Tensor());
+  for (const Gradient& gradient : gradients) dense.push_back(gradient.is_slices() ? Tensor() : gradient.dense());
   const std::vector<std::size_t> order = in_backward_order(dense);
   Tensors values;
   for (const std::size_t i : order) values.push_back(dense[i]);
   const Tensors sums = summed(*replica, values);
   Gradients result = gradients;
+  // Rows stay apart: what uses their squares must not see them added up.
+  for (Gradient& gradient : result) {
+    if (gradient.is_slices()) gradient = replica->among_all(gradient.slices());
+  }
   for (std::size_t k = 0; k < order.size(); ++k) result[order[k]] = sums[k];
   return result;
 }

@@ -40,7 +40,8 @@ void SGDOptimizer::make_slots(const Variables& variables) {
 }
 
 void SGDOptimizer::update_step(const Gradient& gradient, const Variable& variable, const Tensor& learning_rate) {
-  if (!gradient.is_slices() || options_.momentum != 0.0 || weight_decay_of(variable) != 0.0) {
+  const bool rows_are_here = gradient.is_slices() && !gradient.slices().collective.defined();
+  if (!rows_are_here || options_.momentum != 0.0 || weight_decay_of(variable) != 0.0) {
     return SingleOpOptimizer::update_step(gradient, variable, learning_rate);
   }
   // Touches the rows that have a gradient, not the whole table.

@@ -11,12 +11,13 @@
 namespace cohort {
 
 ReplicaContext::ReplicaContext(int replica, int replicas, Tensor collective, Variable loss_share,
-                               std::int64_t bytes_per_pack, ReplicaMerger* merger, int local_replica)
+                               std::int64_t bytes_per_pack, bool rows_cross, ReplicaMerger* merger, int local_replica)
     : replica_(replica),
       replicas_(replicas),
       collective_(std::move(collective)),
       loss_share_(std::move(loss_share)),
       bytes_per_pack_(bytes_per_pack),
+      rows_cross_(rows_cross),
       merger_(merger),
       local_replica_(local_replica) {}
 
@@ -60,6 +61,12 @@ std::vector<Tensors> ReplicaContext::sum_packs(const std::vector<Tensors>& packs
   for (const Tensors& pack : packs) sums.push_back(ops::start_all_reduce_sum(collective(), pack));
   for (Tensors& sum : sums) sum = ops::wait_for_all_reduce(collective(), sum);
   return sums;
+}
+
+IndexedSlices ReplicaContext::among_all(IndexedSlices slices) const {
+  slices.collective = collective();
+  slices.rows_cross = rows_cross_;
+  return slices;
 }
 
 Tensor ReplicaContext::aggregated(const Variable& variable, const Tensor& value) const {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cohort/core/op.h"
 #include "cohort/core/tensor.h"
 #include "cohort/core/thread_scope.h"
 #include "cohort/variables/variable.h"
@@ -34,9 +35,10 @@ class ReplicaContext {
   //   collective: the resource that they meet by, of any of them.
   //   loss_share: what of the global batch's mean the mean over this replica's samples is, a float32 scalar.
   //   bytes_per_pack: as below.
+  //   rows_cross: of tables it is rows that cross. For CPUs.
   //   merger: by which it comes to merge_call, with its number in this process; nullptr: it cannot.
   ReplicaContext(int replica, int replicas, Tensor collective, Variable loss_share, std::int64_t bytes_per_pack = 0,
-                 ReplicaMerger* merger = nullptr, int local_replica = 0);
+                 bool rows_cross = false, ReplicaMerger* merger = nullptr, int local_replica = 0);
 
   // Which of the replicas this is. In a trace, which is made once for all of them, this is an error.
   int replica_id_in_sync_group() const;
@@ -53,6 +55,8 @@ class ReplicaContext {
   // The sums of the replicas' values in packs, each of which crosses as soon as a step has computed it and while the
   // step goes on. For traces.
   std::vector<Tensors> sum_packs(const std::vector<Tensors>& packs) const;
+  // Rows that this replica has computed as some of those that all replicas have.
+  IndexedSlices among_all(IndexedSlices slices) const;
   // How many bytes of gradients make a pack; 0: they cross together when all of them are there.
   std::int64_t bytes_per_pack() const { return bytes_per_pack_; }
   // What a variable that is the same on all replicas is written with, where each has computed a value: their sum, mean
@@ -68,6 +72,7 @@ class ReplicaContext {
   const Tensor collective_;
   const Variable loss_share_;
   const std::int64_t bytes_per_pack_;
+  const bool rows_cross_;
   ReplicaMerger* const merger_;
   const int local_replica_;
 };

@@ -20,6 +20,8 @@ const std::vector<std::string_view> kWithoutKernel = {
     "StandardizeText", "TokenizeText", "HashBuckets", "LookupIndex", "LookupToken", "IteratorNext", "InitialValue",
     // made by a pass for CPUs alone
     "AdamSlicesUpdate",
+    // of replicas on CPUs alone
+    "AllReduceRows",
     // decompositions of matrices
     "Cholesky", "Det", "Eigh", "Inv", "Lstsq", "LuFactor", "Pinv", "Qr", "Slogdet", "Solve", "SolveTriangular", "Svd"};
 

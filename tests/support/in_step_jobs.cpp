@@ -46,11 +46,11 @@ std::vector<InStepJob> in_step_jobs() {
                             layers::GlobalAveragePooling2D(), layers::Dense(3)});
        },
        waves({23, 6, 6, 2}), waves({23, 3}, 11)},
-      {"embedding",
+      {"embedding",  // of a table whose gradient crosses as rows
        [] {
-         return Sequential({layers::Embedding(20, 4), layers::Flatten(), layers::Dense(1)});
+         return Sequential({layers::Embedding(2500, 4), layers::Flatten(), layers::Dense(1)});
        },
-       numbers({23, 3}, 20), waves({23, 1}, 11)},
+       numbers({23, 3}, 4), waves({23, 1}, 11)},  // a batch has each row of the table several times
   };
 }
 

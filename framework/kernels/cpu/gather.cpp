@@ -64,56 +64,6 @@ KernelFn make_gather(const KernelSpec& spec) {
   });
 }
 
-// values [outer, count, inner] added into zeros [outer, size, inner]. Tasks are parts of the rows and columns that are
-// added to, so that equal indices add up in their order whoever computes: each clears its own and adds to them while
-// they are in its cache. All look at all indices, so there are few parts of the rows.
-template <class T, class Index>
-KernelFn scatter_add(std::int64_t outer, std::int64_t size, std::int64_t inner, std::int64_t count) {
-  constexpr std::int64_t kColumns = 128, kMostParts = 16, kTaskElements = 1 << 14;
-  const std::int64_t strips = (inner + kColumns - 1) / kColumns;
-  const std::int64_t wanted = (size + count) * std::min(inner, kColumns) / kTaskElements;
-  const std::int64_t rows = std::max<std::int64_t>(1, size / std::clamp<std::int64_t>(wanted, 1, kMostParts));
-  const std::int64_t parts = (size + rows - 1) / rows;
-  return [=](const KernelIO& io) {
-    const Index* indices = io.in<Index>(1);
-    const T* values = io.in<T>(2);
-    T* sums = io.out<T>(0);
-    for (std::int64_t i = 0; i < count; ++i) checked_index("ScatterAddLike", indices, i, size);
-    const std::int64_t grain = grain_for((rows + count) * std::min(inner, kColumns));
-    parallel_for(outer * parts * strips, grain, [=](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t task = begin; task < end; ++task) {
-        const std::int64_t o = task / strips / parts, column = task % strips * kColumns;
-        const std::int64_t columns = std::min(kColumns, inner - column);
-        const std::int64_t first = task / strips % parts * rows, own_rows = std::min(rows, size - first);
-        T* own = sums + (o * size + first) * inner + column;
-        if (columns == inner) {
-          std::memset(static_cast<void*>(own), 0, static_cast<std::size_t>(own_rows * inner) * sizeof(T));
-        } else {
-          for (std::int64_t row = 0; row < own_rows; ++row) std::fill_n(own + row * inner, columns, T(0));
-        }
-        for (std::int64_t i = 0; i < count; ++i) {
-          const std::int64_t row = static_cast<std::int64_t>(indices[i]) - first;
-          if (row < 0 || row >= own_rows) continue;
-          const T* from = values + (o * count + i) * inner + column;
-          T* to = own + row * inner;
-          for (std::int64_t j = 0; j < columns; ++j) to[j] = static_cast<T>(to[j] + from[j]);
-        }
-      }
-    });
-  };
-}
-
-KernelFn make_scatter_add_like(const KernelSpec& spec) {
-  const Shape& like = spec.input(0).shape;
-  const int axis = normalize_axis(spec.attr<int>("axis"), like.rank(), spec.name());
-  return visit_number(spec.output(0).dtype, [&]<class T>(T) {
-    return visit_index(spec.input(1).dtype, [&]<class Index>(Index) {
-      return scatter_add<T, Index>(like.slice(0, axis).num_elements(), like[axis], like.slice(axis + 1).num_elements(),
-                                   spec.input_size(1));
-    });
-  });
-}
-
 // x [outer, size, inner] and indices [outer, count, inner]: each position picks along the middle axis.
 template <class T, class Index>
 KernelFn take_along_axis(std::int64_t outer, std::int64_t size, std::int64_t inner, std::int64_t count) {
@@ -193,7 +143,6 @@ KernelFn make_one_hot(const KernelSpec& spec) {
 }
 
 COHORT_KERNEL("Gather", kCPU, make_gather);
-COHORT_KERNEL("ScatterAddLike", kCPU, make_scatter_add_like);
 COHORT_KERNEL("TakeAlongAxis", kCPU, make_take_along_axis);
 COHORT_KERNEL("TakeAlongAxisGrad", kCPU, make_take_along_axis_grad);
 COHORT_KERNEL("OneHot", kCPU, make_one_hot);

@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <deque>
 #include <functional>
+#include <map>
+#include <optional>
+#include <span>
 #include <thread>
 
 #include "tests/distribute/collective/ranks.h"
@@ -125,6 +128,54 @@ TEST_P(ReplicaGroupPacks, KeepTheirOrderWithReductionsInBetween) {
   EXPECT_THAT(errors, Each(""));
 }
 
+// As many rows as a replica's number, each with that number; what all of them are, where they pay.
+std::optional<std::map<std::int64_t, std::vector<float>>> gathered_rows(const ReplicaPlace& place, std::int64_t most) {
+  const auto count = static_cast<std::size_t>(place.number);
+  const std::vector<float> values(count * 2, static_cast<float>(place.number));
+  const std::vector<std::int64_t> indices(count, place.number);
+  std::map<std::int64_t, std::vector<float>> all;
+  const Collective::Rows own{DType::Float32, DType::Int64, place.number, 2, values.data(), indices.data()};
+  const bool pays = place.collective.gather_rows(own, most, [&](std::span<const Collective::Rows> groups) {
+    for (const Collective::Rows& rows : groups) {
+      const float* value = static_cast<const float*>(rows.values);
+      for (std::int64_t i = 0; i < rows.count; ++i) {
+        std::vector<float>& row = all[static_cast<const std::int64_t*>(rows.indices)[i]];
+        row.insert(row.end(), value + i * rows.elements, value + (i + 1) * rows.elements);
+      }
+    }
+  });
+  return pays ? std::optional(all) : std::nullopt;
+}
+
+// Those without a row come, too.
+TEST_P(ReplicaGroupPacks, GatherAnyNumberOfRowsBehindWhatWasBegun) {
+  const int replicas = 2 * std::get<0>(GetParam());
+  const auto errors = errors_of([&](const ReplicaPlace& place) {
+    Packs packs(static_cast<float>(place.number + 1));
+    for (std::size_t i = 0; i < packs.parts.size(); ++i) {
+      place.collective.start(packs.parts[i], packs.pointers[i].data(), nullptr);
+    }
+    const auto all = gathered_rows(place, 100);
+    ASSERT_TRUE(all.has_value());
+    EXPECT_EQ(all->size(), static_cast<std::size_t>(replicas - 1));
+    for (const auto& [number, values] : *all) {
+      EXPECT_EQ(values, std::vector<float>(static_cast<std::size_t>(number) * 2, static_cast<float>(number)));
+    }
+    EXPECT_FALSE(gathered_rows(place, 1).has_value());
+    for (auto& pointers : packs.pointers) place.collective.wait(pointers.data(), nullptr);
+    for (const auto& values : packs.values[1]) EXPECT_TRUE(all_are(values, sum_of_all()));
+  });
+  EXPECT_THAT(errors, Each(""));
+}
+
+TEST(ReplicaGroupRows, AreOfOneTable) {
+  const auto errors = errors_on_replicas(1, 2, false, [&](const ReplicaPlace& place) {
+    const Collective::Rows own{DType::Float32, DType::Int64, 0, 2 + place.replica, nullptr, nullptr};
+    place.collective.gather_rows(own, 100, [](std::span<const Collective::Rows>) {});
+  });
+  EXPECT_THAT(errors, Each(AnyOf(HasSubstr("all replicas must bring rows of the same table"), HasSubstr("Aborted"))));
+}
+
 // Who is silent takes part without a say, alone in its process or beside others.
 TEST(ReplicaGroupSilence, LeavesSilentOnesOutOfSums) {
   for (const bool second_worker_too : {false, true}) {
@@ -144,6 +195,13 @@ TEST(ReplicaGroupSilence, LeavesSilentOnesOutOfSums) {
         group.member(0)->wait(&in_place, nullptr);
         EXPECT_EQ(sum, second_worker_too ? 0.0f : 3.0f);
         EXPECT_EQ(started, sum);
+        const std::int32_t index = 0;
+        const Collective::Rows rows{DType::Float32, DType::Int32, 1, 1, &own, &index};
+        EXPECT_TRUE(group.member(0)->gather_rows(rows, 2, [&](std::span<const Collective::Rows> all) {
+          std::int64_t count = 0;
+          for (const Collective::Rows& each : all) count += each.count;
+          EXPECT_EQ(count, second_worker_too ? 0 : 1);
+        }));
       });
     }
     for (std::thread& thread : threads) thread.join();
