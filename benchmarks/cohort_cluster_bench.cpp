@@ -150,7 +150,7 @@ int main(int argc, char** argv) {
       "Trains one of the jobs the project is measured on, on a cluster of this machine");
   Options options;
   command_line.add_choice("--strategy", options.strategy, "ps, or mwms: workers in step", {"ps", "mwms"});
-  command_line.add_choice("--job", options.job, "dense10, mlp or small_cnn", {"dense10", "mlp", "small_cnn"});
+  command_line.add_choice("--job", options.job, "which one to train", ch::bench::job_names());
   command_line.add("--workers", options.workers, "number of workers", {1, 256});
   command_line.add("--ps", options.ps, "number of parameter servers", {1, 256});
   command_line.add("--in-process", options.in_process, "all tasks in this process");

@@ -465,9 +465,10 @@ COHORT_OP_REFERENCE(Conv, first_layers_of_large_networks, (std::vector<DType>{fl
   };
   compare({16, 64, 63, 3}, {7, 7, 3, 64}, "same");
   compare({20, 61, 62, 3}, {7, 7, 3, 64}, "valid");
+  if (kTimesSlower > 1) return;  // minutes under a sanitizer
   compare({32, 65, 50, 4}, {5, 5, 4, 64}, "same");
   compare({20, 50, 41, 1}, {7, 6, 1, 320}, "valid");
-  if (kTimesSlower == 1) compare({26, 400, 400, 4}, {3, 3, 4, 8}, "same");  // minutes under a sanitizer
+  compare({26, 400, 400, 4}, {3, 3, 4, 8}, "same");
 }
 
 class TensorFloatAllowed {
