@@ -1,7 +1,6 @@
 #include "cohort/distribute/collective/gathered_rows.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace cohort::distribute {
 
@@ -23,8 +22,9 @@ bool GatheredRows::gather_over_workers(const Collective::Rows& types, std::int64
   const std::size_t bytes_of_index = size_of(types.index_dtype);
   values_.resize(std::max(values_.size(), workers * rows * bytes_of_row));
   indices_.resize(std::max(indices_.size(), workers * rows * bytes_of_index));
-  std::byte* values = values_.data() + own * rows * bytes_of_row;
-  std::byte* indices = indices_.data() + own * rows * bytes_of_index;
+  std::byte* const own_values = values_.data() + own * rows * bytes_of_row;
+  std::byte* const own_indices = indices_.data() + own * rows * bytes_of_index;
+  std::byte *values = own_values, *indices = own_indices;
   for (const Collective::Rows& brought : all_) {
     const auto count = static_cast<std::size_t>(brought.count);
     if (count == 0) continue;
@@ -33,8 +33,6 @@ bool GatheredRows::gather_over_workers(const Collective::Rows& types, std::int64
   }
   all_.clear();
   if (rows == 0) return true;
-  const std::byte* const own_values = values_.data() + own * rows * bytes_of_row;
-  const std::byte* const own_indices = indices_.data() + own * rows * bytes_of_index;
   workers_->all_gather(own_values, values_.data(), *largest * types.elements, types.dtype);
   workers_->all_gather(own_indices, indices_.data(), *largest, types.index_dtype);
   for (std::size_t i = 0; i < workers; ++i) {

@@ -40,7 +40,8 @@ Tensors gradient_of_sum(const OpCall& call, std::span<const Tensor> dy) {
 COHORT_OP("AllReduce").inputs(2, -1).infer(infer_all_reduce).stateful().gradient(gradient_of_sum);
 COHORT_OP("BroadcastFirst").inputs(2, -1).infer(infer_all_reduce).stateful().not_differentiable();
 
-// (collective, like, indices, values)
+// (collective, like, indices, values): zeros like `like` with the rows of all replicas added, of which each may have
+// another number. What crosses are rows, where they are fewer than the table has. For CPUs; slices of replicas use it.
 COHORT_OP("AllReduceRows")
     .inputs(4)
     .checks()
@@ -81,10 +82,6 @@ Tensors start_all_reduce_sum(const Tensor& collective, const Tensors& values) {
 
 Tensors wait_for_all_reduce(const Tensor& collective, const Tensors& started) {
   return reduced("AllReduceWait", collective, started);
-}
-
-Tensor all_reduce_rows(const Tensor& collective, const Tensor& like, const Tensor& indices, const Tensor& values) {
-  return run_op("AllReduceRows", {collective, like, indices, values});
 }
 
 Tensors broadcast_first(const Tensor& collective, const Tensors& values) {

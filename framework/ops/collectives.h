@@ -11,9 +11,6 @@ Tensors all_reduce_sum(const Tensor& collective, const Tensors& values);
 // that was started is waited for, in order. For traces: what was started must not be left.
 Tensors start_all_reduce_sum(const Tensor& collective, const Tensors& values);
 Tensors wait_for_all_reduce(const Tensor& collective, const Tensors& started);
-// Zeros like `like` with the rows of all replicas added, of which each may have another number: values[i] belongs to
-// row indices[i]. What crosses are rows, where they are fewer than the table has. For CPUs.
-Tensor all_reduce_rows(const Tensor& collective, const Tensor& like, const Tensor& indices, const Tensor& values);
 // The first replica's values on every replica.
 Tensors broadcast_first(const Tensor& collective, const Tensors& values);
 
