@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <thread>
 
 #include "cohort/core/error.h"
 #include "cohort/cuda/check.h"
 #include "cohort/cuda/conditional_nodes.h"
+#include "cohort/cuda/cublas_lt.h"
 #include "cohort/cuda/fill.h"
 #include "cohort/cuda/gpu_requirements.h"
 #include "cohort/cuda/loop_turns.h"
@@ -22,6 +24,17 @@ constexpr std::size_t kLeftBytes = std::size_t{1} << 30;
 constexpr unsigned int kKeptRefusals = 1u << 16;
 // A recording's kernels may have to be loaded first: those of a branch that was never taken.
 constexpr cudaStreamCaptureMode kCaptureMode = cudaStreamCaptureModeRelaxed;
+
+// The library of matrix products is large, and nearly every model needs it: it is read while the driver makes its
+// context, which takes longer. Where it cannot be had, whoever needs it says so.
+void begin_to_load_libraries() {
+  static const std::jthread loader([] {
+    try {
+      cublas_lt();
+    } catch (const Error&) {
+    }
+  });
+}
 
 }  // namespace
 
@@ -84,6 +97,8 @@ CudaDevice::CudaDevice(int index) : Device("GPU", index) {
   cudaDeviceProp properties;
   cuda::check(cudaGetDeviceProperties(&properties, index));
   check_gpu(name(), properties);
+  begin_to_load_libraries();
+  model_ = std::string(properties.name) + " of " + std::to_string(properties.multiProcessorCount);
   multiprocessors_ = properties.multiProcessorCount;
   architecture_ = properties.major * 10 + properties.minor;
   make_current();

@@ -59,6 +59,8 @@ class CudaDevice : public Device {
   void follow_stream(std::function<void(cudaStream_t)> follower) const;
   // The calling thread's launches go to this GPU from now on.
   void make_current() const;
+  // What it is sold as, and the number of its multiprocessors: choices of algorithms hold for the same ones.
+  const std::string& model() const { return model_; }
   int multiprocessors() const { return multiprocessors_; }
   // Of its instructions: 90 for Hopper.
   int architecture() const { return architecture_; }
@@ -98,6 +100,7 @@ class CudaDevice : public Device {
   // Memory of the pool, after it has given back what it need not keep where that helps.
   cudaError_t take(void*& memory, std::size_t bytes);
 
+  std::string model_;
   int multiprocessors_ = 0, architecture_ = 0;
   cudaStream_t compute_ = nullptr, copy_ = nullptr;
   std::atomic<std::thread::id> recorder_{};  // the thread that records

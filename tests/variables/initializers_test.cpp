@@ -9,6 +9,7 @@
 #include "cohort/core/random.h"
 #include "cohort/saving/config_json.h"
 #include "tests/support/op_check.h"
+#include "tests/support/thread_rounds.h"
 
 namespace cohort::initializers {
 namespace {
@@ -64,6 +65,34 @@ TEST(Initializers, ASeedDecidesTheValues) {
   const std::vector<float> first = draw("he_normal");
   set_random_seed(7);
   EXPECT_EQ(draw("he_normal"), first);
+}
+
+// Numbers of a seed's stream one after the other: a word is a uniform number, two words are two normal ones.
+TEST(Initializers, NumbersFollowTheirStreamOnAnyNumberOfThreads) {
+  const std::int64_t most = 50'003;
+  const PhiloxStream stream(RandomState{}, 5, 0);
+  std::vector<float> uniform, normal, truncated;
+  for (std::uint64_t block = 0; static_cast<std::int64_t>(truncated.size()) < most; ++block) {
+    const auto words = stream.block(block);
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      uniform.push_back(to_unit_float(words[i]));
+      normal.push_back(to_normal(words[i / 2 * 2], words[i / 2 * 2 + 1])[i % 2]);
+      if (std::abs(normal.back()) < 2.0f) truncated.push_back(normal.back());
+    }
+  }
+  const test::PoolThreads threads;
+  for (const int count : {1, 3, 8}) {
+    threads.set(count);
+    for (const std::int64_t size : {std::int64_t{0}, std::int64_t{1}, std::int64_t{6}, most}) {
+      const auto expect = [&](const Ref<Initializer>& initializer, const std::vector<float>& numbers) {
+        const std::vector<float> first(numbers.begin(), numbers.begin() + size);
+        EXPECT_EQ((*initializer)({size}, DType::Float32).to_vector<float>(), first) << size;
+      };
+      expect(RandomUniform({.minval = 0.0, .maxval = 1.0, .seed = 5}), uniform);
+      expect(RandomNormal({.mean = 0.0, .stddev = 1.0, .seed = 5}), normal);
+      expect(TruncatedNormal({.mean = 0.0, .stddev = 1.0, .seed = 5}), truncated);
+    }
+  }
 }
 
 TEST(Initializers, ConstantsAndIdentity) {

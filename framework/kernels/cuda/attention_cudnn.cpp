@@ -2,20 +2,29 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <compare>
 #include <cstdint>
+#include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "cohort/core/error.h"
 #include "cohort/core/op_determinism.h"
+#include "cohort/cuda/compiled_program.h"
 #include "cohort/cuda/cudnn.h"
+#include "cohort/cuda/kept_file.h"
 #include "cohort/kernels/cuda/attention_logarithms.h"
+#include "cohort/kernels/cuda/pieces.h"
+#include "cohort/kernels/cuda/stopwatch.h"
 #include "cohort/kernels/cuda/stream.h"
+#include "cohort/kernels/cuda/trial_numbers.h"
 
 // The frontend finds cuDNN's functions by the handle below. It would also load a CUDA runtime by its name, another one
 // than ours, to ask what it is told here or need not know: it gets none.
@@ -42,7 +51,11 @@ constexpr std::int64_t kMostWorkspace = std::int64_t{512} << 20;
 constexpr std::int64_t kFewestSteps = 64;
 // Before, the frontend has memory filled by the runtime that it does not get.
 constexpr std::size_t kOldestCudnn = 90600;
-constexpr std::size_t kPlaces = 256;  // that parts of the workspace are aligned to
+// cuDNN's plans of which the fastest is looked for by trial: what it lists first is a few percent slower for some
+// sizes.
+constexpr std::int64_t kTriedPlans = 3;
+constexpr std::size_t kMostTrialWorkspace = std::size_t{1} << 20;
+constexpr char kEnding[] = ".choice";
 
 // Names of the tensors of a graph.
 enum Id : std::int64_t {
@@ -69,9 +82,16 @@ struct PlanKey {
   bool causal, repeatable;
 
   auto operator<=>(const PlanKey&) const = default;
+  std::int64_t rows() const { return batch * heads * steps; }
 };
 
-std::size_t padded(std::size_t bytes) { return (bytes + kPlaces - 1) / kPlaces * kPlaces; }
+// For choices that are kept; a plan is known by its name.
+std::string in_words(const PlanKey& key, const CudaDevice& device) {
+  std::string words = "cuDNN " + std::to_string(fe::detail::get_backend_version()) + " on " + device.model();
+  for (const std::int64_t size : {key.batch, key.steps, key.heads, key.size, key.keys, key.key_heads, key.value_size})
+    words += " " + std::to_string(size);
+  return words + " " + to_string(key.dtype) + (key.causal ? " causal" : "");
+}
 
 // A head's steps lie `heads` heads apart: (batch, heads, steps, size) of a tensor (batch, steps, heads, size).
 fe::graph::Tensor_attributes head_tensor(Id id, std::int64_t batch, std::int64_t steps, std::int64_t heads,
@@ -165,18 +185,21 @@ void add_attention_gradient(fe::graph::Graph& graph, const PlanKey& key) {
 class AttentionPlan {
  public:
   // Nothing where there is no engine.
-  static std::shared_ptr<const AttentionPlan> make(const CudaDevice& device, const PlanKey& key) {
+  static std::shared_ptr<const AttentionPlan> make(CudaDevice& device, const PlanKey& key) {
     auto plan = std::make_shared<AttentionPlan>();
     plan->handle_ = cohort::cuda::cudnn_handle(device);
     device.make_current();
     try {
       return plan->build(device, key) ? plan : nullptr;
+    } catch (const Error&) {
+      throw;
     } catch (const std::exception&) {  // what the frontend throws where it has no other way to say no
       return nullptr;
     }
   }
 
   std::size_t workspace_bytes() const { return workspace_bytes_; }
+  bool takes_lengths() const { return takes_lengths_; }
 
   // With the memory of all tensors.
   void run(std::unordered_map<std::int64_t, void*> memory, void* workspace) const {
@@ -186,31 +209,121 @@ class AttentionPlan {
   }
 
  private:
-  bool build(const CudaDevice& device, const PlanKey& key) {
+  bool build(CudaDevice& device, const PlanKey& key) {
     graph_.set_io_data_type(key.dtype == DType::Float16 ? fe::DataType_t::HALF : fe::DataType_t::BFLOAT16)
         .set_intermediate_data_type(fe::DataType_t::FLOAT)
         .set_compute_data_type(fe::DataType_t::FLOAT)
         .set_sm_version(device.architecture())
         .set_cuda_graph_retention(fe::CudaGraphRetention_t::NONE);  // plans are kept for good
     key.is_gradient ? add_attention_gradient(graph_, key) : add_attention(graph_, key);
+    takes_lengths_ = needs_lengths(key);
+    if (!graph_.validate().is_good() || !graph_.build_operation_graph(handle_).is_good() ||
+        !graph_.create_execution_plans({fe::HeurMode_t::A}).is_good() ||
+        !graph_.deselect_workspace_greater_than(kMostWorkspace).check_support().is_good()) {
+      return false;
+    }
+    // Other plans of a gradient take far longer than the first. Where ops must be repeatable, no time is looked at.
+    if (!key.is_gradient && !key.repeatable && take_fastest(device, key)) return true;
     std::int64_t bytes = 0;
-    const bool found = graph_.validate().is_good() && graph_.build_operation_graph(handle_).is_good() &&
-                       graph_.create_execution_plans({fe::HeurMode_t::A}).is_good() &&
-                       graph_.deselect_workspace_greater_than(kMostWorkspace).check_support().is_good() &&
-                       graph_.build_plans(fe::BuildPlanPolicy_t::HEURISTICS_CHOICE).is_good() &&
+    const bool found = graph_.build_plans(fe::BuildPlanPolicy_t::HEURISTICS_CHOICE).is_good() &&
                        graph_.get_workspace_size(bytes).is_good();
     workspace_bytes_ = static_cast<std::size_t>(bytes);
     return found;
   }
 
+  bool take(std::int64_t plan) {
+    std::int64_t bytes = 0;
+    if (!graph_.build_plan_at_index(plan).is_good() ||
+        !graph_.get_workspace_size_plan_at_index(plan, bytes).is_good() || bytes > kMostWorkspace) {
+      return false;
+    }
+    workspace_bytes_ = static_cast<std::size_t>(bytes);
+    return true;
+  }
+
+  std::string name_of_plan(std::int64_t plan) const {
+    std::string name;
+    return graph_.get_plan_name_at_index(plan, name).is_good() ? name : "";
+  }
+
+  // The fastest of the first plans: what this process or another one found before, else by trial, and then kept.
+  bool take_fastest(CudaDevice& device, const PlanKey& key) {
+    const std::int64_t plans = std::min(graph_.get_execution_plan_count(), kTriedPlans);
+    if (plans < 2) return false;
+    const std::string words = in_words(key, device);
+    std::string folder = cohort::cuda::cache_folder();
+    if (!folder.empty()) folder += "/attention";
+    const std::string kept = folder.empty() ? "" : cohort::cuda::read_kept(folder, words, kEnding);
+    for (std::int64_t plan = 0; plan < plans; ++plan) {
+      if (!kept.empty() && name_of_plan(plan) == kept) return take(plan);
+    }
+    const std::int64_t best = fastest_of(plans, device, key);
+    if (best < 0 || !take(best)) return false;
+    const std::string name = name_of_plan(best);
+    if (!folder.empty() && !name.empty()) cohort::cuda::write_kept(folder, words, kEnding, name);
+    return true;
+  }
+
+  // -1 where that cannot be found out.
+  std::int64_t fastest_of(std::int64_t plans, CudaDevice& device, const PlanKey& key) {
+    constexpr int kRounds = 3, kRepeats = 4;
+    if (device.is_recording()) return -1;
+    const auto bytes_of = [&](std::int64_t steps, std::int64_t heads, std::int64_t size) {
+      return static_cast<std::size_t>(key.batch * steps * heads * size) * size_of(key.dtype);
+    };
+    Pieces pieces;
+    const std::size_t query = pieces.add(bytes_of(key.steps, key.heads, key.size)),
+                      keys = pieces.add(bytes_of(key.keys, key.key_heads, key.size)),
+                      values = pieces.add(bytes_of(key.keys, key.key_heads, key.value_size)),
+                      output = pieces.add(bytes_of(key.steps, key.heads, key.value_size)),
+                      logarithms = pieces.add(static_cast<std::size_t>(key.rows()) * sizeof(float)),
+                      workspace = pieces.add(static_cast<std::size_t>(kMostTrialWorkspace));
+    std::int64_t best = -1;
+    try {
+      const std::unique_ptr<char, std::function<void(char*)>> memory(
+          static_cast<char*>(device.allocate(pieces.bytes())),
+          [&](char* taken) { device.deallocate(taken, pieces.bytes()); });
+      const cudaStream_t stream = device.stream(DeviceStream::Compute);
+      enqueue_trial_numbers(key.dtype, memory.get(), output, device, stream);
+      Stopwatch watch(stream);
+      float shortest = std::numeric_limits<float>::max();
+      for (std::int64_t plan = 0; plan < plans; ++plan) {
+        if (!take(plan) || workspace_bytes_ > kMostTrialWorkspace) continue;
+        const auto run_once = [&] {
+          run({{kQuery, memory.get() + query},
+               {kKey, memory.get() + keys},
+               {kValue, memory.get() + values},
+               {kOutput, memory.get() + output},
+               {kLogarithms, memory.get() + logarithms}},
+              memory.get() + workspace);
+        };
+        run_once();  // loads it
+        for (int round = 0; round < kRounds; ++round) {
+          const float time = watch.time([&] {
+            for (int i = 0; i < kRepeats; ++i) run_once();
+          });
+          if (time < shortest) {
+            shortest = time;
+            best = plan;
+          }
+        }
+      }
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::ResourceExhausted) throw;
+      return -1;
+    }
+    return best;
+  }
+
   fe::graph::Graph graph_;
   cudnnHandle_t handle_ = nullptr;
   std::size_t workspace_bytes_ = 0;
+  bool takes_lengths_ = false;
 };
 
 // Plans take long to make, and the layers of a model have the same sizes. They are never given back, since recordings
 // of their launches may be run at any time.
-std::shared_ptr<const AttentionPlan> find_plan(const CudaDevice& device, const PlanKey& key) {
+std::shared_ptr<const AttentionPlan> find_plan(CudaDevice& device, const PlanKey& key) {
   static auto* mutex = new std::mutex;
   static auto* plans = new std::map<PlanKey, std::shared_ptr<const AttentionPlan>>;
   std::lock_guard lock(*mutex);
@@ -246,7 +359,7 @@ std::shared_ptr<const AttentionPlan> plan_for(const KernelSpec& spec, const Atte
   const auto held = device.hold();  // others run their plans by the same handle
   return find_plan(device, {device.index(), is_gradient, spec.input(0).dtype, sizes.batch, sizes.steps, sizes.heads,
                             sizes.size, sizes.keys, sizes.key_heads, sizes.value_size, static_cast<float>(sizes.scale),
-                            sizes.causal, is_gradient && op_determinism_enabled()});
+                            sizes.causal, op_determinism_enabled()});
 }
 
 KernelFn cudnn_attention(const KernelSpec& spec, const AttentionSizes& sizes) {
@@ -254,17 +367,19 @@ KernelFn cudnn_attention(const KernelSpec& spec, const AttentionSizes& sizes) {
   if (!plan) return {};
   CudaDevice* device = &cohort::cuda::device_of(spec);
   const std::int64_t rows = sizes.batch * sizes.heads * sizes.steps;
-  const std::size_t rows_bytes = padded(static_cast<std::size_t>(rows) * sizeof(float));
-  device->reserve_workspace(rows_bytes + plan->workspace_bytes());
+  Pieces pieces;
+  const std::size_t logarithms = pieces.add(static_cast<std::size_t>(rows) * sizeof(float)),
+                    rest = pieces.add(plan->workspace_bytes());
+  device->reserve_workspace(pieces.bytes());
   return [=](const KernelIO& io) {
     char* workspace = static_cast<char*>(device->workspace());
     plan->run({{kQuery, io.inputs[0]},
                {kKey, io.inputs[1]},
                {kValue, io.inputs[2]},
                {kOutput, io.outputs[0]},
-               {kLogarithms, workspace}},
-              workspace + rows_bytes);
-    enqueue_rows_of_logarithms(reinterpret_cast<const float*>(workspace), io.out<float>(1), rows, *device,
+               {kLogarithms, workspace + logarithms}},
+              workspace + rest);
+    enqueue_rows_of_logarithms(reinterpret_cast<const float*>(workspace + logarithms), io.out<float>(1), rows, *device,
                                stream_of(io));
   };
 }
@@ -274,27 +389,33 @@ KernelFn cudnn_attention_gradient(const KernelSpec& spec, const AttentionSizes& 
   if (!plan) return {};
   CudaDevice* device = &cohort::cuda::device_of(spec);
   const std::int64_t rows = sizes.batch * sizes.heads * sizes.steps;
-  const std::size_t rows_bytes = padded(static_cast<std::size_t>(rows) * sizeof(float)),
-                    lengths_bytes = padded(static_cast<std::size_t>(sizes.batch) * sizeof(std::int32_t));
-  device->reserve_workspace(rows_bytes + 2 * lengths_bytes + plan->workspace_bytes());
+  const std::size_t lengths = plan->takes_lengths() ? static_cast<std::size_t>(sizes.batch) * sizeof(std::int32_t) : 0;
+  Pieces pieces;
+  const std::size_t logarithms = pieces.add(static_cast<std::size_t>(rows) * sizeof(float)),
+                    steps_of = pieces.add(lengths), keys_of = pieces.add(lengths),
+                    rest = pieces.add(plan->workspace_bytes());
+  device->reserve_workspace(pieces.bytes());
   return [=](const KernelIO& io) {
-    char *logarithms = static_cast<char*>(device->workspace()), *steps_of = logarithms + rows_bytes,
-         *keys_of = steps_of + lengths_bytes, *workspace = keys_of + lengths_bytes;
-    enqueue_logarithms_of_rows(io.in<float>(5), reinterpret_cast<float*>(logarithms), rows, *device, stream_of(io));
-    enqueue_lengths(reinterpret_cast<std::int32_t*>(steps_of), reinterpret_cast<std::int32_t*>(keys_of), sizes.batch,
-                    sizes.steps, sizes.keys, *device, stream_of(io));
+    char* workspace = static_cast<char*>(device->workspace());
+    enqueue_logarithms_of_rows(io.in<float>(5), reinterpret_cast<float*>(workspace + logarithms), rows, *device,
+                               stream_of(io));
+    if (plan->takes_lengths()) {
+      enqueue_lengths(reinterpret_cast<std::int32_t*>(workspace + steps_of),
+                      reinterpret_cast<std::int32_t*>(workspace + keys_of), sizes.batch, sizes.steps, sizes.keys,
+                      *device, stream_of(io));
+    }
     plan->run({{kQuery, io.inputs[0]},
                {kKey, io.inputs[1]},
                {kValue, io.inputs[2]},
                {kOutput, io.inputs[3]},
                {kUpstream, io.inputs[4]},
-               {kLogarithms, logarithms},
-               {kStepsOf, steps_of},
-               {kKeysOf, keys_of},
+               {kLogarithms, workspace + logarithms},
+               {kStepsOf, workspace + steps_of},
+               {kKeysOf, workspace + keys_of},
                {kToQuery, io.outputs[0]},
                {kToKey, io.outputs[1]},
                {kToValue, io.outputs[2]}},
-              workspace);
+              workspace + rest);
   };
 }
 

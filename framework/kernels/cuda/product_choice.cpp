@@ -12,11 +12,11 @@
 
 #include "cohort/core/error.h"
 #include "cohort/core/op_determinism.h"
-#include "cohort/cuda/check.h"
 #include "cohort/cuda/compiled_program.h"
 #include "cohort/cuda/cublas_lt.h"
 #include "cohort/cuda/kept_file.h"
 #include "cohort/kernels/cuda/pieces.h"
+#include "cohort/kernels/cuda/stopwatch.h"
 #include "cohort/kernels/cuda/trial_numbers.h"
 
 namespace cohort::kernels::cuda {
@@ -47,19 +47,7 @@ double work_of(const ProductShape& s) {
 }
 
 std::string key_of(const std::vector<LibraryProduct>& ways, const cohort::cuda::CudaDevice& device) {
-  static std::mutex mutex;
-  static auto* names = new std::map<int, std::string>;
-  std::string key = "cublasLt " + std::to_string(cohort::cuda::cublas_lt().version()) + " on ";
-  {
-    std::lock_guard lock(mutex);
-    std::string& name = (*names)[device.index()];
-    if (name.empty()) {
-      cudaDeviceProp properties;
-      cohort::cuda::check(cudaGetDeviceProperties(&properties, device.index()));
-      name = std::string(properties.name) + " of " + std::to_string(properties.multiProcessorCount);
-    }
-    key += name;
-  }
+  std::string key = "cublasLt " + std::to_string(cohort::cuda::cublas_lt().version()) + " on " + device.model();
   for (const LibraryProduct& way : ways) key += "\n" + way.key();
   return key;
 }
@@ -136,36 +124,6 @@ class TrialMemory {
   std::size_t bytes_ = 0;
   char* memory_ = nullptr;
   ProductMemory pointers_;
-};
-
-// Takes the time of work on a stream.
-class Stopwatch {
- public:
-  explicit Stopwatch(cudaStream_t stream) : stream_(stream) {
-    cohort::cuda::check(cudaEventCreate(&begin_));
-    cohort::cuda::check(cudaEventCreate(&end_));
-  }
-  ~Stopwatch() {
-    (void)cudaEventDestroy(begin_);
-    (void)cudaEventDestroy(end_);
-  }
-  Stopwatch(const Stopwatch&) = delete;
-
-  // Milliseconds.
-  template <class Work>
-  float time(const Work& work) {
-    cohort::cuda::check(cudaEventRecord(begin_, stream_));
-    work();
-    cohort::cuda::check(cudaEventRecord(end_, stream_));
-    cohort::cuda::check(cudaEventSynchronize(end_));
-    float milliseconds = 0;
-    cohort::cuda::check(cudaEventElapsedTime(&milliseconds, begin_, end_));
-    return milliseconds;
-  }
-
- private:
-  cudaStream_t stream_;
-  cudaEvent_t begin_ = nullptr, end_ = nullptr;
 };
 
 // An algorithm of a way, and the shortest time it has taken.

@@ -9,12 +9,14 @@ namespace cohort::initializers {
 namespace {
 
 // The orthogonal and the triangular factor of a random matrix with at least as many rows as columns.
-Tensors random_factors(std::size_t rows, std::size_t columns, NumberStream& stream) {
+Tensors random_factors(std::size_t rows, std::size_t columns, std::optional<std::int64_t> seed) {
+  const Shape shape{static_cast<std::int64_t>(rows), static_cast<std::int64_t>(columns)};
+  const Tensor drawn = random_values(shape, seed, Numbers::Normal, 1.0, 0.0);  // column by column
+  const std::span<const float> numbers = drawn.data<float>();
   std::vector<float> values(rows * columns);
   for (std::size_t column = 0; column < columns; ++column) {
-    for (std::size_t row = 0; row < rows; ++row) values[row * columns + column] = static_cast<float>(stream.normal());
+    for (std::size_t row = 0; row < rows; ++row) values[row * columns + column] = numbers[column * rows + row];
   }
-  const Shape shape{static_cast<std::int64_t>(rows), static_cast<std::int64_t>(columns)};
   return run_eagerly(find_op("Qr"), {Tensor::from_blob(values.data(), DType::Float32, shape)}, {});
 }
 
@@ -32,8 +34,7 @@ Tensor OrthogonalInitializer::operator()(const Shape& shape, DType dtype) const 
   const auto columns = static_cast<std::size_t>(shape.back());
   const auto rows = static_cast<std::size_t>(shape.slice(0, shape.rank() - 1).num_elements());
   const std::size_t count = std::min(rows, columns), size = std::max(rows, columns);
-  NumberStream stream(seed_);
-  const Tensors factors = random_factors(size, count, stream);
+  const Tensors factors = random_factors(size, count, seed_);
   const std::span<const float> vectors = factors[0].data<float>(), triangle = factors[1].data<float>();
   std::vector<float> values(rows * columns);
   for (std::size_t row = 0; row < rows; ++row) {

@@ -13,12 +13,11 @@ void RandomNormalInitializer::visit_fields(FieldVisitor& visitor) {
 }
 
 Tensor RandomNormalInitializer::operator()(const Shape& shape, DType dtype) const {
-  return from_floats(random_values(shape, seed_, &NumberStream::normal, options_.stddev, options_.mean), shape, dtype);
+  return from_floats(random_values(shape, seed_, Numbers::Normal, options_.stddev, options_.mean), dtype);
 }
 
 Tensor TruncatedNormalInitializer::operator()(const Shape& shape, DType dtype) const {
-  return from_floats(random_values(shape, seed_, &NumberStream::truncated_normal, options_.stddev, options_.mean),
-                     shape, dtype);
+  return from_floats(random_values(shape, seed_, Numbers::TruncatedNormal, options_.stddev, options_.mean), dtype);
 }
 
 RandomUniformInitializer::RandomUniformInitializer(UniformOptions options)
@@ -30,9 +29,8 @@ void RandomUniformInitializer::visit_fields(FieldVisitor& visitor) {
 }
 
 Tensor RandomUniformInitializer::operator()(const Shape& shape, DType dtype) const {
-  return from_floats(
-      random_values(shape, seed_, &NumberStream::uniform, options_.maxval - options_.minval, options_.minval), shape,
-      dtype);
+  return from_floats(random_values(shape, seed_, Numbers::Uniform, options_.maxval - options_.minval, options_.minval),
+                     dtype);
 }
 
 COHORT_REGISTER(Initializer, RandomNormalInitializer, "RandomNormal", "random_normal", "normal");

@@ -66,16 +66,17 @@ Tensor VarianceScalingInitializer::operator()(const Shape& shape, DType dtype) c
                      : options_.mode == "fan_out" ? static_cast<double>(fan_out)
                                                   : static_cast<double>(fan_in + fan_out) / 2.0;
   const double variance = options_.scale / std::max(1.0, fan);
-  std::vector<float> values;
+  const auto values = [&](Numbers numbers, double scale, double shift) {
+    return from_floats(random_values(shape, seed_, numbers, scale, shift), dtype);
+  };
   if (options_.distribution == "uniform") {
     const double limit = std::sqrt(3.0 * variance);
-    values = random_values(shape, seed_, &NumberStream::uniform, 2.0 * limit, -limit);
-  } else if (options_.distribution == "truncated_normal") {
-    values = random_values(shape, seed_, &NumberStream::truncated_normal, std::sqrt(variance) / kTruncatedDeviation, 0);
-  } else {
-    values = random_values(shape, seed_, &NumberStream::normal, std::sqrt(variance), 0.0);
+    return values(Numbers::Uniform, 2.0 * limit, -limit);
   }
-  return from_floats(values, shape, dtype);
+  const double deviation = std::sqrt(variance);
+  return options_.distribution == "truncated_normal"
+             ? values(Numbers::TruncatedNormal, deviation / kTruncatedDeviation, 0.0)
+             : values(Numbers::Normal, deviation, 0.0);
 }
 
 NamedScalingInitializer::NamedScalingInitializer(double scale, const char* mode, const char* distribution,
