@@ -34,6 +34,12 @@ set(COHORT_HOT_KERNELS ${COHORT_PRODUCT_KERNELS} adam_update attention average_p
     elementwise elementwise_binary elementwise_broadcast elementwise_select elementwise_tests elementwise_unary
     fused_elementwise fused_program gelu gru layer_norm lstm max_pooling pooling reduce ../reduce_plan sgd_update simple_rnn
     softmax strided_copy)
+# What the compiler makes of one of these must not depend on its neighbours.
+if(NOT COHORT_SANITIZE)
+  list(TRANSFORM COHORT_HOT_KERNELS REPLACE "(.+)" "${PROJECT_SOURCE_DIR}/framework/kernels/cpu/\\1.cpp"
+       OUTPUT_VARIABLE hot_sources)
+  set_source_files_properties(${hot_sources} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+endif()
 set(COHORT_KERNELS_avx512bf16 ${COHORT_PRODUCT_KERNELS})
 set(COHORT_KERNELS_amx ${COHORT_PRODUCT_KERNELS})
 set(COHORT_KERNELS_bf16 ${COHORT_PRODUCT_KERNELS})

@@ -37,6 +37,7 @@ endif()
 if(NOT COHORT_CUDA)
   unset(CMAKE_CUDA_COMPILER CACHE)
 endif()
+option(COHORT_CUDA_UNOPTIMIZED "Compile CUDA sources in half the time, to see that they do rather than to run them" OFF)
 
 # cuDNN's frontend, headers that describe attention to cuDNN: in the folder that COHORT_CUDNN_FRONTEND names, else where
 # tools/setup puts them or the compiler finds them.

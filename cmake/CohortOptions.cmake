@@ -3,6 +3,9 @@
 option(COHORT_TESTS "Build the tests" ON)
 option(COHORT_EXAMPLES "Build the examples" ON)
 option(COHORT_UNITY "Compile sources of a folder several at a time: a clean build takes half the time" OFF)
+# The more at a time, the shorter a clean build and the longer the next one after a change.
+set(COHORT_SOURCES_AT_ONCE 12 CACHE STRING "How many sources of a folder COHORT_UNITY compiles at a time")
+set(COHORT_TESTS_AT_ONCE 24 CACHE STRING "The same of tests, which include more than they say")
 option(COHORT_WERROR "Treat warnings as errors" OFF)
 set(COHORT_SANITIZE "" CACHE STRING "Sanitizer: address (with undefined), undefined, thread, or empty")
 set_property(CACHE COHORT_SANITIZE PROPERTY STRINGS "" address undefined thread)
@@ -64,7 +67,12 @@ foreach(prefix ${PROJECT_SOURCE_DIR} ${build_to_source} ${PROJECT_BINARY_DIR}/in
 endforeach()
 
 if(COHORT_SANITIZE STREQUAL "address")
+  # Two thirds of the time that the checks for undefined behaviour take to compile go into those of every pointer, whose
+  # faults nearly always end at an address that is looked at anyway; the sanitizer `undefined` has them all. Calls in place of code
+  # at each access compile in half the time.
   set(sanitizers address,undefined)
+  set(sanitizer_flags -fno-sanitize=null,alignment,object-size,pointer-overflow,vptr,nonnull-attribute,returns-nonnull-attribute
+      "SHELL:--param asan-instrumentation-with-call-threshold=0")
 elseif(COHORT_SANITIZE MATCHES "^(undefined|thread)$")
   set(sanitizers ${COHORT_SANITIZE})
 elseif(NOT COHORT_SANITIZE STREQUAL "")
@@ -74,7 +82,7 @@ endif()
 if(sanitizers)
   # Assertions stay on, and light optimisation keeps both the build and the run within CI's time.
   set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O1 -g1")
-  cohort_add_flags(-fsanitize=${sanitizers} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  cohort_add_flags(-fsanitize=${sanitizers} ${sanitizer_flags} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(cohort_flags INTERFACE -fsanitize=${sanitizers})
 endif()
 

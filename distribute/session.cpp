@@ -18,7 +18,7 @@ namespace {
 using CallClock = rpc::TimedCalls::Clock;
 
 // For the answer of a master that has waited for another task in vain.
-constexpr std::chrono::milliseconds kToAnswer{2000}, kBetweenTries{50}, kToClose{2000};
+constexpr std::chrono::milliseconds kToAnswer{2000}, kBetweenCalls{50}, kToClose{2000};
 
 std::chrono::milliseconds milliseconds_in(double seconds, const char* option) {
   if (seconds > 0.0 && seconds <= 1e6) return std::chrono::milliseconds(std::max<std::int64_t>(1, seconds * 1000.0));
@@ -127,8 +127,8 @@ void Session::Body::open(CallClock::time_point deadline) {
       master_ = call<Method::OpenSession>(metadata, {}, deadline).metadata.master();
       return;
     } catch (const rpc::RpcError& error) {
-      if (error.code() != ErrorCode::Unavailable || CallClock::now() + kBetweenTries >= deadline) throw;
-      std::this_thread::sleep_for(kBetweenTries);
+      if (error.code() != ErrorCode::Unavailable || CallClock::now() + kBetweenCalls >= deadline) throw;
+      std::this_thread::sleep_for(kBetweenCalls);
     }
   }
 }

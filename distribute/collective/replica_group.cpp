@@ -16,7 +16,7 @@ namespace {
 // Replicas come at nearly the same time as a rule; waking a thread takes longer than this.
 constexpr int kTurnsBeforeSleep = 200;
 // A replica may have to compile its step first.
-constexpr std::chrono::seconds kLongestWait{600};
+constexpr std::chrono::seconds kLongestMeeting{600};
 // Parts below this size are reduced by one replica.
 constexpr std::int64_t kSmallestShare = 256;
 // Of a share that is worth a thread.
@@ -274,13 +274,13 @@ void ReplicaGroup::wait_for_others(std::uint64_t meeting) {
   const ReplicaPause pause;
   std::unique_lock lock(mutex_);
   ++sleepers_;
-  const bool ended = ended_.wait_for(lock, kLongestWait, [&] { return over() || aborted_; });
+  const bool ended = ended_.wait_for(lock, kLongestMeeting, [&] { return over() || aborted_; });
   --sleepers_;
   if (over()) return;
   lock.unlock();
   if (ended) throw_aborted();
   throw Error(ErrorCode::DeadlineExceeded, "Replicas in step", "every replica must come to the same reduction",
-              {{"missing", missing_replicas(meeting)}, {"seconds", kLongestWait.count()}});
+              {{"missing", missing_replicas(meeting)}, {"seconds", kLongestMeeting.count()}});
 }
 
 std::string ReplicaGroup::missing_replicas(std::uint64_t meeting) const {

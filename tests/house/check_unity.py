@@ -13,8 +13,10 @@ from collections import defaultdict
 
 from sources import cpp_files
 
-# Rooms whose sources are compiled one by one (cmake/CohortModule.cmake, COHORT_COMPILED_ALONE), and folders of programs.
-COMPILED_ALONE = re.compile(r"framework/kernels/|examples/|benchmarks/|tests/(contract|fuzz|install|interop|reference)/")
+# Sources that are compiled one by one (cmake/CohortModule.cmake, COHORT_COMPILED_ALONE), and folders of programs.
+COMPILED_ALONE = re.compile(
+    r"framework/kernels/(cpu/(linalg_|reduce\.|gemm\.|conv_pa)|cuda/)|examples/|benchmarks/"
+    r"|tests/(contract|fuzz|install|interop|reference)/")
 
 OPENS = re.compile(r"^namespace \{")
 CLOSES = re.compile(r"^\}  // namespace$")
@@ -22,7 +24,8 @@ TYPE = re.compile(r"^(?:template <.*> *)?(?:class|struct|enum class|enum|union) 
 ALIAS = re.compile(r"^using (\w+) =")
 FUNCTION = re.compile(r"^(?!return\b|using\b|namespace\b|typedef\b|TEST|COHORT_|INSTANTIATE)[\w:<>,&*\[\] ]*?[\w>&*\]] [*&]?(\w+)\(")
 VARIABLE = re.compile(r"^(?:inline |static |constexpr |const |thread_local )+[\w:<>,*& ]+? [*&]?(\w+)(?:\[\w*\])* ?[={;]")
-NEXT_VARIABLE = re.compile(r", [*&]?(\w+) = ")  # a further one of the same declaration
+PLAIN_VARIABLES = re.compile(r"^[\w:<>]+ (\w+(?:, \w+)*);$")
+NEXT_VARIABLE = re.compile(r", [*&]?(\w+)(?: = |\{)")  # a further one of the same declaration
 STATIC = re.compile(r"^static ")
 DEFINE = re.compile(r"^\s*#\s*define (\w+)")
 UNDEF = re.compile(r"^\s*#\s*undef (\w+)")
@@ -47,11 +50,11 @@ def local_names(lines):
         elif CLOSES.match(line):
             inside = False
         elif (inside and line[:1].isalpha()) or STATIC.match(line):
-            for pattern in (TYPE, ALIAS, FUNCTION, VARIABLE):
+            for pattern in (TYPE, ALIAS, FUNCTION, VARIABLE, PLAIN_VARIABLES):
                 match = pattern.match(line)
                 if match:
                     further = NEXT_VARIABLE.findall(line) if pattern is VARIABLE else []
-                    for name in [match.group(1), *further]:
+                    for name in [*match.group(1).split(", "), *further]:
                         names.setdefault(name, (number, line))
                     break
     return names

@@ -10,7 +10,7 @@
 namespace cohort::kernels {
 namespace {
 
-Scratch sum_memory;
+Scratch affine_sums;
 
 KernelFn make_affine_transform(const KernelSpec& spec) {
   const AffinePlan plan(spec);
@@ -18,7 +18,7 @@ KernelFn make_affine_transform(const KernelSpec& spec) {
     using C = Compute<T>;
     return [plan](const KernelIO& io) {
       parallel_for(plan.batch * plan.height, 4, [&](std::int64_t begin, std::int64_t end) {
-        C* pixel = sum_memory.get<C>(plan.channels);
+        C* pixel = affine_sums.get<C>(plan.channels);
         for (std::int64_t row = begin; row < end; ++row) {
           const std::int64_t image = row / plan.height;
           const T* x = io.in<T>(0) + image * plan.image();
@@ -48,7 +48,7 @@ KernelFn make_affine_transform_grad(const KernelSpec& spec) {
     using C = Compute<T>;
     return [plan](const KernelIO& io) {
       parallel_for(plan.batch, 1, [&](std::int64_t begin, std::int64_t end) {
-        C* sums = sum_memory.get<C>(plan.image());
+        C* sums = affine_sums.get<C>(plan.image());
         for (std::int64_t image = begin; image < end; ++image) {
           std::fill_n(sums, plan.image(), C(0));
           const T* dy = io.in<T>(0) + image * plan.image();

@@ -7,7 +7,7 @@
 namespace cohort {
 namespace {
 
-Scratch packed_weights, working_memory;
+Scratch lstm_weights, lstm_memory;
 
 // Gates of one row, i, f, g, o one after the other: from what inputs and states add up to, in place of the sums.
 template <class T>
@@ -29,7 +29,7 @@ void next_states(const T* gates, const T* c_before, T* c, T* h, std::int64_t uni
 
 // What flows to the sums of the gates from dh and dc, which becomes what flows to the carry before.
 template <class T>
-void backward_row(const T* gates, const T* c_before, const T* c, const T* dh, T* dc, T* dz, std::int64_t units) {
+void lstm_backward_row(const T* gates, const T* c_before, const T* c, const T* dh, T* dc, T* dz, std::int64_t units) {
   const T *i = gates, *f = i + units, *g = f + units, *o = g + units;
   T *di = dz, *df = di + units, *dg = df + units, *d_o = dg + units;
 #pragma GCC ivdep
@@ -47,17 +47,17 @@ void backward_row(const T* gates, const T* c_before, const T* c, const T* dh, T*
 // Inputs: z (batch, steps, 4 units), h and c before (batch, units), recurrent_kernel (units, 4 units), mask (batch,
 // steps) or none. Outputs: h and c (batch, steps, units), gates (batch, steps, 4 units), the last h and c.
 template <class T>
-KernelFn make_forward(const KernelSpec& spec) {
+KernelFn make_lstm_forward(const KernelSpec& spec) {
   const Shape& z = spec.input(0).shape;
   const Recurrence r{z[0], z[1], spec.input(1).shape[1], spec.attr<bool>("reverse")};
   const bool masked = spec.num_inputs() > 4;
   return [r, masked](const KernelIO& io) {
     const std::int64_t units = r.units, width = 4 * units;
     const PackedMatrix<T> weights(io.in<T>(3), width, false, units, width,
-                                  packed_weights.get<T>(PackedMatrix<T>::size(units, width)));
+                                  lstm_weights.get<T>(PackedMatrix<T>::size(units, width)));
     T *h = io.out<T>(0), *c = io.out<T>(1), *gates = io.out<T>(2);
     r.for_row_blocks([&](std::int64_t first, std::int64_t rows) {
-      T* sums = working_memory.get<T>(rows * width + PackedMatrix<T>::work_size(units, rows));
+      T* sums = lstm_memory.get<T>(rows * width + PackedMatrix<T>::work_size(units, rows));
       const T *h_before = io.in<T>(1) + first * units, *c_before = io.in<T>(2) + first * units;
       std::int64_t stride = units;  // between rows of the states before
       for (std::int64_t step = 0; step < r.steps; ++step) {
@@ -90,17 +90,17 @@ KernelFn make_forward(const KernelSpec& spec) {
 // Inputs: recurrent_kernel, c before, c, gates, gradients of the last h and c; then the mask and the gradient of h,
 // each if it is there. Outputs: gradients of z (batch, steps, 4 units) and of the h and c before.
 template <class T>
-KernelFn make_backward(const KernelSpec& spec) {
+KernelFn make_lstm_backward(const KernelSpec& spec) {
   const Shape& c_shape = spec.input(2).shape;
   const Recurrence r{c_shape[0], c_shape[1], c_shape[2], spec.attr<bool>("reverse")};
   const kernels::RecurrentInputs inputs(spec, 6);
   return [r, inputs](const KernelIO& io) {
     const std::int64_t units = r.units, width = 4 * units;
     const PackedMatrix<T> weights(io.in<T>(0), width, true, width, units,
-                                  packed_weights.get<T>(PackedMatrix<T>::size(width, units)));
+                                  lstm_weights.get<T>(PackedMatrix<T>::size(width, units)));
     r.for_row_blocks([&](std::int64_t first, std::int64_t rows) {
       const std::int64_t size = rows * units;
-      T* dh = working_memory.get<T>(2 * size + PackedMatrix<T>::work_size(width, rows));
+      T* dh = lstm_memory.get<T>(2 * size + PackedMatrix<T>::work_size(width, rows));
       T *through = dh + size, *work = through + size;
       T* dc = io.out<T>(2) + first * units;
       std::copy_n(io.in<T>(4) + first * units, size, dh);
@@ -122,8 +122,8 @@ KernelFn make_backward(const KernelSpec& spec) {
           }
           const T* c_before =
               step > 0 ? row_at(io.in<T>(2), r, units, first + k, r.time(step - 1)) : io.in<T>(1) + (first + k) * units;
-          backward_row(row_at(io.in<T>(3), r, width, first + k, time), c_before,
-                       row_at(io.in<T>(2), r, units, first + k, time), own_dh, dc + k * units, dz, units);
+          lstm_backward_row(row_at(io.in<T>(3), r, width, first + k, time), c_before,
+                            row_at(io.in<T>(2), r, units, first + k, time), own_dh, dc + k * units, dz, units);
         }
         weights.multiply(row_at(io.out<T>(0), r, width, first, time), r.steps * width, rows, through, units, work);
         for (std::int64_t k = 0; k < rows; ++k) {
@@ -136,10 +136,10 @@ KernelFn make_backward(const KernelSpec& spec) {
 }
 
 COHORT_KERNEL("LstmSequence", kCPU, [](const KernelSpec& spec) {
-  return spec.input(0).dtype == DType::Float64 ? make_forward<double>(spec) : make_forward<float>(spec);
+  return spec.input(0).dtype == DType::Float64 ? make_lstm_forward<double>(spec) : make_lstm_forward<float>(spec);
 });
 COHORT_KERNEL("LstmSequenceGrad", kCPU, [](const KernelSpec& spec) {
-  return spec.input(0).dtype == DType::Float64 ? make_backward<double>(spec) : make_backward<float>(spec);
+  return spec.input(0).dtype == DType::Float64 ? make_lstm_backward<double>(spec) : make_lstm_backward<float>(spec);
 });
 
 }  // namespace

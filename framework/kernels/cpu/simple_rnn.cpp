@@ -7,21 +7,21 @@
 namespace cohort {
 namespace {
 
-Scratch packed_weights, working_memory;
+Scratch simple_rnn_weights, simple_rnn_memory;
 
 // Inputs: x (batch, steps, units), h before (batch, units), recurrent_kernel (units, units), mask (batch, steps) or
 // none. Outputs: h (batch, steps, units), the last h.
 template <class T>
-KernelFn make_forward(const KernelSpec& spec) {
+KernelFn make_simple_rnn_forward(const KernelSpec& spec) {
   const Shape& x = spec.input(0).shape;
   const Recurrence r{x[0], x[1], x[2], spec.attr<bool>("reverse")};
   const bool masked = spec.num_inputs() > 3;
   return [r, masked](const KernelIO& io) {
     const std::int64_t units = r.units;
     const PackedMatrix<T> weights(io.in<T>(2), units, false, units, units,
-                                  packed_weights.get<T>(PackedMatrix<T>::size(units, units)));
+                                  simple_rnn_weights.get<T>(PackedMatrix<T>::size(units, units)));
     r.for_row_blocks([&](std::int64_t first, std::int64_t rows) {
-      T* sums = working_memory.get<T>(rows * units + PackedMatrix<T>::work_size(units, rows));
+      T* sums = simple_rnn_memory.get<T>(rows * units + PackedMatrix<T>::work_size(units, rows));
       const T* before = io.in<T>(1) + first * units;
       std::int64_t stride = units;  // between rows of the states before
       for (std::int64_t step = 0; step < r.steps; ++step) {
@@ -49,16 +49,16 @@ KernelFn make_forward(const KernelSpec& spec) {
 // Inputs: recurrent_kernel, h, the gradient of the last h; then the mask and the gradient of h, each if it is there.
 // Outputs: gradients of x (batch, steps, units) and of the h before.
 template <class T>
-KernelFn make_backward(const KernelSpec& spec) {
+KernelFn make_simple_rnn_backward(const KernelSpec& spec) {
   const Shape& h_shape = spec.input(1).shape;
   const Recurrence r{h_shape[0], h_shape[1], h_shape[2], spec.attr<bool>("reverse")};
   const kernels::RecurrentInputs inputs(spec, 3);
   return [r, inputs](const KernelIO& io) {
     const std::int64_t units = r.units;
     const PackedMatrix<T> weights(io.in<T>(0), units, true, units, units,
-                                  packed_weights.get<T>(PackedMatrix<T>::size(units, units)));
+                                  simple_rnn_weights.get<T>(PackedMatrix<T>::size(units, units)));
     r.for_row_blocks([&](std::int64_t first, std::int64_t rows) {
-      T* through = working_memory.get<T>(rows * units + PackedMatrix<T>::work_size(units, rows));
+      T* through = simple_rnn_memory.get<T>(rows * units + PackedMatrix<T>::work_size(units, rows));
       T *work = through + rows * units, *dh = io.out<T>(1) + first * units;
       std::copy_n(io.in<T>(2) + first * units, rows * units, dh);
       for (std::int64_t step = r.steps - 1; step >= 0; --step) {
@@ -89,10 +89,12 @@ KernelFn make_backward(const KernelSpec& spec) {
 }
 
 COHORT_KERNEL("SimpleRnnSequence", kCPU, [](const KernelSpec& spec) {
-  return spec.input(0).dtype == DType::Float64 ? make_forward<double>(spec) : make_forward<float>(spec);
+  return spec.input(0).dtype == DType::Float64 ? make_simple_rnn_forward<double>(spec)
+                                               : make_simple_rnn_forward<float>(spec);
 });
 COHORT_KERNEL("SimpleRnnSequenceGrad", kCPU, [](const KernelSpec& spec) {
-  return spec.input(0).dtype == DType::Float64 ? make_backward<double>(spec) : make_backward<float>(spec);
+  return spec.input(0).dtype == DType::Float64 ? make_simple_rnn_backward<double>(spec)
+                                               : make_simple_rnn_backward<float>(spec);
 });
 
 }  // namespace

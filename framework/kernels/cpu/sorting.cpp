@@ -26,7 +26,9 @@ std::int32_t* positions_for(std::int64_t count) {
   return order;
 }
 
-std::int64_t grain_for(std::int64_t row) { return std::max<std::int64_t>(1, 2048 / std::max<std::int64_t>(1, row)); }
+std::int64_t sorting_grain(std::int64_t row) {
+  return std::max<std::int64_t>(1, 2048 / std::max<std::int64_t>(1, row));
+}
 
 KernelFn make_sort(const KernelSpec& spec) {
   const Shape& shape = spec.input(0).shape;
@@ -40,7 +42,7 @@ KernelFn make_sort(const KernelSpec& spec) {
       const T* x = io.in<T>(0);
       T* values = io.out<T>(0);
       std::int32_t* indices = io.out<std::int32_t>(1);
-      parallel_for(rows, grain_for(count), [=](std::int64_t begin, std::int64_t end) {
+      parallel_for(rows, sorting_grain(count), [=](std::int64_t begin, std::int64_t end) {
         for (std::int64_t r = begin; r < end; ++r) {
           const std::int64_t start = r / inner * count * inner + r % inner;
           const T* row = x + start;
@@ -69,7 +71,7 @@ KernelFn make_top_k(const KernelSpec& spec) {
       const T* x = io.in<T>(0);
       T* values = io.out<T>(0);
       std::int32_t* indices = io.out<std::int32_t>(1);
-      parallel_for(rows, grain_for(count), [=](std::int64_t begin, std::int64_t end) {
+      parallel_for(rows, sorting_grain(count), [=](std::int64_t begin, std::int64_t end) {
         for (std::int64_t r = begin; r < end; ++r) {
           const T* row = x + r * count;
           std::int32_t* order = positions_for(count);

@@ -9,7 +9,7 @@
 namespace cohort {
 namespace {
 
-constexpr std::int64_t kGrain = 1 << 16;
+constexpr std::int64_t kUpdateGrain = 1 << 16;
 
 KernelFn make_assign(const KernelSpec& spec) {
   const std::size_t bytes = static_cast<std::size_t>(spec.input_size(1)) * size_of(spec.input(1).dtype);
@@ -18,7 +18,7 @@ KernelFn make_assign(const KernelSpec& spec) {
   };
 }
 
-KernelFn make_copy(const KernelSpec& spec) {
+KernelFn make_copy_variable(const KernelSpec& spec) {
   const std::size_t bytes = static_cast<std::size_t>(spec.output_size(0)) * size_of(spec.output(0).dtype);
   return [bytes](const KernelIO& io) {
     if (bytes > 0) std::memcpy(io.outputs[0], io.inputs[0], bytes);
@@ -33,7 +33,7 @@ KernelFn make_accumulate(const KernelSpec& spec) {
     return [count](const KernelIO& io) {
       T* variable = static_cast<T*>(io.inputs[0]);
       const T* delta = io.in<T>(1);
-      parallel_for(count, kGrain, [&](std::int64_t begin, std::int64_t end) {
+      parallel_for(count, kUpdateGrain, [&](std::int64_t begin, std::int64_t end) {
         for (std::int64_t i = begin; i < end; ++i) {
           if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
             using Step = std::conditional_t < kSign<0, fn::Subtract, fn::Add>;
@@ -131,7 +131,7 @@ KernelFn make_scatter_add(const KernelSpec& spec) {
   });
 }
 
-COHORT_KERNEL("CopyVariable", kCPU, make_copy);
+COHORT_KERNEL("CopyVariable", kCPU, make_copy_variable);
 COHORT_KERNEL("AssignVariable", kCPU, make_assign);
 COHORT_KERNEL("AssignAddVariable", kCPU, make_accumulate<1>);
 COHORT_KERNEL("AssignSubVariable", kCPU, make_accumulate<-1>);
