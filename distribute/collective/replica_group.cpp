@@ -35,6 +35,10 @@ class ReplicaGroup::Member : public Collective {
                   Reduction reduction) override {
     group().all_reduce(replica_, parts, inputs, outputs, reduction);
   }
+  bool gathers_rows() const override {
+    const ReplicaGroup* group = group_.load(std::memory_order_relaxed);
+    return group && group->gathers_rows_;
+  }
   bool gather_rows(const Rows& rows, std::int64_t most, UseRows use) override {
     return group().gather_rows(replica_, rows, most, use);
   }
@@ -74,18 +78,17 @@ class ReplicaGroup::Member : public Collective {
   const int replica_;
 };
 
-ReplicaGroup::ReplicaGroup(int replicas, std::shared_ptr<collective::Communicator> workers,
-                           std::shared_ptr<const ReplicaReduction> reduction, bool has_thread,
-                           const JoinDevices& join_devices)
+ReplicaGroup::ReplicaGroup(int replicas, std::shared_ptr<collective::Communicator> workers, const Options& options)
     : workers_(std::move(workers)),
-      reduction_(std::move(reduction)),
+      reduction_(options.reduction),
+      gathers_rows_(options.gathers_rows),
       gathered_rows_(workers_.get()),
-      join_devices_(join_devices),
+      join_devices_(options.join_devices),
       seats_(static_cast<std::size_t>(replicas)) {
   if (join_devices_) device_groups_.push_back(join_devices_());
   if (workers_) {
     packed_ = std::make_unique<PackedReduction>(*workers_);
-    queue_ = std::make_unique<ReductionQueue>(replicas, has_thread, [this](auto& job) { carry_out(job); });
+    queue_ = std::make_unique<ReductionQueue>(replicas, options.has_thread, [this](auto& job) { carry_out(job); });
   }
   for (int replica = 0; replica < replicas; ++replica) members_.push_back(std::make_shared<Member>(this, replica));
 }

@@ -28,14 +28,22 @@ class ReplicaGroup {
   // Joins the group in which the replicas' devices, and those of other workers, reduce among themselves.
   using JoinDevices = std::function<std::unique_ptr<DeviceGroup>()>;
 
+  struct Options {
+    // How those of this process reduce; nullptr: each adds up a range of every value.
+    std::shared_ptr<const ReplicaReduction> reduction = nullptr;
+    // Rows of tables cross: all replicas, of all workers, compute on CPUs.
+    bool gathers_rows = false;
+    // What replicas begin and wait for later crosses to other workers on a thread of its own.
+    bool has_thread = false;
+    // Empty: values are reduced on the hosts.
+    JoinDevices join_devices = {};
+  };
+
   // So many replicas of this process.
   //   workers: by which the first of them meets those of other workers; nullptr: there are none.
-  //   reduction: how those of this process reduce; nullptr: each adds up a range of every value.
-  //   has_thread: what replicas begin and wait for later crosses to other workers on a thread of its own.
-  //   join_devices: empty: values are reduced on the hosts.
-  explicit ReplicaGroup(int replicas, std::shared_ptr<collective::Communicator> workers = nullptr,
-                        std::shared_ptr<const ReplicaReduction> reduction = nullptr, bool has_thread = false,
-                        const JoinDevices& join_devices = {});
+  explicit ReplicaGroup(int replicas, std::shared_ptr<collective::Communicator> workers = nullptr)
+      : ReplicaGroup(replicas, std::move(workers), Options()) {}
+  ReplicaGroup(int replicas, std::shared_ptr<collective::Communicator> workers, const Options& options);
   ~ReplicaGroup();
 
   // How many replicas there are.
@@ -103,6 +111,7 @@ class ReplicaGroup {
   const std::shared_ptr<collective::Communicator> workers_;
   const std::shared_ptr<const ReplicaReduction> reduction_;
   std::unique_ptr<PackedReduction> packed_;
+  const bool gathers_rows_;
   GatheredRows gathered_rows_;
   std::vector<Collective::Rows> brought_rows_;  // kept for its memory
   bool rows_are_few_ = false;

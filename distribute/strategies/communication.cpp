@@ -72,7 +72,7 @@ std::string common_obstacle(collective::Communicator& workers, const std::vector
 
 Communication choose_communication(const std::vector<Device*>& devices) {
   if (const std::string why = obstacle(devices); !why.empty()) {
-    return {.chosen = "the host: " + why, .rows_cross = are_all("CPU", devices)};
+    return {.group = {.gathers_rows = are_all("CPU", devices)}, .chosen = "the host: " + why};
   }
   const auto join_devices = [devices] {
     const DeviceGroups& groups = *device_groups("GPU");
@@ -81,7 +81,7 @@ Communication choose_communication(const std::vector<Device*>& devices) {
                         .size = static_cast<int>(devices.size()),
                         .others = "the other replicas"});
   };
-  return {.join_devices = join_devices, .chosen = device_groups("GPU")->name()};
+  return {.group = {.join_devices = join_devices}, .chosen = device_groups("GPU")->name()};
 }
 
 void check_communication(const std::string& implementation, const std::vector<Device*>& devices) {
@@ -99,10 +99,10 @@ Communication agree_on_communication(const std::string& implementation, const st
                                      const collective::CommunicatorOptions& options) {
   std::int32_t others = are_all("CPU", devices) ? 0 : 1;
   workers->all_reduce(&others, 1, DType::Int32);
-  const bool rows_cross = others == 0;
-  if (implementation == "RING") return {.rows_cross = rows_cross};
+  const ReplicaGroup::Options by_hosts{.gathers_rows = others == 0};
+  if (implementation == "RING") return {.group = by_hosts};
   if (const std::string why = common_obstacle(*workers, devices); !why.empty()) {
-    if (implementation == "AUTO") return {.chosen = "RING (" + why + ")", .rows_cross = rows_cross};
+    if (implementation == "AUTO") return {.group = by_hosts, .chosen = "RING (" + why + ")"};
     throw failed_precondition(kInStep, "NCCL is for workers each of which has GPUs of its own and the library",
                               {{"obstacle", why}}, "Leave implementation at AUTO.");
   }
@@ -121,7 +121,7 @@ Communication agree_on_communication(const std::string& implementation, const st
                         .look = [workers] { workers->check(); },
                         .tell = [workers](const Error& error) { workers->abort(error.what()); }});
   };
-  return {.join_devices = join_devices, .chosen = device_groups("GPU")->name()};
+  return {.group = {.join_devices = join_devices}, .chosen = device_groups("GPU")->name()};
 }
 
 }  // namespace cohort::distribute

@@ -16,12 +16,10 @@ inline constexpr std::int64_t kBytesPerPackOfDevices = 25 << 20;
 
 // How replicas exchange what they reduce.
 struct Communication {
-  // Makes their devices reduce among themselves; empty: the hosts do.
-  ReplicaGroup::JoinDevices join_devices = {};
+  // Whether their devices reduce among themselves, and whether rows of tables cross.
+  ReplicaGroup::Options group = {};
   // "NCCL", or "RING" and why.
   std::string chosen = "RING";
-  // Of tables it is rows that cross: all devices, of all workers, are CPUs.
-  bool rows_cross = false;
 };
 
 // For replicas of one process: among GPUs where that can be.

@@ -11,13 +11,12 @@ namespace {
 // One replica has nobody to meet.
 std::shared_ptr<Strategy> make_mirrored(const std::vector<std::string>& names, const MirroredOptions& options) {
   std::vector<Device*> devices = replica_devices("MirroredStrategy", "devices", names);
-  ReplicaSetOptions crossing{.reduction = options.cross_device_ops.reduction_on(devices)};
+  ReplicaSetOptions crossing{.group = {.reduction = options.cross_device_ops.reduction_on(devices)}};
   if (devices.size() == 1) return one_device_strategy(*devices[0]);
-  if (!crossing.reduction) {
+  if (!crossing.group.reduction) {
     const Communication communication = choose_communication(devices);
-    if (communication.join_devices) crossing.bytes_per_pack = kBytesPerPackOfDevices;
-    crossing.join_devices = communication.join_devices;
-    crossing.rows_cross = communication.rows_cross;
+    crossing.group = communication.group;
+    if (crossing.group.join_devices) crossing.bytes_per_pack = kBytesPerPackOfDevices;
     if (devices[0]->type() == "GPU") {
       log::info("MirroredStrategy: " + std::to_string(devices.size()) + " replicas in step by " + communication.chosen +
                 ".");

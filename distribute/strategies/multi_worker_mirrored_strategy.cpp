@@ -166,16 +166,14 @@ ReplicaSetOptions crossing_of(const collective::Communicator& workers, const std
     if (shared || host(rank) == host(workers.rank())) ++here;
     over_network = over_network || !shared;
   }
-  ReplicaSetOptions crossing;
+  ReplicaSetOptions crossing{.group = communication.group};
   int threads = ThreadPool::instance().threads();
   const bool given = threads != usable_cpus();  // another number was asked for
   if (here > 1 && !given) crossing.threads = threads = std::max(1, threads / here);
   // A thread that takes the only core from what it is to run beside brings nothing.
-  crossing.has_thread = over_network || threads > 1 || usable_cpus() > here;
-  const std::int64_t default_bytes = communication.join_devices ? kBytesPerPackOfDevices : kBytesPerPack;
+  crossing.group.has_thread = over_network || threads > 1 || usable_cpus() > here;
+  const std::int64_t default_bytes = crossing.group.join_devices ? kBytesPerPackOfDevices : kBytesPerPack;
   crossing.bytes_per_pack = bytes_per_pack > 0 ? bytes_per_pack : default_bytes;
-  crossing.join_devices = communication.join_devices;
-  crossing.rows_cross = communication.rows_cross;
   return crossing;
 }
 

@@ -40,7 +40,7 @@ ReplicaSet::ReplicaSet(std::vector<Device*> devices, std::shared_ptr<collective:
     : size_(static_cast<int>(devices.size())),
       devices_(with_keeper(std::move(devices), options.keeper)),
       threads_of_replica_(options.threads),
-      group_(size_, workers, options.reduction, options.has_thread, options.join_devices),
+      group_(size_, workers, options.group),
       loss_share_(make_loss_share(home())),
       shares_(static_cast<std::size_t>(size_), 1.0f),
       variables_(devices_, options.keeper != nullptr),
@@ -49,8 +49,8 @@ ReplicaSet::ReplicaSet(std::vector<Device*> devices, std::shared_ptr<collective:
   for (int i = 0; i < size(); ++i) collectives_.push_back(Tensor::of_resource(group_.member(i)));
   groups_.push_back(&group_);
   if (options.keeper) {
-    with_keeper_ = std::make_unique<ReplicaGroup>(participants(), nullptr,
-                                                  std::make_shared<ReductionAtOneReplica>(size(), size()));
+    const auto at_keeper = std::make_shared<ReductionAtOneReplica>(size(), size());
+    with_keeper_ = std::make_unique<ReplicaGroup>(participants(), nullptr, ReplicaGroup::Options{at_keeper});
     groups_.push_back(with_keeper_.get());
     with_keeper_->set_silent(size(), true);
     for (int i = 0; i < participants(); ++i) {
@@ -60,7 +60,7 @@ ReplicaSet::ReplicaSet(std::vector<Device*> devices, std::shared_ptr<collective:
   const int rank = workers ? workers->rank() : 0, ranks = workers ? workers->size() : 1;
   for (int i = 0; i < size(); ++i) {
     contexts_.emplace_back(rank * size() + i, ranks * size(), collectives_[0], loss_share_, options.bytes_per_pack,
-                           options.rows_cross, &merge_, i);
+                           &merge_, i);
   }
 }
 

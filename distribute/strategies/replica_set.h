@@ -19,21 +19,15 @@ namespace cohort::distribute {
 
 // How replicas share what they make.
 struct ReplicaSetOptions {
-  // How those of this process reduce; nullptr: as is fit for the devices.
-  std::shared_ptr<const ReplicaReduction> reduction = nullptr;
+  // How they meet. Rows are not gathered where there is a keeper.
+  ReplicaGroup::Options group = {};
   // The device that keeps and updates variables; nullptr: each replica updates its copies.
   Device* keeper = nullptr;
   // Bytes of gradients that cross to other workers together while others are computed; 0: all of them, when they are
   // there.
   std::int64_t bytes_per_pack = 0;
-  // Of tables it is rows that cross. For CPUs, where there is no keeper.
-  bool rows_cross = false;
-  // They cross on a thread of their own.
-  bool has_thread = false;
   // Threads that a replica computes with, where workers share the cores of a host; 0: all of them.
   int threads = 0;
-  // Makes the devices reduce among themselves; empty: the hosts do.
-  ReplicaGroup::JoinDevices join_devices = {};
 };
 
 // The replicas of one process that train in step: their devices, threads, copies of variables, and what they meet by.

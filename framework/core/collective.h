@@ -41,6 +41,8 @@ class Collective : public Resource {
   virtual void all_reduce(std::span<const Part> parts, const void* const* inputs, void* const* outputs,
                           Reduction reduction) = 0;
 
+  // Whether rows of tables cross by gather_rows().
+  virtual bool gathers_rows() const { return false; }
   // Hands the rows of all replicas over to `use`, in the order of the replicas and to each of them in the same groups;
   // they are there until it returns. Every replica must call it, for rows of the same types; it waits for all of them.
   // False, on all replicas, where that does not pay: there may be more than `most`, or rows do not cross.

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 
+#include "cohort/core/collective.h"
 #include "cohort/core/dispatch.h"
 
 namespace cohort {
@@ -18,14 +19,25 @@ OpTable& op_table() {
 
 }  // namespace
 
-Tensor IndexedSlices::over_replicas(const Tensor& sum) const {
-  return collective.defined() ? run_op("AllReduce", {collective, sum}) : sum;
+Tensor IndexedSlices::over_replicas(const Tensor& sum) const { return over_replicas(Tensors{sum})[0]; }
+
+Tensors IndexedSlices::over_replicas(const Tensors& sums) const {
+  if (!collective.defined()) return sums;
+  Tensors inputs{collective};
+  inputs.insert(inputs.end(), sums.begin(), sums.end());
+  return run_op_all("AllReduce", inputs);
+}
+
+bool IndexedSlices::rows_cross() const {
+  if (!collective.defined()) return false;
+  const auto* met_by = dynamic_cast<const Collective*>(collective.resource().get());
+  return met_by && met_by->gathers_rows();
 }
 
 Tensor Gradient::dense() const {
   if (!is_slices()) return std::get<Tensor>(value_);
   const IndexedSlices& s = slices();
-  if (s.rows_cross) return run_op("AllReduceRows", {s.collective, s.like, s.indices, s.values});
+  if (s.rows_cross()) return run_op("AllReduceRows", {s.collective, s.like, s.indices, s.values});
   return s.over_replicas(run_op("ScatterAddLike", {s.like, s.indices, s.values}));
 }
 

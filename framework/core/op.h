@@ -26,13 +26,15 @@ struct IndexedSlices {
   // The resource by which the replica that has computed them meets others in step, which have slices of their own;
   // undefined: these are all there are.
   Tensor collective = {};
-  // Whether rows cross between replicas; else tables do.
-  bool rows_cross = false;
 
   // Other rows with the same numbers.
-  IndexedSlices with_values(Tensor other) const { return {std::move(other), indices, like, collective, rows_cross}; }
+  IndexedSlices with_values(Tensor other) const { return {std::move(other), indices, like, collective}; }
   // A sum over these rows as that over the rows of all replicas, which must all ask for it.
   Tensor over_replicas(const Tensor& sum) const;
+  // The same for several sums, which cross together.
+  Tensors over_replicas(const Tensors& sums) const;
+  // Whether rows themselves cross between replicas, by AllReduceRows.
+  bool rows_cross() const;
 };
 
 // What flows backwards: nothing, a tensor, or slices of one.

@@ -41,9 +41,11 @@ COHORT_OP("AllReduce").inputs(2, -1).infer(infer_all_reduce).stateful().gradient
 COHORT_OP("BroadcastFirst").inputs(2, -1).infer(infer_all_reduce).stateful().not_differentiable();
 
 // (collective, like, indices, values): zeros like `like` with the rows of all replicas added, of which each may have
-// another number. What crosses are rows, where they are fewer than the table has. For CPUs; slices of replicas use it.
+// another number; and with of_each another table, of what this function (Square, Abs) makes of every value. What
+// crosses are rows, where they are fewer than the tables have. For CPUs; slices of replicas use it.
 COHORT_OP("AllReduceRows")
     .inputs(4)
+    .attr("of_each", "")
     .checks()
     .infer([](const OpCall& call) -> Specs {
       call.check(call.dtype(0) == DType::Resource, "input 0 is what replicas meet by", {{"input", call.spec(0)}});
@@ -55,7 +57,11 @@ COHORT_OP("AllReduceRows")
       expected[0] = call.shape(2)[0];
       call.check(call.shape(3).compatible(expected), "a row of values for each index is expected",
                  {{"values.shape", call.shape(3)}, {"expected", expected}});
-      return {{call.dtype(3), call.shape(1)}};
+      const std::string of_each = call.attr<std::string>("of_each");
+      call.check(of_each.empty() || ((of_each == "Square" || of_each == "Abs") && is_floating(call.dtype(3))),
+                 "of_each must be empty, or of floating values Square or Abs",
+                 {{"of_each", of_each}, {"values", call.spec(3)}});
+      return Specs(of_each.empty() ? 1 : 2, {call.dtype(3), call.shape(1)});
     })
     .stateful()
     .not_differentiable();

@@ -82,8 +82,7 @@ void AdafactorOptimizer::update_step(const Gradient& gradient, const Variable& v
                      {"factored", factored}},
                     {updates_done()}};
   run_update(op, variable, factored ? Variables{slots.velocity, slots.rows, slots.columns} : Variables{slots.velocity},
-             gradient, gradient.is_slices() ? squares_of(gradient) : Tensor(), learning_rate,
-             weight_decay_of(variable));
+             with_squares(gradient), learning_rate, weight_decay_of(variable));
 }
 
 COHORT_REGISTER(Optimizer, AdafactorOptimizer, "Adafactor", "adafactor");

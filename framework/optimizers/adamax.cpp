@@ -1,7 +1,6 @@
 #include "cohort/optimizers/adamax.h"
 
 #include "cohort/core/update_op.h"
-#include "cohort/optimizers/gradient_magnitudes.h"
 
 namespace cohort::optimizers {
 namespace {
@@ -24,9 +23,6 @@ void AdamaxOptimizer::visit_fields(FieldVisitor& visitor) {
 }
 
 void AdamaxOptimizer::make_slots(const Variables& variables) { add_slots(variables, {"momentum", "norm"}); }
-
-// As in Keras, the norm of a row that several slices reach grows to the sum of their magnitudes.
-Tensor AdamaxOptimizer::row_squares(const Gradient& slices) const { return magnitudes_of(slices); }
 
 UpdateOp AdamaxOptimizer::update_op() const {
   return {"AdamaxUpdate",

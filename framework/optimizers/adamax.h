@@ -33,7 +33,8 @@ class AdamaxOptimizer : public SingleOpOptimizer {
  protected:
   void make_slots(const Variables& variables) override;
   UpdateOp update_op() const override;
-  Tensor row_squares(const Gradient& slices) const override;
+  // As in Keras, the norm of a row that several slices reach grows to the sum of their magnitudes.
+  DenseGradient dense(const Gradient& gradient) const override { return with_magnitudes(gradient); }
 
  private:
   AdamaxOptions options_;

@@ -4,10 +4,17 @@
 
 namespace cohort {
 
-// The squares of a gradient, in its dense shape. Slices of one row are squared one by one and then added, as in Keras.
-Tensor squares_of(const Gradient& gradient);
-// The magnitudes of a gradient, in its dense shape. Slices of one row are made positive one by one and then added.
-Tensor magnitudes_of(const Gradient& gradient);
+// A gradient in its dense shape, as updates take it.
+struct DenseGradient {
+  Tensor sum;
+  // Of slices alone, what an update takes beside their sum: what each of a row is by itself, then added up.
+  Tensor of_each = {};
+};
+
+// A gradient and, of slices, their squares. They are squared one by one, as in Keras.
+DenseGradient with_squares(const Gradient& gradient);
+// A gradient and, of slices, their magnitudes, one by one.
+DenseGradient with_magnitudes(const Gradient& gradient);
 // The sum of the squares of a gradient, a scalar.
 Tensor sum_of_squares(const Gradient& gradient);
 // Whether no element of it is infinite or not a number, on no replica; a scalar.

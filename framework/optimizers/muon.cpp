@@ -91,8 +91,8 @@ void MuonOptimizer::update_step(const Gradient& gradient, const Variable& variab
                          {"epsilon", options_.epsilon},
                          {"learning_rate_ratio", options_.adam_lr_ratio}},
                         {updates_done()}};
-    run_update(adam, variable, {momentums_[i], velocities_[i]}, gradient,
-               gradient.is_slices() ? squares_of(gradient) : Tensor(), learning_rate, weight_decay_of(variable));
+    run_update(adam, variable, {momentums_[i], velocities_[i]}, with_squares(gradient), learning_rate,
+               weight_decay_of(variable));
     return;
   }
   const UpdateOp muon{"MuonUpdate",
@@ -104,7 +104,7 @@ void MuonOptimizer::update_step(const Gradient& gradient, const Variable& variab
                        {"c", options_.muon_c},
                        {"rate_scale", options_.rms_rate.value_or(1.0)},
                        {"scale_by_size", options_.rms_rate.has_value()}}};
-  run_update(muon, variable, {momentums_[i]}, gradient, {}, learning_rate, weight_decay_of(variable));
+  run_update(muon, variable, {momentums_[i]}, {gradient.dense()}, learning_rate, weight_decay_of(variable));
 }
 
 COHORT_REGISTER(Optimizer, MuonOptimizer, "Muon", "muon");

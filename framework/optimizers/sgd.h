@@ -36,7 +36,7 @@ class SGDOptimizer : public SingleOpOptimizer {
  protected:
   void make_slots(const Variables& variables) override;
   UpdateOp update_op() const override;
-  Tensor row_squares(const Gradient&) const override { return {}; }
+  DenseGradient dense(const Gradient& gradient) const override { return {gradient.dense()}; }
 
  private:
   SGDOptions options_;

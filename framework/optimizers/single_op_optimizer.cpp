@@ -4,27 +4,27 @@
 #include "cohort/core/update_layout.h"
 #include "cohort/ops/cast.h"
 #include "cohort/ops/math.h"
-#include "cohort/optimizers/gradient_magnitudes.h"
 #include "cohort/variables/shards.h"
 
 namespace cohort {
 
-void run_update(const UpdateOp& op, const Variable& variable, const Variables& slots, const Gradient& gradient,
-                const Tensor& squares, const Tensor& learning_rate, double weight_decay) {
+void run_update(const UpdateOp& op, const Variable& variable, const Variables& slots, const DenseGradient& gradient,
+                const Tensor& learning_rate, double weight_decay) {
   Tensors inputs = {variable.handle()};
   for (const Variable& slot : slots) inputs.push_back(slot.handle());
-  inputs.push_back(ops::cast(gradient.dense(), variable.dtype()));
+  inputs.push_back(ops::cast(gradient.sum, variable.dtype()));
   if (!inputs.back().shape().compatible(variable.shape())) {
     throw invalid_argument(op.name, "a gradient must have the shape of its variable",
                            {{"gradient.shape", inputs.back().shape()},
                             {"variable", variable.path()},
                             {"variable.shape", variable.shape()}});
   }
-  if (squares.defined()) inputs.push_back(ops::cast(squares, variable.dtype()));
+  const bool has_each = gradient.of_each.defined();
+  if (has_each) inputs.push_back(ops::cast(gradient.of_each, variable.dtype()));
   inputs.push_back(ops::cast(learning_rate, DType::Float32));
   inputs.insert(inputs.end(), op.shared.begin(), op.shared.end());
 
-  Attributes attributes = UpdateLayout::attributes(static_cast<int>(slots.size()), squares.defined());
+  Attributes attributes = UpdateLayout::attributes(static_cast<int>(slots.size()), has_each);
   attributes.set("weight_decay", weight_decay);
   for (const Attributes::Entry& option : op.options) attributes.set(option.name, option.value);
   run_op_all(op.name, inputs, attributes);
@@ -59,13 +59,10 @@ const Variable& SingleOpOptimizer::slot_of(const Variable& variable, std::size_t
   return slots_[number][static_cast<std::size_t>(index_of(variable))];
 }
 
-Tensor SingleOpOptimizer::row_squares(const Gradient& slices) const { return squares_of(slices); }
-
 void SingleOpOptimizer::update_step(const Gradient& gradient, const Variable& variable, const Tensor& learning_rate) {
   Variables slots;
   for (const Variables& each : slots_) slots.push_back(each[static_cast<std::size_t>(index_of(variable))]);
-  run_update(update_op(), variable, slots, gradient, gradient.is_slices() ? row_squares(gradient) : Tensor(),
-             learning_rate, weight_decay_of(variable));
+  run_update(update_op(), variable, slots, dense(gradient), learning_rate, weight_decay_of(variable));
 }
 
 }  // namespace cohort

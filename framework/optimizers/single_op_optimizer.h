@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cohort/core/attributes.h"
+#include "cohort/optimizers/gradient_magnitudes.h"
 #include "cohort/optimizers/optimizer.h"
 
 namespace cohort {
@@ -17,10 +18,9 @@ struct UpdateOp {
   Tensors shared = {};      // its inputs after the learning rate
 };
 
-// Runs an update op for one variable and its slots. `squares`, if defined, is what slices of a row have beside their
-// sum: usually the sum of their squares.
-void run_update(const UpdateOp& op, const Variable& variable, const Variables& slots, const Gradient& gradient,
-                const Tensor& squares, const Tensor& learning_rate, double weight_decay);
+// Runs an update op for one variable and its slots.
+void run_update(const UpdateOp& op, const Variable& variable, const Variables& slots, const DenseGradient& gradient,
+                const Tensor& learning_rate, double weight_decay);
 
 // An optimizer whose step for a variable is one update op that takes the variable and all its slots: what the built-in
 // ones have in common. Each says which slots it has and which op it runs.
@@ -35,9 +35,8 @@ class SingleOpOptimizer : public Optimizer {
   virtual void make_slots(const Variables& variables) = 0;
   virtual UpdateOp update_op() const = 0;
   bool decays_in_update() const override { return true; }
-  // What the update takes of slices beside their sum, undefined for nothing: as in Keras, slices of a row are squared
-  // one by one and then added.
-  virtual Tensor row_squares(const Gradient& slices) const;
+  // What the update takes of a gradient: of slices also their squares, where nothing else is said.
+  virtual DenseGradient dense(const Gradient& gradient) const { return with_squares(gradient); }
   // One slot of each name for each variable. As in Keras, slots made by one call stand together variable by variable.
   void add_slots(const Variables& variables, std::initializer_list<const char*> names, double initial = 0.0);
   void add_slots(const Variables& variables, std::initializer_list<const char*> names, std::vector<double> initial);

@@ -11,13 +11,12 @@
 namespace cohort {
 
 ReplicaContext::ReplicaContext(int replica, int replicas, Tensor collective, Variable loss_share,
-                               std::int64_t bytes_per_pack, bool rows_cross, ReplicaMerger* merger, int local_replica)
+                               std::int64_t bytes_per_pack, ReplicaMerger* merger, int local_replica)
     : replica_(replica),
       replicas_(replicas),
       collective_(std::move(collective)),
       loss_share_(std::move(loss_share)),
       bytes_per_pack_(bytes_per_pack),
-      rows_cross_(rows_cross),
       merger_(merger),
       local_replica_(local_replica) {}
 
@@ -65,7 +64,6 @@ std::vector<Tensors> ReplicaContext::sum_packs(const std::vector<Tensors>& packs
 
 IndexedSlices ReplicaContext::among_all(IndexedSlices slices) const {
   slices.collective = collective();
-  slices.rows_cross = rows_cross_;
   return slices;
 }
 

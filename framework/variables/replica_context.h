@@ -35,10 +35,9 @@ class ReplicaContext {
   //   collective: the resource that they meet by, of any of them.
   //   loss_share: what of the global batch's mean the mean over this replica's samples is, a float32 scalar.
   //   bytes_per_pack: as below.
-  //   rows_cross: of tables it is rows that cross. For CPUs.
   //   merger: by which it comes to merge_call, with its number in this process; nullptr: it cannot.
   ReplicaContext(int replica, int replicas, Tensor collective, Variable loss_share, std::int64_t bytes_per_pack = 0,
-                 bool rows_cross = false, ReplicaMerger* merger = nullptr, int local_replica = 0);
+                 ReplicaMerger* merger = nullptr, int local_replica = 0);
 
   // Which of the replicas this is. In a trace, which is made once for all of them, this is an error.
   int replica_id_in_sync_group() const;
@@ -72,7 +71,6 @@ class ReplicaContext {
   const Tensor collective_;
   const Variable loss_share_;
   const std::int64_t bytes_per_pack_;
-  const bool rows_cross_;
   ReplicaMerger* const merger_;
   const int local_replica_;
 };

@@ -107,7 +107,7 @@ IndexedSlices rows_of(const IndexedSlices& slices, std::span<const RowRange> ran
   if (shard > 0) row = ops::maximum(row, 0.0);
   if (shard + 1 < ranges.size()) row = ops::minimum(row, last);
   return {ops::where(inside, slices.values, 0.0), row, slices.like.defined() ? rows_of(slices.like, range) : Tensor(),
-          slices.collective, slices.rows_cross};
+          slices.collective};
 }
 
 }  // namespace cohort

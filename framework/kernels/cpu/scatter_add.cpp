@@ -15,11 +15,32 @@ namespace {
 
 using RowGroups = std::span<const Collective::Rows>;
 
+// What is added of each value.
+struct Itself {
+  template <class T>
+  T operator()(T value) const {
+    return value;
+  }
+};
+struct Square {
+  template <class T>
+  T operator()(T value) const {
+    return static_cast<T>(value * value);
+  }
+};
+struct Magnitude {
+  template <class T>
+  T operator()(T value) const {
+    return value < T(0) ? static_cast<T>(-value) : value;
+  }
+};
+
 // Values [outer, count, inner] of each group added into zeros [outer, size, inner]. Tasks are parts of the rows and
 // columns that are added to, so that equal indices add up in their order whoever computes: each clears its own and adds
 // to them while they are in its cache. All look at all indices, so there are few parts of the rows.
-template <class T, class Index>
-void scatter_add(const char* op, RowGroups groups, T* sums, std::int64_t outer, std::int64_t size, std::int64_t inner) {
+template <class T, class Index, class OfEach = Itself>
+void scatter_add(const char* op, RowGroups groups, T* sums, std::int64_t outer, std::int64_t size, std::int64_t inner,
+                 OfEach of_each = {}) {
   constexpr std::int64_t kColumns = 128, kMostParts = 16, kTaskElements = 1 << 14;
   std::int64_t count = 0;
   for (const Collective::Rows& group : groups) {
@@ -52,7 +73,7 @@ void scatter_add(const char* op, RowGroups groups, T* sums, std::int64_t outer, 
           if (row < 0 || row >= own_rows) continue;
           const T* from = values + i * inner;
           T* to = own + row * inner;
-          for (std::int64_t j = 0; j < columns; ++j) to[j] = static_cast<T>(to[j] + from[j]);
+          for (std::int64_t j = 0; j < columns; ++j) to[j] = static_cast<T>(to[j] + of_each(from[j]));
         }
       }
     }
@@ -92,20 +113,30 @@ KernelFn make_all_reduce_rows(const KernelSpec& spec) {
   constexpr std::int64_t kSmallTable = 32 << 10;
   const std::int64_t size = spec.output(0).shape[0], inner = spec.output(0).shape.slice(1).num_elements();
   const bool small = size * inner * static_cast<std::int64_t>(size_of(spec.output(0).dtype)) < kSmallTable;
+  const std::string of_each = spec.attr<std::string>("of_each");
+  const bool squares = of_each == "Square";
+  const std::size_t tables = of_each.empty() ? 1 : 2;
   return for_types(spec, 2, [&]<class T, class Index>() -> KernelFn {
     return [=, rows = rows_of(spec, 2, 3, inner)](const KernelIO& io) {
       const auto add = [&](RowGroups groups) {
-        scatter_add<T, Index>("AllReduceRows", groups, io.out<T>(0), 1, size, inner);
+        const auto add_to = [&](int table, auto each) {
+          scatter_add<T, Index>("AllReduceRows", groups, io.out<T>(table), 1, size, inner, each);
+        };
+        add_to(0, Itself());
+        if constexpr (is_floating(dtype_of<T>)) {
+          if (tables == 2) squares ? add_to(1, Square()) : add_to(1, Magnitude());
+        }
       };
       Collective& collective = *static_cast<Collective*>(io.inputs[0]);
       std::array own{rows};
       own[0].indices = io.inputs[2], own[0].values = io.inputs[3];
-      if (!small && collective.gather_rows(own[0], size, add)) return;
-      // There are so many that the table is less.
+      if (!small && collective.gather_rows(own[0], size * static_cast<std::int64_t>(tables), add)) return;
+      // There are so many that the tables are less.
       add(own);
       const Collective::Part table{rows.dtype, size * inner};
-      void* const sums = io.outputs[0];
-      collective.all_reduce({&table, 1}, &sums, &sums, Collective::Reduction::Sum);
+      const std::array parts{table, table};
+      const std::array<void*, 2> sums{io.outputs[0], io.outputs[tables - 1]};
+      collective.all_reduce({parts.data(), tables}, sums.data(), sums.data(), Collective::Reduction::Sum);
     };
   });
 }

@@ -32,7 +32,8 @@ std::vector<std::string> errors_on_replicas(int workers, int replicas, bool has_
   std::vector<std::shared_ptr<collective::Communicator>> ranks;
   for (auto& rank : collective::make_local_communicators(workers)) ranks.push_back(std::move(rank));
   std::vector<std::unique_ptr<ReplicaGroup>> groups;
-  for (auto& rank : ranks) groups.push_back(std::make_unique<ReplicaGroup>(replicas, rank, nullptr, has_thread));
+  const ReplicaGroup::Options options{.has_thread = has_thread};
+  for (auto& rank : ranks) groups.push_back(std::make_unique<ReplicaGroup>(replicas, rank, options));
   std::vector<std::string> errors(static_cast<std::size_t>(workers * replicas));
   std::vector<std::thread> threads;
   for (int number = 0; number < workers * replicas; ++number) {

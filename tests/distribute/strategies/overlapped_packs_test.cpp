@@ -81,7 +81,7 @@ std::vector<Timeline::Span> crossings(const Timeline& timeline) {
 
 TEST(OverlappedPacks, LeaveWhileTheBackwardPassGoesOn) {
   const std::vector<WorkerSteps> workers =
-      train_workers({.bytes_per_pack = kUnits * kUnits * 4, .has_thread = true, .threads = 1});
+      train_workers({.group = {.has_thread = true}, .bytes_per_pack = kUnits * kUnits * 4, .threads = 1});
   for (const WorkerSteps& worker : workers) {
     int left_early = 0;
     for (const Timeline& timeline : worker.timelines) {
@@ -99,8 +99,8 @@ TEST(OverlappedPacks, LeaveWhileTheBackwardPassGoesOn) {
 TEST(OverlappedPacks, GiveTheSameBitsHoweverTheyCross) {
   const std::vector<WorkerSteps> together = train_workers({});
   for (const bool has_thread : {false, true}) {
-    const auto packs = train_workers({.bytes_per_pack = 300'000, .has_thread = has_thread});
-    const auto again = train_workers({.bytes_per_pack = 300'000, .has_thread = has_thread});
+    const auto packs = train_workers({.group = {.has_thread = has_thread}, .bytes_per_pack = 300'000});
+    const auto again = train_workers({.group = {.has_thread = has_thread}, .bytes_per_pack = 300'000});
     EXPECT_EQ(packs[0].weights, packs[1].weights);
     EXPECT_EQ(packs[0].weights, again[0].weights);
     EXPECT_EQ(packs[0].weights, together[0].weights);  // of two workers, whose sums have one order

@@ -29,7 +29,7 @@ class SeenReplicas : public Strategy {
       : variables_(*devices[0]),
         replicas_(std::make_shared<ReplicaSet>(
             std::move(devices), nullptr,
-            ReplicaSetOptions{.bytes_per_pack = bytes_per_pack, .join_devices = communication.join_devices})) {}
+            ReplicaSetOptions{.group = communication.group, .bytes_per_pack = bytes_per_pack})) {}
   std::unique_ptr<StepRunner> make_runner(std::shared_ptr<Program> program, const RunnerData& data,
                                           const RunnerOptions& options) override {
     return std::make_unique<InStepRunner>(replicas_, std::move(program), data, options);
@@ -97,7 +97,7 @@ TEST(RecordedReplicas, TrainAsOneDeviceOnTheWholeBatch) {
 
 TEST(Communication, GoesThroughTheHostWhereADeviceIsNoGpu) {
   const Communication chosen = choose_communication(devices_named({"CPU:0", "CPU:1"}));
-  EXPECT_FALSE(chosen.join_devices);
+  EXPECT_FALSE(chosen.group.join_devices);
   EXPECT_EQ(chosen.chosen, "the host: CPU:0 is no GPU");
 }
 
