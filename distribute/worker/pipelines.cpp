@@ -1,7 +1,6 @@
 #include "cohort/distribute/worker/pipelines.h"
 
 #include <algorithm>
-#include <chrono>
 #include <limits>
 #include <vector>
 
@@ -18,11 +17,11 @@ constexpr std::uint64_t kFewElements = 64;
 // Above this, a state is tried of which nobody knows what it takes.
 constexpr double kWorthTrying = 1e-3;
 
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
-
 }  // namespace
+
+double Pipeline::seconds_since(Clock::time_point start) const {
+  return std::chrono::duration<double>(now_() - start).count();
+}
 
 void Pipeline::Cost::add(double measured) {
   constexpr double kWeightOfNewest = 0.25;
@@ -61,7 +60,7 @@ bool Pipeline::seek(const Lease& lease, const std::function<void()>& go_on) {
   const bool other_pass = lease.rewinds != rewinds_;
   const bool state_helps =
       !lease.state.empty() && lease.state_at <= lease.first && (behind || other_pass || state_is_nearer(lease));
-  const Clock::time_point start = Clock::now();
+  const Clock::time_point start = now_();
   const std::uint64_t stood_at = position_;
   if (state_helps) {
     iterator_->restore(lease.state);
@@ -101,7 +100,7 @@ bool Pipeline::walk_to(const Lease& lease, const std::function<void()>& go_on) {
 }
 
 bool Pipeline::next(Tensors& element) {
-  const Clock::time_point start = Clock::now();
+  const Clock::time_point start = now_();
   const std::optional<double> sought_in = std::exchange(sought_in_, std::nullopt);
   lost_ = true;  // behind an element that throws it stands elsewhere
   const bool found = iterator_->next(element);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -19,9 +20,12 @@ namespace cohort::distribute {
 // One pipeline of a dataset as it stands on this worker. Not thread-safe.
 class Pipeline {
  public:
+  using Clock = std::chrono::steady_clock;
+
   // `beginning` is the position before the first element; empty: where a new iterator stands.
-  explicit Pipeline(Dataset dataset, std::string beginning = {})
-      : dataset_(std::move(dataset)), beginning_(std::move(beginning)) {}
+  //   now: by which it finds out what takes longer.
+  explicit Pipeline(Dataset dataset, std::string beginning = {}, std::function<Clock::time_point()> now = Clock::now)
+      : dataset_(std::move(dataset)), beginning_(std::move(beginning)), now_(std::move(now)) {}
   // Stands before the lease's first element; false when the pass ends before it. On a long way there `go_on` is called
   // now and then: what it throws ends the walk.
   bool seek(const Lease& lease, const std::function<void()>& go_on = {});
@@ -37,6 +41,7 @@ class Pipeline {
     void add(double measured);
   };
 
+  double seconds_since(Clock::time_point start) const;
   void restart();
   // Whether the lease's position is reached sooner from its state than from where the pipeline stands before it.
   bool state_is_nearer(const Lease& lease) const;
@@ -45,6 +50,7 @@ class Pipeline {
   Dataset dataset_;
   std::unique_ptr<DatasetIterator> iterator_;
   std::string beginning_;  // the position before the first element of the first pass
+  std::function<Clock::time_point()> now_;
   std::uint64_t rewinds_ = 0, position_ = 0;
   bool lost_ = false;                // an error has left it at no particular element
   Cost skip_;                        // of one element

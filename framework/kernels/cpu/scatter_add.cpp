@@ -2,11 +2,13 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <functional>
 #include <span>
 
 #include "cohort/core/collective.h"
 #include "cohort/core/kernel.h"
 #include "cohort/core/thread_pool.h"
+#include "cohort/kernels/cpu/element_types.h"
 #include "cohort/kernels/cpu/visit.h"
 #include "cohort/kernels/index_check.h"
 
@@ -15,30 +17,11 @@ namespace {
 
 using RowGroups = std::span<const Collective::Rows>;
 
-// What is added of each value.
-struct Itself {
-  template <class T>
-  T operator()(T value) const {
-    return value;
-  }
-};
-struct Square {
-  template <class T>
-  T operator()(T value) const {
-    return static_cast<T>(value * value);
-  }
-};
-struct Magnitude {
-  template <class T>
-  T operator()(T value) const {
-    return value < T(0) ? static_cast<T>(-value) : value;
-  }
-};
-
 // Values [outer, count, inner] of each group added into zeros [outer, size, inner]. Tasks are parts of the rows and
 // columns that are added to, so that equal indices add up in their order whoever computes: each clears its own and adds
 // to them while they are in its cache. All look at all indices, so there are few parts of the rows.
-template <class T, class Index, class OfEach = Itself>
+//   of_each: what is added of a value.
+template <class T, class Index, class OfEach = std::identity>
 void scatter_add(const char* op, RowGroups groups, T* sums, std::int64_t outer, std::int64_t size, std::int64_t inner,
                  OfEach of_each = {}) {
   constexpr std::int64_t kColumns = 128, kMostParts = 16, kTaskElements = 1 << 14;
@@ -122,9 +105,12 @@ KernelFn make_all_reduce_rows(const KernelSpec& spec) {
         const auto add_to = [&](int table, auto each) {
           scatter_add<T, Index>("AllReduceRows", groups, io.out<T>(table), 1, size, inner, each);
         };
-        add_to(0, Itself());
+        add_to(0, std::identity());
         if constexpr (is_floating(dtype_of<T>)) {
-          if (tables == 2) squares ? add_to(1, Square()) : add_to(1, Magnitude());
+          const auto add_of_each = [&](auto functor) {
+            add_to(1, [=](T value) { return static_cast<T>(functor(static_cast<kernels::Compute<T>>(value))); });
+          };
+          if (tables == 2) squares ? add_of_each(fn::Square()) : add_of_each(fn::Abs());
         }
       };
       Collective& collective = *static_cast<Collective*>(io.inputs[0]);
