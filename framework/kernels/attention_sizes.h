@@ -15,6 +15,7 @@ struct AttentionSizes {
   std::int64_t window;
   std::uint64_t seed, threshold;  // random words below the threshold drop their weight
   double kept;                    // what the others are multiplied with
+  double weight_without_keys;     // of every key for a step that sees none
   std::int64_t mask_strides[4];
 
   // Query, key and value are the inputs 0 to 2, the mask input `mask` if there is one.
@@ -34,6 +35,7 @@ struct AttentionSizes {
         seed(static_cast<std::uint64_t>(spec.attr<std::int64_t>("seed"))),
         threshold(static_cast<std::uint64_t>(std::llround(spec.attr<double>("dropout") * 4294967296.0))),
         kept(1.0 / (1.0 - spec.attr<double>("dropout"))),
+        weight_without_keys(zero_without_keys || keys == 0 ? 0.0 : 1.0 / static_cast<double>(keys)),
         mask_strides{} {
     if (!has_mask) return;
     const Shape& shape = spec.input(mask).shape;

@@ -44,11 +44,12 @@ void check_attention_operands(const OpCall& call, int mask) {
              {{"mask", call.spec(mask)}, {"query.shape", query}, {"key.shape", key}});
 }
 
-// The largest score of each row and one over the sum of its exponentials: from which the weights can be computed again.
+// The logarithm of the sum of the exponentials of each row of scores, from which the weights can be computed again; the
+// score of a hidden key where the step sees none.
 TensorSpec rows_spec(const OpCall& call) {
   const Shape& query = call.shape(0);
   const DType dtype = call.dtype(0) == DType::Float64 ? DType::Float64 : DType::Float32;
-  return {dtype, {query[0], query[2], query[1], 2}};
+  return {dtype, {query[0], query[2], query[1]}};
 }
 
 // The same computation with the matrices of scores as tensors, for gradients of the gradient.
@@ -95,7 +96,7 @@ Spelled spell(const OpCall& call, const Tensor& mask) {
 
 Tensor rows_sum(const Tensor& x) { return sum(x, -1, true); }
 
-COHORT_OP("DotProductAttention")  // (query, key, value[, mask]) -> output, (maximum, scale) of each row of scores
+COHORT_OP("DotProductAttention")  // (query, key, value[, mask]) -> output, the logarithm of each row of scores
     .inputs(3, 4)
     .attr("is_causal", false)
     .attr("sliding_window", 0)
@@ -134,7 +135,7 @@ COHORT_OP("DotProductAttentionGrad")
         return call.dtype(i) == wanted.dtype && call.shape(i).compatible(wanted.shape);
       };
       call.check(fits(3, {call.dtype(0), output}) && fits(4, {call.dtype(0), output}) && fits(5, rows_spec(call)),
-                 "output and gradient must have the shape of the output, the rows two numbers for each row of scores",
+                 "output and gradient must have the shape of the output, the rows a number for each row of scores",
                  {{"output", call.spec(3)}, {"d_output", call.spec(4)}, {"rows", call.spec(5)}});
       return {call.spec(0), call.spec(1), call.spec(2)};
     })

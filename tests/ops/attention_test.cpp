@@ -166,8 +166,8 @@ COHORT_OP_REFERENCE(DotProductAttentionGrad, of_the_values, kFloats) {
   const Tensor q = tensor_of({1, 2}, {1, 1, 1, 2}, dtype), v = tensor_of({3}, {1, 1, 1, 1}, dtype);
   const DType rows = dtype == float64 ? float64 : float32;
   const Tensors gradients = run_op_all(
-      "DotProductAttentionGrad",
-      {q, q, v, v, tensor_of({0.5}, {1, 1, 1, 1}, dtype), tensor_of({5, 1}, {1, 1, 1, 2}, rows)}, {{"scale", 1.0}});
+      "DotProductAttentionGrad", {q, q, v, v, tensor_of({0.5}, {1, 1, 1, 1}, dtype), tensor_of({5}, {1, 1, 1}, rows)},
+      {{"scale", 1.0}});
   expect_tensor(gradients[0], dtype, {1, 1, 1, 2}, {0, 0});
   expect_tensor(gradients[1], dtype, {1, 1, 1, 2}, {0, 0});
   expect_tensor(gradients[2], dtype, {1, 1, 1, 1}, {0.5});
@@ -216,12 +216,7 @@ TEST(DotProductAttention, half_types_of_many_steps) {
           SCOPED_TRACE("result " + std::to_string(i));
           expect_values(got[i], want[i].to_vector<double>(), close);
         }
-        // Whatever the pairs are, they stand for the same sum of exponentials.
-        std::vector<double> sums;
-        const std::vector<double> rows = want[1].to_vector<double>();
-        for (std::size_t i = 0; i < rows.size(); i += 2) sums.push_back(rows[i] - std::log(rows[i + 1]));
-        const Tensors parts = split(cast(got[1], float64), 2, -1);
-        expect_values(parts[0] - log(parts[1]), sums, 1e-3);
+        expect_values(got[1], want[1].to_vector<double>(), 1e-3);
       }
     }
   }

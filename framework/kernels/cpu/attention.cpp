@@ -94,7 +94,7 @@ KernelFn attention(const KernelSpec& spec) {
                             key = head_of<T, C>(io.in<T>(1), key_shape, sample, key_head, memory),
                             value = head_of<T, C>(io.in<T>(2), value_shape, sample, key_head, memory);
         const Head<C> output = result_of<T, C>(io.out<T>(0), output_shape, sample, head, memory);
-        C* max_and_factor = io.out<C>(1) + item * rows.steps * 2;
+        C* logarithms = io.out<C>(1) + item * rows.steps;
         const PhiloxStream stream(*io.random, rows.seed, static_cast<std::uint64_t>(sample));
         C* scores = scores_memory.get<C>(kBlockSteps * rows.keys);
         if (rows.keys == 0) fill_zeros(output);
@@ -104,8 +104,7 @@ KernelFn attention(const KernelSpec& spec) {
           compute_scores(rows, query, key, first, count, keys, mask, sample, head, scores);
           for (std::int64_t i = 0; i < count; ++i) {
             C* row = scores + i * keys;
-            const auto made = rows.softmax(row, keys, first + i);
-            std::copy(made.begin(), made.end(), max_and_factor + (first + i) * 2);
+            logarithms[first + i] = rows.softmax(row, keys, first + i);
             if (rows.drops()) rows.drop(row, row, keys, stream, head, first + i);
           }
           strided_gemm<C>({count, rows.value_size, keys, false, false}, scores, keys, value.data, value.stride,
@@ -136,8 +135,8 @@ void multiply_transposed(const Head<C>& target, std::int64_t rows, std::int64_t 
 // What flows to the scores of one step, in place of what flows to its weights.
 template <class C>
 void scores_gradient(const AttentionRows& rows, const C* weights, C* flow, std::int64_t keys, std::int64_t step,
-                     C max) {
-  if (max <= AttentionRows::hidden<C>) {  // every key is hidden: the weights do not depend on the scores
+                     C logarithm) {
+  if (logarithm <= AttentionRows::hidden<C>) {  // every key is hidden: the weights do not depend on the scores
     std::fill_n(flow, keys, C(0));
     return;
   }
@@ -180,7 +179,7 @@ class AttentionGradient {
     std::int64_t number;
     Head<const C> query, upstream;
     Head<C> to_query;
-    const C* max_and_factor;
+    const C* logarithms;
   };
 
   void run_task(const KernelIO& io, std::int64_t sample, std::int64_t key_head) const {
@@ -215,7 +214,7 @@ class AttentionGradient {
     const QueryHead own{head, head_of<T, C>(io.in<T>(0), query_shape_, task.sample, head, memory),
                         head_of<T, C>(io.in<T>(4), output_shape_, task.sample, head, memory),
                         result_of<T, C>(io.out<T>(0), query_shape_, task.sample, head, memory),
-                        io.in<C>(5) + (task.sample * rows_.heads + head) * rows_.steps * 2};
+                        io.in<C>(5) + (task.sample * rows_.heads + head) * rows_.steps};
     if (rows_.keys == 0) fill_zeros(own.to_query);
     for (std::int64_t first = 0; first < rows_.steps && rows_.keys > 0; first += kBlockSteps) {
       run_block(task, own, first, !first_of_task || first > 0);
@@ -232,7 +231,7 @@ class AttentionGradient {
     strided_gemm<C>({count, keys, rows_.value_size, false, true}, own.upstream.row(first), own.upstream.stride,
                     task.value.data, task.value.stride, flow, keys);
     for (std::int64_t i = 0; i < count; ++i) {
-      rows_.weights_again(weights + i * keys, keys, first + i, own.max_and_factor + (first + i) * 2);
+      rows_.weights_again(weights + i * keys, keys, first + i, own.logarithms[first + i]);
       if (!rows_.drops()) continue;
       rows_.drop(weights + i * keys, left + i * keys, keys, task.stream, own.number, first + i);
       rows_.drop(flow + i * keys, flow + i * keys, keys, task.stream, own.number, first + i);
@@ -240,7 +239,7 @@ class AttentionGradient {
     multiply_transposed<C>(task.to_value, keys, count, rows_.drops() ? left : weights, own.upstream, first, add,
                            task.product);
     for (std::int64_t i = 0; i < count; ++i) {
-      scores_gradient(rows_, weights + i * keys, flow + i * keys, keys, first + i, own.max_and_factor[(first + i) * 2]);
+      scores_gradient(rows_, weights + i * keys, flow + i * keys, keys, first + i, own.logarithms[first + i]);
     }
     strided_gemm<C>({count, rows_.size, keys, false, false}, flow, keys, task.key.data, task.key.stride,
                     own.to_query.row(first), own.to_query.stride);

@@ -45,23 +45,28 @@ struct AttentionRows : kernels::AttentionSizes {
     }
   }
 
-  // Masked scores to weights; the maximum and the scale recompute them later.
+  // Masked scores to weights; the logarithm of their sum, by which they are computed again.
   template <class C>
-  std::array<C, 2> softmax(C* row, std::int64_t keys, std::int64_t step) const {
+  C softmax(C* row, std::int64_t keys, std::int64_t step) const {
     const std::int64_t count = seen_keys(keys, step);
     std::fill(row + count, row + keys, C(0));
     const C max = row_max(row, count);
     for (std::int64_t j = 0; j < count; ++j) row[j] = fn::exp(row[j] - max);
-    const C factor = zero_without_keys && max <= hidden<C> ? C(0) : C(1) / row_sum(row, count);
+    const C sum = row_sum(row, count);
+    const bool sees_none = max <= hidden<C>;
+    const C factor = sees_none ? static_cast<C>(weight_without_keys) : C(1) / sum;
     for (std::int64_t j = 0; j < count; ++j) row[j] *= factor;
-    return {max, factor};
+    return sees_none ? hidden<C> : max + fn::log(sum);
   }
   template <class C>
-  void weights_again(C* row, std::int64_t keys, std::int64_t step, const C* max_and_factor) const {
+  void weights_again(C* row, std::int64_t keys, std::int64_t step, C logarithm) const {
     const std::int64_t count = seen_keys(keys, step);
     std::fill(row + count, row + keys, C(0));
-    const C max = max_and_factor[0], factor = max_and_factor[1];
-    for (std::int64_t j = 0; j < count; ++j) row[j] = fn::exp(row[j] - max) * factor;
+    if (logarithm <= hidden<C>) {
+      std::fill_n(row, count, static_cast<C>(weight_without_keys));
+      return;
+    }
+    for (std::int64_t j = 0; j < count; ++j) row[j] = fn::exp(row[j] - logarithm);
   }
 
   // to = from with the dropped weights as zeros and the others scaled: the same choice as the op Dropout makes of

@@ -18,7 +18,7 @@ template <class T>
 __global__ void __launch_bounds__(AttentionTile<Compute<T>>::kThreads)
     attend(AttentionSizes sizes, const T* __restrict__ query, const T* __restrict__ key, const T* __restrict__ value,
            const bool* __restrict__ mask, const RandomState* random, T* __restrict__ output,
-           Compute<T>* __restrict__ max_and_factor, std::int64_t tiles) {
+           Compute<T>* __restrict__ logarithms, std::int64_t tiles) {
   using C = Compute<T>;
   using Tile = AttentionTile<C>;
   constexpr int kOwn = Tile::kOwn;
@@ -87,13 +87,11 @@ __global__ void __launch_bounds__(AttentionTile<Compute<T>>::kThreads)
   for (int i = 0; i < kOwn; ++i) {
     const std::int64_t step = first + Tile::down() * kOwn + i;
     const C sum = combine_row(total[i], [](C a, C b) { return a + b; });
-    const bool sees_none = sizes.keys == 0 || (sizes.zero_without_keys && largest[i] <= kHiddenScore<C>);
-    const C factor = sees_none ? C(0) : C(1) / sum;
+    const bool sees_none = largest[i] <= kHiddenScore<C>;
+    const C factor = sees_none ? static_cast<C>(sizes.weight_without_keys) : C(1) / sum;
     if (step >= sizes.steps) continue;
     if (blockIdx.y == 0 && Tile::across() == 0) {
-      C* row = max_and_factor + (item * sizes.steps + step) * 2;
-      row[0] = largest[i];
-      row[1] = factor;
+      logarithms[item * sizes.steps + step] = sees_none ? kHiddenScore<C> : largest[i] + fn::log(sum);
     }
 #pragma unroll
     for (int j = 0; j < kOwn; ++j) {

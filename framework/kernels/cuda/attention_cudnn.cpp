@@ -20,7 +20,7 @@
 #include "cohort/cuda/compiled_program.h"
 #include "cohort/cuda/cudnn.h"
 #include "cohort/cuda/kept_file.h"
-#include "cohort/kernels/cuda/attention_logarithms.h"
+#include "cohort/kernels/cuda/attention_lengths.h"
 #include "cohort/kernels/cuda/pieces.h"
 #include "cohort/kernels/cuda/stopwatch.h"
 #include "cohort/kernels/cuda/stream.h"
@@ -368,21 +368,14 @@ KernelFn cudnn_attention(const KernelSpec& spec, const AttentionSizes& sizes) {
   auto plan = plan_for(spec, sizes, false);
   if (!plan) return {};
   CudaDevice* device = &cohort::cuda::device_of(spec);
-  const std::int64_t rows = sizes.batch * sizes.heads * sizes.steps;
-  Pieces pieces;
-  const std::size_t logarithms = pieces.add(static_cast<std::size_t>(rows) * sizeof(float)),
-                    rest = pieces.add(plan->workspace_bytes());
-  device->reserve_workspace(pieces.bytes());
+  device->reserve_workspace(plan->workspace_bytes());
   return [=](const KernelIO& io) {
-    char* workspace = static_cast<char*>(device->workspace());
     plan->run({{kQuery, io.inputs[0]},
                {kKey, io.inputs[1]},
                {kValue, io.inputs[2]},
                {kOutput, io.outputs[0]},
-               {kLogarithms, workspace + logarithms}},
-              workspace + rest);
-    enqueue_rows_of_logarithms(reinterpret_cast<const float*>(workspace + logarithms), io.out<float>(1), rows, *device,
-                               stream_of(io));
+               {kLogarithms, io.outputs[1]}},
+              device->workspace());
   };
 }
 
@@ -390,17 +383,13 @@ KernelFn cudnn_attention_gradient(const KernelSpec& spec, const AttentionSizes& 
   auto plan = plan_for(spec, sizes, true);
   if (!plan) return {};
   CudaDevice* device = &cohort::cuda::device_of(spec);
-  const std::int64_t rows = sizes.batch * sizes.heads * sizes.steps;
   const std::size_t lengths = plan->takes_lengths() ? static_cast<std::size_t>(sizes.batch) * sizeof(std::int32_t) : 0;
   Pieces pieces;
-  const std::size_t logarithms = pieces.add(static_cast<std::size_t>(rows) * sizeof(float)),
-                    steps_of = pieces.add(lengths), keys_of = pieces.add(lengths),
+  const std::size_t steps_of = pieces.add(lengths), keys_of = pieces.add(lengths),
                     rest = pieces.add(plan->workspace_bytes());
   device->reserve_workspace(pieces.bytes());
   return [=](const KernelIO& io) {
     char* workspace = static_cast<char*>(device->workspace());
-    enqueue_logarithms_of_rows(io.in<float>(5), reinterpret_cast<float*>(workspace + logarithms), rows, *device,
-                               stream_of(io));
     if (plan->takes_lengths()) {
       enqueue_lengths(reinterpret_cast<std::int32_t*>(workspace + steps_of),
                       reinterpret_cast<std::int32_t*>(workspace + keys_of), sizes.batch, sizes.steps, sizes.keys,
@@ -411,7 +400,7 @@ KernelFn cudnn_attention_gradient(const KernelSpec& spec, const AttentionSizes& 
                {kValue, io.inputs[2]},
                {kOutput, io.inputs[3]},
                {kUpstream, io.inputs[4]},
-               {kLogarithms, workspace + logarithms},
+               {kLogarithms, io.inputs[5]},
                {kStepsOf, workspace + steps_of},
                {kKeysOf, workspace + keys_of},
                {kToQuery, io.outputs[0]},

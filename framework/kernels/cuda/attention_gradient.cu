@@ -13,7 +13,7 @@ namespace {
 template <class T>
 struct GradientInputs {
   const T *query, *key, *value, *upstream;
-  const Compute<T>* max_and_factor;
+  const Compute<T>* logarithms;
   const bool* mask;
   const RandomState* random;
 };
@@ -23,7 +23,7 @@ template <class T>
 struct QueryHead {
   std::int64_t sample, head;
   AttentionLines<T> queries, keys, values, upstream;
-  const Compute<T>* max_and_factor;
+  const Compute<T>* logarithms;
 
   __device__ QueryHead(const AttentionSizes& sizes, const GradientInputs<T>& in, std::int64_t sample, std::int64_t head)
       : sample(sample), head(head) {
@@ -32,7 +32,7 @@ struct QueryHead {
     keys = head_of(in.key, sample, key_head, sizes.keys, sizes.key_heads, sizes.size);
     values = head_of(in.value, sample, key_head, sizes.keys, sizes.key_heads, sizes.value_size);
     upstream = head_of(in.upstream, sample, head, sizes.steps, sizes.heads, sizes.value_size);
-    max_and_factor = in.max_and_factor + (sample * sizes.heads + head) * sizes.steps * 2;
+    logarithms = in.logarithms + (sample * sizes.heads + head) * sizes.steps;
   }
 };
 
@@ -57,9 +57,8 @@ __device__ void compute_tile(const AttentionSizes& sizes, const QueryHead<T>& ow
   for (int i = 0; i < kOwn; ++i) {
     const std::int64_t step = first_step + Tile::down() * kOwn + i, own_key = first_key + Tile::across() * kOwn;
     const bool exists = step < sizes.steps;
-    const C max = exists ? own.max_and_factor[step * 2] : C(0),
-            factor = exists ? own.max_and_factor[step * 2 + 1] : C(0);
-    tile.hidden[i] = max <= kHiddenScore<C>;
+    const C logarithm = exists ? own.logarithms[step] : C(0);
+    tile.hidden[i] = logarithm <= kHiddenScore<C>;
     bool kept[kOwn];
     if (sizes.threshold > 0) {
       dropout.find_kept(static_cast<std::uint64_t>((own.head * sizes.steps + step) * sizes.keys + own_key), kept);
@@ -70,7 +69,7 @@ __device__ void compute_tile(const AttentionSizes& sizes, const QueryHead<T>& ow
       if (exists && own_key + j < sizes.keys) {
         const C score =
             sees(sizes, mask, own.sample, own.head, step, own_key + j) ? tile.weights[i][j] * scale : kHiddenScore<C>;
-        weight = fn::exp(score - max) * factor;
+        weight = tile.hidden[i] ? static_cast<C>(sizes.weight_without_keys) : fn::exp(score - logarithm);
       }
       tile.weights[i][j] = tile.left[i][j] = weight;
       if (sizes.threshold > 0) {

@@ -27,7 +27,7 @@ template <class T, int kHead>
 __global__ void __launch_bounds__(kHalfThreads)
     attend_half(AttentionSizes sizes, const T* __restrict__ query, const T* __restrict__ key,
                 const T* __restrict__ value, const bool* __restrict__ mask, const RandomState* random,
-                T* __restrict__ output, float* __restrict__ max_and_factor, std::int64_t tiles) {
+                T* __restrict__ output, float* __restrict__ logarithms, std::int64_t tiles) {
   constexpr int kTiles = kRowTiles<kHead>, kColumns = kHalfLines / 8;
   using KeyTile = HalfTile<T, kHead, kHalfLines>;
   using QueryTile = HalfTile<T, kHead, kBlockSteps<kHead>>;
@@ -151,12 +151,10 @@ __global__ void __launch_bounds__(kHalfThreads)
       float total = row.total + __shfl_xor_sync(~0u, row.total, 1);
       total += __shfl_xor_sync(~0u, total, 2);
       const bool sees_none = row.largest <= kHiddenPower;
-      factors[half] = sees_none && sizes.zero_without_keys ? 0.0f : 1.0f / total;
+      factors[half] = sees_none ? static_cast<float>(sizes.weight_without_keys) : 1.0f / total;
       const std::int64_t step = first_row + lane / 4 + half * 8;
       if (step < sizes.steps && lane % 4 == 0) {
-        float* stored = max_and_factor + (item * sizes.steps + step) * 2;
-        stored[0] = sees_none ? kHiddenScore<float> : row.largest * kLn2;
-        stored[1] = factors[half];
+        logarithms[item * sizes.steps + step] = sees_none ? kHiddenScore<float> : (row.largest + log2f(total)) * kLn2;
       }
     }
     T* head_data = output + (sample * sizes.steps * sizes.heads + head) * sizes.value_size;

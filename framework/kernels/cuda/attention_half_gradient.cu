@@ -9,34 +9,34 @@ constexpr int kColumns = kHalfLines / 8;
 template <class T>
 struct HalfInputs {
   const T *query, *key, *value, *upstream;
-  const float* max_and_factor;
+  const float* logarithms;
   const bool* mask;
   const RandomState* random;
 };
 
-// The largest score of a step, as a power of two, and what its exponentials are multiplied with.
+// The logarithm of a step's scores, of base two, and what its exponentials are multiplied with.
 struct RowStatistics {
-  float largest, factor;
+  float logarithm, factor;
 };
-__device__ inline RowStatistics statistics_of(const float* max_and_factor, std::int64_t step, std::int64_t steps) {
-  if (step >= steps) return {0.0f, 0.0f};
-  const float max = max_and_factor[step * 2];
-  return {max <= kHiddenScore<float> ? kHiddenPower : max * kLog2E, max_and_factor[step * 2 + 1]};
+__device__ inline RowStatistics statistics_of(const AttentionSizes& sizes, const float* logarithms, std::int64_t step) {
+  if (step >= sizes.steps) return {0.0f, 0.0f};
+  if (logarithms[step] <= kHiddenScore<float>) return {kHiddenPower, static_cast<float>(sizes.weight_without_keys)};
+  return {logarithms[step] * kLog2E, 1.0f};
 }
 
 // The weight of a key for a step, from their product.
 __device__ inline float weight_of(float product, float scale, const RowStatistics& row, bool exists, bool is_seen) {
-  return exists ? fast_exp2((is_seen ? product * scale : kHiddenPower) - row.largest) * row.factor : 0.0f;
+  return exists ? fast_exp2((is_seen ? product * scale : kHiddenPower) - row.logarithm) * row.factor : 0.0f;
 }
 
 // What flows to a score; the weights of a step that sees no key do not depend on the scores.
-__device__ inline float score_flow(float weight, float flow, float delta, float largest) {
-  return largest <= kHiddenPower ? 0.0f : weight * (flow - delta);
+__device__ inline float score_flow(float weight, float flow, float delta, float logarithm) {
+  return logarithm <= kHiddenPower ? 0.0f : weight * (flow - delta);
 }
 
 template <class T, int kHead>
 inline constexpr std::size_t kTilesBytes = 6 * HalfTile<T, kHead, kHalfLines>::kBytes;
-// Largest scores, factors and deltas of two tiles of steps.
+// Logarithms, factors and deltas of two tiles of steps.
 inline constexpr std::size_t kStatisticsBytes = 2 * 3 * kHalfLines * sizeof(float);
 
 // One block for 64 steps of one head, 16 for each warp. It walks over the keys twice: for the sums of weights times
@@ -73,8 +73,7 @@ __global__ void __launch_bounds__(kHalfThreads)
   RowStatistics rows[2];
   float delta[2] = {};
   for (int half = 0; half < 2; ++half) {
-    rows[half] =
-        statistics_of(in.max_and_factor + item * sizes.steps * 2, first + own_row + lane / 4 + half * 8, sizes.steps);
+    rows[half] = statistics_of(sizes, in.logarithms + item * sizes.steps, first + own_row + lane / 4 + half * 8);
   }
   SumFragment sums[kHead / 8];
 #pragma unroll
@@ -119,7 +118,7 @@ __global__ void __launch_bounds__(kHalfThreads)
           weight = weight_of(weight, power_scale, rows[half], exists, is_seen);
           if (sizes.threshold > 0) flow = kept[k] ? flow * kept_factor : 0.0f;
           if (is_second_walk) {
-            weight = score_flow(weight, flow, delta[half], rows[half].largest);
+            weight = score_flow(weight, flow, delta[half], rows[half].logarithm);
           } else {
             delta[half] += weight * flow;
           }
@@ -177,9 +176,9 @@ __global__ void __launch_bounds__(kHalfThreads)
     end_group_of_copies();
     if (threadIdx.x >= kHalfLines) return;
     const std::int64_t step = first + threadIdx.x, row = (sample * sizes.heads + head) * sizes.steps;
-    const RowStatistics known = statistics_of(in.max_and_factor + row * 2, step, sizes.steps);
+    const RowStatistics known = statistics_of(sizes, in.logarithms + row, step);
     float* to = statistics + stage * 3 * kHalfLines + threadIdx.x;
-    to[0] = known.largest;
+    to[0] = known.logarithm;
     to[kHalfLines] = known.factor;
     to[2 * kHalfLines] = step < sizes.steps ? deltas[row + step] : 0.0f;
   };
@@ -228,7 +227,7 @@ __global__ void __launch_bounds__(kHalfThreads)
             left = kept[0] ? weight * kept_factor : 0.0f;
             flow = kept[0] ? flow * kept_factor : 0.0f;
           }
-          flow = score_flow(weight, flow, delta, row.largest);
+          flow = score_flow(weight, flow, delta, row.logarithm);
           weight = left;
         }
       }
