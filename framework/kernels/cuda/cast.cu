@@ -7,11 +7,12 @@
 namespace cohort::kernels::cuda {
 namespace {
 
-// Several elements with each access.
+// Several elements for each thread: whole accesses to the smaller type, two or more to the larger one, which are on
+// their way together.
 template <class From, class To>
 void launch_cast(const void* x_memory, void* y_memory, std::int64_t n, const cohort::cuda::CudaDevice& device,
                  cudaStream_t stream) {
-  constexpr int kCount = kAccessBytes / static_cast<int>(std::max(sizeof(From), sizeof(To)));
+  constexpr int kCount = std::min(8, kAccessBytes / static_cast<int>(std::min(sizeof(From), sizeof(To))));
   using In = Pack<From, kCount>;
   using Out = Pack<To, kCount>;
   const auto* x = static_cast<const From*>(x_memory);
