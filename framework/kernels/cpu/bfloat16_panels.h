@@ -70,7 +70,12 @@ inline void pack_groups(const Operand<std::uint16_t>& from, std::int64_t lines, 
 
 inline void round_row(const float* from, std::int64_t count, std::uint16_t* to) {
 #if defined(__AVX512BF16__)
-  for (std::int64_t j = 0; j < count; j += 16) {
+  std::int64_t j = 0;
+  for (; j + 32 <= count; j += 32) {
+    const __m512bh rounded = _mm512_cvtne2ps_pbh(_mm512_loadu_ps(from + j + 16), _mm512_loadu_ps(from + j));
+    _mm512_storeu_si512(to + j, (__m512i)rounded);
+  }
+  for (; j < count; j += 16) {
     const auto there = static_cast<__mmask16>(count - j < 16 ? (1u << (count - j)) - 1 : 0xffffu);
     const __m256bh rounded = _mm512_cvtneps_pbh(_mm512_maskz_loadu_ps(there, from + j));
     _mm256_mask_storeu_epi16(to + j, there, (__m256i)rounded);

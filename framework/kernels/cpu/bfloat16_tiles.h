@@ -13,22 +13,26 @@ namespace cohort::products {
 // The matrix registers of the calling thread, as long as this lives.
 class MatrixRegisters {
  public:
-  MatrixRegisters() {
-    alignas(64) struct {
-      std::uint8_t palette = 1, start_row = 0, reserved[14] = {};
-      std::uint16_t bytes_of_row[16] = {64, 64, 64, 64, 64, 64, 64, 64};
-      std::uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
-    } config;
-    _tile_loadconfig(&config);
-  }
+  MatrixRegisters() { _tile_loadconfig(&kEightTiles); }
   ~MatrixRegisters() { _tile_release(); }
   MatrixRegisters(const MatrixRegisters&) = delete;
+
+ private:
+  struct alignas(64) Layout {
+    std::uint8_t palette, start_row, reserved[14];
+    std::uint16_t bytes_of_row[16];
+    std::uint8_t rows[16];
+  };
+  // A constant: g++'s intrinsic tells the compiler of the first 8 bytes alone, and it may leave out the stores that
+  // would make the others of a local variable.
+  static constexpr Layout kEightTiles{1, 0, {}, {64, 64, 64, 64, 64, 64, 64, 64}, {16, 16, 16, 16, 16, 16, 16, 16}};
 };
 
 // c (32 x 32, ldc apart) = or += two rows of tiles of a times two columns of tiles of b, each `blocks` tiles deep.
 inline void multiply_matrix_tiles(const std::uint16_t* a0, const std::uint16_t* a1, const std::uint16_t* b0,
                                   const std::uint16_t* b1, std::int64_t blocks, float* c, std::int64_t ldc, bool add) {
   const auto stride = static_cast<int>(ldc * 4);
+  asm volatile("" ::: "memory");  // the intrinsics that load do not say that they read what was stored before
   if (add) {
     _tile_loadd(0, c, stride);
     _tile_loadd(1, c + 16, stride);

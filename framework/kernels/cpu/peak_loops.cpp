@@ -51,6 +51,7 @@ struct MatrixTiles {
     for (std::int64_t i = 0; i < products::kMatrixTileElements; ++i) {
       operand[i] = static_cast<std::uint16_t>(0x3c00 + i % 97);  // small numbers of many kinds: sums stay finite
     }
+    asm volatile("" ::: "memory");  // the intrinsics that load do not say that they read the operand
     _tile_zero(0);
     _tile_zero(1);
     _tile_zero(2);
