@@ -111,7 +111,7 @@ class Product {
 
  private:
   static constexpr std::int64_t kRows = Scheme::kRows, kColumns = Scheme::kColumns;
-  static constexpr std::int64_t kRowBlock = Scheme::kBlockRows / kRows * kRows;
+  static constexpr std::int64_t kRowBlock = Scheme::kBlockRows / kRows * kRows, kRowCopies = Scheme::kRowCopies;
   static constexpr bool kHalf = sizeof(T) < sizeof(float);  // and may be wide
   // The widest vectors are multiplied by an element of a wherever it lies: it need not be packed.
   static constexpr bool kDirect = kVectorBytes == 64 && std::is_same_v<T, Packed>;
@@ -212,9 +212,9 @@ class Product {
   // Rows of a from i on, as they lie, and columns from j on, whose depths lie `step` apart.
   void unpacked_tile(std::int64_t i, std::int64_t end, const Packed* panel, std::int64_t step, std::int64_t p,
                      std::int64_t depth, std::int64_t j, std::int64_t right) const {
-    AnyTile<Packed, false>::multiply(a_.at(i, p).data, a_.line_step(), a_.depth_step(), panel, step, depth,
-                                     c_ + i * ldc_ + j, ldc_, p > 0, std::min(kRows, end - i),
-                                     std::min(kColumns, right - j));
+    AnyTile<Packed, LeftOperand::kInMatrix>::multiply(a_.at(i, p).data, a_.line_step(), a_.depth_step(), panel, step,
+                                                      depth, c_ + i * ldc_ + j, ldc_, p > 0, std::min(kRows, end - i),
+                                                      std::min(kColumns, right - j));
   }
 
   // Where sums are kept: those from (row, column) of what is packed on, rows ld apart.
@@ -233,7 +233,8 @@ class Product {
     std::int64_t parts() const { return parts_of(depth_end - depth_begin, part); }
     std::int64_t depth(std::int64_t q) const { return std::min(part, depth_end - depth_begin - q * part); }
     const Packed* a_panel(std::int64_t q, std::int64_t i) const {
-      return a + q * Scheme::packed_depth(part) * step_up(rows, kRows) + i * Scheme::packed_depth(depth(q));
+      return a +
+             (q * Scheme::packed_depth(part) * step_up(rows, kRows) + i * Scheme::packed_depth(depth(q))) * kRowCopies;
     }
     const Packed* b_panel(std::int64_t q, std::int64_t j) const {
       return b + q * Scheme::packed_depth(part) * step_up(columns, kColumns) + j * Scheme::packed_depth(depth(q));
@@ -256,7 +257,7 @@ class Product {
   void run_flat(int threads) const {
     constexpr std::int64_t kStrip = kFlatPanels * kColumns;
     const std::int64_t part = equal_part(k_, Scheme::kDepth, Scheme::kDepthStep), depths = Scheme::packed_depth(part);
-    Packed* a = shared_panels.get<Packed>(parts_of(k_, part) * depths * step_up(m_, kRows));
+    Packed* a = shared_panels.get<Packed>(parts_of(k_, part) * depths * step_up(m_, kRows) * kRowCopies);
     const Packing at{0, m_, 0, n_, 0, k_, part, a, nullptr, {}};
     pack(threads, at);
     const std::int64_t columns = flat_columns(threads);
@@ -355,11 +356,11 @@ class Product {
           for (std::int64_t i = row; i < bottom; i += kRows) {
             const Packed *rows = a_.at(i, p).data, *panel = panels + (j - column) * depth;
             if (i + kRows <= bottom) {
-              AnyTile<Packed, true>::multiply(rows, 1, a_.step, panel, kColumns, depth, sums.at(i, j), sums.ld, add,
-                                              kRows, width);
+              AnyTile<Packed, LeftOperand::kPanel>::multiply(rows, 1, a_.step, panel, kColumns, depth, sums.at(i, j),
+                                                             sums.ld, add, kRows, width);
             } else {  // no more rows than there are may be read
-              AnyTile<Packed, false>::multiply(rows, 1, a_.step, panel, kColumns, depth, sums.at(i, j), sums.ld, add,
-                                               bottom - i, width);
+              AnyTile<Packed, LeftOperand::kInMatrix>::multiply(rows, 1, a_.step, panel, kColumns, depth, sums.at(i, j),
+                                                                sums.ld, add, bottom - i, width);
             }
           }
         }
@@ -373,11 +374,11 @@ class Product {
     const std::int64_t part = equal_part(k_, Scheme::kDepth, Scheme::kDepthStep);
     const std::int64_t line = Scheme::packed_depth(part) * static_cast<std::int64_t>(sizeof(Packed));
     const std::int64_t parts =
-        std::clamp<std::int64_t>(kPackedBytes / ((rows + columns) * line), 1, parts_of(k_, part));
+        std::clamp<std::int64_t>(kPackedBytes / ((rows * kRowCopies + columns) * line), 1, parts_of(k_, part));
     if (cut.threads != threads) cut = best_cut(parts_of(rows, kRows), parts_of(columns, kColumns), threads);
     // A task that has whole rows of c packs its rows of a, some at a time, just before they are used.
     const bool own_rows = cut.column_tiles * kColumns >= columns;
-    const std::int64_t shared_rows = own_rows ? 0 : rows;
+    const std::int64_t shared_rows = own_rows ? 0 : rows * kRowCopies;
     Packed* memory = shared_panels.get<Packed>(parts * Scheme::packed_depth(part) * (shared_rows + columns));
     const bool in_c = sums_in_c(0, 0) != nullptr, at_once = parts * part >= k_;
     const Sums sums{in_c || at_once ? nullptr : sums_memory.get<Sum>(rows * columns), columns};
@@ -424,7 +425,7 @@ class Product {
 
   // Some rows of a, into memory of this thread.
   const Packed* pack_block(const Packing& at, std::int64_t q, std::int64_t row, std::int64_t rows) const {
-    Packed* to = own_panels.get<Packed>(Scheme::packed_depth(at.part) * kRowBlock);
+    Packed* to = own_panels.get<Packed>(Scheme::packed_depth(at.part) * kRowBlock * kRowCopies);
     pack_rows(at.row + row, rows, at.depth_begin + q * at.part, at.depth(q), to);
     return to;
   }
@@ -448,7 +449,7 @@ class Product {
           const std::int64_t depth = Scheme::packed_depth(at.depth(q));
           for (std::int64_t j = column; j < right; j += kColumns) {
             for (std::int64_t i = block; i < end; i += kRows) {
-              multiply_tile(at, sums, a + (i - block) * depth, at.b_panel(q, j), at.depth(q), add, i,
+              multiply_tile(at, sums, a + (i - block) * depth * kRowCopies, at.b_panel(q, j), at.depth(q), add, i,
                             std::min(kRows, end - i), j, std::min(kColumns, right - j));
             }
           }

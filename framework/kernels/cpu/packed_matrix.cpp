@@ -28,13 +28,14 @@ template <class T>
 void PackedMatrix<T>::multiply(const T* a, std::int64_t lda, std::int64_t rows, T* c, std::int64_t ldc, T* work) const {
   // The widest vectors are multiplied by an element of a wherever it lies, sooner than they turn rows into a panel.
   constexpr bool kDirect = kVectorBytes == 64;
+  constexpr products::LeftOperand kLeft = kDirect ? products::LeftOperand::kInMatrix : products::LeftOperand::kPanel;
   if constexpr (!kDirect) products::pack_panels<kTileRows>(products::Operand<T>{a, lda, true}, rows, k_, work);
   for (std::int64_t j = 0; j < n_; j += kTileColumns<T>) {
     for (std::int64_t i = 0; i < rows; i += kTileRows) {
-      products::AnyTile<T, !kDirect>::multiply(kDirect ? a + i * lda : work + i * k_, kDirect ? lda : 1,
-                                               kDirect ? 1 : kTileRows, panels_ + j * k_, kTileColumns<T>, k_,
-                                               c + i * ldc + j, ldc, false, std::min<std::int64_t>(kTileRows, rows - i),
-                                               std::min(kTileColumns<T>, n_ - j));
+      products::AnyTile<T, kLeft>::multiply(kDirect ? a + i * lda : work + i * k_, kDirect ? lda : 1,
+                                            kDirect ? 1 : kTileRows, panels_ + j * k_, kTileColumns<T>, k_,
+                                            c + i * ldc + j, ldc, false, std::min<std::int64_t>(kTileRows, rows - i),
+                                            std::min(kTileColumns<T>, n_ - j));
     }
   }
 }

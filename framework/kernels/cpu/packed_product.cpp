@@ -69,10 +69,11 @@ class PackedProduct {
   }
 
   void run(const T* a, const Packed* panels, T* c) const {
-    Packed* left = left_panels.get<Packed>(a_layout_.size());
+    Packed* left = left_panels.get<Packed>(a_layout_.size() * Scheme::kRowCopies);
     const products::Operand<T> rows{a, k_, true};
     for_panels(a_layout_, kRows, [&](std::int64_t q, std::int64_t i, std::int64_t count) {
-      Scheme::pack_rows(rows.at(i, q * a_layout_.part), count, a_layout_.depth_of(q), left + a_layout_.panel(q, i));
+      Scheme::pack_rows(rows.at(i, q * a_layout_.part), count, a_layout_.depth_of(q),
+                        left + a_layout_.panel(q, i) * Scheme::kRowCopies);
     });
     const TaskSize size = task_size(m_, n_, kRows, kColumns);
     const std::int64_t across = pieces_of(n_, size.columns);
@@ -115,8 +116,8 @@ class PackedProduct {
     for (std::int64_t q = 0; q < b_layout_.parts(); ++q) {
       const Packed* panel = panels + b_layout_.panel(q, column);
       for (std::int64_t i = 0; i < rows; i += kRows) {
-        Scheme::multiply(left + a_layout_.panel(q, row + i), panel, b_layout_.depth_of(q), sums + i * step, step, q > 0,
-                         std::min(kRows, rows - i), columns);
+        Scheme::multiply(left + a_layout_.panel(q, row + i) * Scheme::kRowCopies, panel, b_layout_.depth_of(q),
+                         sums + i * step, step, q > 0, std::min(kRows, rows - i), columns);
       }
     }
     if constexpr (!std::is_same_v<T, Sum>) {

@@ -24,7 +24,7 @@ void multiply_rows(const float* lines, const float* columns, std::int64_t depth,
   } else {
     tile.clear(typename Tile::All{});
   }
-  products::add_products<true>(tile, lines, 1, kPanelLines, columns, kPanelColumns, depth);
+  products::add_products<products::LeftOperand::kPanel>(tile, lines, 1, kPanelLines, columns, kPanelColumns, depth);
   tile.store(rows, offset, typename Tile::All{});
 }
 

@@ -10,15 +10,15 @@ namespace cohort::products {
 
 // A tile of any size up to a whole one: the least number of vectors and a whole number of rows are computed, what
 // belongs to c is stored. An element is the same chain of multiplications and additions in every one of them.
-template <class Number, bool kPanel>
+template <class Number, LeftOperand kLeft>
 class AnyTile {
  public:
   [[gnu::always_inline]] static void multiply(const Number* a, std::int64_t row_step, std::int64_t depth_step,
                                               const Number* b, std::int64_t b_step, std::int64_t depth, Number* c,
                                               std::int64_t ldc, bool add, std::int64_t rows, std::int64_t columns) {
     if (rows == kTileRows && columns == kTileColumns<Number>) {
-      return multiply_tile<Number, kTileRows, kTileVectors, kPanel>(a, row_step, depth_step, b, b_step, depth, c, ldc,
-                                                                    add);
+      return multiply_tile<Number, kTileRows, kTileVectors, kLeft>(a, row_step, depth_step, b, b_step, depth, c, ldc,
+                                                                   add);
     }
     multiply_part(a, row_step, depth_step, b, b_step, depth, c, ldc, add, rows, columns);
   }
@@ -40,7 +40,7 @@ class AnyTile {
       for (std::int64_t j = 0; j < width; ++j)
         whole[i * width + j] = i < rows && j < columns ? c[i * ldc + j] : Number(0);
     }
-    if (kPanel || whole_rows == rows) {
+    if (kLeft != LeftOperand::kInMatrix || whole_rows == rows) {
       pick(a, row_step, depth_step, b, b_step, depth, whole, width, add, whole_rows, vectors);
     } else {  // rows beyond the last are not there to be read
       std::int64_t i = 0;
@@ -60,7 +60,7 @@ class AnyTile {
                    std::int64_t vectors) {
     const auto with_rows = [&]<int kRows>(std::integral_constant<int, kRows>) {
       const auto with_vectors = [&]<int kVectors>(std::integral_constant<int, kVectors>) {
-        multiply_tile<Number, kRows, kVectors, kPanel>(a, row_step, depth_step, b, b_step, depth, c, ldc, add);
+        multiply_tile<Number, kRows, kVectors, kLeft>(a, row_step, depth_step, b, b_step, depth, c, ldc, add);
       };
       if (vectors == 1) return with_vectors(std::integral_constant<int, 1>{});
       if (vectors == 2) return with_vectors(std::integral_constant<int, 2>{});
@@ -102,13 +102,24 @@ struct NumberScheme {
   static constexpr std::int64_t kDepth = kVectorBytes == 64 ? 384 : (24 << 10) / (kTileVectors * kVectorBytes);
   static constexpr std::int64_t kDepthStep = 1;
   // Rows of a that meet a panel of b while it is near; all of b comes by once for each such block.
-  static constexpr std::int64_t kBlockRows = kVectorBytes == 64 ? 192 : 96;
+  static constexpr std::int64_t kBlockRows = kVectorBytes == 64 ? 192 : kLeftCopies<Packed> > 1 ? 48 : 96;
+  // Of an element of a in its panel.
+  static constexpr std::int64_t kRowCopies = kLeftCopies<Packed>;
   struct Session {};
 
   static std::int64_t packed_depth(std::int64_t depth) { return depth; }
   template <class From>
   static void pack_rows(const Operand<From>& a, std::int64_t lines, std::int64_t depth, Packed* to) {
-    pack<static_cast<int>(kRows)>(a, lines, depth, to);
+    if constexpr (kRowCopies == 1) {
+      pack<static_cast<int>(kRows)>(a, lines, depth, to);
+    } else {
+      const std::int64_t size = kRows * depth;
+      for (std::int64_t i = 0; i < lines; i += kRows, to += size * kRowCopies) {
+        Packed* once = to + size * (kRowCopies - 1);  // what is copied never reaches what is still to be
+        pack<static_cast<int>(kRows)>(a.at(i, 0), std::min(kRows, lines - i), depth, once);
+        for (std::int64_t e = 0; e < size; ++e) std::fill_n(to + e * kRowCopies, kRowCopies, Packed(once[e]));
+      }
+    }
   }
   template <class From>
   static void pack_columns(const Operand<From>& b, std::int64_t lines, std::int64_t depth, Packed* to) {
@@ -116,7 +127,7 @@ struct NumberScheme {
   }
   static void multiply(const Packed* a, const Packed* b, std::int64_t depth, Sum* c, std::int64_t ldc, bool add,
                        std::int64_t rows, std::int64_t columns) {
-    AnyTile<Packed, true>::multiply(a, 1, kRows, b, kColumns, depth, c, ldc, add, rows, columns);
+    AnyTile<Packed, kPackedLeft>::multiply(a, 1, kRows * kRowCopies, b, kColumns, depth, c, ldc, add, rows, columns);
   }
 
  private:
@@ -193,7 +204,7 @@ struct BFloat16Scheme {
   using Packed = std::uint16_t;
   using Sum = float;
   static constexpr std::int64_t kRows = kMatrixPanel, kColumns = kMatrixPanel, kColumnStep = kColumns;
-  static constexpr std::int64_t kDepth = 1024, kDepthStep = kMatrixDepth, kBlockRows = 384;
+  static constexpr std::int64_t kDepth = 1024, kDepthStep = kMatrixDepth, kBlockRows = 384, kRowCopies = 1;
   using Session = MatrixRegisters;
 
   static std::int64_t packed_depth(std::int64_t depth) { return matrix_depth(depth); }
@@ -226,7 +237,7 @@ struct BFloat16Scheme {
   using Sum = float;
   static constexpr std::int64_t kRows = GroupTile::kRows, kColumns = GroupTile::kColumns, kColumnStep = kColumns;
   static constexpr std::int64_t kDepth = (24 << 10) / (kColumns * 2) / 16 * 16, kDepthStep = GroupTile::kGroup;
-  static constexpr std::int64_t kBlockRows = 96;
+  static constexpr std::int64_t kBlockRows = 96, kRowCopies = 1;
   struct Session {};
 
   static std::int64_t packed_depth(std::int64_t depth) {

@@ -35,6 +35,19 @@ struct Lanes {
 template <class Number>
 inline constexpr std::int64_t kTileColumns = kTileVectors* Lanes<Number>::kCount;
 
+// How the left operand of a tile lies: somewhere in its matrix; in a panel, the rows of a depth side by side; in a
+// panel that has each element as often as a vector has lanes.
+enum class LeftOperand { kInMatrix, kPanel, kCopies };
+
+// Where spreading an element takes an instruction that would compute, panels have copies.
+#if defined(__x86_64__) && !defined(__AVX2__)
+inline constexpr LeftOperand kPackedLeft = LeftOperand::kCopies;
+#else
+inline constexpr LeftOperand kPackedLeft = LeftOperand::kPanel;
+#endif
+template <class Number>
+inline constexpr std::int64_t kLeftCopies = kPackedLeft == LeftOperand::kCopies ? Lanes<Number>::kCount : 1;
+
 // Not by memcpy: on 64-bit ARM g++ copies 16 bytes through general registers, and the sums with them.
 template <class Vector, class Number>
 [[gnu::always_inline]] inline Vector load_vector(const Number* from) {
@@ -128,6 +141,15 @@ struct SumTile {
                                        std::integer_sequence<int, i...>) {
     (add_row<i>(a[i * row_step], columns, Vectors{}), ...);
   }
+  template <int kRow, int... j>
+  [[gnu::always_inline]] void add_copied_row(Vector factors, const Vector* columns, std::integer_sequence<int, j...>) {
+    ((sums[kRow * kVectors + j] = sums[kRow * kVectors + j] + factors * columns[j]), ...);
+  }
+  template <int... i>
+  [[gnu::always_inline]] void add_copied_rows(const Number* a, const Vector* columns,
+                                              std::integer_sequence<int, i...>) {
+    (add_copied_row<i>(load_vector<Vector>(a + i * kCount), columns, Vectors{}), ...);
+  }
 #if defined(__aarch64__)
   template <int kRow, int... j>
   [[gnu::always_inline]] void add_lane(Vector factors, const Vector* columns, std::integer_sequence<int, j...>) {
@@ -145,9 +167,9 @@ struct SumTile {
   }
 };
 
-// Adds the products of `depth` columns of a and rows of b. Elements of a lie row_step and depth_step apart; kPanel:
-// row_step is 1. Rows of b lie b_step apart.
-template <bool kPanel, class Number, int kRows, int kVectors>
+// Adds the products of `depth` columns of a and rows of b. Elements of a lie row_step and depth_step apart; in a panel
+// its layout says how far rows are. Rows of b lie b_step apart.
+template <LeftOperand kLeft, class Number, int kRows, int kVectors>
 [[gnu::always_inline]] inline void add_products(SumTile<Number, kRows, kVectors>& tile, const Number* a,
                                                 std::int64_t row_step, std::int64_t depth_step, const Number* b,
                                                 std::int64_t b_step, std::int64_t depth) {
@@ -157,17 +179,21 @@ template <bool kPanel, class Number, int kRows, int kVectors>
     typename Tile::Vector columns[kVectors];
     tile.load_columns(b, columns, typename Tile::Vectors{});
 #if defined(__aarch64__)
-    if constexpr (kPanel && kRows % Tile::kCount == 0) {
+    if constexpr (kLeft == LeftOperand::kPanel && kRows % Tile::kCount == 0) {
       tile.add_lanes(a, columns, typename Tile::Rows{});
       continue;
     }
 #endif
-    tile.add_rows(a, kPanel ? 1 : row_step, columns, typename Tile::Rows{});
+    if constexpr (kLeft == LeftOperand::kCopies) {
+      tile.add_copied_rows(a, columns, typename Tile::Rows{});
+    } else {
+      tile.add_rows(a, kLeft == LeftOperand::kPanel ? 1 : row_step, columns, typename Tile::Rows{});
+    }
   }
 }
 
 // c (kRows rows ldc apart, kVectors vectors wide) = or += a * b, one product after the other along the depth.
-template <class Number, int kRows, int kVectors, bool kPanel>
+template <class Number, int kRows, int kVectors, LeftOperand kLeft>
 [[gnu::always_inline]] inline void multiply_tile(const Number* a, std::int64_t row_step, std::int64_t depth_step,
                                                  const Number* b, std::int64_t b_step, std::int64_t depth, Number* c,
                                                  std::int64_t ldc, bool add) {
@@ -178,7 +204,7 @@ template <class Number, int kRows, int kVectors, bool kPanel>
   } else {
     tile.clear(typename Tile::All{});
   }
-  add_products<kPanel>(tile, a, row_step, depth_step, b, b_step, depth);
+  add_products<kLeft>(tile, a, row_step, depth_step, b, b_step, depth);
   tile.store(c, ldc, typename Tile::All{});
 }
 
