@@ -66,7 +66,7 @@ struct Places {
   int depth;
   std::int64_t count;
   std::int64_t rows = 1;
-  std::int64_t sizes[Shape::kMaxRank];
+  std::int64_t sizes[Shape::kMaxRank] = {};
   IndexCheck check;
 
  private:
