@@ -33,12 +33,39 @@ class PatchRuns {
     length_ = plan.group_channels() * (rows_ ? row.taps : 1);
   }
 
-  std::int64_t length() const { return length_; }
-  // The taps a run starts at, one for each axis: what a pixel reads there, see ConvReads.
-  std::array<std::int64_t, 3> taps(std::int64_t run) const {
-    const std::int64_t taps1 = plan_->windows[1].taps, taps2 = rows_ ? 1 : plan_->windows[2].taps;
-    return {run / taps2 / taps1, run / taps2 % taps1, run % taps2};
-  }
+  // A place in the patch, and the walk from there from run to run. It divides once: many patches are read alike, so copy
+  // the first place.
+  class Place {
+   public:
+    Place(const PatchRuns& runs, std::int64_t at)
+        : length_(runs.length_),
+          taps1_(runs.plan_->windows[1].taps),
+          taps2_(runs.rows_ ? 1 : runs.plan_->windows[2].taps),
+          skip_(at % length_) {
+      const std::int64_t run = at / length_;
+      taps_ = {run / taps2_ / taps1_, run / taps2_ % taps1_, run % taps2_};
+    }
+    // The taps that the run starts at, one for each axis: what a pixel reads there, see ConvReads.
+    const std::array<std::int64_t, 3>& taps() const { return taps_; }
+    // How far into the run this is, and how much of it is left.
+    std::int64_t skip() const { return skip_; }
+    std::int64_t rest() const { return length_ - skip_; }
+    // To where the next run begins.
+    void next() {
+      skip_ = 0;
+      if (++taps_[2] < taps2_) return;
+      taps_[2] = 0;
+      if (++taps_[1] < taps1_) return;
+      taps_[1] = 0;
+      ++taps_[0];
+    }
+
+   private:
+    std::int64_t length_, taps1_, taps2_, skip_;
+    std::array<std::int64_t, 3> taps_;
+  };
+
+  Place at(std::int64_t element) const { return Place(*this, element); }
 
  private:
   const ConvPlan* plan_;

@@ -15,21 +15,22 @@ Scratch kernel_memory, panel_memory, read_memory, spare_memory;
 // Lines of outputs, each what it reads of a group's patch from `first` on, `depth` elements long.
 void pack_patches(const ConvPlan& plan, const PatchRuns& runs, const float* channels, const ConvReads* reads,
                   std::int64_t count, std::int64_t first, std::int64_t depth, float* panels) {
+  const PatchRuns::Place begin = runs.at(first);
   for (std::int64_t line = 0; line < count; line += kLines) {
-    for (std::int64_t k = first; k < first + depth;) {
-      const std::int64_t skip = k % runs.length(), size = std::min(runs.length() - skip, first + depth - k);
-      const auto taps = runs.taps(k / runs.length());
+    PatchRuns::Place place = begin;
+    for (std::int64_t left = depth; left > 0; place.next()) {
+      const std::int64_t size = std::min(place.rest(), left);
       const float* lines[kLines];
       for (std::int64_t i = 0; i < kLines; ++i) {
         lines[i] = kZeros;
         if (line + i >= count) continue;
         const ConvReads& pixel = reads[line + i];
-        const std::int64_t at = pixel.read(taps);
-        if (at >= 0) lines[i] = channels + (pixel.image * plan.inputs() + at) * plan.channels + skip;
+        const std::int64_t at = pixel.read(place.taps());
+        if (at >= 0) lines[i] = channels + (pixel.image * plan.inputs() + at) * plan.channels + place.skip();
       }
       PanelKernel::pack_lines(lines, size, panels);
       panels += size * kLines;
-      k += size;
+      left -= size;
     }
   }
 }

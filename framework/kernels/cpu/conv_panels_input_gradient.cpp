@@ -1,3 +1,5 @@
+#include <array>
+
 #include "cohort/core/scratch.h"
 #include "cohort/core/thread_pool.h"
 #include "cohort/kernels/cpu/conv_panel_tiles.h"
@@ -90,12 +92,13 @@ void add_part(const ConvPlan& plan, const TurnedKernel& kernel, const Part& part
         }
         for (std::int64_t tap = 0; tap < plan.taps(); ++tap) {
           const std::int64_t taps2 = plan.windows[2].taps, taps1 = plan.windows[1].taps;
+          const std::array at_tap = {tap / taps2 / taps1, tap / taps2 % taps1, tap % taps2};
           float* rows[kBlock];
           bool used[kPanels] = {};
           for (std::int64_t i = 0; i < kBlock; ++i) {
             rows[i] = spare;
             if (i >= count) continue;
-            const std::int64_t at = reads[i].read(tap / taps2 / taps1, tap / taps2 % taps1, tap % taps2);
+            const std::int64_t at = reads[i].read(at_tap);
             if (at < 0) continue;
             rows[i] = dx + (reads[i].image * plan.inputs() + at) * plan.channels + group * channels;
             used[i / kLines] = true;

@@ -48,12 +48,12 @@ constexpr auto kCopyLines = copies_of(std::make_index_sequence<kLines + 1>());
 void pack_patches(const ConvPlan& plan, const PatchRuns& runs, const float* channels, const ConvReads* reads,
                   std::int64_t count, std::int64_t first, std::int64_t last, float* panels) {
   const float* sources[kBlock];
-  for (std::int64_t k = first; k < last;) {
-    const std::int64_t skip = k % runs.length(), size = std::min(runs.length() - skip, last - k);
-    const auto taps = runs.taps(k / runs.length());
+  PatchRuns::Place place = runs.at(first);
+  for (std::int64_t k = first; k < last; place.next()) {
+    const std::int64_t size = std::min(place.rest(), last - k);
     for (std::int64_t i = 0; i < count; ++i) {
-      const std::int64_t at = reads[i].read(taps);
-      sources[i] = at < 0 ? kZeros : channels + (reads[i].image * plan.inputs() + at) * plan.channels + skip;
+      const std::int64_t at = reads[i].read(place.taps());
+      sources[i] = at < 0 ? kZeros : channels + (reads[i].image * plan.inputs() + at) * plan.channels + place.skip();
     }
     for (std::int64_t done = 0; done < size;) {
       const std::int64_t line = k - first + done, lane = line % kLines, copied = std::min(kLines - lane, size - done);

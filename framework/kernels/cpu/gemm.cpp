@@ -23,6 +23,7 @@ constexpr std::int64_t kFewRows = 64;                          // that meet it t
 constexpr std::int64_t kOwnColumns = 1 << 13;  // elements of b that a task packs rather than wait for others
 constexpr std::int64_t kFlatRows = 384;        // of a that stay in the cache with a part of the depth
 constexpr std::int64_t kFlatPanels = 4;        // of b that meet them together
+constexpr std::int64_t kCacheLine = 64;        // bytes
 constexpr std::int64_t kDeepParts = 8;         // of a depth that is cut, at most
 constexpr std::int64_t kDeepPart = 128;        // and how deep they are at least
 constexpr std::int64_t kDeepBytes = std::int64_t(2) << 20;  // of the sums of all of them
@@ -448,9 +449,11 @@ class Product {
           const Packed* a = at.a ? at.a_panel(q, block) : pack_block(at, q, block, end - block);
           const std::int64_t depth = Scheme::packed_depth(at.depth(q));
           for (std::int64_t j = column; j < right; j += kColumns) {
+            Ahead ahead = fetched_ahead(at, q, j + kColumns < right ? j + kColumns : column, end - block);
             for (std::int64_t i = block; i < end; i += kRows) {
               multiply_tile(at, sums, a + (i - block) * depth * kRowCopies, at.b_panel(q, j), at.depth(q), add, i,
-                            std::min(kRows, end - i), j, std::min(kColumns, right - j));
+                            std::min(kRows, end - i), j, std::min(kColumns, right - j), ahead);
+              ahead.next = static_cast<const char*>(ahead.next) + depth * ahead.step;
             }
           }
         }
@@ -460,13 +463,21 @@ class Product {
       }
     });
   }
+  // The panel of b that comes next: each of the tiles before it fetches its part. Where these are few they would fetch
+  // more than they have time for.
+  static Ahead fetched_ahead(const Packing& at, std::int64_t q, std::int64_t column, std::int64_t rows) {
+    constexpr std::int64_t kBytes = kColumns * static_cast<std::int64_t>(sizeof(Packed));
+    const std::int64_t step = parts_of(kBytes, parts_of(rows, kRows));
+    return {at.b_panel(q, column), step <= kCacheLine ? step : 0};
+  }
   // One tile of c; where sums have no memory it is stored at once.
   void multiply_tile(const Packing& at, const Sums& sums, const Packed* a, const Packed* b, std::int64_t depth,
-                     bool add, std::int64_t i, std::int64_t rows, std::int64_t j, std::int64_t columns) const {
-    if (sums.memory) return Scheme::multiply(a, b, depth, sums.at(i, j), sums.ld, add, rows, columns);
+                     bool add, std::int64_t i, std::int64_t rows, std::int64_t j, std::int64_t columns,
+                     Ahead ahead = {}) const {
+    if (sums.memory) return Scheme::multiply(a, b, depth, sums.at(i, j), sums.ld, add, rows, columns, ahead);
     if constexpr (!std::is_same_v<T, Sum>) {
       Sum tile[kRows * kColumns];
-      Scheme::multiply(a, b, depth, tile, kColumns, false, rows, columns);
+      Scheme::multiply(a, b, depth, tile, kColumns, false, rows, columns, ahead);
       store_sums(at, {tile, kColumns, i, j}, i, rows, j, columns);
     }
   }

@@ -15,10 +15,11 @@ class AnyTile {
  public:
   [[gnu::always_inline]] static void multiply(const Number* a, std::int64_t row_step, std::int64_t depth_step,
                                               const Number* b, std::int64_t b_step, std::int64_t depth, Number* c,
-                                              std::int64_t ldc, bool add, std::int64_t rows, std::int64_t columns) {
+                                              std::int64_t ldc, bool add, std::int64_t rows, std::int64_t columns,
+                                              Ahead ahead = {}) {
     if (rows == kTileRows && columns == kTileColumns<Number>) {
       return multiply_tile<Number, kTileRows, kTileVectors, kLeft>(a, row_step, depth_step, b, b_step, depth, c, ldc,
-                                                                   add);
+                                                                   add, ahead);
     }
     multiply_part(a, row_step, depth_step, b, b_step, depth, c, ldc, add, rows, columns);
   }
@@ -126,8 +127,9 @@ struct NumberScheme {
     pack<static_cast<int>(kColumns)>(b, lines, depth, to);
   }
   static void multiply(const Packed* a, const Packed* b, std::int64_t depth, Sum* c, std::int64_t ldc, bool add,
-                       std::int64_t rows, std::int64_t columns) {
-    AnyTile<Packed, kPackedLeft>::multiply(a, 1, kRows * kRowCopies, b, kColumns, depth, c, ldc, add, rows, columns);
+                       std::int64_t rows, std::int64_t columns, Ahead ahead = {}) {
+    AnyTile<Packed, kPackedLeft>::multiply(a, 1, kRows * kRowCopies, b, kColumns, depth, c, ldc, add, rows, columns,
+                                           ahead);
   }
 
  private:
@@ -221,7 +223,7 @@ struct BFloat16Scheme {
     pack_matrix_right(b, lines, depth, to);
   }
   static void multiply(const Packed* a, const Packed* b, std::int64_t depth, Sum* c, std::int64_t ldc, bool add,
-                       std::int64_t rows, std::int64_t columns) {
+                       std::int64_t rows, std::int64_t columns, Ahead /*ahead*/ = {}) {
     const std::int64_t size = packed_depth(depth) * kMatrixTile, blocks = packed_depth(depth) / kMatrixDepth;
     multiply_in_part<kRows, kColumns>(c, ldc, add, rows, columns, [&](Sum* to, std::int64_t step) {
       multiply_matrix_tiles(a, a + size, b, b + size, blocks, to, step, add);
@@ -252,7 +254,7 @@ struct BFloat16Scheme {
     pack<GroupTile::kColumns>(b, lines, depth, to);
   }
   static void multiply(const Packed* a, const Packed* b, std::int64_t depth, Sum* c, std::int64_t ldc, bool add,
-                       std::int64_t rows, std::int64_t columns) {
+                       std::int64_t rows, std::int64_t columns, Ahead /*ahead*/ = {}) {
     multiply_in_part<kRows, kColumns>(c, ldc, add, rows, columns, [&](Sum* to, std::int64_t step) {
       GroupTile::multiply(a, b, groups_of(depth, GroupTile::kGroup), to, step, add);
     });

@@ -167,15 +167,25 @@ struct SumTile {
   }
 };
 
+// What is needed next, of which `step` bytes are fetched at each depth. Only where vectors are so wide that products
+// would wait for it; others leave the caches time enough.
+struct Ahead {
+  static constexpr bool kPays = kVectorBytes == 64;
+  const void* next = nullptr;
+  std::int64_t step = 0;
+};
+
 // Adds the products of `depth` columns of a and rows of b. Elements of a lie row_step and depth_step apart; in a panel
 // its layout says how far rows are. Rows of b lie b_step apart.
 template <LeftOperand kLeft, class Number, int kRows, int kVectors>
 [[gnu::always_inline]] inline void add_products(SumTile<Number, kRows, kVectors>& tile, const Number* a,
                                                 std::int64_t row_step, std::int64_t depth_step, const Number* b,
-                                                std::int64_t b_step, std::int64_t depth) {
+                                                std::int64_t b_step, std::int64_t depth, Ahead ahead = {}) {
   using Tile = SumTile<Number, kRows, kVectors>;
+  const char* next = static_cast<const char*>(ahead.next ? ahead.next : b);
 #pragma GCC unroll 4
-  for (std::int64_t p = 0; p < depth; ++p, a += depth_step, b += b_step) {
+  for (std::int64_t p = 0; p < depth; ++p, a += depth_step, b += b_step, next += ahead.step) {
+    if constexpr (Ahead::kPays) __builtin_prefetch(next, 0, 2);
     typename Tile::Vector columns[kVectors];
     tile.load_columns(b, columns, typename Tile::Vectors{});
 #if defined(__aarch64__)
@@ -196,7 +206,7 @@ template <LeftOperand kLeft, class Number, int kRows, int kVectors>
 template <class Number, int kRows, int kVectors, LeftOperand kLeft>
 [[gnu::always_inline]] inline void multiply_tile(const Number* a, std::int64_t row_step, std::int64_t depth_step,
                                                  const Number* b, std::int64_t b_step, std::int64_t depth, Number* c,
-                                                 std::int64_t ldc, bool add) {
+                                                 std::int64_t ldc, bool add, Ahead ahead = {}) {
   using Tile = SumTile<Number, kRows, kVectors>;
   Tile tile;
   if (add) {
@@ -204,7 +214,7 @@ template <class Number, int kRows, int kVectors, LeftOperand kLeft>
   } else {
     tile.clear(typename Tile::All{});
   }
-  add_products<kLeft>(tile, a, row_step, depth_step, b, b_step, depth);
+  add_products<kLeft>(tile, a, row_step, depth_step, b, b_step, depth, ahead);
   tile.store(c, ldc, typename Tile::All{});
 }
 
