@@ -35,6 +35,9 @@ class ReplicaGroup::Member : public Collective {
                   Reduction reduction) override {
     group().all_reduce(replica_, parts, inputs, outputs, reduction);
   }
+  void gather(std::span<const Part> parts, int replicas, const void* const* inputs, void* const* outputs) override {
+    group().gather(replica_, parts, replicas, inputs, outputs);
+  }
   bool gathers_rows() const override {
     const ReplicaGroup* group = group_.load(std::memory_order_relaxed);
     return group && group->gathers_rows_;
@@ -148,7 +151,7 @@ void ReplicaGroup::all_reduce(int replica, std::span<const Collective::Part> par
                               void* const* outputs, Collective::Reduction reduction) {
   if (queue_ && queue_->has_begun(replica)) return reduce_in_queue(replica, parts, inputs, outputs, reduction);
   Seat& seat = seats_[static_cast<std::size_t>(replica)];
-  seat.parts = parts, seat.inputs = inputs, seat.outputs = outputs, seat.reduction = reduction;
+  seat.parts = parts, seat.inputs = inputs, seat.outputs = outputs, seat.reduction = reduction, seat.gathers = false;
   meet(replica);
   check_same_parts(replica);
   reduce_share(replica);
@@ -164,9 +167,36 @@ void ReplicaGroup::reduce_in_queue(int replica, std::span<const Collective::Part
   queue_->wait_for(replica, queue_->start(replica, parts, outputs, reduction));
 }
 
-bool ReplicaGroup::gather_rows(int replica, const Collective::Rows& rows, std::int64_t most, Collective::UseRows use) {
-  // Behind what was begun before.
+void ReplicaGroup::wait_for_begun(int replica) {
   if (queue_ && queue_->has_begun(replica)) queue_->wait_for(replica, queue_->start(replica, {}, nullptr));
+}
+
+void ReplicaGroup::gather(int replica, std::span<const Collective::Part> parts, int replicas, const void* const* inputs,
+                          void* const* outputs) {
+  if (replicas > size()) {
+    throw invalid_argument("Replicas in step", "values of replicas that are there are expected",
+                           {{"replicas", replicas}, {"there", size()}});
+  }
+  wait_for_begun(replica);
+  Seat& seat = seats_[static_cast<std::size_t>(replica)];
+  seat.parts = parts, seat.inputs = inputs, seat.gathers = true;
+  meet(replica);
+  const bool same = all_gather_the_same();
+  for (std::size_t part = 0; same && part < parts.size(); ++part) {
+    const std::size_t bytes = bytes_of_part(parts[part]);
+    for (int from = 0; from < replicas; ++from, ++outputs) {
+      if (bytes > 0) std::memcpy(*outputs, seats_[static_cast<std::size_t>(from)].inputs[part], bytes);
+    }
+  }
+  meet(replica);  // nobody changes its values before all have them
+  if (same) return;
+  throw invalid_argument("ReplicaContext.merge_call",
+                         "in a function and in a model's step every replica must bring values of the same shapes",
+                         {{"replica", replica}}, "Bring what a batch of any size makes: sums and means, not rows.");
+}
+
+bool ReplicaGroup::gather_rows(int replica, const Collective::Rows& rows, std::int64_t most, Collective::UseRows use) {
+  wait_for_begun(replica);
   seats_[static_cast<std::size_t>(replica)].rows = rows;
   meet(replica);
   check_same_rows(replica);
@@ -299,13 +329,24 @@ bool ReplicaGroup::all_silent() const {
   return std::all_of(seats_.begin(), seats_.end(), [](const Seat& seat) { return seat.silent; });
 }
 
+bool ReplicaGroup::has_parts_of_first(int replica) const {
+  const Seat &own = seats_[static_cast<std::size_t>(replica)], &first = seats_[0];
+  return own.gathers == first.gathers &&
+         std::equal(own.parts.begin(), own.parts.end(), first.parts.begin(), first.parts.end(),
+                    [](const Collective::Part& a, const Collective::Part& b) {
+                      return a.dtype == b.dtype && a.elements == b.elements;
+                    });
+}
+
+bool ReplicaGroup::all_gather_the_same() const {
+  bool same = true;
+  for (int replica = 0; replica < size(); ++replica) same = same && has_parts_of_first(replica);
+  return same;
+}
+
 void ReplicaGroup::check_same_parts(int replica) const {
   const Seat &own = seats_[static_cast<std::size_t>(replica)], &first = seats_[0];
-  bool same = own.parts.size() == first.parts.size() && own.reduction == first.reduction;
-  for (std::size_t i = 0; same && i < own.parts.size(); ++i) {
-    same = own.parts[i].dtype == first.parts[i].dtype && own.parts[i].elements == first.parts[i].elements;
-  }
-  if (same) return;
+  if (has_parts_of_first(replica) && own.reduction == first.reduction) return;
   throw internal_error(
       "Replicas in step", "all replicas must reduce the same values",
       {{"replica", replica}, {"values", own.parts.size()}, {"values of replica 0", first.parts.size()}});

@@ -71,6 +71,7 @@ class ReplicaGroup {
     const void* const* inputs = nullptr;
     void* const* outputs = nullptr;
     Collective::Reduction reduction = Collective::Reduction::Sum;
+    bool gathers = false;
     Collective::Rows rows{};
     bool silent = false;
     std::atomic<std::uint64_t> meetings = 0;  // that the replica has come to
@@ -81,6 +82,8 @@ class ReplicaGroup {
 
   void all_reduce(int replica, std::span<const Collective::Part> parts, const void* const* inputs, void* const* outputs,
                   Collective::Reduction reduction);
+  void gather(int replica, std::span<const Collective::Part> parts, int replicas, const void* const* inputs,
+              void* const* outputs);
   bool gather_rows(int replica, const Collective::Rows& rows, std::int64_t most, Collective::UseRows use);
   // What all replicas here have brought, and with it what other workers have.
   void gather_brought_rows(std::int64_t most);
@@ -97,6 +100,10 @@ class ReplicaGroup {
   // Returns when all replicas have called it.
   void meet(int replica);
   void wait_for_others(std::uint64_t meeting);
+  // Behind what the replica has begun before.
+  void wait_for_begun(int replica);
+  bool has_parts_of_first(int replica) const;
+  bool all_gather_the_same() const;
   void check_same_parts(int replica) const;
   void check_same_rows(int replica) const;
   bool all_silent() const;

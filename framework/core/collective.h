@@ -41,6 +41,12 @@ class Collective : public Resource {
   virtual void all_reduce(std::span<const Part> parts, const void* const* inputs, void* const* outputs,
                           Reduction reduction) = 0;
 
+  // Gives every replica of this process the values of the first so many of them: of part i and replica r as output
+  // i * replicas + r. Every replica must call it, for the same parts; it waits for all of them, and throws what ended
+  // one of them meanwhile.
+  //   inputs, outputs: memory of the parts on the host, each its own.
+  virtual void gather(std::span<const Part> parts, int replicas, const void* const* inputs, void* const* outputs);
+
   // Whether rows of tables cross by gather_rows().
   virtual bool gathers_rows() const { return false; }
   // Hands the rows of all replicas over to `use`, in the order of the replicas and to each of them in the same groups;

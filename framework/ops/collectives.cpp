@@ -66,6 +66,25 @@ COHORT_OP("AllReduceRows")
     .stateful()
     .not_differentiable();
 
+// (collective, values...): of each value those of all replicas of this process, one after the other.
+COHORT_OP("GatherReplicas")
+    .inputs(2, -1)
+    .attr("replicas", 1)
+    .infer([](const OpCall& call) -> Specs {
+      call.check(call.dtype(0) == DType::Resource, "input 0 is what replicas meet by", {{"input", call.spec(0)}});
+      const auto replicas = call.attr<std::int64_t>("replicas");
+      call.check(replicas >= 1, "replicas must be positive", {{"replicas", replicas}});
+      Specs outputs;
+      for (int i = 1; i < call.num_inputs(); ++i) {
+        call.check(call.dtype(i) != DType::String && call.dtype(i) != DType::Resource,
+                   "values must be numbers or truth values", {{"value", call.spec(i)}});
+        outputs.insert(outputs.end(), static_cast<std::size_t>(replicas), call.spec(i));
+      }
+      return outputs;
+    })
+    .stateful()
+    .not_differentiable();
+
 OpDef& in_half(OpDef& op, void (*make)(OpDef&)) {
   make(op);
   return op.inputs(2, -1).infer(infer_all_reduce).not_differentiable();
@@ -88,6 +107,18 @@ Tensors start_all_reduce_sum(const Tensor& collective, const Tensors& values) {
 
 Tensors wait_for_all_reduce(const Tensor& collective, const Tensors& started) {
   return reduced("AllReduceWait", collective, started);
+}
+
+std::vector<Tensors> gather_replicas(const Tensor& collective, const Tensors& values, int replicas) {
+  if (values.empty()) return {};
+  Tensors inputs{collective};
+  inputs.insert(inputs.end(), values.begin(), values.end());
+  const Tensors all = run_op_all("GatherReplicas", inputs, {{"replicas", replicas}});
+  std::vector<Tensors> of_values;
+  for (auto first = all.begin(); first != all.end(); first += replicas) {
+    of_values.emplace_back(first, first + replicas);
+  }
+  return of_values;
 }
 
 Tensors broadcast_first(const Tensor& collective, const Tensors& values) {

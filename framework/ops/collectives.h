@@ -1,5 +1,7 @@
 #pragma once
 
+#include <vector>
+
 #include "cohort/core/tensor.h"
 
 namespace cohort::ops {
@@ -11,6 +13,9 @@ Tensors all_reduce_sum(const Tensor& collective, const Tensors& values);
 // that was started is waited for, in order. For traces: what was started must not be left.
 Tensors start_all_reduce_sum(const Tensor& collective, const Tensors& values);
 Tensors wait_for_all_reduce(const Tensor& collective, const Tensors& started);
+// Of each value those that all replicas of this process have, in order; of the same type and shape. No gradient flows.
+//   replicas: how many there are.
+std::vector<Tensors> gather_replicas(const Tensor& collective, const Tensors& values, int replicas);
 // The first replica's values on every replica.
 Tensors broadcast_first(const Tensor& collective, const Tensors& values);
 

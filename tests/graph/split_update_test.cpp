@@ -82,6 +82,24 @@ TEST(SplitUpdate, KeepsWritesThatAreReadAfterwards) {
   EXPECT_THAT(ops_of(split->compute.graph), Contains("AssignSubVariable"));
 }
 
+// What replicas put together is the update's alone to use.
+TEST(SplitUpdate, LeavesTheUpdateFromGatheredValuesToOnePlace) {
+  Step step;
+  const std::optional<SplitStep> split = step.split([&](const Tensors& x) -> Tensors {
+    const Tensor gradient = ops::matmul(x[0], ops::matmul(x[0], step.weight.value()), true, false);
+    const Tensors all = ops::gather_replicas(step.collective, {gradient}, 2)[0];
+    step.weight.assign_sub(all[0] + all[1]);
+    step.count.assign_add(ops::sum(x[0]));
+    return {};
+  });
+  ASSERT_TRUE(split);
+  EXPECT_THAT(ops_of(split->compute.graph), Contains("GatherReplicas"));
+  EXPECT_THAT(ops_of(split->compute.graph), Not(Contains("AssignSubVariable")));
+  EXPECT_THAT(ops_of(split->update.graph), Contains("GatherReplicas"));
+  EXPECT_THAT(ops_of(split->update.graph), Contains("AssignSubVariable"));
+  EXPECT_THAT(ops_of(split->update.graph), Not(Contains("MatMul")));
+}
+
 TEST(SplitUpdate, IsNotMadeWhereReplicasMeetForValuesOfUnknownShape) {
   Step step;
   EXPECT_FALSE(step.split([&](const Tensors& x) -> Tensors {

@@ -29,6 +29,16 @@ class ThriceBeside : public Collective {
       }
     }
   }
+  void gather(std::span<const Part> parts, int replicas, const void* const* inputs, void* const* outputs) override {
+    for (std::size_t part = 0; part < parts.size(); ++part) {
+      for (int replica = 0; replica < replicas; ++replica, ++outputs) {
+        for (std::int64_t i = 0; i < parts[part].elements; ++i) {
+          const float factor = replica == 0 ? 1.0f : 3.0f;
+          static_cast<float*>(*outputs)[i] = factor * static_cast<const float*>(inputs[part])[i];
+        }
+      }
+    }
+  }
   int calls = 0;
 };
 
@@ -49,6 +59,14 @@ TEST_F(CollectiveOps, TakeTheFirstReplicasValues) {
   EXPECT_THAT(ops::broadcast_first(collective, {x})[0].to_vector<float>(), ElementsAre(3.0f, 6.0f));
 }
 
+TEST_F(CollectiveOps, ListTheValuesOfAllReplicas) {
+  const std::vector<Tensors> all = ops::gather_replicas(collective, {x, y}, 2);
+  EXPECT_THAT(all[0][0].to_vector<float>(), ElementsAre(1.0f, 2.0f));
+  EXPECT_THAT(all[0][1].to_vector<float>(), ElementsAre(3.0f, 6.0f));
+  EXPECT_THAT(all[1][0].to_vector<float>(), ElementsAre(5.0f));
+  EXPECT_THAT(all[1][1].to_vector<float>(), ElementsAre(15.0f));
+}
+
 // Every replica's result depends on every replica's value: gradients meet as well, of values that nobody used as zeros.
 TEST_F(CollectiveOps, SumTheGradientsOfASum) {
   GradientTape tape;
@@ -66,6 +84,8 @@ TEST_F(CollectiveOps, RefuseWhatCannotBeAdded) {
   EXPECT_THAT(error_of([&] { ops::all_reduce_sum(collective, {Tensor::full({2}, 1.0, DType::Bool)}); }),
               HasSubstr("values must be floating, int32 or int64"));
   EXPECT_THAT(error_of([&] { ops::all_reduce_sum(x, {y}); }), HasSubstr("input 0 is what replicas meet by"));
+  EXPECT_THAT(error_of([&] { ops::gather_replicas(collective, {Tensor::of_strings({"a"}, {})}, 2); }),
+              HasSubstr("values must be numbers or truth values"));
 }
 
 }  // namespace

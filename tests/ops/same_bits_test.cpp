@@ -32,6 +32,7 @@ const std::map<std::string, const char*> kWithoutSample = {
     {"IteratorNext", "hands over what a dataset made"},
     {"AllReduce", "meets other replicas"},
     {"BroadcastFirst", "meets other replicas"},
+    {"GatherReplicas", "meets other replicas"},
     {"AllReduceRows", "meets other replicas"},
     {"AllReduceStart", "meets other replicas"},
     {"AllReduceWait", "meets other replicas"},

@@ -47,8 +47,17 @@ KernelFn reduced_by(const KernelSpec& spec, Collective::Reduction reduction) {
 KernelFn all_reduce(const KernelSpec& spec) { return reduced_by(spec, Collective::Reduction::Sum); }
 KernelFn broadcast_first(const KernelSpec& spec) { return reduced_by(spec, Collective::Reduction::First); }
 
+KernelFn gather_replicas(const KernelSpec& spec) {
+  CollectiveParts parts;
+  for (int i = 1; i < spec.num_inputs(); ++i) parts.push_back({spec.input(i).dtype, spec.input_size(i)});
+  return [parts, replicas = static_cast<int>(spec.attr<std::int64_t>("replicas"))](const KernelIO& io) {
+    static_cast<Collective*>(io.inputs[0])->gather(parts, replicas, io.inputs + 1, io.outputs);
+  };
+}
+
 COHORT_KERNEL("AllReduce", kCPU, all_reduce);
 COHORT_KERNEL("BroadcastFirst", kCPU, broadcast_first);
+COHORT_KERNEL("GatherReplicas", kCPU, gather_replicas);
 COHORT_KERNEL("AllReduceStart", kCPU, start_all_reduce);
 COHORT_KERNEL("AllReduceWait", kCPU, wait_for_all_reduce);
 

@@ -18,18 +18,23 @@ class HostValues {
       pointers_.push_back(memory_.back().data());
     }
   }
-  void reduce(Collective& collective, const std::vector<Collective::Part>& parts, const KernelIO& io,
-              Collective::Reduction reduction, Device& device) {
-    for (std::size_t i = 0; i < bytes_.size(); ++i) device.copy_to_host(pointers_[i], io.inputs[i + 1], bytes_[i]);
-    collective.all_reduce(parts, pointers_.data(), pointers_.data(), reduction);
-    for (std::size_t i = 0; i < bytes_.size(); ++i) device.copy_from_host(io.outputs[i], pointers_[i], bytes_[i]);
+  void take(Device& device, void* const* values) {
+    for (std::size_t i = 0; i < bytes_.size(); ++i) device.copy_to_host(pointers_[i], values[i], bytes_[i]);
   }
+  void give(Device& device, void* const* values) const {
+    for (std::size_t i = 0; i < bytes_.size(); ++i) device.copy_from_host(values[i], pointers_[i], bytes_[i]);
+  }
+  void* const* pointers() const { return pointers_.data(); }
 
  private:
   std::vector<std::size_t> bytes_;
   std::vector<std::vector<std::byte>> memory_;
   std::vector<void*> pointers_;
 };
+
+void check_not_recording(const Device& device) {
+  if (device.is_recording()) throw unimplemented("GPU", "what goes through the host is not recorded");
+}
 
 // What a kernel of one call knows.
 class DeviceReduction {
@@ -56,9 +61,11 @@ class DeviceReduction {
   static Collective& collective_of(const KernelIO& io) { return *static_cast<Collective*>(io.inputs[0]); }
 
   void reduce_on_host(const KernelIO& io, Collective::Reduction reduction) {
-    if (device_.is_recording()) throw unimplemented("GPU", "what goes through the host is not recorded");
+    check_not_recording(device_);
     if (!host_) host_ = std::make_unique<HostValues>(parts_);
-    host_->reduce(collective_of(io), parts_, io, reduction, device_);
+    host_->take(device_, io.inputs + 1);
+    collective_of(io).all_reduce(parts_, host_->pointers(), host_->pointers(), reduction);
+    host_->give(device_, io.outputs);
   }
   // Where an output is not in its input's memory.
   void copy_parts(const KernelIO& io) const {
@@ -74,6 +81,28 @@ class DeviceReduction {
   std::vector<Collective::Part> parts_;
   std::unique_ptr<HostValues> host_;  // whoever runs the kernel holds the device, so that one serves all
 };
+
+// Through the host, also where devices reduce among themselves: few values cross this way.
+KernelFn make_gather_replicas(const KernelSpec& spec) {
+  struct Gather {
+    Device& device;
+    std::vector<Collective::Part> parts;
+    int replicas;
+    HostValues own, all;
+  };
+  std::vector<Collective::Part> parts, all;
+  for (int i = 1; i < spec.num_inputs(); ++i) parts.push_back({spec.input(i).dtype, spec.input_size(i)});
+  for (int i = 0; i < spec.num_outputs(); ++i) all.push_back({spec.output(i).dtype, spec.output_size(i)});
+  const auto gather = std::make_shared<Gather>(Gather{
+      spec.device(), parts, static_cast<int>(spec.attr<std::int64_t>("replicas")), HostValues(parts), HostValues(all)});
+  return [gather](const KernelIO& io) {
+    check_not_recording(gather->device);
+    gather->own.take(gather->device, io.inputs + 1);
+    static_cast<Collective*>(io.inputs[0])
+        ->gather(gather->parts, gather->replicas, gather->own.pointers(), gather->all.pointers());
+    gather->all.give(gather->device, io.outputs);
+  };
+}
 
 template <class Run>
 KernelFn reduced_by(const KernelSpec& spec, const Run& run) {
@@ -99,6 +128,7 @@ KernelFn make_all_reduce_wait(const KernelSpec& spec) {
 
 COHORT_KERNEL("AllReduce", kGPU, make_all_reduce);
 COHORT_KERNEL("BroadcastFirst", kGPU, make_broadcast_first);
+COHORT_KERNEL("GatherReplicas", kGPU, make_gather_replicas);
 COHORT_KERNEL("AllReduceStart", kGPU, make_all_reduce_start);
 COHORT_KERNEL("AllReduceWait", kGPU, make_all_reduce_wait);
 

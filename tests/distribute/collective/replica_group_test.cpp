@@ -169,6 +169,49 @@ TEST_P(ReplicaGroupPacks, GatherAnyNumberOfRowsBehindWhatWasBegun) {
   EXPECT_THAT(errors, Each(""));
 }
 
+// Values of any type cross within a process alone, also of those that have no say in sums.
+TEST_P(ReplicaGroupPacks, GatherValuesOfTheProcessBehindWhatWasBegun) {
+  const int replicas = std::get<0>(GetParam());
+  const auto errors = errors_of([&](const ReplicaPlace& place) {
+    Packs packs(static_cast<float>(place.number + 1));
+    for (std::size_t i = 0; i < packs.parts.size(); ++i) {
+      place.collective.start(packs.parts[i], packs.pointers[i].data(), nullptr);
+    }
+    const std::vector<Collective::Part> parts{{DType::Bool, 3}, {DType::Float64, 1}};
+    const auto byte = static_cast<std::uint8_t>(place.number);
+    const std::vector<std::uint8_t> bytes(3, byte);
+    const double value = place.number;
+    const void* const inputs[] = {bytes.data(), &value};
+    std::vector<std::vector<std::uint8_t>> all_bytes(2, std::vector<std::uint8_t>(3, 99));
+    std::vector<double> all_values(2, 99.0);
+    std::vector<void*> outputs;
+    for (int i = 0; i < replicas; ++i) outputs.push_back(all_bytes[static_cast<std::size_t>(i)].data());
+    for (int i = 0; i < replicas; ++i) outputs.push_back(&all_values[static_cast<std::size_t>(i)]);
+    place.collective.gather(parts, replicas, inputs, outputs.data());
+    for (int i = 0; i < replicas; ++i) {
+      const int number = place.worker * replicas + i;
+      EXPECT_EQ(all_bytes[static_cast<std::size_t>(i)],
+                std::vector<std::uint8_t>(3, static_cast<std::uint8_t>(number)));
+      EXPECT_EQ(all_values[static_cast<std::size_t>(i)], number);
+    }
+    for (auto& pointers : packs.pointers) place.collective.wait(pointers.data(), nullptr);
+    for (const auto& values : packs.values[1]) EXPECT_TRUE(all_are(values, sum_of_all()));
+  });
+  EXPECT_THAT(errors, Each(""));
+}
+
+TEST(ReplicaGroupValues, HaveOneShapeWhereTheyAreGathered) {
+  const auto errors = errors_on_replicas(1, 2, false, [&](const ReplicaPlace& place) {
+    const Collective::Part part{DType::Float32, 1 + place.replica};
+    const float own[2] = {};
+    float all[2][2] = {};
+    const void* const input = own;
+    void* const outputs[] = {all[0], all[1]};
+    place.collective.gather({&part, 1}, 2, &input, outputs);
+  });
+  EXPECT_THAT(errors, Each(HasSubstr("every replica must bring values of the same shapes")));
+}
+
 TEST(ReplicaGroupRows, AreOfOneTable) {
   const auto errors = errors_on_replicas(1, 2, false, [&](const ReplicaPlace& place) {
     const Collective::Rows own{DType::Float32, DType::Int64, 0, 2 + place.replica, nullptr, nullptr};
