@@ -23,4 +23,15 @@ inline bool has_collective_inside(const Node& node) {
   });
 }
 
+// Whether replicas put together what each has in a graph, in branches and loops too.
+inline bool gathers_replicas(const Graph& graph) {
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const Node& node) {
+    return node.op->name() == "GatherReplicas" ||
+           std::any_of(node.attributes.begin(), node.attributes.end(), [](const Attributes::Entry& entry) {
+             const auto* inner = std::get_if<std::shared_ptr<const Graph>>(&entry.value);
+             return inner && gathers_replicas(**inner);
+           });
+  });
+}
+
 }  // namespace cohort::distribute

@@ -6,8 +6,17 @@
 
 namespace cohort::distribute {
 
-ReplicaMerge::ReplicaMerge(ReplicaGroup& group, ReplicaVariables& variables, Device& home)
-    : group_(group), variables_(variables), home_(home), brought_(static_cast<std::size_t>(group.size())) {}
+ReplicaMerge::ReplicaMerge(ReplicaGroup& group, ReplicaVariables& variables, std::span<Device* const> devices,
+                           Device& home)
+    : group_(group),
+      variables_(variables),
+      home_(home),
+      is_first_(variable_of_each("is_first", Tensor::full({}, 0.0, DType::Bool, home))),
+      brought_(static_cast<std::size_t>(group.size())) {
+  const Tensor& first = variables_.copy_of(is_first_.handle(), 0);
+  ReplicaVariables::set_value(dynamic_cast<LocalVariable&>(*first.resource()),
+                              Tensor::full({}, 1.0, DType::Bool, *devices[0]), *devices[0]);
+}
 
 // A reduction of nothing: it has deadlines, and ends when a replica fails.
 void ReplicaMerge::meet(int replica) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "cohort/distribute/collective/replica_group.h"
@@ -12,9 +13,11 @@ class ReplicaVariables;
 // Runs code of all replicas of one process together on the thread of the first one, while the others wait.
 class ReplicaMerge : public ReplicaMerger {
  public:
-  //   home: where variables live.
-  ReplicaMerge(ReplicaGroup& group, ReplicaVariables& variables, Device& home);
+  //   devices: of the replicas.   home: where variables live.
+  ReplicaMerge(ReplicaGroup& group, ReplicaVariables& variables, std::span<Device* const> devices, Device& home);
 
+  int replicas() const override { return group_.size(); }
+  const Variable& is_first() const override { return is_first_; }
   Tensors merge(int replica, const MergeFunction& merge_fn, const Tensors& values) override;
 
  private:
@@ -24,6 +27,7 @@ class ReplicaMerge : public ReplicaMerger {
   ReplicaGroup& group_;
   ReplicaVariables& variables_;
   Device& home_;
+  const Variable is_first_;
   std::vector<Tensors> brought_;  // by replica
   Tensors result_;
 };

@@ -10,20 +10,9 @@
 #include "cohort/distribute/collective/replica_turns.h"
 #include "cohort/distribute/collective/run_in_step.h"
 #include "cohort/graph/bound_captures.h"
-#include "cohort/variables/variable_creator.h"
 
 namespace cohort::distribute {
 namespace {
-
-Variable make_loss_share(Device& device) {
-  const VariableCreatorScope here(nullptr);
-  return Variable(std::make_shared<LocalVariable>(Tensor::full({}, 1.0, DType::Float32, device),
-                                                  VariableOptions{.name = "loss_share",
-                                                                  .trainable = false,
-                                                                  .aggregation = Aggregation::OnlyFirstReplica,
-                                                                  .synchronization = Synchronization::OnRead,
-                                                                  .autocast = false}));
-}
 
 // The replicas whose work a thread does.
 using WorksFor = ThreadScope<ReplicaSet, const ReplicaSet*>;
@@ -41,10 +30,10 @@ ReplicaSet::ReplicaSet(std::vector<Device*> devices, std::shared_ptr<collective:
       devices_(with_keeper(std::move(devices), options.keeper)),
       threads_of_replica_(options.threads),
       group_(size_, workers, options.group),
-      loss_share_(make_loss_share(home())),
+      loss_share_(variable_of_each("loss_share", Tensor::full({}, 1.0, DType::Float32, home()))),
       shares_(static_cast<std::size_t>(size_), 1.0f),
       variables_(devices_, options.keeper != nullptr),
-      merge_(group_, variables_, home()),
+      merge_(group_, variables_, devices_, home()),
       threads_(participants() - 1) {
   for (int i = 0; i < size(); ++i) collectives_.push_back(Tensor::of_resource(group_.member(i)));
   groups_.push_back(&group_);
@@ -76,7 +65,8 @@ const Tensor& ReplicaSet::bind(const Tensor& capture, int replica, bool reads_wh
   if (capture.resource() == collectives_[0].resource()) {
     return (with_keeper ? collectives_with_keeper_ : collectives_)[static_cast<std::size_t>(replica)];
   }
-  return variables_.copy_of(capture, replica, reads_whole && capture.resource() != loss_share_.body());
+  const bool differs = capture.resource() == loss_share_.body() || capture.resource() == merge_.is_first().body();
+  return variables_.copy_of(capture, replica, reads_whole && !differs);
 }
 
 void ReplicaSet::set_loss_shares(const std::vector<std::int64_t>& rows, std::int64_t all) {
@@ -114,6 +104,10 @@ void ReplicaSet::run_among(int participants, const std::vector<std::int64_t>& ro
   if (WorksFor::current() == this) {
     throw failed_precondition("Replicas in step", "a replica's code cannot run code on all replicas", {},
                               "Call run() and fit() outside of strategy.run() and merge_call().");
+  }
+  if (current_trace() != 0) {
+    throw failed_precondition("Replicas in step", "code that is traced cannot run code on all replicas", {},
+                              "Give strategy.run() the function instead, and call it outside of a model's steps.");
   }
   std::lock_guard one_caller(callers_);
   set_loss_shares(rows, all_rows ? *all_rows : std::accumulate(rows.begin(), rows.end(), std::int64_t{0}));

@@ -8,6 +8,7 @@
 #include "cohort/core/kernel.h"
 #include "cohort/core/timeline.h"
 #include "cohort/distribute/collective/batch_rows.h"
+#include "cohort/distribute/collective/collective_ops.h"
 #include "cohort/graph/trace.h"
 #include "cohort/graph/write_effects.h"
 
@@ -135,6 +136,7 @@ const StepGraph& ReplicaSteps::prepare(const ElementSpec& spec) {
 
 void ReplicaSteps::bind_captures(const StepGraph& step) {
   const Graph& graph = *step.traced.graph;
+  const std::size_t leaves = static_cast<std::size_t>(step.traced.num_arguments);
   const std::vector<int> written = written_inputs(graph);
   const auto writes = [&](std::size_t input) {
     return std::find(written.begin(), written.end(), static_cast<int>(input)) != written.end();
@@ -142,10 +144,16 @@ void ReplicaSteps::bind_captures(const StepGraph& step) {
   meets_ = std::any_of(step.traced.captures.begin(), step.traced.captures.end(), [](const Tensor& capture) {
     return capture.resource() && std::string_view(capture.resource()->kind()) == "Collective";
   });
+  gathers_ = gathers_replicas(graph);
+  // Of sums that replicas put together in the step, each brings its own part.
+  const auto reads_whole = [&](std::size_t input) {
+    const auto* variable = dynamic_cast<const LocalVariable*>(step.traced.captures[input - leaves].resource().get());
+    const bool summed = variable && variable->options().aggregation == Aggregation::Sum;
+    return !writes(input) && !(gathers_ && summed);
+  };
   const CentralStep* central = meets_ ? set_->central_step(step.traced) : nullptr;
   std::vector<int> all(graph.inputs.size());
   std::iota(all.begin(), all.end(), 0);
-  const std::size_t leaves = static_cast<std::size_t>(step.traced.num_arguments);
   for (int replica = 0; replica < (central ? set_->participants() : set_->size()); ++replica) {
     const CentralPart* part = !central ? nullptr : replica == set_->size() ? &central->update : &central->compute;
     Replica& own = replicas_[static_cast<std::size_t>(replica)];
@@ -160,7 +168,7 @@ void ReplicaSteps::bind_captures(const StepGraph& step) {
       if (is_leaf) own.leaves.emplace_back(own.inputs.size(), input);
       own.inputs.push_back(
           is_leaf ? Tensor()
-                  : set_->bind(step.traced.captures[input - leaves], replica, !writes(input), central != nullptr));
+                  : set_->bind(step.traced.captures[input - leaves], replica, reads_whole(input), central != nullptr));
     }
   }
 }
@@ -271,7 +279,7 @@ void ReplicaSteps::record_from_now() {
     Replica& own = replicas_[static_cast<std::size_t>(replica)];
     Device& device = set_->device(replica);
     // On a GPU's kernels the host's meetings are no part of a stream.
-    const bool reduces = !meets_ || set_->devices_reduce() || device.kernel_type() == kCPU;
+    const bool reduces = !meets_ || (set_->devices_reduce() && !gathers_) || device.kernel_type() == kCPU;
     for (std::size_t i = 0; i < own.batch.size(); ++i) own.inputs[i] = own.batch[i];
     const std::span captures = std::span<const Tensor>(own.inputs).subspan(own.batch.size());
     own.recorded = reduces ? RecordedSteps::make(step_->executables->specialize(own.inputs, device), device,

@@ -87,6 +87,7 @@ class ReplicaSteps {
   std::optional<std::int64_t> all_rows_;
   const StepGraph* step_ = nullptr;                   // the program's
   bool meets_ = false;                                // replicas meet in the step
+  bool gathers_ = false;                              // and put together what each has, on the host
   const bool records_;                                // the devices do
   bool recordable_ = true;                            // so is the step
   std::int64_t executions_ = 0, steps_expected_ = 1;  // executions that have begun; steps of this one

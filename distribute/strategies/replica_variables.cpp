@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <span>
+#include <utility>
 
 #include "cohort/core/device_spec.h"
 #include "cohort/core/text.h"
@@ -32,6 +33,15 @@ Tensor merged(std::span<const std::shared_ptr<LocalVariable>> copies, Aggregatio
 }
 
 }  // namespace
+
+Variable variable_of_each(const char* name, Tensor value) {
+  return Variable(
+      std::make_shared<LocalVariable>(std::move(value), VariableOptions{.name = name,
+                                                                        .trainable = false,
+                                                                        .aggregation = Aggregation::OnlyFirstReplica,
+                                                                        .synchronization = Synchronization::OnRead,
+                                                                        .autocast = false}));
+}
 
 ReplicaVariables::ReplicaVariables(std::vector<Device*> devices, bool keeper)
     : devices_(std::move(devices)), replicas_(devices_.size() - (keeper ? 1 : 0)), owner_(keeper ? replicas_ : 0) {}

@@ -8,9 +8,13 @@
 #include <vector>
 
 #include "cohort/core/device.h"
+#include "cohort/variables/variable.h"
 #include "cohort/variables/variable_body.h"
 
 namespace cohort::distribute {
+
+// A variable of which each replica has one for itself, with a value that whoever runs them sets.
+Variable variable_of_each(const char* name, Tensor value);
 
 // The copies of variables that replicas in step compute with. A variable that is synchronized on writing is itself the
 // first replica's copy, and the others follow when somebody else has written to it. One that is synchronized on reading

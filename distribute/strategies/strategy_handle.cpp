@@ -57,13 +57,11 @@ Tensor StrategyHandle::reduce_in_trace(ReduceOp op, Tensor value, std::optional<
   return op == ReduceOp::Mean ? ops::cast(total / ops::cast(count, total.dtype()), total.dtype()) : total;
 }
 
-Tensor StrategyHandle::reduce(ReduceOp op, const PerReplica& value, std::optional<int> axis) const {
-  if (current_trace() != 0) return reduce_in_trace(op, value.value(0), axis);
-  const EagerScope eager;
-  const DeviceScope host(DeviceSpec::from_string("CPU:0"));
+namespace {
+
+Tensor reduced(ReduceOp op, const Tensors& values, std::optional<int> axis) {
   Tensor total, count;
-  for (const Tensor& each : experimental_local_results(value)) {
-    Tensor part = each.to_host();
+  for (Tensor part : values) {
     Tensor elements = Tensor::scalar(1.0, DType::Float64);
     if (axis) {
       elements = ops::size_of(part, {*axis}, DType::Float64);
@@ -75,12 +73,34 @@ Tensor StrategyHandle::reduce(ReduceOp op, const PerReplica& value, std::optiona
   return op == ReduceOp::Mean ? ops::cast(total / ops::cast(count, total.dtype()), total.dtype()) : total;
 }
 
+// What reduces values line by line does so on the host.
+class OnHost {
+ public:
+  OnHost() : host_(DeviceSpec::from_string("CPU:0")) {}
+  Tensors take(Tensors values) const {
+    for (Tensor& value : values) value = value.to_host();
+    return values;
+  }
+
+ private:
+  const EagerScope eager_;
+  const DeviceScope host_;
+};
+
+}  // namespace
+
+// In traced code of merge_call there are values of all replicas, in the graph.
+Tensor StrategyHandle::reduce(ReduceOp op, const PerReplica& value, std::optional<int> axis) const {
+  if (traced_merge()) return reduced(op, experimental_local_results(value), axis);
+  if (current_trace() != 0) return reduce_in_trace(op, value.value(0), axis);
+  const OnHost host;
+  return reduced(op, host.take(experimental_local_results(value)), axis);
+}
+
 Tensor StrategyHandle::gather(const PerReplica& value, int axis) const {
-  const EagerScope eager;
-  const DeviceScope host(DeviceSpec::from_string("CPU:0"));
-  Tensors parts;
-  for (const Tensor& each : experimental_local_results(value)) parts.push_back(each.to_host());
-  return ops::concatenate(parts, axis);
+  if (traced_merge()) return ops::concatenate(experimental_local_results(value), axis);
+  const OnHost host;
+  return ops::concatenate(host.take(experimental_local_results(value)), axis);
 }
 
 DistributedDataset StrategyHandle::experimental_distribute_dataset(const Dataset& dataset) const {

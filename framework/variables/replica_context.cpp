@@ -5,10 +5,18 @@
 #include "cohort/core/dispatch.h"
 #include "cohort/core/text.h"
 #include "cohort/graph/bound_captures.h"
+#include "cohort/ops/array.h"
 #include "cohort/ops/collectives.h"
 #include "cohort/ops/math.h"
 
 namespace cohort {
+namespace {
+
+constexpr const char* kMergeCall = "ReplicaContext.merge_call";
+
+using MergeScope = ThreadScope<struct MergeTag, const ReplicaContext*>;
+
+}  // namespace
 
 ReplicaContext::ReplicaContext(int replica, int replicas, Tensor collective, Variable loss_share,
                                std::int64_t bytes_per_pack, ReplicaMerger* merger, int local_replica)
@@ -50,9 +58,61 @@ Tensors ReplicaContext::all_reduce(ReduceOp op, const Tensors& values) const {
 Tensor ReplicaContext::all_reduce(ReduceOp op, const Tensor& value) const { return all_reduce(op, Tensors{value})[0]; }
 
 Tensors ReplicaContext::merge_call(const MergeFunction& merge_fn, const Tensors& values) const {
-  if (current_trace() == 0 && merger_) return merger_->merge(local_replica_, merge_fn, values);
-  throw unimplemented("ReplicaContext.merge_call", "code that is traced runs once for all replicas", {},
-                      "Call it outside of functions and of a model's steps, or use all_reduce().");
+  if (!merger_) {
+    throw unimplemented(kMergeCall,
+                        "replicas must have variables of their own, and the devices of one worker share them", {},
+                        "Use all_reduce().");
+  }
+  Tensors results =
+      current_trace() == 0 ? merger_->merge(local_replica_, merge_fn, values) : merge_in_trace(merge_fn, values);
+  // Tapes of the replica that ran the code would see what those of the others do not.
+  for (Tensor& result : results) {
+    if (result.defined() && is_floating(result.dtype())) result = ops::stop_gradient(result);
+  }
+  return results;
+}
+
+Tensors ReplicaContext::merge_in_trace(const MergeFunction& merge_fn, const Tensors& values) const {
+  if (traced_merge()) throw failed_precondition(kMergeCall, "code of all replicas cannot call code of all replicas");
+  for (const Tensor& value : values) {
+    if (value.dtype() != DType::String && value.dtype() != DType::Resource) continue;
+    throw invalid_argument(kMergeCall, "in a function and in a model's step values must be numbers or truth values",
+                           {{"value", value.spec()}}, "Bring what the strings have become, such as indices.");
+  }
+  const std::vector<Tensors> of_all = gathered(values);
+  const MergeScope together(this);
+  const ReplicaScope no_replica(nullptr);
+  return merge_fn(of_all);
+}
+
+// A replica that is alone has nothing to wait for.
+std::vector<Tensors> ReplicaContext::gathered(const Tensors& values) const {
+  if (merger_->replicas() > 1) return ops::gather_replicas(collective(), values, merger_->replicas());
+  std::vector<Tensors> own;
+  for (const Tensor& value : values) own.push_back({value});
+  return own;
+}
+
+Tensor ReplicaContext::made_together(const Variable& variable, const Tensor& own) const {
+  const Aggregation aggregation = variable.aggregation();
+  if (aggregation == Aggregation::None) {
+    throw invalid_argument(titled("Variable", variable.path()),
+                           "what is synchronized on reading must say how replicas' values become one",
+                           {{"aggregation", "None"}}, "Make it with Aggregation::Sum, Mean or OnlyFirstReplica.");
+  }
+  const Tensors copies = gathered({own})[0];
+  Tensor sum = copies[0];
+  if (aggregation == Aggregation::OnlyFirstReplica) return sum;
+  for (std::size_t i = 1; i < copies.size(); ++i) sum = sum + copies[i];
+  if (aggregation == Aggregation::Sum) return sum;
+  return ops::cast(sum / static_cast<double>(copies.size()), own.dtype());
+}
+
+// What is summed up on reading counts once.
+Tensor ReplicaContext::part_of(const Variable& variable, const Tensor& whole) const {
+  if (variable.aggregation() != Aggregation::Sum || merger_->replicas() == 1) return whole;
+  const MergeScope of_each(nullptr);
+  return ops::where(merger_->is_first().value(), whole, 0.0);
 }
 
 std::vector<Tensors> ReplicaContext::sum_packs(const std::vector<Tensors>& packs) const {
@@ -85,6 +145,8 @@ Tensor ReplicaContext::aggregated(const Variable& variable, const Tensor& value)
 Tensor ReplicaContext::loss_share() const { return loss_share_.value(); }
 
 const ReplicaContext* get_replica_context() { return ReplicaScope::current(); }
+
+const ReplicaContext* traced_merge() { return current_trace() != 0 ? MergeScope::current() : nullptr; }
 
 Tensor scale_loss_for_replica(const Tensor& loss) {
   const ReplicaContext* replica = get_replica_context();

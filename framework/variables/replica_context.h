@@ -23,6 +23,10 @@ using MergeFunction = std::function<Tensors(const std::vector<Tensors>& values)>
 class ReplicaMerger {
  public:
   virtual ~ReplicaMerger() = default;
+  // How many replicas of this process there are.
+  virtual int replicas() const = 0;
+  // True on the first of them, a bool scalar that each has for itself.
+  virtual const Variable& is_first() const = 0;
   // Waits for all replicas, of which each must call it; what the first one brings as code runs.
   virtual Tensors merge(int replica, const MergeFunction& merge_fn, const Tensors& values) = 0;
 };
@@ -49,7 +53,8 @@ class ReplicaContext {
   Tensors all_reduce(ReduceOp op, const Tensors& values) const;
   // Runs code once for all replicas of this process, which must all call it, and gives each what it returns. In the
   // code there is no replica context, and variables are what all copies make together: what it writes all replicas see.
-  // In a trace, which is made once for all replicas, this is an error.
+  // In a trace the code becomes ops of the graph, which every replica runs on the values of all; of each value they
+  // must then have the same type, no string, and shape. No gradient flows through it.
   Tensors merge_call(const MergeFunction& merge_fn, const Tensors& values) const;
   // The sums of the replicas' values in packs, each of which crosses as soon as a step has computed it and while the
   // step goes on. For traces.
@@ -63,9 +68,17 @@ class ReplicaContext {
   Tensor aggregated(const Variable& variable, const Tensor& value) const;
   // What of the global batch's mean the mean over this replica's samples is. The shares of all replicas add up to 1.
   Tensor loss_share() const;
+  // In traced code of merge_call: what all replicas' copies of a variable that is synchronized on reading make
+  // together, of its own copy's value.
+  Tensor made_together(const Variable& variable, const Tensor& own) const;
+  // The same for writing: what each replica's copy gets of what all of them are to make together.
+  Tensor part_of(const Variable& variable, const Tensor& whole) const;
 
  private:
   const Tensor& collective() const;
+  Tensors merge_in_trace(const MergeFunction& merge_fn, const Tensors& values) const;
+  // Of each value those of all replicas of this process.
+  std::vector<Tensors> gathered(const Tensors& values) const;
 
   const int replica_, replicas_;
   const Tensor collective_;
@@ -81,6 +94,8 @@ using ReplicaScope = ThreadScope<ReplicaContext, const ReplicaContext*>;
 
 // The replica whose code this is; nullptr outside of replicas.
 const ReplicaContext* get_replica_context();
+// The replicas of which this thread traces code of merge_call; nullptr outside of that, and where it runs line by line.
+const ReplicaContext* traced_merge();
 // A mean over a replica's samples as its part of the mean over the global batch: replicas' gradients are added up.
 Tensor scale_loss_for_replica(const Tensor& loss);
 // The reverse, for what is shown.

@@ -93,11 +93,22 @@ Tensor read(const Variable& variable) {
   return run_op("Concat", rows, {{"axis", 0}});
 }
 
+// Those whose copies make this variable together, while code of all of them is traced; nullptr: it is one value.
+const ReplicaContext* merged_replicas(const Variable& variable) {
+  return variable.synchronization() == Synchronization::OnRead ? traced_merge() : nullptr;
+}
+
+Tensor read_whole(const Variable& variable) {
+  const ReplicaContext* replicas = merged_replicas(variable);
+  const Tensor value = read(variable);
+  return replicas ? replicas->made_together(variable, value) : value;
+}
+
 }  // namespace
 
 Tensor Variable::value() const {
   const std::optional<DType> autocast = current_autocast();
-  const Tensor value = read(*this);
+  const Tensor value = read_whole(*this);
   return autocast && is_floating(dtype()) && body_->options().autocast ? cast(value, *autocast) : value;
 }
 
@@ -115,6 +126,7 @@ Tensor fitting(const Variable& variable, const Tensor& value, const char* what) 
 
 // What a replica's code may write: what is the same on all replicas gets what all of them agree on.
 Tensor agreed(const Variable& variable, const Tensor& value) {
+  if (const ReplicaContext* replicas = merged_replicas(variable)) return replicas->part_of(variable, value);
   const ReplicaContext* replica = get_replica_context();
   if (!replica || variable.synchronization() == Synchronization::OnRead) return value;
   return replica->aggregated(variable, value);
@@ -137,9 +149,11 @@ void Variable::assign(const Tensor& value) {
   write(*this, "AssignVariable", agreed(*this, fitting(*this, value, "assign")));
 }
 void Variable::assign_add(const Tensor& delta) {
+  if (merged_replicas(*this)) return assign(read_whole(*this) + fitting(*this, delta, "assign_add"));
   write(*this, "AssignAddVariable", agreed(*this, fitting(*this, delta, "assign_add")));
 }
 void Variable::assign_sub(const Tensor& delta) {
+  if (merged_replicas(*this)) return assign(read_whole(*this) - fitting(*this, delta, "assign_sub"));
   write(*this, "AssignSubVariable", agreed(*this, fitting(*this, delta, "assign_sub")));
 }
 
@@ -149,8 +163,11 @@ void Variable::scatter_add(const Tensor& indices, const Tensor& values) {
         titled("Variable", path()), "replicas may not add rows to what is the same on all of them",
         {{"synchronization", "OnWrite"}}, "Make it with Synchronization::OnRead, or assign_add().");
   }
+  const ReplicaContext* replicas = merged_replicas(*this);
+  if (replicas) assign(read_whole(*this));
   if (!sharded()) {
-    run_op_all("ScatterAddVariable", {handle(), indices, values}, {{"dtype", dtype()}, {"shape", shape()}});
+    const Tensor own = replicas ? replicas->part_of(*this, values) : values;
+    run_op_all("ScatterAddVariable", {handle(), indices, own}, {{"dtype", dtype()}, {"shape", shape()}});
     return;
   }
   const std::vector<RowRange> ranges = row_ranges(body_->parts());
