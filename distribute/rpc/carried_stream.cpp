@@ -34,7 +34,8 @@ std::unique_ptr<SharedRings> make_rings() {
 std::unique_ptr<Stream> open_shared_stream(const std::shared_ptr<GrpcLink>& link, std::chrono::milliseconds longest) {
   std::unique_ptr<SharedRings> rings = make_rings();
   if (!rings) return nullptr;
-  std::unique_ptr<CarriedStream> stream(new CarriedStream(link, kSharedMessagesMethod, rings->memory().name()));
+  std::unique_ptr<CarriedStream> stream(
+      new CarriedStream(link, "shared memory", kSharedMessagesMethod, rings->memory().name()));
   const std::string answer = stream->await_answer(std::chrono::system_clock::now() + longest);
   std::uint64_t told = 0;
   if (answer.size() != sizeof told) return nullptr;
@@ -47,7 +48,7 @@ std::unique_ptr<Stream> open_shared_stream(const std::shared_ptr<GrpcLink>& link
 
 std::unique_ptr<Stream> open_socket_stream(const std::shared_ptr<GrpcLink>& link, std::chrono::milliseconds longest) {
   const auto deadline = std::chrono::steady_clock::now() + longest;
-  std::unique_ptr<CarriedStream> stream(new CarriedStream(link, kSocketMessagesMethod, ""));
+  std::unique_ptr<CarriedStream> stream(new CarriedStream(link, "TCP", kSocketMessagesMethod, ""));
   const std::string answer = stream->await_answer(std::chrono::system_clock::now() + longest);
   const bool encrypted = answer.size() == kSocketTokenBytes + kSocketKeyBytes;
   // Who has an encrypted link does not leave it.
@@ -64,8 +65,9 @@ std::unique_ptr<Stream> open_socket_stream(const std::shared_ptr<GrpcLink>& link
   }
 }
 
-CarriedStream::CarriedStream(std::shared_ptr<GrpcLink> link, const char* method, const std::string& offer)
-    : ClientStream(std::move(link)) {
+CarriedStream::CarriedStream(std::shared_ptr<GrpcLink> link, const char* transport, const char* method,
+                             const std::string& offer)
+    : ClientStream(std::move(link)), transport_(transport) {
   if (!offer.empty()) context_.AddMetadata(kSharedMemoryKey, offer);
   call_ = link_->stub().PrepareCall(&context_, method, &queue_);
   call_->StartCall(&kCallStarted);

@@ -20,12 +20,13 @@ class CarriedStream : public ClientStream {
   ~CarriedStream() override;
   void cancel() override;
   void abandon() override;
+  const char* transport() const override { return transport_; }
 
  private:
   using CompletionDeadline = std::chrono::system_clock::time_point;
   friend std::unique_ptr<Stream> open_shared_stream(const std::shared_ptr<GrpcLink>&, std::chrono::milliseconds);
   friend std::unique_ptr<Stream> open_socket_stream(const std::shared_ptr<GrpcLink>&, std::chrono::milliseconds);
-  CarriedStream(std::shared_ptr<GrpcLink> link, const char* method, const std::string& offer);
+  CarriedStream(std::shared_ptr<GrpcLink> link, const char* transport, const char* method, const std::string& offer);
   // The task's answer to the call; empty when there is none.
   std::string await_answer(CompletionDeadline deadline);
   // Where the call went.
@@ -40,6 +41,7 @@ class CarriedStream : public ClientStream {
   void sleep(std::uint32_t reasons, Clock::time_point deadline);
   void look_for_end();
 
+  const char* const transport_;
   std::unique_ptr<Carrier> carrier_;
   std::atomic<bool> abandoned_ = false;
   const std::function<bool()> is_over_ = [this] { return abandoned_ || carrier_->is_closed(); };

@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "cohort/core/log.h"
+#include "cohort/distribute/rpc/backoff.h"
 #include "cohort/distribute/rpc/carried_stream.h"
 #include "cohort/distribute/rpc/grpc_link.h"
 #include "cohort/distribute/rpc/grpc_stream.h"
@@ -16,10 +17,10 @@ class GrpcConnection : public Connection {
   GrpcConnection(Peer peer, TransportOptions options) : peer_(std::move(peer)), options_(std::move(options)) { link(); }
 
   std::unique_ptr<Stream> open() override {
-    std::unique_ptr<Stream> first;
-    const std::shared_ptr<GrpcLink> used = link(&first);
-    if (!first) first = open_by(carrier_, used);
-    return first ? std::move(first) : std::make_unique<GrpcStream>(used);
+    std::unique_ptr<Stream> stream;
+    const std::shared_ptr<GrpcLink> used = link(&stream);
+    if (!stream) stream = open_carried(used);
+    return stream ? std::move(stream) : std::make_unique<GrpcStream>(used);
   }
   bool alive() const override {
     const std::shared_ptr<GrpcLink> link = newest();
@@ -58,22 +59,44 @@ class GrpcConnection : public Connection {
     if (first != nullptr) *first = std::move(first_);
     return link;
   }
+  // One that goes through more than gRPC; nullptr: there is none now.
+  std::unique_ptr<Stream> open_carried(const std::shared_ptr<GrpcLink>& link) {
+    const auto begun = Backoff::Clock::now();
+    if (options_.transport == "grpc" || !tries_.may_try(begun)) return nullptr;
+    const Carried known = carrier_;
+    std::unique_ptr<Stream> stream = known == Carried::ByGrpc ? look_for_way(link) : open_by(known, link);
+    if (stream) {
+      tries_.worked();
+    } else {
+      tries_.failed(begun, Backoff::Clock::now());
+      log::debug("A stream to " + peer_.task + " at " + peer_.address + " goes over gRPC: no other way came about.");
+    }
+    return stream;
+  }
+  // Memory is shared with whoever can tell what stands in it.
+  std::unique_ptr<Stream> look_for_way(const std::shared_ptr<GrpcLink>& link) {
+    for (const auto& [name, carrier] : {std::pair("shm", Carried::ByMemory), std::pair("tcp", Carried::BySocket)}) {
+      if (options_.transport != "auto" && options_.transport != name) continue;
+      std::unique_ptr<Stream> stream = open_by(carrier, link);
+      if (!stream) continue;
+      carrier_ = carrier;
+      tell_way();
+      return stream;
+    }
+    return nullptr;
+  }
   // nullptr: only gRPC carries it.
   std::unique_ptr<Stream> open_by(Carried carrier, const std::shared_ptr<GrpcLink>& link) const {
     if (carrier == Carried::ByMemory) return open_shared_stream(link, options_.connect_timeout);
     if (carrier == Carried::BySocket) return open_socket_stream(link, options_.connect_timeout);
     return nullptr;
   }
-  // Memory is shared with whoever can tell what stands in it.
+  void tell_way() const { log::debug(peer_.task + " at " + peer_.address + " is reached by " + transport() + "."); }
   void choose(const std::shared_ptr<GrpcLink>& link) {
-    const bool any = options_.transport == "auto";
     carrier_ = Carried::ByGrpc;
-    for (const auto& [name, carrier] : {std::pair("shm", Carried::ByMemory), std::pair("tcp", Carried::BySocket)}) {
-      if (first_ || (!any && options_.transport != name)) continue;
-      first_ = open_by(carrier, link);
-      if (first_) carrier_ = carrier;
-    }
-    log::debug(peer_.task + " at " + peer_.address + " is reached by " + transport() + ".");
+    tries_.worked();  // what failed on the link before says nothing of this one
+    first_ = open_carried(link);
+    if (!first_) tell_way();
     if (first_ || options_.transport != "shm") return;
     if (!link->alive()) {
       throw RpcError(ErrorCode::Unavailable, peer_, 0, Method::Hello, {}, link->reason());
@@ -96,6 +119,7 @@ class GrpcConnection : public Connection {
   std::mutex connecting_;          // guards the next one
   std::unique_ptr<Stream> first_;  // by which it was found out what carries streams, until somebody opens one
   std::atomic<Carried> carrier_ = Carried::ByGrpc;
+  Backoff tries_;             // of other ways than gRPC
   mutable std::mutex mutex_;  // guards what follows; never held while anybody waits
   std::shared_ptr<GrpcLink> link_;
   std::chrono::steady_clock::time_point last_heard_;  // on links before this one

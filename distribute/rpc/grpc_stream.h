@@ -16,6 +16,7 @@ class GrpcStream : public ClientStream {
   ~GrpcStream() override;
   void cancel() override;
   void abandon() override { context_.TryCancel(); }
+  const char* transport() const override { return "gRPC"; }
 
  private:
   // One operation in flight at most; its address is its tag.

@@ -12,6 +12,7 @@ namespace cohort::distribute::rpc {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+constexpr const char* kInProcess = "in process";
 
 struct Registry {
   std::mutex mutex;
@@ -77,6 +78,7 @@ class InProcessStream : public Stream {
   }
 
   void cancel() override { cancelled_ = true; }
+  const char* transport() const override { return kInProcess; }
 
  private:
   struct Outcome {
@@ -113,7 +115,7 @@ class InProcessConnection : public Connection {
     return last_progress_;
   }
   const Peer& peer() const override { return peer_; }
-  const char* transport() const override { return "in process"; }
+  const char* transport() const override { return kInProcess; }
 
  private:
   Peer peer_;

@@ -64,6 +64,8 @@ class Stream {
   virtual void post(const Message& message, std::chrono::steady_clock::time_point deadline);
   // The same, but what the parts point to may change as soon as it returns.
   virtual void post_copy(const Message& message, std::chrono::steady_clock::time_point deadline);
+  // What this one goes through, as Connection::transport() says it.
+  virtual const char* transport() const = 0;
   void call(const Message& request, Message& reply) {
     send(request);
     receive(reply);
@@ -82,7 +84,8 @@ class Connection {
   // What the peer's Service::progress() has told last; 0 before it has told anything. Waits for nobody.
   virtual std::uint64_t progress() const = 0;
   virtual const Peer& peer() const = 0;
-  // "in process", "shared memory", "TCP", "gRPC", ...
+  // "in process", "shared memory", "TCP", "gRPC", ...: what streams go through as a rule. One for which there is no
+  // such way goes over gRPC, and later ones try again.
   virtual const char* transport() const = 0;
   // How long nothing has been heard of the peer; nothing where that is not known.
   virtual std::optional<std::chrono::nanoseconds> silence() const { return std::nullopt; }

@@ -25,6 +25,7 @@ class DelayedStream : public rpc::Stream {
     stream_->receive(reply);
   }
   void cancel() override { stream_->cancel(); }
+  const char* transport() const override { return stream_->transport(); }
 
  private:
   const std::unique_ptr<rpc::Stream> stream_;

@@ -56,6 +56,7 @@ class FaultStream : public Stream {
   }
 
   void cancel() override { inner_->cancel(); }
+  const char* transport() const override { return inner_->transport(); }
 
  private:
   struct Outcome {

@@ -142,6 +142,7 @@ class BreakingConnection : public Connection {
       reply.head.sequence = sequence_;
     }
     void cancel() override {}
+    const char* transport() const override { return connection_.transport(); }
 
    private:
     const BreakingConnection& connection_;

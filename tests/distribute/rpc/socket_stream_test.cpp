@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <map>
 
+#include "cohort/distribute/rpc/backoff.h"
 #include "cohort/distribute/rpc/connection_name.h"
 #include "cohort/distribute/rpc/data_socket.h"
 #include "cohort/distribute/rpc/socket_carrier.h"
@@ -17,6 +18,7 @@
 #include "tests/distribute/rpc/attackers.h"
 #include "tests/distribute/rpc/forged_chunks.h"
 #include "tests/distribute/rpc/handmade_stream.h"
+#include "tests/distribute/rpc/handmade_task.h"
 #include "tests/distribute/rpc/peer_process.h"
 #include "tests/distribute/rpc/test_services.h"
 #include "tests/support/cluster_certificates.h"
@@ -173,6 +175,53 @@ TEST(SocketStream, GivesWayToGrpcWhereTheTaskHasEnough) {
   const auto other = connect({"ps:1", none.address()}, {.transport = "tcp"});
   EXPECT_STREQ(other->transport(), "gRPC");
   other->open()->call(request, reply);
+}
+
+// The one that stands in the way goes at some time.
+TEST(SocketStream, IsTriedAgainForLaterStreams) {
+  EchoService service;
+  Listener listener("127.0.0.1:0", service, "ps:0", {.carried_streams = 1});
+  auto only = connect_by_socket(listener)->open();
+  const auto connection = connect({"ps:0", listener.address()}, {.transport = "tcp"});
+  EXPECT_STREQ(connection->transport(), "gRPC");
+  const auto before = connection->open();
+  EXPECT_STREQ(before->transport(), "gRPC");
+  expect_served(*before);
+  only.reset();
+  std::unique_ptr<Stream> later;
+  EXPECT_TRUE(comes_true(
+      [&] {
+        later = connection->open();
+        expect_served(*later);
+        return later->transport() == std::string("TCP");
+      },
+      10s));
+  EXPECT_STREQ(connection->transport(), "TCP");
+  // Who finds no further one falls back alone.
+  EXPECT_STREQ(connection->open()->transport(), "gRPC");
+  expect_served(*later);
+}
+
+// Calls come through, and what asks for a socket is never answered, as behind a wall that lets but HTTP/2 pass.
+TEST(SocketStream, CostsFewStreamsTheirPatienceWhereNoneComesAbout) {
+  std::atomic<int> tries = 0;
+  const HandmadeTask task([&](HandmadeTask::Call& call) {
+    std::string said;
+    if (call.method() == kHeartbeatMethod) {
+      while (call.say(std::string(8, '\0'))) std::this_thread::sleep_for(50ms);
+    } else {
+      if (call.method() == kSocketMessagesMethod) ++tries;
+      while (call.hear(said)) continue;
+    }
+  });
+  const auto longest = cohort::test::patience(1000ms);
+  const auto connection = connect({"ps:0", task.address()}, {.transport = "tcp", .connect_timeout = longest});
+  EXPECT_STREQ(connection->transport(), "gRPC");
+  EXPECT_EQ(tries.load(), 1);
+  const auto start = std::chrono::steady_clock::now();
+  for (int i = 0; i < 20; ++i) EXPECT_STREQ(connection->open()->transport(), "gRPC");
+  const auto pauses = (std::chrono::steady_clock::now() - start) / (Backoff::kTimesLonger * longest);
+  EXPECT_LE(tries.load(), 2 + pauses);
 }
 
 TEST(SocketStream, IsChosenWhereMemoryIsNotShared) {
