@@ -7,11 +7,7 @@
 namespace cohort::distribute::collective {
 
 StreamChannel::StreamChannel(rpc::Connection& connection, const Head& head, Mailbox& mailbox, const Watch& watch)
-    : peer_(connection.peer().task),
-      transport_(connection.transport()),
-      stream_(connection.open()),
-      mailbox_(mailbox),
-      watch_(watch) {
+    : peer_(connection.peer().task), stream_(connection.open()), mailbox_(mailbox), watch_(watch) {
   message_.head = head;
   message_.head.method = Method::Exchange;
   message_.parts.resize(1);

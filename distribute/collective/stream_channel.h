@@ -22,7 +22,7 @@ class StreamChannel : public Channel {
   void interrupt() override;
   std::size_t largest_chunk() const override { return kStreamedChunkBytes; }
   const std::string& peer() const override { return peer_; }
-  const char* transport() const override { return transport_; }
+  const char* transport() const override { return stream_->transport(); }
 
   // How a label travels.
   static void write_label(const CallLabel& label, Head& head);
@@ -33,7 +33,6 @@ class StreamChannel : public Channel {
   void post_labelled(const CallLabel& label, const Post& post);
 
   const std::string peer_;
-  const char* const transport_;
   const std::unique_ptr<rpc::Stream> stream_;
   Mailbox& mailbox_;
   const Watch& watch_;

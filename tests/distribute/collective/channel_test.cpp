@@ -8,6 +8,8 @@
 #include <thread>
 
 #include "cohort/distribute/collective/shared_channel.h"
+#include "cohort/distribute/collective/stream_channel.h"
+#include "tests/distribute/rpc/test_services.h"
 #include "tests/support/error_of.h"
 
 namespace cohort::distribute::collective::test {
@@ -91,6 +93,18 @@ TEST_F(SharedChannels, AnotherCallIsAnError) {
                 second_->receive(kLabel, {&received, 1}, in(1s));
               }),
               AllOf(StartsWith("FailedPrecondition "), HasSubstr("call 7"), HasSubstr("call 8")));
+}
+
+// What a stream goes through, which need not be what others of its connection do.
+TEST(StreamChannel, SaysWhatItGoesThrough) {
+  rpc::test::EchoService service;
+  rpc::Listener listener("127.0.0.1:0", service, "worker:1", {.carried_streams = 1});
+  const auto connection = rpc::connect({"worker:1", listener.address()}, {.transport = "tcp"});
+  const Watch watch("worker:0");
+  Mailbox one, other;
+  const StreamChannel first(*connection, {}, one, watch), further(*connection, {}, other, watch);
+  EXPECT_STREQ(first.transport(), "TCP");
+  EXPECT_STREQ(further.transport(), "gRPC");
 }
 
 TEST(SharedSegment, OnlyFindsSegments) {
