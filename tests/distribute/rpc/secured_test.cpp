@@ -5,10 +5,16 @@
 #include <grpcpp/generic/generic_stub.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <mutex>
+
+#include "cohort/distribute/cluster/certificates.h"
 #include "cohort/distribute/rpc/grpc_credentials.h"
 #include "cohort/distribute/rpc/grpc_settings.h"
 #include "cohort/distribute/rpc/shared_secret.h"
 #include "cohort/distribute/rpc/transport.h"
+#include "tests/distribute/rpc/handmade_stream.h"
+#include "tests/distribute/rpc/handmade_task.h"
 #include "tests/distribute/rpc/test_services.h"
 #include "tests/support/cluster_certificates.h"
 #include "tests/support/error_of.h"
@@ -168,6 +174,102 @@ TEST(Secured, NobodySkipsTheProof) {
   Listener listener("127.0.0.1:0", service, "ps:0", {}, own.get());
   const auto encrypted = caller_credentials(own.get(), {"ps:0", listener.address()});
   EXPECT_EQ(knock(listener, encrypted.credentials).error_code(), grpc::StatusCode::UNAUTHENTICATED);
+}
+
+// Stands between callers and a task: ends the encryption, with a certificate of its own, and passes on whatever both
+// say to prove that they know the secret, which it does not know itself.
+class Relay {
+ public:
+  explicit Relay(const std::string& target)
+      : target_(target),
+        task_([this](test::HandmadeTask::Call& call) { pass_on(call); }, server_credentials(&own_).credentials) {}
+  const std::string& address() const { return task_.address(); }
+  // Of the caller; and of the task.
+  int proofs() const { return proofs_; }
+  int beats() const { return beats_; }
+  // What the task has ended its call with, once it has.
+  grpc::Status end() {
+    EXPECT_TRUE(test::comes_true([&] { return has_ended_.load(); }, std::chrono::seconds(10)));
+    std::lock_guard lock(mutex_);
+    return end_;
+  }
+
+ private:
+  void pass_on(test::HandmadeTask::Call& caller) {
+    if (caller.method() != kHeartbeatMethod) return;
+    const auto credentials = caller_credentials(&own_, {"ps:0", target_});
+    test::HandmadeStream task(target_, kHeartbeatMethod, credentials.credentials);
+    std::string greeting, challenge, proof, beat;
+    if (!caller.hear(greeting) || !task.say(greeting) || !task.hear(challenge) || !caller.say(challenge)) return;
+    if (!caller.hear(proof)) return;
+    ++proofs_;
+    task.say(proof);
+    if (task.hear(beat)) {
+      ++beats_;
+      return;
+    }
+    std::lock_guard lock(mutex_);
+    end_ = task.end();
+    has_ended_ = true;
+  }
+
+  const Security own_{.kind = Security::Kind::Secret, .secret = std::string(32, 'x'), .own = {"", "ps", 0}};
+  const std::string target_;
+  std::atomic<int> proofs_ = 0, beats_ = 0;
+  std::atomic<bool> has_ended_ = false;
+  std::mutex mutex_;  // guards the next one
+  grpc::Status end_;
+  test::HandmadeTask task_;  // last: its threads use the rest
+};
+
+TEST(Secured, CallersGiveNoProofToWhoStandsBetween) {
+  RoleService service;
+  const auto own = secret(std::string(32, 's'), "ps:0"), chief = secret(std::string(32, 's'), "chief:0");
+  Listener listener("127.0.0.1:0", service, "ps:0", {}, own.get());
+  Relay relay(listener.address());
+  for (const char* transport : {"grpc", "tcp"}) {
+    EXPECT_THAT(
+        error_of([&] {
+          connect({"ps:0", relay.address()},
+                  {.transport = transport, .connect_timeout = std::chrono::milliseconds(10'000), .security = chief});
+        }),
+        AllOf(HasSubstr("PermissionDenied"), HasSubstr("a server that knows the cluster's secret")));
+  }
+  EXPECT_EQ(relay.proofs(), 0);
+  EXPECT_EQ(relay.beats(), 0);
+  EXPECT_EQ(call(listener, chief), "") << "without anybody between";
+}
+
+// As CallerProof::answer(), of a caller that believes whoever answers.
+std::string credulous_answer(const std::string& secret, const std::string& greeting, const std::string& challenge,
+                             const std::string& fingerprint) {
+  return hmac_sha256(secret, "cohort.v1 caller" + challenge.substr(0, 32) + fingerprint + greeting);
+}
+
+TEST(Secured, ATaskTakesNoProofThatWasMadeForWhoStandsBetween) {
+  RoleService service;
+  const std::string known(32, 's');
+  const auto own = secret(known, "ps:0"), chief = secret(known, "chief:0");
+  Listener listener("127.0.0.1:0", service, "ps:0", {}, own.get());
+  Relay relay(listener.address());
+  const CallerProof caller(known, chief->own);
+  // Whether the caller is let in, at that address.
+  const auto is_let_in = [&](const std::string& address) {
+    const auto credentials = caller_credentials(chief.get(), {"ps:0", address});
+    test::HandmadeStream stream(address, kHeartbeatMethod, credentials.credentials);
+    std::string challenge, beat;
+    EXPECT_TRUE(stream.say(caller.greeting()));
+    EXPECT_TRUE(stream.hear(challenge));
+    EXPECT_TRUE(stream.say(credulous_answer(known, caller.greeting(), challenge, credentials.seen->fingerprint())));
+    return stream.hear(beat);
+  };
+  EXPECT_TRUE(is_let_in(listener.address())) << "without anybody between";
+  EXPECT_FALSE(is_let_in(relay.address()));
+  const grpc::Status end = relay.end();
+  EXPECT_EQ(end.error_code(), grpc::StatusCode::UNAUTHENTICATED);
+  EXPECT_THAT(end.error_message(), HasSubstr("a caller that knows the cluster's secret is expected"));
+  EXPECT_EQ(relay.proofs(), 1);
+  EXPECT_EQ(relay.beats(), 0);
 }
 
 // A proof that is heard, or made towards another, is of no use.
