@@ -44,6 +44,8 @@ ServerOptions named(const ClusterResolver& resolver, ServerOptions options) {
 }
 
 constexpr std::chrono::milliseconds kLongestReservation{60'000};
+// Of a worker that ends what it has begun. Many who stop a process give it ten seconds.
+constexpr std::chrono::milliseconds kLongestFarewell{8'000}, kForLastAnswers{1'000};
 
 // The task a server is, and how it joins where it does.
 struct JoiningTask {
@@ -134,6 +136,16 @@ class Server::Body {
                          {.transport = transport, .security = security});
   }
 
+  // Ends what has begun, and takes on nothing new.
+  void leave() {
+    // Chiefs look for nothing here any more.
+    if (membership) membership->leave();
+    const auto now = std::chrono::steady_clock::now();
+    if (!service.leave(now + kLongestFarewell)) return;
+    std::lock_guard lock(mutex);
+    if (listener) listener->await_answers(std::chrono::steady_clock::now() + kForLastAnswers);
+  }
+
   const std::string name;
   const std::int64_t index;
   const std::string address, advertised;
@@ -194,8 +206,7 @@ int Server::join() {
 }
 
 void Server::stop() {
-  // So that chiefs look for nothing here any more when it ends what it does.
-  if (body_->membership) body_->membership->leave();
+  body_->leave();
   body_->service.stop();
   std::lock_guard lock(body_->mutex);
   if (body_->listener) body_->listener->stop();

@@ -65,9 +65,9 @@ void WorkerLoop::fill() {
 
 void WorkerLoop::begin(Closure closure) {
   if (queue_.cancelled_since_taken(closure)) return queue_.mark_cancelled(closure);
-  if (under_way_.empty() && !link_.alive()) {
+  if (under_way_.empty() && (!link_.wanted() || !link_.alive())) {
     queue_.put_back(std::move(closure));
-    return worker_lost(went_idle());
+    return worker_lost(link_.wanted() ? went_idle() : has_left());
   }
   try {
     pipelines_.lease(closure, worker_);

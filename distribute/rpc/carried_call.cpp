@@ -148,6 +148,7 @@ class CarriedCall : public ServedCall {
       carrier_->sleep(kForBytes, kLongestRest, is_over_);
     }
     message_.take_request();
+    const UnansweredRequest unanswered(calls_.requests());
     const bool one_way = (message_.request().head.flags & kOneWay) != 0;
     if (is_over_() && !one_way) return false;
     if (!message_.answer(calls_.service(), end)) return end.ok();

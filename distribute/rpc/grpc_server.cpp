@@ -90,6 +90,7 @@ class GrpcServer::Body {
     calls_->wait_for_all();
     end_threads();
   }
+  void await_answers(std::chrono::steady_clock::time_point until) const { calls_->await_answers(until); }
   int port() const { return door_->port(); }
 
  private:
@@ -115,6 +116,7 @@ GrpcServer::GrpcServer(const Address& address, Service& service, const std::stri
     : body_(std::make_unique<Body>(address, service, task, limits, security)) {}
 GrpcServer::~GrpcServer() { stop(); }
 int GrpcServer::port() const { return body_->port(); }
+void GrpcServer::await_answers(std::chrono::steady_clock::time_point until) const { body_->await_answers(until); }
 void GrpcServer::stop() { body_->stop(); }
 
 }  // namespace cohort::distribute::rpc

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <string>
 
@@ -17,6 +18,8 @@ class GrpcServer {
              const Security* security = nullptr);
   ~GrpcServer();
   int port() const;
+  // As Listener's.
+  void await_answers(std::chrono::steady_clock::time_point until) const;
   // Cancels all streams and waits until none is served any more.
   void stop();
 

@@ -26,6 +26,8 @@ class Listener::Body {
     add_endpoint(numeric_, endpoint_);
   }
   const std::string& address() const { return address_; }
+  // Those of this process have theirs when the request has been handled.
+  void await_answers(std::chrono::steady_clock::time_point until) const { server_.await_answers(until); }
   void stop() {
     std::lock_guard lock(mutex_);
     if (stopped_) return;
@@ -48,6 +50,7 @@ Listener::Listener(const std::string& address, Service& service, const std::stri
     : body_(std::make_unique<Body>(checked_address(address, task, security), service, task, limits, security)) {}
 Listener::~Listener() { stop(); }
 const std::string& Listener::address() const { return body_->address(); }
+void Listener::await_answers(std::chrono::steady_clock::time_point until) const { body_->await_answers(until); }
 void Listener::stop() { body_->stop(); }
 
 }  // namespace cohort::distribute::rpc

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <optional>
+#include <thread>
 
 #include "cohort/distribute/rpc/carried_call.h"
 #include "cohort/distribute/rpc/grpc_settings.h"
@@ -52,6 +53,7 @@ class MessagesCall : public ServedCall {
 
   void have_request(Turn& turn) {
     if (calls_.is_stopping()) return finish(server_has_stopped());
+    unanswered_.emplace(calls_.requests());
     if (!message_.refused()) calls_.service().is_quick(message_.request()) ? turn.lend() : turn.end();
     answer();
   }
@@ -75,11 +77,15 @@ class MessagesCall : public ServedCall {
   void answer() {
     grpc::Status end;
     if (message_.answer(calls_.service(), end)) return write_or_read();
+    unanswered_.reset();
     end.ok() ? read() : finish(end);
   }
 
   void write_or_read() {
-    if (!message_.writer().next(chunk_)) return read();
+    if (!message_.writer().next(chunk_)) {
+      unanswered_.reset();
+      return read();
+    }
     line_->stream.Write(chunk_, write_.begin());
   }
 
@@ -87,6 +93,7 @@ class MessagesCall : public ServedCall {
 
   CallOperation<MessagesCall> read_{*this, &MessagesCall::have_read}, write_{*this, &MessagesCall::have_written};
   ServedMessage message_;
+  std::optional<UnansweredRequest> unanswered_;
   grpc::ByteBuffer chunk_;
 };
 
@@ -143,6 +150,13 @@ ServedCalls::ServedCalls(grpc::AsyncGenericService& generic, grpc::ServerComplet
                .wait = limits.message_wait}),
       doorkeeper_(std::move(doorkeeper)),
       door_(door) {}
+
+void ServedCalls::await_answers(std::chrono::steady_clock::time_point until) const {
+  constexpr std::chrono::milliseconds kBetweenLooks{2}, kToLeave{20};
+  while (requests_ > 0 && std::chrono::steady_clock::now() < until) std::this_thread::sleep_for(kBetweenLooks);
+  // What gRPC has taken leaves this process a little later.
+  std::this_thread::sleep_for(kToLeave);
+}
 
 void ServedCalls::stop() {
   stopping_ = true;

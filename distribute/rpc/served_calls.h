@@ -14,6 +14,17 @@
 
 namespace cohort::distribute::rpc {
 
+// Counts a request from its arrival until its answer is on its way, or there is none.
+class UnansweredRequest {
+ public:
+  explicit UnansweredRequest(std::atomic<int>& count) : count_(count) { ++count_; }
+  ~UnansweredRequest() { --count_; }
+  UnansweredRequest(const UnansweredRequest&) = delete;
+
+ private:
+  std::atomic<int>& count_;
+};
+
 // The streams that come in on a completion queue, each an object of its own that ends itself. Thread-safe.
 class ServedCalls {
  public:
@@ -22,6 +33,8 @@ class ServedCalls {
               const ServingLimits& limits, Doorkeeper doorkeeper, FrontDoor& door);
   // Lets callers come from now on.
   void accept();
+  // Returns when every request is answered, or at that time.
+  void await_answers(std::chrono::steady_clock::time_point until) const;
   // Streams answer nothing any more and end.
   void stop();
   // To be called when the server has been shut down: returns when the last stream has ended.
@@ -37,6 +50,7 @@ class ServedCalls {
   // How many there are.
   std::atomic<int>& streams() { return streams_; }
   std::atomic<int>& carried_streams() { return carried_streams_; }
+  std::atomic<int>& requests() { return requests_; }
 
   // Every call, from its arrival to its end, is counted between these two.
   void enter();
@@ -50,7 +64,7 @@ class ServedCalls {
   MessageMemory memory_;
   Doorkeeper doorkeeper_;
   FrontDoor& door_;
-  std::atomic<int> streams_ = 0, carried_streams_ = 0;
+  std::atomic<int> streams_ = 0, carried_streams_ = 0, requests_ = 0;
   std::atomic<bool> stopping_ = false;
   std::mutex mutex_;
   std::condition_variable left_;

@@ -178,6 +178,8 @@ class Listener {
   Listener(const Listener&) = delete;
   // With the port that was chosen.
   const std::string& address() const;
+  // Returns when all that was asked is answered, and the answers are on their way, or at that time.
+  void await_answers(std::chrono::steady_clock::time_point until) const;
   // No request is being handled any more when it returns; callers get Unavailable. Not for use inside handle().
   void stop();
 

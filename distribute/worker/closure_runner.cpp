@@ -48,7 +48,8 @@ ClosureRunner::ClosureRunner(ConstantStore& constants, Pipelines& pipelines, std
       incarnation_(incarnation),
       memory_(std::move(memory)),
       ps_calls_(job, incarnation, std::move(options),
-                {.has_given_up = [this] { return running_ != 0 && is_cancelled(current_); },
+                // A ps that ends at the same time is not waited for.
+                {.has_given_up = [this] { return running_ != 0 && (leaving_ || is_cancelled(current_)); },
                  .stop_if_cancelled = [this] { stop_if_cancelled(current_); }}),
       devices_(devices, threads) {}
 
@@ -134,6 +135,7 @@ void ClosureRunner::cancel(const Request<Method::Cancel>& request, Reply<Method:
 }
 
 void ClosureRunner::progress(const Request<Method::Progress>&, Reply<Method::Progress>& reply) {
+  stop_if_leaving();  // who asks would give it work
   reply.head.closure = running_.load(std::memory_order_relaxed);
   reply.head.step = steps_begun_.load(std::memory_order_relaxed);
 }
@@ -171,6 +173,11 @@ bool ClosureRunner::is_cancelled(const Head& head) const {
   return ended_.load(std::memory_order_relaxed) || epoch_.load(std::memory_order_relaxed) > head.epoch;
 }
 
+void ClosureRunner::stop_if_leaving() const {
+  if (!leaving_) return;
+  throw Error(ErrorCode::Unavailable, "Server", "a worker that stays is expected", {}, "It is being stopped.");
+}
+
 void ClosureRunner::stop_if_cancelled(const Head& head) const {
   if (!is_cancelled(head)) return;
   throw Error(ErrorCode::Cancelled, "Server", "a closure was cancelled", {{"closure", head.closure}});
@@ -190,6 +197,8 @@ void ClosureRunner::run(const Request<Method::RunClosure>& request, Reply<Method
     ~Running() { which = 0; }
     std::atomic<std::uint64_t>& which;
   } running(running_, request.head.closure);
+  // Who leaves looks at what runs when this can be seen.
+  stop_if_leaving();
   current_ = request.head;
   raise_to(newest_epoch_, request.head.epoch);
   drop_released();

@@ -41,6 +41,10 @@ class ClosureRunner {
   void describe(proto::TaskStatusProto& status) const;
   // Throws CutOffFromPs naming one that does not answer.
   void reach_ps(const Request<Method::ReachPs>& request, Reply<Method::ReachPs>& reply);
+  // Closures that have begun go on; others end before they begin.
+  void leave() { leaving_ = true; }
+  // Whether none runs.
+  bool is_idle() const { return running_ == 0; }
   // All closures, also those still to come, end before their next step.
   void end() { ended_ = true; }
   // Closures of earlier epochs end likewise: their chief has cancelled them or given them to others.
@@ -80,6 +84,7 @@ class ClosureRunner {
   // Where a lane's stages find a value of the host: the CPU's read it where it lies.
   Tensor placed(const Tensor& value, std::size_t lane) const;
   void run_exchanges(WorkerFunction& function, std::size_t round, Run& run);
+  void stop_if_leaving() const;
   void stop_if_cancelled(const Head& head) const;
   bool is_cancelled(const Head& head) const;
   Head exchange_head(const Run& run) const;
@@ -91,7 +96,7 @@ class ClosureRunner {
   const std::vector<std::string> ps_addresses_;
   const std::uint64_t job_, incarnation_;
   const std::shared_ptr<MemoryBudget> memory_;
-  std::atomic<bool> ended_{false};
+  std::atomic<bool> ended_{false}, leaving_{false};
   std::atomic<std::uint64_t> epoch_{0};         // the oldest whose closures may run
   std::atomic<std::uint64_t> newest_epoch_{0};  // that the chief has named
   std::atomic<std::uint64_t> running_{0};       // the closure that runs, 0 when none does

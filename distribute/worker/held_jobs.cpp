@@ -110,6 +110,7 @@ std::shared_ptr<HeldJob> HeldJobs::greet(std::uint64_t id, const proto::HelloPro
               "'; what the one before it had is dropped.");
     before.push_back(take_out(same->id, Gone::TakenOver));
   }
+  if (leaving_) job->closures.leave();
   jobs_.push_back({id, job, std::nullopt});
   // Its way may have ended before its word was read.
   if (!is_led(jobs_.back())) jobs_.back().orphan_since = std::chrono::steady_clock::now();
@@ -194,6 +195,27 @@ void HeldJobs::wait() {
   }
 }
 
+bool HeldJobs::runs_a_closure() const {
+  return std::any_of(jobs_.begin(), jobs_.end(), [](const Entry& entry) { return !entry.job->closures.is_idle(); });
+}
+
+bool HeldJobs::leave(std::chrono::steady_clock::time_point until) {
+  constexpr std::chrono::milliseconds kBetweenLooks{5};
+  Lock lock(mutex_);
+  leaving_ = true;
+  for (const Entry& entry : jobs_) entry.job->closures.leave();
+  bool ran = false;
+  while (!stopped_ && runs_a_closure()) {
+    ran = true;
+    if (std::chrono::steady_clock::now() >= until) {
+      log::warn(task_ + ": what it has begun does not end in time, and is left to others.");
+      break;
+    }
+    changed_.wait_for(lock, kBetweenLooks);
+  }
+  return ran;
+}
+
 void HeldJobs::stop() {
   {
     std::lock_guard lock(mutex_);
@@ -203,9 +225,9 @@ void HeldJobs::stop() {
   changed_.notify_all();
 }
 
-bool HeldJobs::stopped() const {
+bool HeldJobs::is_leaving() const {
   std::lock_guard lock(mutex_);
-  return stopped_;
+  return leaving_ || stopped_;
 }
 
 }  // namespace cohort::distribute

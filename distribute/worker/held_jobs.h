@@ -56,8 +56,11 @@ class HeldJobs {
 
   // Waits until the last job has ended, or its chief is gone for too long, unless the task is to stay; or until stop().
   void wait();
+  // Closures that have begun go on and others are refused. Returns when none runs, or at that time; whether one has.
+  bool leave(std::chrono::steady_clock::time_point until);
   void stop();
-  bool stopped() const;
+  // Or stopped.
+  bool is_leaving() const;
 
  private:
   enum class Gone { Ended, TakenOver, Orphaned };
@@ -76,6 +79,7 @@ class HeldJobs {
   // What it takes out of the list is let go of without the lock.
   std::shared_ptr<HeldJob> take_out(std::uint64_t id, Gone reason);
   std::vector<std::shared_ptr<HeldJob>> take_orphans();
+  bool runs_a_closure() const;
   std::string names() const;
   Error gone(std::string_view method, Gone reason) const;
 
@@ -85,6 +89,7 @@ class HeldJobs {
   std::condition_variable changed_;
   std::vector<Entry> jobs_;
   bool ended_ = false;                    // the last job is over
+  bool leaving_ = false;                  // no closure begins any more
   bool stopped_ = false;                  // for good
   std::map<std::uint64_t, int> callers_;  // ways to here that each has
   std::deque<std::pair<std::uint64_t, Gone>> gone_;

@@ -120,7 +120,7 @@ void TaskService::end_job(const Request<Method::EndJob>& request, Reply<Method::
 
 // What a chief must know of a closure's error beside its text.
 void TaskService::note_reason(const std::exception& error, Head& reply) const {
-  if (jobs_.stopped()) {
+  if (jobs_.is_leaving()) {
     reply.flags = kLeaving;
   } else if (const auto* cut_off = dynamic_cast<const CutOffFromPs*>(&error)) {
     reply.flags = kCutOff;

@@ -58,6 +58,8 @@ class TaskService : public rpc::Service {
   void caller_left(std::uint64_t caller) override;
   // Waits until the last chief ends its job or is gone for too long, unless the task is to stay; or until stop().
   void wait() { jobs_.wait(); }
+  // Ends the closures that have begun and refuses others, for no longer than until then; whether one had begun.
+  bool leave(std::chrono::steady_clock::time_point until) { return jobs_.leave(until); }
   void stop();
 
  private:

@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <future>
+#include <thread>
 
 #include "cohort/cohort.h"
 #include "cohort/distribute/cluster/local_cluster_spec.h"
@@ -129,6 +131,41 @@ TEST_P(ServersInUse, AStepUnderWayOnAStoppedWorkerIsRunElsewhere) {
   model.fit(datasets::from_tensor_slices(x, x).repeat().batch(8), {.epochs = 1, .verbose = 0, .steps_per_epoch = 5000});
   stopped.get();
   EXPECT_EQ(read_now(model.optimizer()->iterations()).item<std::int64_t>(), 5000);
+}
+
+std::atomic<int> elements_taken = 0;
+
+COHORT_HOST_FUNCTION("server_test>slow", [](const Tensors& element) {
+  std::this_thread::sleep_for(10ms);
+  ++elements_taken;
+  return element;
+});
+
+// Neither is it lost nor run a second time.
+TEST_P(ServersInUse, AStoppedWorkerEndsWhatItHasBegun) {
+  const ParameterServerStrategy strategy = lead();
+  auto scope = strategy.scope();
+  Sequential model({layers::Dense(1, {.kernel_initializer = "zeros"})});
+  model.compile({.optimizer = optimizers::SGD(1.0), .loss = "mse", .steps_per_execution = 20});
+  const Tensor x = Tensor::full({64, 1}, 0.0);
+  const DatasetCreator data([&](const InputContext&) {
+    const TensorSpec batch{DType::Float32, {8, 1}};
+    return datasets::from_tensor_slices(x, x)
+        .repeat()
+        .batch(8, {.drop_remainder = true})
+        .map(HostFunction::registered("server_test>slow", ElementSpec::tuple({batch, batch})));
+  });
+  constexpr int kSteps = 200;
+  elements_taken = 0;
+  auto stopped = std::async(std::launch::async, [&] {
+    while (elements_taken < 30) std::this_thread::sleep_for(1ms);  // both are in the middle of their first ones
+    worker(1).stop();
+    return elements_taken.load();
+  });
+  model.fit(data, {.epochs = 1, .verbose = 0, .steps_per_epoch = kSteps});
+  EXPECT_LT(stopped.get(), kSteps) << "it was too late";
+  EXPECT_EQ(elements_taken.load(), kSteps);
+  EXPECT_EQ(read_now(model.optimizer()->iterations()).item<std::int64_t>(), kSteps);
 }
 
 TEST_P(ServersInUse, AStoppedParameterServerIsNamed) {

@@ -13,6 +13,7 @@
 
 #include "cohort/distribute/cluster/tf_config.h"
 #include "cohort/distribute/cluster_status.h"
+#include "tests/faults/joining_workers.h"
 #include "tests/faults/own_tasks.h"
 #include "tests/faults/summing.h"
 #include "tests/support/counted_source.h"
@@ -27,49 +28,10 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-constexpr int kAnyIndex = -1;
-
 distribute::ParameterServerStrategy elastic_strategy(const distribute::ClusterSpec& spec) {
   return distribute::ParameterServerStrategy(distribute::SimpleClusterResolver(spec),
                                              {.placement = "round_robin", .workers_may_join = true});
 }
-
-// Processes of `cohort server --join`, each time on a free port.
-class Workers {
- public:
-  explicit Workers(const distribute::ClusterSpec& spec) : cluster_(spec.as_text()) {}
-  std::size_t size() const { return running_.size(); }
-  ServerProcess& at(std::size_t place) { return *running_.at(place); }
-  ServerProcess& add(int index = kAnyIndex) {
-    const std::string log = logs_.file("worker" + std::to_string(++started_));
-    running_.push_back(std::make_unique<ServerProcess>("worker", index, cluster_, "127.0.0.1:0", log,
-                                                       std::vector<std::string>{"--join"}));
-    return *running_.back();
-  }
-  // Under the lowest number that none of them has: started again it is the same worker.
-  void add_numbered() {
-    int number = 0;
-    while (std::any_of(running_.begin(), running_.end(),
-                       [&](const auto& worker) { return worker->task() == "worker:" + std::to_string(number); }))
-      ++number;
-    add(number);
-  }
-  void kill_and_restart(std::size_t place) {
-    at(place).kill();
-    at(place).start();
-  }
-  void remove(std::size_t place) {
-    at(place).ask_to_end();
-    EXPECT_TRUE(at(place).ends_well(20)) << at(place).output();
-    running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(place));
-  }
-
- private:
-  const TemporaryFolder logs_;
-  const std::string cluster_;
-  std::vector<std::unique_ptr<ServerProcess>> running_;
-  int started_ = 0;
-};
 
 // Trains again and again until it is told to end.
 class LongTraining {
@@ -119,7 +81,7 @@ bool works(const distribute::ClusterSpec& spec, const std::string& task, std::ui
 TEST(ComingAndGoing, EachIsNoticedAndNothingCountsTwice) {
   const Deadline deadline(90s);
   ProcessCluster cluster(0, 2);
-  Workers workers(cluster.spec());
+  JoiningWorkers workers(cluster.spec());
   LongTraining training(cluster.spec());
   workers.add();  // the job has waited for it
   EXPECT_TRUE(works(cluster.spec(), "worker:0"));
@@ -142,7 +104,7 @@ TEST(ComingAndGoing, AtAnyMomentSumsAreExact) {
   const Deadline deadline(std::chrono::seconds(60 + 3 * moments));
   constexpr std::size_t kMost = 4;
   ProcessCluster cluster(0, 2);
-  Workers workers(cluster.spec());
+  JoiningWorkers workers(cluster.spec());
   workers.add_numbered();
   workers.add_numbered();
   LongTraining training(cluster.spec());
@@ -171,7 +133,7 @@ TEST(ComingAndGoing, AListedWorkerMayComeBackElsewhere) {
   LongTraining training(cluster.spec());
   EXPECT_TRUE(works(cluster.spec(), "worker:1"));
   cluster.worker(1).kill();
-  Workers workers(cluster.spec());
+  JoiningWorkers workers(cluster.spec());
   workers.add(1);
   EXPECT_TRUE(becomes_true([&] {
     const auto tasks = distribute::cluster_status(cluster.spec());
@@ -196,6 +158,57 @@ TEST(ComingAndGoing, DISABLED_Joins) {
   const distribute::TFConfig config = distribute::parse_tf_config(std::getenv("TF_CONFIG"));
   EXPECT_EQ(
       distribute::Server(config.cluster, {.job_name = "worker", .task_index = config.task_id, .join = true}).join(), 0);
+}
+
+std::vector<std::string> lines_of(const std::vector<std::unique_ptr<StartedProgram>>& programs,
+                                  const std::string& words) {
+  std::vector<std::string> lines;
+  for (const auto& program : programs) {
+    for (const std::string& line : sorted_lines(program->output())) {
+      if (line.starts_with(words)) lines.push_back(line);
+    }
+  }
+  return lines;
+}
+
+COHORT_HOST_FUNCTION("coming_and_going>told", [](const Tensors& element) {
+  std::printf("took %g\n", static_cast<double>(element[0].to_vector<float>().at(0)));
+  std::fflush(stdout);
+  return element;
+});
+
+// A SIGTERM ends it, and nobody computes again what it had begun.
+TEST(ComingAndGoing, WhoLeavesEndsWhatItHasBegun) {
+  const Deadline deadline(120s);
+  OwnTasks tasks(0, 1);
+  std::vector<std::unique_ptr<TemporaryFolder>> folders;
+  std::vector<std::unique_ptr<StartedProgram>> workers;
+  for (int i = 0; i < 2; ++i) {
+    folders.push_back(std::make_unique<TemporaryFolder>());
+    workers.push_back(
+        start_own_task(tasks.spec(), "worker", i, "ComingAndGoing.DISABLED_Joins", folders.back()->path()));
+  }
+  const distribute::ParameterServerStrategy strategy = elastic_strategy(tasks.spec());
+  ASSERT_TRUE(becomes_true([&] { return strategy.runtime()->connections()->num_workers() == 2; }, 20s));
+  auto scope = strategy.scope();
+  Sequential model({layers::Dense(1)});
+  model.compile({.optimizer = optimizers::SGD(0.0), .loss = "mse", .steps_per_execution = 20});
+  const DatasetCreator data([](const InputContext&) {
+    const TensorSpec number{DType::Float32, {1, 1}};
+    return counted_source({.takes = 20ms})
+        .map(HostFunction::registered("coming_and_going>told", ElementSpec::tuple({number, number})));
+  });
+  constexpr std::int64_t kSteps = 160;
+  auto leaving = std::async(std::launch::async, [&] {
+    // In the middle of a closure of 400 ms.
+    const bool begun = becomes_true([&] { return sorted_lines(workers[1]->output()).size() > 10; }, 60s);
+    workers[1]->signal(SIGTERM);
+    return begun && workers[1]->wait() == 0;
+  });
+  model.fit(data, {.verbose = 0, .steps_per_epoch = kSteps});
+  EXPECT_TRUE(leaving.get()) << workers[1]->errors();
+  const std::vector<std::string> taken = lines_of(workers, "took ");
+  EXPECT_EQ(taken.size(), static_cast<std::size_t>(kSteps)) << "each step once";
 }
 
 // Elements take 20 ms to come, so that workers add up on any machine.

@@ -10,12 +10,14 @@
 #include <thread>
 
 #include "tests/distribute/rpc/test_services.h"
+#include "tests/support/error_of.h"
 #include "tests/support/patience.h"
 
 namespace cohort::distribute::rpc {
 namespace {
 
 using namespace std::chrono_literals;
+using cohort::test::error_of;
 
 class TransportTest : public testing::TestWithParam<const char*> {
  protected:
@@ -235,6 +237,33 @@ TEST_P(TransportTest, StopWaitsForWhatIsHandledAndTurnsTheRestAway) {
   listener.stop();
   Message request, reply;
   EXPECT_THROW(connection->open()->call(request, reply), RpcError);
+}
+
+TEST_P(TransportTest, AStopMayWaitForAnswers) {
+  std::promise<void> entered;
+  std::atomic<bool> leaves = false;
+  rpc::test::FunctionService service([&](const Message&, Message& reply) {
+    entered.set_value();
+    while (!leaves) std::this_thread::sleep_for(1ms);
+    std::this_thread::sleep_for(100ms);
+    reply.parts = {Tensor::full({3'000'000}, 1)};
+  });
+  Listener listener("127.0.0.1:0", service, "worker:1");
+  auto connection = connect_to(listener);
+  std::thread caller([&] {
+    Message request, reply;
+    EXPECT_EQ(error_of([&] { connection->open()->call(request, reply); }), "");
+  });
+  entered.get_future().wait();
+  if (std::string(GetParam()) != "in_process") {
+    const auto start = std::chrono::steady_clock::now();
+    listener.await_answers(start + 50ms);
+    EXPECT_GE(std::chrono::steady_clock::now() - start, 50ms) << "it is not answered";
+  }
+  leaves = true;
+  listener.await_answers(std::chrono::steady_clock::now() + cohort::test::patience(10s));
+  listener.stop();
+  caller.join();
 }
 
 TEST_P(TransportTest, CancelEndsAWait) {

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "cohort/cohort.h"
+#include "cohort/distribute/protocol/message_flags.h"
 #include "cohort/distribute/protocol/messages.pb.h"
 #include "cohort/distribute/worker/task_service.h"
 #include "cohort/graph/graph_proto.h"
@@ -155,6 +156,71 @@ TEST(HeldJobs, ATaskThatIsToStayServesTheNextOne) {
   EXPECT_FALSE(task.ends_within(100ms));
   task.service.stop();
   EXPECT_TRUE(task.ends_within(patience(5s)));
+}
+
+// One stage that does nothing.
+std::string empty_function() {
+  proto::RegisterWorkerProto function;
+  ConstantTable constants;
+  function.add_stages()->set_graph(serialize(Graph(), constants));
+  return function.SerializeAsString();
+}
+
+std::string message_of_steps(std::int64_t steps) {
+  proto::ClosureProto closure;
+  closure.set_steps(steps);
+  return closure.SerializeAsString();
+}
+
+TEST(HeldJobs, BeginNothingOnATaskThatLeaves) {
+  TaskOfJobs task;
+  EXPECT_EQ(task.error_of_hello(1, "day"), "");
+  EXPECT_EQ(task.error_of_message(1, Method::RegisterWorker, empty_function()), "");
+  EXPECT_EQ(task.error_of_message(1, Method::RunClosure, message_of_steps(3), 1), "");
+  EXPECT_FALSE(task.service.leave(std::chrono::steady_clock::now() + 10s)) << "nothing runs";
+  EXPECT_THAT(task.error_of_message(1, Method::RunClosure, message_of_steps(3), 2),
+              AllOf(HasSubstr("Unavailable"), HasSubstr("being stopped")));
+  EXPECT_EQ(task.reply.head.flags, kLeaving) << "no fault of the closure's";
+  EXPECT_THAT(task.error_of_message(1, Method::Progress), HasSubstr("being stopped")) << "who asks has work for it";
+  EXPECT_EQ(task.error_of_message(1, Method::RunClosure, message_of_steps(3), 1), "") << "what is done is told again";
+  EXPECT_EQ(task.service.progress(1), 3u);
+  EXPECT_EQ(task.error_of_hello(2, "night"), "");
+  EXPECT_EQ(task.error_of_message(2, Method::RegisterWorker, empty_function()), "");
+  EXPECT_THAT(task.error_of_message(2, Method::RunClosure, message_of_steps(3), 1), HasSubstr("being stopped"));
+}
+
+TEST(HeldJobs, EndWhatTheyHaveBegunOnATaskThatLeaves) {
+  TaskOfJobs task;
+  constexpr std::uint64_t kSteps = 200'000;
+  EXPECT_EQ(task.error_of_hello(1, "day"), "");
+  EXPECT_EQ(task.error_of_message(1, Method::RegisterWorker, empty_function()), "");
+  std::string error = "not run";
+  std::thread runs([&] {
+    error = task.error_of_message(1, Method::RunClosure, message_of_steps(static_cast<std::int64_t>(kSteps)), 1);
+  });
+  while (task.service.progress(1) == 0) std::this_thread::yield();
+  task.service.leave(std::chrono::steady_clock::now() + patience(20s));
+  EXPECT_EQ(task.service.progress(1), kSteps);
+  runs.join();
+  EXPECT_EQ(error, "");
+}
+
+TEST(HeldJobs, AreNotWaitedForByATaskThatLeavesForLongerThanItHas) {
+  TaskOfJobs task;
+  EXPECT_EQ(task.error_of_hello(1, "day"), "");
+  EXPECT_EQ(task.error_of_message(1, Method::RegisterWorker, empty_function()), "");
+  std::thread runs([&] {
+    // So long that others are still there when it has ended.
+    for (std::uint64_t id = 1; task.error_of_message(1, Method::RunClosure, message_of_steps(1 << 20), id).empty();
+         ++id) {
+    }
+  });
+  while (task.service.progress(1) == 0) std::this_thread::yield();
+  const auto start = std::chrono::steady_clock::now();
+  task.service.leave(start + 10ms);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, patience(5s));
+  task.service.stop();
+  runs.join();
 }
 
 TEST(HeldJobs, ThoseWhoseChiefsAreGoneGoOneByOne) {
