@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "cohort/distribute/cluster/tf_config.h"
+#include "tests/faults/joining_workers.h"
 #include "tests/faults/random_kills.h"
 #include "tests/faults/shared_report.h"
 #include "tests/faults/summing.h"
@@ -30,7 +31,8 @@ using testing::HasSubstr;
 using testing::StartsWith;
 namespace fs = std::filesystem;
 
-constexpr const char *kChiefSetting = "COHORT_TEST_SETTING", *kTakesOver = "COHORT_TEST_TAKES_OVER";
+constexpr const char *kChiefSetting = "COHORT_TEST_SETTING", *kTakesOver = "COHORT_TEST_TAKES_OVER",
+                     *kMayJoin = "COHORT_TEST_MAY_JOIN";
 constexpr int kChiefEpochs = 3;
 
 enum class ChiefPhase : int { Starting, Training, BetweenEpochs, Ending };
@@ -56,10 +58,12 @@ const std::vector<ChiefSetting>& chief_settings() {
       {.backup = {.save_freq = 25}},
       {.backup = {}, .pipeline_for_each_worker = true},
       {.backup = {.save_freq = 40, .double_checkpoint = true}, .pipeline_for_each_worker = true},
-      {.elements = 12000}};
+      {.elements = 12000},
+      {.backup = {.save_freq = 200}, .elements = 4000},
+      {.backup = {.save_freq = 150}, .pipeline_for_each_worker = true, .elements = 4000}};
   return all;
 }
-constexpr std::size_t kKilledSettings = 3, kLongSetting = 3;
+constexpr std::size_t kKilledSettings = 3, kLongSetting = 3, kFirstJoinedSetting = 4, kJoinedSettings = 2;
 
 class LastChiefMarker : public Callback {
  public:
@@ -93,6 +97,7 @@ void lead_sums(const distribute::ClusterResolver& resolver, const ChiefSetting& 
   report->process = ::getpid();
   distribute::ParameterServerStrategyOptions placed = kOnBothServers;
   placed.take_over = std::getenv(kTakesOver) != nullptr;
+  placed.workers_may_join = std::getenv(kMayJoin) != nullptr;
   distribute::ParameterServerStrategy strategy(resolver, placed);
   auto scope = strategy.scope();
   SummingModel model;
@@ -133,13 +138,13 @@ class ChiefsJob {
   explicit ChiefsJob(std::size_t setting)
       : setting_(setting), elements_(chief_settings().at(setting).elements), report_(folder_.file("report")) {}
 
-  // A chief of a cluster that is there.
-  std::unique_ptr<StartedProgram> start_chief(const distribute::ClusterSpec& spec, bool takes_over = false) {
+  // A chief of a cluster that is there; `says` is set in its environment.
+  std::unique_ptr<StartedProgram> start_chief(const distribute::ClusterSpec& spec, const char* says = nullptr) {
     // Nobody dials a chief.
     const std::string cluster = R"({"chief": ["127.0.0.1:1"], )" + spec.as_text().substr(1);
     std::vector<std::pair<std::string, std::string>> environment = {
         {"TF_CONFIG", R"({"cluster": )" + cluster + R"(, "task": {"type": "chief", "index": 0}})"}};
-    if (takes_over) environment.emplace_back(kTakesOver, "1");
+    if (says) environment.emplace_back(says, "1");
     return start("tests/faults_test", kTaskArguments, environment);
   }
   // A chief with a cluster of its own.
@@ -235,6 +240,60 @@ TEST(KilledChief, GoesOnWithTheTasksThatLiveOn) {
   killed.print();
 }
 
+// One comes, one leaves, or one dies and comes back elsewhere.
+void change_one(JoiningWorkers& workers, std::mt19937& random) {
+  constexpr std::size_t kMost = 3;
+  const std::size_t place = random() % workers.size();
+  const auto choice = random() % 3;
+  if (workers.size() == 1 || (choice == 0 && workers.size() < kMost)) return workers.add_numbered();
+  choice == 1 ? workers.remove(place) : workers.kill_and_restart(place);
+}
+
+// Nobody has listed them: the next chief finds in the book who is there, at addresses that the one before it has, or
+// has not, known; and whose process is gone.
+TEST(KilledChief, GoesOnWithWorkersThatHaveJoined) {
+  const int kills = kills_wanted(6);
+  const Deadline deadline(std::chrono::seconds(60 + 10 * kills));
+  const unsigned seed = std::random_device{}();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937 random(seed);
+  KillCount<ChiefPhase> killed;
+  for (std::size_t jobs = 0; killed.total() < kills && !testing::Test::HasFailure(); ++jobs) {
+    SCOPED_TRACE("job " + std::to_string(jobs));
+    ProcessCluster cluster(0, 2);
+    JoiningWorkers workers(cluster.spec());
+    workers.add_numbered();
+    ChiefsJob job(kFirstJoinedSetting + jobs % kJoinedSettings);
+    auto chief = job.start_chief(cluster.spec(), kMayJoin);
+    for (int time = 0; time < kKillsOfAJob && killed.total() < kills; ++time) {
+      // It leads while somebody comes that it did not begin with.
+      if (time == 0) {
+        ASSERT_TRUE(becomes_true([&] { return job.report().phase == ChiefPhase::Training; }, 30s)) << chief->errors();
+        workers.add_numbered();
+      } else if (random() % 2 == 0) {
+        change_one(workers, random);
+      }
+      if (!outlives(*chief, std::chrono::microseconds(random() % 700'000))) break;
+      chief->signal(SIGKILL);
+      if (chief->wait() == 0) break;  // it has ended in the last moment
+      killed.add(job.report().phase);
+      job.check_progress();
+      if (job.report().phase == ChiefPhase::Ending) {
+        restart_ended_tasks(cluster);
+        for (std::size_t i = 0; i < workers.size(); ++i) workers.at(i).start_if_ended();
+      }
+      // And nobody leads.
+      if (random() % 2 == 0) change_one(workers, random);
+      chief = job.start_chief(cluster.spec(), kMayJoin);
+    }
+    ASSERT_EQ(chief->wait(60s), 0) << chief->output() << chief->errors();
+    job.check_end();
+    for (int i = 0; i < 2; ++i) EXPECT_TRUE(cluster.server(i).ends_well(5)) << cluster.server(i).output();
+    while (workers.size() > 0) workers.remove(0);  // one that came too late has heard of no chief
+  }
+  killed.print();
+}
+
 TEST(KilledChief, GoesOnWithANewCluster) {
   const int kills = kills_wanted(10);
   const Deadline deadline(std::chrono::seconds(60 + 5 * kills));
@@ -304,7 +363,7 @@ TEST(ReplacedChief, IsRefusedWhenItWakesUp) {
   ASSERT_TRUE(becomes_true([&] { return job.report().phase == ChiefPhase::Training; }));
   std::this_thread::sleep_for(100ms);
   old_chief->signal(SIGSTOP);
-  auto new_chief = other.start_chief(cluster.spec(), /*takes_over=*/true);
+  auto new_chief = other.start_chief(cluster.spec(), kTakesOver);
   ASSERT_TRUE(becomes_true([&] { return other.report().phase == ChiefPhase::Training; }));
   old_chief->signal(SIGCONT);
   EXPECT_EQ(old_chief->wait(10s), 1);
