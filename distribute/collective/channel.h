@@ -13,12 +13,14 @@
 namespace cohort::distribute::collective {
 
 // What channels of every kind carry in one chunk; post() and receive() cut by it.
-inline constexpr std::size_t kChunkBytes = std::size_t{128} << 10;
+inline constexpr std::size_t kChunkBytes = std::size_t{64} << 10;
 // The network likes larger ones: what a channel over gRPC carries in one chunk.
 inline constexpr std::size_t kStreamedChunkBytes = std::size_t{1} << 20;
 // So many bytes may be sent before the first of them are received, and one chunk more. Where processes have to share
 // cores this is what one gets done before it has to wait for another.
 inline constexpr std::size_t kBytesAhead = std::size_t{8} << 20;
+// The same through memory that both sides map: what one has written is still in the caches when the other reads it.
+inline constexpr std::size_t kSharedBytesAhead = std::size_t{256} << 10;
 
 // An ordered way from one rank to another and back, in chunks. One thread may send while another receives. Waits end
 // with the deadline, which names the peer, and with the communicator's watch.

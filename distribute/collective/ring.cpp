@@ -43,7 +43,8 @@ Ring::Piece Ring::piece(int block, std::size_t chunk) const {
 template <class Visit>
 void Ring::for_each_group(const Visit& visit) const {
   const std::size_t chunks = (block_bytes_ + chunk_bytes_ - 1) / chunk_bytes_;
-  const std::size_t group = kBytesAhead / chunk_bytes_;
+  const std::size_t ahead = chunk_bytes_ < kStreamedChunkBytes ? kSharedBytesAhead : kBytesAhead;
+  const std::size_t group = ahead / chunk_bytes_;
   for (std::size_t first = 0; first < chunks; first += group) visit(first, std::min(first + group, chunks));
 }
 

@@ -12,7 +12,7 @@
 
 namespace cohort::distribute::collective {
 
-inline constexpr std::size_t kSegmentChunks = kBytesAhead / kChunkBytes + 1;
+inline constexpr std::size_t kSegmentChunks = kSharedBytesAhead / kChunkBytes + 1;
 
 // One direction of a segment: a ring of chunks from one producer to one consumer.
 struct Lane {

@@ -9,7 +9,7 @@ namespace cohort::distribute::rpc {
 namespace {
 
 // Large enough to be copied at full speed, small enough for one side to read while the other writes.
-constexpr std::size_t kRingChunkBytes = std::size_t{256} << 10;
+constexpr std::size_t kRingChunkBytes = std::size_t{128} << 10;
 // A chunk lies in the ring until all of it has been read.
 constexpr std::uint32_t kLargestRingChunk = SharedRings::kRingBytes / 2;
 static_assert(kRingChunkBytes + kRingChunkBytes / 4 + sizeof(wire::ChunkHeader) <= kLargestRingChunk);

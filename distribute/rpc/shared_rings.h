@@ -17,7 +17,7 @@ namespace cohort::distribute::rpc {
 // interrupt() is for any.
 class SharedRings {
  public:
-  static constexpr std::uint32_t kRingBytes = std::uint32_t{1} << 20;
+  static constexpr std::uint32_t kRingBytes = std::uint32_t{1} << 19;
 
   // Throws ResourceExhausted when the host does not give the memory.
   static std::unique_ptr<SharedRings> make();

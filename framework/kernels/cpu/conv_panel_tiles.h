@@ -10,10 +10,13 @@
 namespace cohort {
 
 inline constexpr std::int64_t kLines = PanelKernel::kLines, kColumns = PanelKernel::kColumns;
-inline constexpr std::int64_t kDepth = 512;  // of a panel: 24 and 16 KiB, together in L1
+// Of a panel. Both together stay in L1: 24 and 16 KiB, of the widest vectors 9 and 24.
+inline constexpr std::int64_t kDepth = kVectorBytes == 64 ? 192 : 512;
 
-// Zeros to read from in the padding, as many as a panel is deep.
-inline constexpr float kZeros[kDepth] = {};
+// Zeros to read from in the padding, as many as are read of one pixel at once.
+inline constexpr std::int64_t kZerosCount = 512;
+inline constexpr float kZeros[kZerosCount] = {};
+static_assert(kDepth <= kZerosCount);
 
 inline std::int64_t panels_of(std::int64_t size, std::int64_t width) { return (size + width - 1) / width; }
 
