@@ -19,7 +19,8 @@ std::pair<Dataset, Dataset> fashion_mnist(const FashionMnistOptions& options) {
           kFashionMnist, options.folder.empty() ? kPackageFolder : options.folder, name + ending,
           "Install the package dataset-fashion-mnist, or give another folder with the option 'folder'.");
     };
-    return make_idx_pair(kFashionMnist, "fashion_mnist", find("-images-idx3-ubyte"), find("-labels-idx1-ubyte"));
+    const std::string images = find("-images-idx3-ubyte");  // whoever lacks both hears of these
+    return make_idx_pair(kFashionMnist, "fashion_mnist", images, find("-labels-idx1-ubyte"));
   };
   return {split("train"), split("t10k")};
 }

@@ -19,7 +19,8 @@ StreamDeadlines::Watch StreamDeadlines::watch(Clock::time_point deadline, std::s
   {
     std::lock_guard lock(mutex_);
     watch = {deadline, ++numbers_};
-    first = watched_.emplace(watch, std::move(stream)).first == watched_.begin();
+    const auto added = watched_.emplace(watch, std::move(stream)).first;
+    first = added == watched_.begin();
   }
   if (first) changed_.notify_all();
   return watch;

@@ -36,8 +36,8 @@ class PatchRuns {
     length_ = plan.group_channels() * (rows_ ? row.taps : 1);
   }
 
-  // A place in the patch, and the walk from there from run to run. It divides once: many patches are read alike, so copy
-  // the first place.
+  // A place in the patch, and the walk from there from run to run. It divides once: many patches are read alike, so
+  // copy the first place.
   class Place {
    public:
     Place(const PatchRuns& runs, std::int64_t at)

@@ -13,8 +13,8 @@ namespace {
 constexpr std::int64_t kBlock = 192;              // outputs that are summed over at once
 constexpr std::int64_t kPatchPart = 42 * kLines;  // of the patch: with a block's outputs 387 KiB, in L2
 static_assert(kPatchPart <= kZerosCount);
-constexpr std::int64_t kTasks = 16;               // wanted; the batch is cut where the patch gives fewer
-constexpr std::int64_t kSumsLimit = 1 << 21;      // floats that the sums of all cuts may take
+constexpr std::int64_t kTasks = 16;           // wanted; the batch is cut where the patch gives fewer
+constexpr std::int64_t kSumsLimit = 1 << 21;  // floats that the sums of all cuts may take
 
 Scratch line_memory, column_memory, read_memory, spare_memory, sum_memory;
 
