@@ -34,7 +34,7 @@ struct Options {
   std::int64_t batch = 0, steps = 0;  // 0: the job's own
   std::int64_t profile = 0, profile_rows = 10, runs = 3;
   int threads = 0, replicas = 1;
-  bool roofline = false, packed = false, attention = false, gpu_jobs = false;
+  bool roofline = false, packed = false, transposed = false, attention = false, gpu_jobs = false;
 };
 
 using Clock = std::chrono::steady_clock;
@@ -237,8 +237,10 @@ void run(const Options& options, double import_s) {
     ch::bench::print_roofline();
   }
   if (!options.product.empty()) {
-    const ch::bench::ProductOptions product{
-        .size = ch::bench::parse_product(options.product), .bfloat16 = bfloat16, .packed = options.packed};
+    const ch::bench::ProductOptions product{.size = ch::bench::parse_product(options.product),
+                                            .bfloat16 = bfloat16,
+                                            .packed = options.packed,
+                                            .transposed = options.transposed};
     on_gpu ? ch::bench::print_device_product(product) : ch::bench::print_product(product);
   }
   if (options.attention) {
@@ -294,6 +296,8 @@ int main(int argc, char** argv) {
                    "what loops in registers reach, on one thread and on all: the machine's own rate");
   command_line.add("--product", options.product, "M,K,N: the rate of one matrix product, and its share of the loop's");
   command_line.add("--packed", options.packed, "the right operand of --product is packed before time is taken");
+  command_line.add("--transposed", options.transposed,
+                   "the left operand of --product lies transposed, as for gradients of weights");
   command_line.add("--attention", options.attention,
                    "the rate of causal attention there and back, of the shape that gpt2 has");
   command_line.add("--profile", options.profile,
@@ -311,6 +315,10 @@ int main(int argc, char** argv) {
   }
   if (!options.data.empty() && options.folder.empty()) {
     std::fprintf(stderr, "cohort-bench: --data needs --folder. Run with --help.\n");
+    return 2;
+  }
+  if (options.packed && options.transposed) {
+    std::fprintf(stderr, "cohort-bench: --packed is for a left operand that is not --transposed. Run with --help.\n");
     return 2;
   }
   try {

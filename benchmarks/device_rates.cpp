@@ -44,13 +44,15 @@ const char* precision_name(bool bfloat16) { return bfloat16 ? "bf16" : "float32"
 
 void print_device_product(const ProductOptions& options) {
   const auto [m, k, n] = options.size;
-  const Tensor a = drawn({m, k}, options.bfloat16), b = drawn({k, n}, options.bfloat16);
-  const double time = best_of_rounds([&] { ops::matmul(a, b); });
+  const bool transposed = options.transposed;
+  const Tensor a = drawn(transposed ? Shape{k, m} : Shape{m, k}, options.bfloat16), b = drawn({k, n}, options.bfloat16);
+  const double time = best_of_rounds([&] { ops::matmul(a, b, transposed); });
   const double operations = 2.0 * static_cast<double>(m) * static_cast<double>(k) * static_cast<double>(n);
   std::printf(
-      "{\"product\": \"%lldx%lldx%lld\", \"device\": \"%s\", \"precision\": \"%s\", \"ms\": %.4f, \"tflops\": %.4g}\n",
+      "{\"product\": \"%lldx%lldx%lld\", \"device\": \"%s\", \"precision\": \"%s\", \"transposed\": %s, \"ms\": %.4f, "
+      "\"tflops\": %.4g}\n",
       static_cast<long long>(m), static_cast<long long>(k), static_cast<long long>(n), default_device().name().c_str(),
-      precision_name(options.bfloat16), time * 1e3, operations / time * 1e-12);
+      precision_name(options.bfloat16), transposed ? "true" : "false", time * 1e3, operations / time * 1e-12);
 }
 
 void print_attention(const AttentionSize& size, bool bfloat16) {

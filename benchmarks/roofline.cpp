@@ -126,8 +126,10 @@ void print_product(const ProductOptions& options) {
   const auto [m, k, n] = options.size;
   const DType dtype = options.bfloat16 ? DType::BFloat16 : DType::Float32;
   const Loop& loop = options.bfloat16 && has_matrix_tiles() ? kMatrixTiles : kMultiplyAdds;
-  const Tensor a = random_matrix(m, k, dtype, 1), b = random_matrix(k, n, dtype, 2);
-  std::function<Tensor()> product = [&] { return ops::matmul(a, b); };
+  const bool transposed = options.transposed;
+  const Tensor a = transposed ? random_matrix(k, m, dtype, 1) : random_matrix(m, k, dtype, 1);
+  const Tensor b = random_matrix(k, n, dtype, 2);
+  std::function<Tensor()> product = [&] { return ops::matmul(a, b, transposed); };
   if (options.packed) {
     product = [&, panels = run_op("PackMatrix", {b}), columns = n] {
       return run_op("PackedMatMul", {a, panels}, {{"columns", columns}});
@@ -143,12 +145,12 @@ void print_product(const ProductOptions& options) {
   }
   const double rate = 2e-9 * static_cast<double>(m) * static_cast<double>(k) * static_cast<double>(n) / time;
   std::printf(
-      "{\"product\": \"%lldx%lldx%lld\", \"cpu\": \"%s\", \"precision\": \"%s\", \"packed\": %s, \"threads\": %d, "
-      "\"ms\": "
-      "%.4f, \"gflops\": %.1f, \"loop\": \"%s\", \"loop_gflops\": %.1f, \"of_loop\": %.3f}\n",
+      "{\"product\": \"%lldx%lldx%lld\", \"cpu\": \"%s\", \"precision\": \"%s\", \"packed\": %s, "
+      "\"transposed\": %s, \"threads\": %d, \"ms\": %.4f, \"gflops\": %.1f, \"loop\": \"%s\", \"loop_gflops\": %.1f, "
+      "\"of_loop\": %.3f}\n",
       static_cast<long long>(m), static_cast<long long>(k), static_cast<long long>(n), std::string(cpu_level()).c_str(),
-      options.bfloat16 ? "bf16" : "float32", options.packed ? "true" : "false", ThreadPool::instance().threads(),
-      time * 1e3, rate, loop.name, peak, rate / peak);
+      options.bfloat16 ? "bf16" : "float32", options.packed ? "true" : "false", transposed ? "true" : "false",
+      ThreadPool::instance().threads(), time * 1e3, rate, loop.name, peak, rate / peak);
 }
 
 }  // namespace cohort::bench

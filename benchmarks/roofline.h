@@ -13,7 +13,8 @@ void print_roofline();
 struct ProductOptions {
   std::array<std::int64_t, 3> size{};  // m, k, n
   bool bfloat16 = false;
-  bool packed = false;  // the right operand, before time is taken
+  bool packed = false;      // the right operand, before time is taken
+  bool transposed = false;  // the left operand lies so, as for gradients of weights
 };
 // "1024,1024,1024"; throws InvalidArgument for anything but three positive numbers.
 std::array<std::int64_t, 3> parse_product(const std::string& text);

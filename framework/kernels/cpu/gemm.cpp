@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <type_traits>
 
 #include "cohort/core/scratch.h"
@@ -24,9 +25,11 @@ constexpr std::int64_t kOwnColumns = 1 << 13;  // elements of b that a task pack
 constexpr std::int64_t kFlatRows = 384;        // of a that stay in the cache with a part of the depth
 constexpr std::int64_t kFlatPanels = 4;        // of b that meet them together
 constexpr std::int64_t kCacheLine = 64;        // bytes
-constexpr std::int64_t kDeepParts = 8;         // of a depth that is cut, at most
-constexpr std::int64_t kDeepPart = 128;        // and how deep they are at least
-constexpr std::int64_t kDeepBytes = std::int64_t(2) << 20;  // of the sums of all of them
+constexpr std::int64_t kDeepParts = 4;         // of a depth that is cut, unless they would be deeper than kDeepest
+constexpr std::int64_t kDeepPart = 128;        // how deep they are at least
+constexpr std::int64_t kDeepest = 1024;        // and at most: a panel of b stays in the cache
+constexpr std::int64_t kDeepTiles = 20;        // of a task that takes half of the parts
+constexpr std::int64_t kDeepBytes = std::int64_t(2) << 20;  // of the sums of all parts
 
 constexpr GemmCut kUncut{1, kMaxLines, kMaxLines};
 
@@ -97,7 +100,7 @@ class Product {
       return finish_rows(0, m_, 0, n_);
     }
     if constexpr (kDirect) {
-      if (const std::int64_t parts = deep_parts(); parts > 1) return run_deep(threads, parts);
+      if (const std::optional<Depth> depth = deep()) return run_deep(threads, *depth);
     }
     if constexpr (std::is_same_v<T, Packed>) {
       if (narrow()) return run_narrow(threads);
@@ -306,64 +309,78 @@ class Product {
   }
 
   // Few sums of many products each, of operands whose parts along the depth are rows that follow each other: gradients
-  // of weights. Tasks are parts of the depth, so that no two threads need the same rows. The shape alone says how many
-  // parts there are, so their sums add up to the same bits whoever computed them.
-  std::int64_t deep_parts() const {
-    if (a_.along || b_.along || k_ < std::max(m_, n_) || m_ * n_ * k_ < kSharedWork) return 1;
-    const std::int64_t bytes = m_ * n_ * static_cast<std::int64_t>(sizeof(Sum));
-    return std::min({kDeepParts, k_ / kDeepPart, kDeepBytes / bytes});
+  // of weights. Tasks are parts of the depth, so that no two threads fetch the same rows. The shape alone says how
+  // parts are cut and added up, so that sums have the same bits whoever computes them: those of each half one after the
+  // other, then the halves.
+  struct Depth {
+    std::int64_t part, parts, half;  // how deep a part is; how many there are, and how many are half of them
+  };
+  std::optional<Depth> deep() const {
+    if (a_.along || b_.along || k_ < std::max(m_, n_) || m_ * n_ * k_ < kSharedWork) return std::nullopt;
+    const std::int64_t wanted = std::max(std::min(kDeepParts, k_ / kDeepPart), parts_of(k_, kDeepest));
+    if (wanted < 2 || wanted * m_ * n_ * static_cast<std::int64_t>(sizeof(Sum)) > kDeepBytes) return std::nullopt;
+    const std::int64_t part = parts_of(k_, wanted), parts = parts_of(k_, part);
+    return Depth{part, parts, parts_of(parts, 2)};
   }
-  void run_deep(int threads, std::int64_t wanted_parts) const {
-    const std::int64_t part = parts_of(k_, wanted_parts), parts = parts_of(k_, part);
-    // Two tasks for each thread unless they would be narrow.
-    const std::int64_t least = parts_of(threads, parts), most = std::min(2 * least, n_ / (2 * kColumns));
-    const std::int64_t columns = step_up(parts_of(n_, threads == 1 ? 1 : std::max(least, most)), Scheme::kColumnStep);
+  void run_deep(int threads, const Depth& depth) const {
+    // Few threads take half of the parts each, with the sums in one place. Many take a part and have its sums added up.
+    const std::int64_t tiles = parts_of(m_, kRows) * parts_of(n_, kColumns);
+    const bool halves = threads <= 2 || (threads % 2 == 0 && 2 * tiles >= threads * kDeepTiles);
+    const std::int64_t together = halves ? depth.half : 1, places = parts_of(depth.parts, together);
+    // More tasks than threads unless they would be narrow.
+    const std::int64_t least = parts_of(threads, places), most = std::min(2 * least, n_ / (2 * kColumns));
+    const std::int64_t columns = step_up(parts_of(n_, halves ? least : std::max(least, most)), Scheme::kColumnStep);
     const std::int64_t across = parts_of(n_, columns);
-    Sum* memory = shared_panels.get<Sum>((parts - 1) * m_ * n_);
-    const auto sums_of = [&](std::int64_t q) { return q == 0 ? Sums{c_, ldc_} : Sums{memory + (q - 1) * m_ * n_, n_}; };
-    run_tasks(threads, parts * across, [&](std::int64_t task) {
-      const std::int64_t q = task / across, first = task % across * columns, end = std::min(k_, (q + 1) * part);
-      const std::int64_t depth = equal_part(end - q * part, Scheme::kDepth, 1);
-      for (std::int64_t p = q * part; p < end; p += depth) {
-        multiply_deep(sums_of(q), p, std::min(depth, end - p), p > q * part, first, std::min(n_, first + columns));
+    Sum* memory = shared_panels.get<Sum>((places - 1) * m_ * n_);
+    const auto sums_at = [&](std::int64_t q) { return q == 0 ? Sums{c_, ldc_} : Sums{memory + (q - 1) * m_ * n_, n_}; };
+    run_tasks(threads, places * across, [&](std::int64_t task) {
+      const std::int64_t place = task / across, column = task % across * columns,
+                         right = std::min(n_, column + columns);
+      const std::int64_t first = place * together * depth.part, end = std::min(k_, first + together * depth.part);
+      for (std::int64_t p = first; p < end; p += depth.part) {
+        multiply_deep(sums_at(place), p, std::min(depth.part, end - p), p > first, column, right);
       }
     });
-    const std::int64_t rows = parts_of(m_, threads == 1 ? 1 : 2 * threads);
+    const std::int64_t second = halves ? 1 : depth.half, rows = parts_of(m_, threads == 1 ? 1 : 2 * threads);
     run_tasks(threads, parts_of(m_, rows), [&](std::int64_t task) {
       const std::int64_t row = task * rows, count = std::min(rows, m_ - row);
+      const auto add = [&](std::int64_t place, std::int64_t to_place, std::int64_t i) {
+        const Sum* from = sums_at(place).at(i, 0);
+        Sum* __restrict to = sums_at(to_place).at(i, 0);
+        for (std::int64_t j = 0; j < n_; ++j) to[j] += from[j];
+      };
       for (std::int64_t i = row; i < row + count; ++i) {
-        Sum* __restrict to = c_ + i * ldc_;
-        for (std::int64_t q = 1; q < parts; ++q) {
-          const Sum* from = sums_of(q).at(i, 0);
-          for (std::int64_t j = 0; j < n_; ++j) to[j] += from[j];
-        }
+        for (std::int64_t place = 1; place < second; ++place) add(place, 0, i);
+        for (std::int64_t place = second + 1; place < places; ++place) add(place, second, i);
+        if (second < places) add(second, 0, i);
       }
       finish_rows(row, count, 0, n_);
     });
   }
-  // A part of the depth, all rows and some columns. Rows of a lie side by side, as a panel has them.
+  // A part of the depth, all rows and some columns; `add`: to what was summed before. Rows of a lie side by side, and
+  // the first tile of a panel of b packs it for those below.
   void multiply_deep(const Sums& sums, std::int64_t p, std::int64_t depth, bool add, std::int64_t first,
-                     std::int64_t last) const {
-    constexpr std::int64_t kStrip = kFlatPanels * kColumns;
-    const std::int64_t block = equal_part(m_, kRowBlock, kRows);
-    Packed* panels = own_panels.get<Packed>(depth * kStrip);
-    for (std::int64_t row = 0; row < m_; row += block) {
-      const std::int64_t bottom = std::min(m_, row + block);
-      for (std::int64_t column = first; column < last; column += kStrip) {
-        const std::int64_t right = std::min(last, column + kStrip);
-        Scheme::pack_columns(b_.at(column, p), right - column, depth, panels);
-        for (std::int64_t j = column; j < right; j += kColumns) {
-          const std::int64_t width = std::min(kColumns, right - j);
-          for (std::int64_t i = row; i < bottom; i += kRows) {
-            const Packed *rows = a_.at(i, p).data, *panel = panels + (j - column) * depth;
-            if (i + kRows <= bottom) {
-              AnyTile<Packed, LeftOperand::kPanel>::multiply(rows, 1, a_.step, panel, kColumns, depth, sums.at(i, j),
-                                                             sums.ld, add, kRows, width);
-            } else {  // no more rows than there are may be read
-              AnyTile<Packed, LeftOperand::kInMatrix>::multiply(rows, 1, a_.step, panel, kColumns, depth, sums.at(i, j),
-                                                                sums.ld, add, bottom - i, width);
-            }
-          }
+                     std::int64_t right) const {
+    Packed* panel = own_panels.get<Packed>(depth * kColumns);
+    for (std::int64_t j = first; j < right; j += kColumns) {
+      const std::int64_t width = std::min(kColumns, right - j);
+      std::int64_t i = 0;
+      if (width == kColumns && m_ >= kRows) {
+        const Operand<Packed> a = a_.at(0, p), b = b_.at(j, p);
+        products::multiply_tile<Packed, kTileRows, kTileVectors, LeftOperand::kSideBySide, true, true>(
+            a.data, 1, a.step, b.data, b.step, depth, sums.at(0, j), sums.ld, add, {}, panel);
+        i = kRows;
+      } else {
+        Scheme::pack_columns(b_.at(j, p), width, depth, panel);
+      }
+      for (; i < m_; i += kRows) {
+        const Packed* rows = a_.at(i, p).data;
+        if (i + kRows <= m_) {
+          AnyTile<Packed, LeftOperand::kSideBySide, true>::multiply(rows, 1, a_.step, panel, kColumns, depth,
+                                                                    sums.at(i, j), sums.ld, add, kRows, width);
+        } else {  // no more rows than there are may be read
+          AnyTile<Packed, LeftOperand::kInMatrix, true>::multiply(rows, 1, a_.step, panel, kColumns, depth,
+                                                                  sums.at(i, j), sums.ld, add, m_ - i, width);
         }
       }
     }

@@ -10,7 +10,7 @@ namespace cohort::products {
 
 // A tile of any size up to a whole one: the least number of vectors and a whole number of rows are computed, what
 // belongs to c is stored. An element is the same chain of multiplications and additions in every one of them.
-template <class Number, LeftOperand kLeft>
+template <class Number, LeftOperand kLeft, bool kAddsLast = false>
 class AnyTile {
  public:
   [[gnu::always_inline]] static void multiply(const Number* a, std::int64_t row_step, std::int64_t depth_step,
@@ -18,8 +18,8 @@ class AnyTile {
                                               std::int64_t ldc, bool add, std::int64_t rows, std::int64_t columns,
                                               Ahead ahead = {}) {
     if (rows == kTileRows && columns == kTileColumns<Number>) {
-      return multiply_tile<Number, kTileRows, kTileVectors, kLeft>(a, row_step, depth_step, b, b_step, depth, c, ldc,
-                                                                   add, ahead);
+      return multiply_tile<Number, kTileRows, kTileVectors, kLeft, kAddsLast>(a, row_step, depth_step, b, b_step, depth,
+                                                                              c, ldc, add, ahead);
     }
     multiply_part(a, row_step, depth_step, b, b_step, depth, c, ldc, add, rows, columns);
   }
@@ -61,7 +61,8 @@ class AnyTile {
                    std::int64_t vectors) {
     const auto with_rows = [&]<int kRows>(std::integral_constant<int, kRows>) {
       const auto with_vectors = [&]<int kVectors>(std::integral_constant<int, kVectors>) {
-        multiply_tile<Number, kRows, kVectors, kLeft>(a, row_step, depth_step, b, b_step, depth, c, ldc, add);
+        multiply_tile<Number, kRows, kVectors, kLeft, kAddsLast>(a, row_step, depth_step, b, b_step, depth, c, ldc,
+                                                                 add);
       };
       if (vectors == 1) return with_vectors(std::integral_constant<int, 1>{});
       if (vectors == 2) return with_vectors(std::integral_constant<int, 2>{});

@@ -35,9 +35,9 @@ struct Lanes {
 template <class Number>
 inline constexpr std::int64_t kTileColumns = kTileVectors* Lanes<Number>::kCount;
 
-// How the left operand of a tile lies: somewhere in its matrix; in a panel, the rows of a depth side by side; in a
-// panel that has each element as often as a vector has lanes.
-enum class LeftOperand { kInMatrix, kPanel, kCopies };
+// How the left operand of a tile lies: somewhere in its matrix; there, but the rows of a depth side by side; so in a
+// panel, with the next depth behind them; in a panel that has each element as often as a vector has lanes.
+enum class LeftOperand { kInMatrix, kSideBySide, kPanel, kCopies };
 
 // Where spreading an element takes an instruction that would compute, panels have copies.
 #if defined(__x86_64__) && !defined(__AVX2__)
@@ -118,6 +118,10 @@ struct SumTile {
     ((sums[i] = load_vector<Vector>(c + i % kVectors * kCount), c += i % kVectors == kVectors - 1 ? ldc : 0), ...);
   }
   template <int... i>
+  [[gnu::always_inline]] void add(const Number* c, std::int64_t ldc, std::integer_sequence<int, i...>) {
+    ((sums[i] += load_vector<Vector>(c + i % kVectors * kCount), c += i % kVectors == kVectors - 1 ? ldc : 0), ...);
+  }
+  template <int... i>
   [[gnu::always_inline]] void store(Number* c, std::int64_t ldc, std::integer_sequence<int, i...>) const {
     ((store_vector(sums[i], c + i % kVectors * kCount), c += i % kVectors == kVectors - 1 ? ldc : 0), ...);
   }
@@ -165,7 +169,15 @@ struct SumTile {
   [[gnu::always_inline]] void load_columns(const Number* b, Vector* columns, std::integer_sequence<int, j...>) {
     ((columns[j] = load_vector<Vector>(b + j * kCount)), ...);
   }
+  template <int... j>
+  [[gnu::always_inline]] void keep_columns(const Vector* columns, Number* to, std::integer_sequence<int, j...>) {
+    (store_vector(columns[j], to + j * kCount), ...);
+  }
 };
+
+// Depths that lie far apart are not fetched by the processor itself: from the second cache to the first, so many before
+// they are needed.
+inline constexpr std::int64_t kDepthsAhead = 8;
 
 // What is needed next, of which `step` bytes are fetched at each depth. Only where vectors are so wide that products
 // would wait for it; others leave the caches time enough.
@@ -176,18 +188,21 @@ struct Ahead {
 };
 
 // Adds the products of `depth` columns of a and rows of b. Elements of a lie row_step and depth_step apart; in a panel
-// its layout says how far rows are. Rows of b lie b_step apart.
-template <LeftOperand kLeft, class Number, int kRows, int kVectors>
+// its layout says how far rows are. Rows of b lie b_step apart; where they are kept, they make a panel there.
+template <LeftOperand kLeft, bool kKeeps = false, class Number, int kRows, int kVectors>
 [[gnu::always_inline]] inline void add_products(SumTile<Number, kRows, kVectors>& tile, const Number* a,
                                                 std::int64_t row_step, std::int64_t depth_step, const Number* b,
-                                                std::int64_t b_step, std::int64_t depth, Ahead ahead = {}) {
+                                                std::int64_t b_step, std::int64_t depth, Ahead ahead = {},
+                                                Number* kept = nullptr) {
   using Tile = SumTile<Number, kRows, kVectors>;
   const char* next = static_cast<const char*>(ahead.next ? ahead.next : b);
 #pragma GCC unroll 4
   for (std::int64_t p = 0; p < depth; ++p, a += depth_step, b += b_step, next += ahead.step) {
     if constexpr (Ahead::kPays) __builtin_prefetch(next, 0, 2);
+    if constexpr (kLeft == LeftOperand::kSideBySide) __builtin_prefetch(a + kDepthsAhead * depth_step);
     typename Tile::Vector columns[kVectors];
     tile.load_columns(b, columns, typename Tile::Vectors{});
+    if constexpr (kKeeps) tile.keep_columns(columns, kept + p * kVectors * Tile::kCount, typename Tile::Vectors{});
 #if defined(__aarch64__)
     if constexpr (kLeft == LeftOperand::kPanel && kRows % Tile::kCount == 0) {
       tile.add_lanes(a, columns, typename Tile::Rows{});
@@ -197,24 +212,26 @@ template <LeftOperand kLeft, class Number, int kRows, int kVectors>
     if constexpr (kLeft == LeftOperand::kCopies) {
       tile.add_copied_rows(a, columns, typename Tile::Rows{});
     } else {
-      tile.add_rows(a, kLeft == LeftOperand::kPanel ? 1 : row_step, columns, typename Tile::Rows{});
+      tile.add_rows(a, kLeft == LeftOperand::kInMatrix ? row_step : 1, columns, typename Tile::Rows{});
     }
   }
 }
 
-// c (kRows rows ldc apart, kVectors vectors wide) = or += a * b, one product after the other along the depth.
-template <class Number, int kRows, int kVectors, LeftOperand kLeft>
+// c (kRows rows ldc apart, kVectors vectors wide) = or += a * b, one product after the other along the depth; what c
+// holds is the first summand, or the last.
+template <class Number, int kRows, int kVectors, LeftOperand kLeft, bool kAddsLast = false, bool kKeeps = false>
 [[gnu::always_inline]] inline void multiply_tile(const Number* a, std::int64_t row_step, std::int64_t depth_step,
                                                  const Number* b, std::int64_t b_step, std::int64_t depth, Number* c,
-                                                 std::int64_t ldc, bool add, Ahead ahead = {}) {
+                                                 std::int64_t ldc, bool add, Ahead ahead = {}, Number* kept = nullptr) {
   using Tile = SumTile<Number, kRows, kVectors>;
   Tile tile;
-  if (add) {
+  if (add && !kAddsLast) {
     tile.load(c, ldc, typename Tile::All{});
   } else {
     tile.clear(typename Tile::All{});
   }
-  add_products<kLeft>(tile, a, row_step, depth_step, b, b_step, depth, ahead);
+  add_products<kLeft, kKeeps>(tile, a, row_step, depth_step, b, b_step, depth, ahead, kept);
+  if (add && kAddsLast) tile.add(c, ldc, typename Tile::All{});
   tile.store(c, ldc, typename Tile::All{});
 }
 
