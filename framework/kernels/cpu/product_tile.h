@@ -117,6 +117,11 @@ struct SumTile {
   [[gnu::always_inline]] void load(const Number* c, std::int64_t ldc, std::integer_sequence<int, i...>) {
     ((sums[i] = load_vector<Vector>(c + i % kVectors * kCount), c += i % kVectors == kVectors - 1 ? ldc : 0), ...);
   }
+  // Memory that is about to be stored to is fetched meanwhile.
+  template <int... i>
+  [[gnu::always_inline]] static void fetch(const Number* c, std::int64_t ldc, std::integer_sequence<int, i...>) {
+    ((__builtin_prefetch(c + i % kVectors * kCount, 1), c += i % kVectors == kVectors - 1 ? ldc : 0), ...);
+  }
   template <int... i>
   [[gnu::always_inline]] void add(const Number* c, std::int64_t ldc, std::integer_sequence<int, i...>) {
     ((sums[i] += load_vector<Vector>(c + i % kVectors * kCount), c += i % kVectors == kVectors - 1 ? ldc : 0), ...);
@@ -228,6 +233,7 @@ template <class Number, int kRows, int kVectors, LeftOperand kLeft, bool kAddsLa
   if (add && !kAddsLast) {
     tile.load(c, ldc, typename Tile::All{});
   } else {
+    if constexpr (Ahead::kPays) Tile::fetch(c, ldc, typename Tile::All{});
     tile.clear(typename Tile::All{});
   }
   add_products<kLeft, kKeeps>(tile, a, row_step, depth_step, b, b_step, depth, ahead, kept);
