@@ -85,6 +85,7 @@ endfunction()
 
 # What tests use to look at files by other means than the library's, beside what their room uses.
 set(COHORT_TEST_LIBS_datasets ZLIB::ZLIB)
+set(COHORT_TEST_LIBS_distribute OpenSSL::SSL)
 set(COHORT_TEST_LIBS_saving ZLIB::ZLIB)
 set(COHORT_TEST_LIBS_summary PNG::PNG)
 

@@ -19,9 +19,6 @@ namespace {
 
 // The second one to a caller of this machine.
 constexpr std::string_view kWelcome = "WELCOME\n", kWelcomeHere = "WELHERE\n";
-// A record of TLS is 16 KiB at most. Smaller pieces share one; of larger ones some go at a time, which the nearest
-// cache holds together with what they become.
-constexpr std::size_t kSmallPiece = std::size_t{16} << 10, kPieceAtOnce = std::size_t{64} << 10;
 constexpr std::chrono::milliseconds kBetweenLooks{50};
 // A second apart, of an end that hears nothing; then its system gives up. Who waits for an answer knows earlier.
 constexpr int kProbes = 60;
@@ -177,31 +174,12 @@ std::size_t DataSocket::read(std::span<const iovec> rooms) {
 
 std::size_t DataSocket::write(std::span<const iovec> pieces) {
   if (is_closed()) return 0;
-  if (encryption_) return write_encrypted(pieces);
+  if (encryption_) return encryption_->write(pieces);
   msghdr message{};
   message.msg_iov = const_cast<iovec*>(pieces.data());
   message.msg_iovlen = pieces.size();
   const ssize_t count = sendmsg(socket_, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
   return count < 0 ? nothing_moved() : static_cast<std::size_t>(count);
-}
-
-std::size_t DataSocket::write_encrypted(std::span<const iovec> pieces) {
-  if (!encryption_->flush()) return 0;
-  const std::span<const char> first(static_cast<const char*>(pieces[0].iov_base), pieces[0].iov_len);
-  std::size_t taken = std::min(first.size(), kPieceAtOnce);
-  if (first.size() >= kSmallPiece) {
-    encryption_->write(first.first(taken));
-  } else {
-    small_.clear();
-    for (const iovec& piece : pieces) {
-      small_.append(static_cast<const char*>(piece.iov_base), std::min(piece.iov_len, kSmallPiece - small_.size()));
-      if (small_.size() == kSmallPiece) break;
-    }
-    encryption_->write(small_);
-    taken = small_.size();
-  }
-  encryption_->flush();
-  return encryption_->has_ended() ? 0 : taken;
 }
 
 void DataSocket::wait(bool for_bytes, bool for_room, std::chrono::nanoseconds longest) {

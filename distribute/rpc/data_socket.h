@@ -70,13 +70,11 @@ class DataSocket {
   bool greet(SocketEncryption::Side side, Clock::time_point deadline, const std::function<bool()>& is_over);
   bool greet_plainly(SocketEncryption::Side side, const std::function<bool()>& go_on);
   bool read_all(std::span<char> room, const std::function<bool()>& go_on);
-  std::size_t write_encrypted(std::span<const iovec> pieces);
   // What a call of the system that moved nothing means.
   std::size_t nothing_moved();
 
   const int socket_;
   std::optional<SocketEncryption> encryption_;
-  std::string small_;  // pieces that make one record
   bool on_this_machine_ = false;
   bool closed_ = false;
 };

@@ -1,6 +1,8 @@
 #pragma once
 
-#include <chrono>
+#include <sys/uio.h>
+
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -15,16 +17,19 @@ inline constexpr std::size_t kSocketKeyBytes = 32;
 class SocketEncryption {
  public:
   enum class Side { Caller, Task };
-  SocketEncryption(int socket, Side side, std::string key);
+  // After so many bytes a sender takes the next key: a sixth of what one is good for with AES-GCM.
+  static constexpr std::uint64_t kBytesOfAKey = std::uint64_t{64} << 30;
+  SocketEncryption(int socket, Side side, std::string key, std::uint64_t bytes_of_a_key = kBytesOfAKey);
   ~SocketEncryption();
   SocketEncryption(const SocketEncryption&) = delete;
 
   // Goes on with the handshake; true when it is done.
   bool greet();
-  // The next bytes that have come; 0: none for now, or none any more.
+  // The next bytes that have come; 0: none for now, or none any more. What is in `to` behind them means nothing.
   std::size_t read(std::span<char> to);
-  // Encrypts all of them. They are on their way when flush() says so.
-  void write(std::span<const char> bytes);
+  // Encrypts bytes of these pieces from the first one on and returns how many; 0: there is no room for now. They are on
+  // their way when flush() says so.
+  std::size_t write(std::span<const iovec> pieces);
   // Sends what is encrypted; true when all of it is on its way.
   bool flush();
   // Whether nothing comes and goes any more: the other side has ended, or what it sent was not in order.

@@ -43,68 +43,6 @@ TEST(ConnectionName, IsReadAsGrpcWritesIt) {
   EXPECT_EQ(name_of_connection("ipv6:%5B::1%5D:80"), "[::1]:80");
 }
 
-// Two ends of encrypted sockets that know these keys.
-struct Pair {
-  Pair(const std::string& of_caller, const std::string& of_task) {
-    EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, sockets), 0);
-    caller.emplace(sockets[0], SocketEncryption::Side::Caller, of_caller);
-    task.emplace(sockets[1], SocketEncryption::Side::Task, of_task);
-  }
-  ~Pair() {
-    for (const int socket : sockets) close(socket);
-  }
-  // Whether both are sure of one another.
-  bool greet() {
-    bool caller_is = false, task_is = false;
-    for (int i = 0; i < 10; ++i) caller_is = caller->greet(), task_is = task->greet();
-    return caller_is && task_is;
-  }
-  int sockets[2] = {-1, -1};
-  std::optional<SocketEncryption> caller, task;
-};
-
-TEST(SocketEncryption, CarriesBytesBetweenTwoThatKnowTheKey) {
-  struct Pair pair(std::string(32, 'k'), std::string(32, 'k'));
-  ASSERT_TRUE(pair.greet());
-  std::string sent(100'000, 'x'), came(sent.size(), ' ');
-  for (std::size_t i = 0; i < sent.size(); ++i) sent[i] = static_cast<char>(i * 7);
-  pair.caller->write(sent);
-  for (std::size_t count = 0; count < sent.size();) {
-    pair.caller->flush();
-    count += pair.task->read(std::span(came).subspan(count));
-    ASSERT_FALSE(pair.task->has_ended());
-  }
-  EXPECT_EQ(came, sent);
-}
-
-TEST(SocketEncryption, KeepsOutWhoDoesNotKnowTheKey) {
-  struct Pair other(std::string(32, 'k'), std::string(32, 'l'));
-  EXPECT_FALSE(other.greet());
-  EXPECT_TRUE(other.task->has_ended());
-  struct Pair nothing(std::string(32, 'k'), std::string(32, 'k'));
-  const std::string hello = client_hello();
-  EXPECT_EQ(send(nothing.sockets[0], hello.data(), hello.size(), 0), static_cast<ssize_t>(hello.size()));
-  EXPECT_FALSE(nothing.task->greet());
-  EXPECT_TRUE(nothing.task->has_ended());
-}
-
-TEST(SocketEncryption, EndsWithTheFirstByteThatWasChanged) {
-  struct Pair pair(std::string(32, 'k'), std::string(32, 'k'));
-  ASSERT_TRUE(pair.greet());
-  pair.caller->write(std::string_view("a word"));
-  ASSERT_TRUE(pair.caller->flush());
-  std::string record(1000, ' ');
-  const ssize_t count = recv(pair.sockets[1], record.data(), record.size(), 0);
-  ASSERT_GT(count, 10);
-  record.resize(static_cast<std::size_t>(count));
-  EXPECT_THAT(record, testing::Not(HasSubstr("a word")));
-  record[8] ^= 1;
-  ASSERT_EQ(send(pair.sockets[0], record.data(), record.size(), 0), count);
-  std::array<char, 100> came;
-  EXPECT_EQ(pair.task->read(came), 0u);
-  EXPECT_TRUE(pair.task->has_ended());
-}
-
 std::shared_ptr<Connection> connect_by_socket(const Listener& listener, std::shared_ptr<const Security> own = nullptr) {
   auto connection = connect({"ps:0", listener.address()}, {.transport = "tcp", .security = std::move(own)});
   EXPECT_STREQ(connection->transport(), "TCP");
