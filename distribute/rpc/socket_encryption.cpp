@@ -212,7 +212,8 @@ class SocketEncryption::Body {
     for (const iovec& piece : pieces) left += piece.iov_len;
     while (left > 0) {
       const std::size_t content = std::min(left, RecordProtection::kLargestContent);
-      if (outgoing_.room().size() < content + kLargestBetween && !flush()) break;
+      // More follows at once: what does not fill a packet waits for it.
+      if (outgoing_.room().size() < content + kLargestBetween && !send_records(MSG_MORE)) break;
       seal(RecordProtection::Content::Data, pieces, taken, content);
       taken += content;
       left -= content;
@@ -222,20 +223,7 @@ class SocketEncryption::Body {
     return ended_ ? 0 : taken;
   }
 
-  bool flush() {
-    while (outgoing_.sent < outgoing_.filled) {
-      const ssize_t count = send(socket_, outgoing_.bytes.get() + outgoing_.sent, outgoing_.filled - outgoing_.sent,
-                                 MSG_NOSIGNAL | MSG_DONTWAIT);
-      if (count < 0 && errno == EINTR) continue;
-      if (count < 0) {
-        ended_ = ended_ || (errno != EAGAIN && errno != EWOULDBLOCK);
-        return false;
-      }
-      outgoing_.sent += static_cast<std::size_t>(count);
-    }
-    outgoing_.filled = outgoing_.sent = 0;
-    return !ended_;
-  }
+  bool flush() { return send_records(0); }
 
   bool has_ended() const { return ended_; }
 
@@ -262,6 +250,21 @@ class SocketEncryption::Body {
     seal(RecordProtection::Content::Handshake, {&piece, 1}, 0, kKeyUpdate.size());
     sealing_->use_next_key();
     written_ = 0;
+  }
+
+  bool send_records(int flags) {
+    while (outgoing_.sent < outgoing_.filled) {
+      const ssize_t count = send(socket_, outgoing_.bytes.get() + outgoing_.sent, outgoing_.filled - outgoing_.sent,
+                                 MSG_NOSIGNAL | MSG_DONTWAIT | flags);
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0) {
+        ended_ = ended_ || (errno != EAGAIN && errno != EWOULDBLOCK);
+        return false;
+      }
+      outgoing_.sent += static_cast<std::size_t>(count);
+    }
+    outgoing_.filled = outgoing_.sent = 0;
+    return !ended_;
   }
 
   // How long the content of the next record is, if all of that has come.
