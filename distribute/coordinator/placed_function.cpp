@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "cohort/core/device_spec.h"
+#include "cohort/core/log.h"
 #include "cohort/distribute/coordinator/remote_variable.h"
 #include "cohort/distribute/coordinator/same_on_replicas.h"
 #include "cohort/distribute/coordinator/worker_replicas.h"
@@ -10,6 +12,19 @@
 
 namespace cohort::distribute {
 namespace {
+
+// Whichever worker is free runs a closure: who asks for a certain one is told that this is not heeded.
+void warn_of_certain_workers(const Graph& graph) {
+  for (const Node& node : graph.nodes) {
+    if (node.device.empty()) continue;
+    const DeviceSpec asked = DeviceSpec::from_string(node.device);
+    if (asked.job != "worker" || !asked.task) continue;
+    return log::warn(
+        "ClusterCoordinator: '" + node.name + "' asks for " + node.device +
+        ", but any worker may run a closure, and all of its ops but those of /job:ps. Say /job:worker, or run "
+        "the graph in a Session, which tells workers apart.");
+  }
+}
 
 // A variable of the chief's own may only be added to: what each closure adds is summed when its result is accepted.
 bool accumulates(const VariableBody& variable) {
@@ -170,6 +185,7 @@ PlacedFunction::PlacedFunction(std::uint64_t handle, const FunctionDescription& 
     const auto body = std::dynamic_pointer_cast<VariableBody>(input.resource.resource());
     if (!dynamic_cast<const RemoteVariable*>(body.get())) accumulators_.push_back(Variable(body));
   }
+  warn_of_certain_workers(*description.graph);
   const int num_ps = static_cast<int>(ps_addresses.size());
   const PartitionedGraph parts = partition(*description.graph, homes, num_ps);
   if (description.replicas > 1) check_same_on_replicas(parts, description);

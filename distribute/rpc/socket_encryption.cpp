@@ -217,7 +217,7 @@ class SocketEncryption::Body {
       seal(RecordProtection::Content::Data, pieces, taken, content);
       taken += content;
       left -= content;
-      written_ += content;
+      written_ += content + RecordProtection::kAround;  // tags, too, wear a key
       if (written_ >= bytes_of_a_key_) take_next_key();
     }
     return ended_ ? 0 : taken;

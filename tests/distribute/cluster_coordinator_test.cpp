@@ -45,6 +45,21 @@ TEST_P(OnCluster, ResultsAreThoseOfTheirArguments) {
   EXPECT_EQ(times.trace_count(), 1);
 }
 
+TEST_P(OnCluster, WhoAsksForACertainWorkerIsToldThatAnyMayRunAClosure) {
+  const auto on = [&](const char* place) {
+    const Function twice = function([place](const Tensor& x) {
+      auto scope = device(place);
+      return x * 2.0;
+    });
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(number(coordinator_.schedule(twice, {Tensor::scalar(4.0)})), 8.0f);
+    return testing::internal::GetCapturedStderr();
+  };
+  EXPECT_THAT(on("/job:worker/task:1"), AllOf(HasSubstr("/job:worker/task:1"), HasSubstr("any worker")));
+  EXPECT_THAT(on("/job:worker"), testing::Not(HasSubstr("any worker")));
+  EXPECT_THAT(on("/job:ps/task:1"), testing::Not(HasSubstr("any worker")));
+}
+
 // The first error comes out of the next call, what had not run is cancelled, and work goes on after that.
 TEST_P(OnCluster, AnErrorEndsWhatIsUnderWayAndNothingElse) {
   Variable table(Tensor::of<float>({1, 2, 4}, {3})), count(Tensor::scalar(0.0));

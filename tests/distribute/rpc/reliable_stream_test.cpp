@@ -104,7 +104,7 @@ TEST_P(ReliableStreamTest, GivesUpInTheEnd) {
   Listener listener("127.0.0.1:0", adder, "ps:0");
   auto connection = connect({"ps:0", listener.address()},
                             {.transport = GetParam(), .wrap = fault_transport({.drop_reply = 1.0, .timeout = 5ms})});
-  ReliableStream stream(connection, {.silence = 50ms});
+  ReliableStream stream(connection, {.silence = 250ms});
   Message request, reply;
   request.parts = {Tensor::scalar(3, DType::Int32)};
   try {
