@@ -30,7 +30,7 @@ set(COHORT_CPU_FLAGS_bf16 -march=armv8.2-a+fp16+dotprod+bf16)
 set(COHORT_PRODUCT_KERNELS fused_matmul gemm matmul packed_matrix packed_product panel_kernel peak_loops)
 # What takes time in training. Sources that others of a level call belong here, too: types may be laid out differently.
 set(COHORT_HOT_KERNELS ${COHORT_PRODUCT_KERNELS} adam_update attention average_pooling batch_norm ../broadcast_plan cast conv
-    conv_depthwise conv_panels_forward conv_panels_input_gradient conv_panels_kernel_gradient conv_patches conv_widened cross_entropy dropout
+    conv_depthwise conv_panels_forward conv_panels_input_gradient conv_panels_kernel_gradient conv_patches conv_rows conv_widened cross_entropy dropout
     elementwise elementwise_binary elementwise_broadcast elementwise_select elementwise_tests elementwise_unary
     fused_elementwise fused_program gelu gru layer_norm lstm max_pooling pooling reduce ../reduce_plan sgd_update simple_rnn
     softmax strided_copy)

@@ -455,6 +455,27 @@ COHORT_OP_REFERENCE(Conv, few_channels_of_many_sizes, kFloats) {
   compare({40, 26, 26, 2}, {3, 3, 2, 8}, {.padding = "same"});
 }
 
+// Kernels read neighbouring outputs of a row together, and filters by whole vectors: rows that fill tiles, end in the
+// middle of one and are too short for any, rows in the padding, pixels a page apart.
+COHORT_OP_REFERENCE(Conv, rows_of_many_widths, kFloats) {
+  const auto compare = [&](const Shape& x, const Shape& kernel, const ConvOptions& options) {
+    SCOPED_TRACE(x.to_string() + kernel.to_string() + options.padding);
+    expect_as_in_float64(spread_tensor(x, -1, 1, float32, 1), spread_tensor(kernel, -1, 1, float32, 2), dtype,
+                         share_of_largest(dtype),
+                         [&](const Tensor& a, const Tensor& b) { return conv(a, b, options); });
+  };
+  for (std::int64_t width : {3, 4, 5, 12, 13, 24, 27, 37}) {
+    compare({2, 5, width + 2, 3}, {3, 3, 3, 16}, {});
+    compare({2, 4, width, 5}, {3, 1, 5, 48}, {.padding = "same"});
+    compare({2, 5, 2 * width + 1, 2}, {2, 3, 2, 32}, {.strides = {1, 2}});
+  }
+  compare({3, 50, 4}, {5, 4, 80}, {});
+  compare({3, 50, 4}, {1, 4, 16}, {.padding = "causal"});
+  compare({2, 4, 5, 9, 3}, {2, 3, 2, 3, 16}, {});
+  compare({1, 3, 8, 1024}, {1, 1, 1024, 16}, {});
+  compare({1, 3, 9, 200}, {3, 3, 200, 32}, {});
+}
+
 // So large that libraries compute it, over cells of 2 x 2 pixels; the last one by pieces of the batch.
 COHORT_OP_REFERENCE(Conv, first_layers_of_large_networks, (std::vector<DType>{float16, bfloat16})) {
   const auto compare = [&](const Shape& x, const Shape& kernel, const char* padding) {

@@ -2,6 +2,7 @@
 #include "cohort/core/thread_pool.h"
 #include "cohort/kernels/cpu/conv_panel_tiles.h"
 #include "cohort/kernels/cpu/conv_panels.h"
+#include "cohort/kernels/cpu/conv_rows.h"
 
 namespace cohort {
 namespace {
@@ -39,6 +40,7 @@ void pack_patches(const ConvPlan& plan, const PatchRuns& runs, const float* chan
 
 void PanelConv::forward(const ConvPlan& plan, const float* x, const float* kernel, const float* bias,
                         const Epilogue<float>& finish, float* y) {
+  if (RowConv::suits(plan)) return RowConv::forward(plan, x, kernel, bias, finish, y);
   const PatchRuns runs(plan);
   const std::int64_t patch = plan.patch(), width = plan.group_filters(), columns = panels_of(width, kColumns);
   const std::int64_t step = equal_step(patch, kDepth), packed_width = columns * kColumns;
