@@ -16,11 +16,11 @@ using products::add_products, products::LeftOperand, products::SumTile;
 constexpr std::int64_t kLanes = products::Lanes<float>::kCount;
 constexpr std::int64_t kMostLines = kVectorBytes == 64 ? 12 : 1;  // of a tile; elsewhere there are none to speak of
 constexpr std::int64_t kLeastWidth = 4;                           // outputs of a row that keep a tile busy
-constexpr std::int64_t kPageBytes = 4096;        // so far apart, lines would drive each other out of the first cache
-constexpr std::int64_t kPanelBytes = 512 << 10;  // of a panel of the kernel: half of a second cache
-constexpr std::int64_t kBlockPixels = 96;        // outputs that share a pass over the kernel
-constexpr std::int64_t kTaskWork = 1 << 20;      // products that are worth one task
-constexpr std::int64_t kLeastWork = 1 << 17;     // where fewer would leave threads without one
+constexpr std::int64_t kPageBytes = 4096;         // so far apart, lines would drive each other out of the first cache
+constexpr std::int64_t kPanelBytes = 512 << 10;   // of a panel of the kernel: half of a second cache
+constexpr std::int64_t kBlockPixels = 96;         // outputs that share a pass over the kernel
+constexpr std::int64_t kRowsWork = 1 << 20;       // products that are worth one task
+constexpr std::int64_t kLeastRowsWork = 1 << 17;  // where fewer would leave threads without one
 
 Scratch kernel_memory, begin_memory;
 
@@ -91,7 +91,7 @@ void RowConv::forward(const ConvPlan& plan, const float* x, const float* kernel,
   if (plan.pixels() == 0) return;
   const std::int64_t patch = plan.patch(), filters = plan.filters, columns = panels_of(filters, kColumns);
   float* packed = kernel_memory.get<float>(patch * columns * kColumns);
-  parallel_for(columns, panels_of(kTaskWork / 16, patch), [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(columns, panels_of(kRowsWork / 16, patch), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       PanelKernel::pack_columns(kernel + i * kColumns, filters, std::min(kColumns, filters - i * kColumns), patch,
                                 packed + i * kColumns * patch);
@@ -99,7 +99,7 @@ void RowConv::forward(const ConvPlan& plan, const float* x, const float* kernel,
   });
   // An output is the same sum in every task, so tasks may be cut for the threads there are.
   const std::int64_t work = patch * filters, threads = ThreadPool::instance().threads();
-  const std::int64_t task = std::clamp(plan.pixels() * work / (4 * threads), kLeastWork, kTaskWork);
+  const std::int64_t task = std::clamp(plan.pixels() * work / (4 * threads), kLeastRowsWork, kRowsWork);
   const std::int64_t rows = plan.pixels() / runs.width, grain = std::max<std::int64_t>(1, task / work / runs.width);
   const std::int64_t block = std::max<std::int64_t>(1, kBlockPixels / runs.width);
   const std::int64_t lines = equal_step(runs.width, kMostLines);
