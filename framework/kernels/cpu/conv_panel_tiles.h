@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 
+#include "cohort/core/thread_pool.h"
 #include "cohort/kernels/cpu/conv_plan.h"
 #include "cohort/kernels/cpu/panel_kernel.h"
 
@@ -84,6 +85,34 @@ inline void multiply_tile(const float* lines, const float* columns, std::int64_t
   } else {
     PanelKernel::multiply_edge(lines, columns, depth, rows, offset, add, width);
   }
+}
+
+// The kernel as panels of filters: for each group, and in it for each part of the patch of at most `step` elements, one
+// beside the other. It takes patch() of a group times its filters, rounded up to whole panels.
+inline void pack_kernel(const ConvPlan& plan, const float* kernel, std::int64_t step, float* packed) {
+  constexpr std::int64_t kElements = 1 << 16;  // that are worth one task
+  const std::int64_t patch = plan.patch(), width = plan.group_filters(), columns = panels_of(width, kColumns);
+  parallel_for(plan.groups * columns, panels_of(kElements, patch), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::int64_t group = i / columns, column = i % columns * kColumns;
+      for (std::int64_t k = 0; k < patch; k += step) {
+        const std::int64_t depth = std::min(step, patch - k);
+        PanelKernel::pack_columns(kernel + k * plan.filters + group * width + column, plan.filters,
+                                  std::min(kColumns, width - column), depth,
+                                  packed + (group * patch + k) * columns * kColumns + column * depth);
+      }
+    }
+  });
+}
+
+// Outputs that are worth one task. An output is the same sum in every task, so tasks may be cut for the threads there
+// are.
+inline std::int64_t outputs_of_task(const ConvPlan& plan) {
+  constexpr std::int64_t kProducts = 1 << 20;       // that are worth one task
+  constexpr std::int64_t kLeastProducts = 1 << 17;  // where fewer would leave threads without one
+  const std::int64_t work = std::max<std::int64_t>(1, plan.patch() * plan.filters);
+  const std::int64_t tasks = 4 * ThreadPool::instance().threads();
+  return std::max<std::int64_t>(1, std::clamp(plan.pixels() * work / tasks, kLeastProducts, kProducts) / work);
 }
 
 }  // namespace cohort

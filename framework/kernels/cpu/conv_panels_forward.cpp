@@ -8,8 +8,6 @@ namespace cohort {
 namespace {
 
 constexpr std::int64_t kPanels = 96 / kLines, kBlock = kPanels * kLines;  // outputs that share a pass over the kernel
-constexpr std::int64_t kTaskWork = 1 << 20;                               // products that are worth one task
-constexpr std::int64_t kLeastWork = 1 << 17;                              // where fewer would leave threads without one
 
 Scratch kernel_memory, panel_memory, read_memory, spare_memory;
 
@@ -42,53 +40,40 @@ void PanelConv::forward(const ConvPlan& plan, const float* x, const float* kerne
                         const Epilogue<float>& finish, float* y) {
   if (RowConv::suits(plan)) return RowConv::forward(plan, x, kernel, bias, finish, y);
   const PatchRuns runs(plan);
-  const std::int64_t patch = plan.patch(), width = plan.group_filters(), columns = panels_of(width, kColumns);
-  const std::int64_t step = equal_step(patch, kDepth), packed_width = columns * kColumns;
+  const std::int64_t patch = plan.patch(), width = plan.group_filters(), step = equal_step(patch, kDepth);
+  const std::int64_t packed_width = panels_of(width, kColumns) * kColumns;
   float* packed = kernel_memory.get<float>(plan.groups * patch * packed_width);
-  parallel_for(plan.groups * columns, panels_of(kTaskWork / 16, patch), [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) {
-      const std::int64_t group = i / columns, column = i % columns * kColumns;
-      for (std::int64_t k = 0; k < patch; k += step) {
-        const std::int64_t depth = std::min(step, patch - k);
-        PanelKernel::pack_columns(kernel + k * plan.filters + group * width + column, plan.filters,
-                                  std::min(kColumns, width - column), depth,
-                                  packed + (group * patch + k) * packed_width + column * depth);
-      }
-    }
-  });
-  // An output is the same sum in every task, so tasks may be cut for the threads there are.
-  const std::int64_t work = std::max<std::int64_t>(1, patch * plan.filters), threads = ThreadPool::instance().threads();
-  const std::int64_t task = std::clamp(plan.pixels() * work / (4 * threads), kLeastWork, kTaskWork);
-  const std::int64_t grain = std::max<std::int64_t>(1, task / work);
-  parallel_for(plan.pixels(), panels_of(grain, kBlock) * kBlock, [&](std::int64_t task_begin, std::int64_t task_end) {
-    float* panels = panel_memory.get<float>(kBlock * step);
-    float* spare = spare_memory.get<float>(packed_width);
-    ConvReads* reads = read_memory.get<ConvReads>(kBlock);
-    float* rows[kBlock];
-    ConvPixel pixel(plan, task_begin);
-    for (std::int64_t begin = task_begin; begin < task_end; begin += kBlock) {
-      const std::int64_t count = std::min(kBlock, task_end - begin);
-      for (std::int64_t i = 0; i < count; ++i, pixel.next()) reads[i] = pixel;
-      for (std::int64_t group = 0; group < plan.groups; ++group) {
-        for (std::int64_t i = 0; i < kBlock; ++i) {
-          rows[i] = i < count ? y + (begin + i) * plan.filters + group * width : spare;
-        }
-        for (std::int64_t k = 0; k < patch; k += step) {
-          const std::int64_t depth = std::min(step, patch - k);
-          pack_patches(plan, runs, x + group * plan.group_channels(), reads, count, k, depth, panels);
-          const float* part = packed + (group * patch + k) * packed_width;
-          for (std::int64_t column = 0; column < width; column += kColumns) {
-            for (std::int64_t line = 0; line < count; line += kLines) {
-              multiply_tile(panels + line * depth, part + column * depth, depth, rows + line, column, k > 0,
-                            std::min(kColumns, width - column));
-            }
-          }
-        }
-      }
-      if (!finish) continue;
-      for (std::int64_t i = 0; i < count; ++i) finish(y + (begin + i) * plan.filters, bias, plan.filters);
-    }
-  });
+  pack_kernel(plan, kernel, step, packed);
+  parallel_for(plan.pixels(), panels_of(outputs_of_task(plan), kBlock) * kBlock,
+               [&](std::int64_t task_begin, std::int64_t task_end) {
+                 float* panels = panel_memory.get<float>(kBlock * step);
+                 float* spare = spare_memory.get<float>(packed_width);
+                 ConvReads* reads = read_memory.get<ConvReads>(kBlock);
+                 float* rows[kBlock];
+                 ConvPixel pixel(plan, task_begin);
+                 for (std::int64_t begin = task_begin; begin < task_end; begin += kBlock) {
+                   const std::int64_t count = std::min(kBlock, task_end - begin);
+                   for (std::int64_t i = 0; i < count; ++i, pixel.next()) reads[i] = pixel;
+                   for (std::int64_t group = 0; group < plan.groups; ++group) {
+                     for (std::int64_t i = 0; i < kBlock; ++i) {
+                       rows[i] = i < count ? y + (begin + i) * plan.filters + group * width : spare;
+                     }
+                     for (std::int64_t k = 0; k < patch; k += step) {
+                       const std::int64_t depth = std::min(step, patch - k);
+                       pack_patches(plan, runs, x + group * plan.group_channels(), reads, count, k, depth, panels);
+                       const float* part = packed + (group * patch + k) * packed_width;
+                       for (std::int64_t column = 0; column < width; column += kColumns) {
+                         for (std::int64_t line = 0; line < count; line += kLines) {
+                           multiply_tile(panels + line * depth, part + column * depth, depth, rows + line, column,
+                                         k > 0, std::min(kColumns, width - column));
+                         }
+                       }
+                     }
+                   }
+                   if (!finish) continue;
+                   for (std::int64_t i = 0; i < count; ++i) finish(y + (begin + i) * plan.filters, bias, plan.filters);
+                 }
+               });
 }
 
 }  // namespace cohort

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "cohort/core/scratch.h"
-#include "cohort/core/thread_pool.h"
 #include "cohort/kernels/cpu/conv_panel_tiles.h"
 
 namespace cohort {
@@ -16,11 +15,9 @@ using products::add_products, products::LeftOperand, products::SumTile;
 constexpr std::int64_t kLanes = products::Lanes<float>::kCount;
 constexpr std::int64_t kMostLines = kVectorBytes == 64 ? 12 : 1;  // of a tile; elsewhere there are none to speak of
 constexpr std::int64_t kLeastWidth = 4;                           // outputs of a row that keep a tile busy
-constexpr std::int64_t kPageBytes = 4096;         // so far apart, lines would drive each other out of the first cache
-constexpr std::int64_t kPanelBytes = 512 << 10;   // of a panel of the kernel: half of a second cache
-constexpr std::int64_t kBlockPixels = 96;         // outputs that share a pass over the kernel
-constexpr std::int64_t kRowsWork = 1 << 20;       // products that are worth one task
-constexpr std::int64_t kLeastRowsWork = 1 << 17;  // where fewer would leave threads without one
+constexpr std::int64_t kPageBytes = 4096;        // so far apart, lines would drive each other out of the first cache
+constexpr std::int64_t kPanelBytes = 512 << 10;  // of a panel of the kernel: half of a second cache
+constexpr std::int64_t kBlockPixels = 96;        // outputs that share a pass over the kernel
 
 Scratch kernel_memory, begin_memory;
 
@@ -89,18 +86,10 @@ void RowConv::forward(const ConvPlan& plan, const float* x, const float* kernel,
                       const Epilogue<float>& finish, float* y) {
   const Runs runs(plan);
   if (plan.pixels() == 0) return;
-  const std::int64_t patch = plan.patch(), filters = plan.filters, columns = panels_of(filters, kColumns);
-  float* packed = kernel_memory.get<float>(patch * columns * kColumns);
-  parallel_for(columns, panels_of(kRowsWork / 16, patch), [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) {
-      PanelKernel::pack_columns(kernel + i * kColumns, filters, std::min(kColumns, filters - i * kColumns), patch,
-                                packed + i * kColumns * patch);
-    }
-  });
-  // An output is the same sum in every task, so tasks may be cut for the threads there are.
-  const std::int64_t work = patch * filters, threads = ThreadPool::instance().threads();
-  const std::int64_t task = std::clamp(plan.pixels() * work / (4 * threads), kLeastRowsWork, kRowsWork);
-  const std::int64_t rows = plan.pixels() / runs.width, grain = std::max<std::int64_t>(1, task / work / runs.width);
+  const std::int64_t patch = plan.patch(), filters = plan.filters, rows = plan.pixels() / runs.width;
+  float* packed = kernel_memory.get<float>(patch * panels_of(filters, kColumns) * kColumns);
+  pack_kernel(plan, kernel, patch, packed);
+  const std::int64_t grain = std::max<std::int64_t>(1, outputs_of_task(plan) / runs.width);
   const std::int64_t block = std::max<std::int64_t>(1, kBlockPixels / runs.width);
   const std::int64_t lines = equal_step(runs.width, kMostLines);
   parallel_for(rows, panels_of(grain, block) * block, [&](std::int64_t first, std::int64_t last) {
