@@ -83,7 +83,7 @@ function(cohort_add_test_in_parts name room)
   endforeach()
 endfunction()
 
-# What tests use to look at files by other means than the library's, beside what their room uses.
+# What tests use to look by other means than the library's at what it makes, beside what their room uses.
 set(COHORT_TEST_LIBS_datasets ZLIB::ZLIB)
 set(COHORT_TEST_LIBS_distribute OpenSSL::SSL)
 set(COHORT_TEST_LIBS_saving ZLIB::ZLIB)

@@ -27,15 +27,12 @@ using StoreContext = std::unique_ptr<X509_STORE_CTX, Freed<X509_STORE_CTX_free>>
 
 template <class T>
 T made(T object, const char* what) {
-  if (!object)
-    throw Error(ErrorCode::Internal, "certificates", std::string(what) + " could not be made",
-                {{"problem", openssl_problem()}});
+  if (!object) throw openssl_error("certificates", std::string(what) + " could not be made");
   return object;
 }
 
 void check(bool done, const char* what) {
-  if (!done)
-    throw Error(ErrorCode::Internal, "certificates", std::string(what) + " failed", {{"problem", openssl_problem()}});
+  if (!done) throw openssl_error("certificates", std::string(what) + " failed");
 }
 
 std::string pem_of(const Bytes& bytes) {

@@ -5,6 +5,8 @@
 #include <array>
 #include <string>
 
+#include "cohort/core/error.h"
+
 // For sources that use OpenSSL.
 namespace cohort::distribute {
 
@@ -25,6 +27,11 @@ inline std::string openssl_problem() {
   if (error == 0) return "unknown";
   ERR_error_string_n(error, text.data(), text.size());
   return text.data();
+}
+
+// What OpenSSL should have been able to do, and why it was not.
+inline Error openssl_error(const char* who, const std::string& expected) {
+  return Error(ErrorCode::Internal, who, expected, {{"problem", openssl_problem()}});
 }
 
 }  // namespace cohort::distribute

@@ -8,7 +8,6 @@
 #include <string>
 #include <string_view>
 
-#include "cohort/core/error.h"
 #include "cohort/distribute/cluster/openssl_objects.h"
 
 namespace cohort::distribute::rpc {
@@ -20,10 +19,7 @@ using CipherContext = std::unique_ptr<EVP_CIPHER_CTX, Freed<EVP_CIPHER_CTX_free>
 // Of every record after the handshake, whatever it holds: version 1.2's data.
 constexpr unsigned char kRecordMark[] = {23, 3, 3};
 constexpr std::size_t kKeyBytes = 16;
-
-Error is_needed(const char* what) {
-  return Error(ErrorCode::Internal, "SocketEncryption", what, {{"problem", openssl_problem()}});
-}
+constexpr const char* kWho = "SocketEncryption";
 
 // HKDF-Expand-Label of RFC 8446, section 7.1, without context, for no more than one hash gives.
 template <std::size_t Bytes>
@@ -36,7 +32,7 @@ std::array<unsigned char, Bytes> expand(const Secret& secret, std::string_view l
   unsigned int count = 0;
   if (HMAC(EVP_sha256(), secret.data(), static_cast<int>(secret.size()),
            reinterpret_cast<const unsigned char*>(text.data()), text.size(), whole.data(), &count) == nullptr) {
-    throw is_needed("OpenSSL must know HMAC with SHA-256");
+    throw openssl_error(kWho, "OpenSSL must know HMAC with SHA-256");
   }
   std::array<unsigned char, Bytes> first;
   std::copy_n(whole.begin(), Bytes, first.begin());
@@ -50,11 +46,11 @@ class RecordProtection::Cipher {
  public:
   explicit Cipher(Direction direction)
       : seals_(direction == Direction::Sealing ? 1 : 0), context_(EVP_CIPHER_CTX_new()) {
-    if (!context_) throw is_needed("OpenSSL must have memory for a connection");
+    if (!context_) throw openssl_error(kWho, "OpenSSL must have memory for a connection");
   }
   void use_key(const unsigned char* key) {
     if (EVP_CipherInit_ex(context_.get(), EVP_aes_128_gcm(), nullptr, key, nullptr, seals_) != 1) {
-      throw is_needed("OpenSSL must know AES-128-GCM");
+      throw openssl_error(kWho, "OpenSSL must know AES-128-GCM");
     }
   }
   bool begin(const unsigned char* nonce, const unsigned char* header) {

@@ -9,7 +9,6 @@
 #include <cerrno>
 #include <optional>
 
-#include "cohort/core/error.h"
 #include "cohort/distribute/cluster/openssl_objects.h"
 #include "cohort/distribute/rpc/record_protection.h"
 
@@ -34,9 +33,7 @@ constexpr std::array<char, 5> kKeyUpdate{24, 0, 0, 1, 0};
 constexpr std::size_t kLargestBetween = 2 * RecordProtection::kAround + kKeyUpdate.size();
 constexpr std::size_t kOutgoingBytes = 4 * kLargestRecord + kLargestBetween;
 
-Error cannot(const char* what) {
-  return Error(ErrorCode::Internal, "SocketEncryption", what, {{"problem", openssl_problem()}});
-}
+Error cannot(const char* what) { return openssl_error("SocketEncryption", what); }
 
 // A session that was never held: what TLS 1.3 calls an external key.
 Session session_of(SSL* ssl, const std::string& key) {
