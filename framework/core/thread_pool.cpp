@@ -34,6 +34,8 @@ constexpr int kMaxThreads = 4096;
 
 // Jobs at once; whoever finds no place for another one computes alone.
 constexpr int kSlots = 64;
+// Of a job, one for each thread that it may have; where these are more, they share.
+constexpr int kMostParts = 64;
 
 // Of threads that are running a block.
 thread_local bool inside_block = false;
@@ -41,6 +43,8 @@ thread_local bool inside_block = false;
 thread_local int share = kMaxThreads;
 // Where this thread's job was last: most likely free, and looked at by few.
 thread_local int last_slot = 0;
+// The part of any job that this thread begins with: a caller's is the first.
+thread_local int own_part = 0;
 
 void relax() {
 #if defined(__x86_64__)
@@ -113,9 +117,12 @@ struct Slot {
 
   alignas(64) std::atomic<std::uint32_t> gate{0};
   std::atomic<bool> caller_asleep{false};
-  alignas(64) std::atomic<std::int64_t> next{0};
+  // The blocks in equal parts, of which every thread begins with its own: what lies at one place of a batch is computed
+  // by one core, op after op, and stays in its caches. Those who are done take what is left of the others.
+  alignas(64) std::atomic<std::int64_t> next[kMostParts] = {};
   alignas(64) std::atomic<bool> taken{false};
   std::int64_t blocks = 0;
+  int parts = 1;
   const FunctionRef<void(std::int64_t)>* body = nullptr;
   int share = 0;
   FirstError error;
@@ -127,7 +134,10 @@ struct Slot {
   void leave();
   void open(std::uint32_t helpers, bool nested) { gate.fetch_add(helpers * kWanted + (nested ? kNested : 0)); }
   void close();
-  bool run_block();
+  std::int64_t part_begin(int part) const { return blocks * part / parts; }
+  void cut(std::int64_t count, int threads);
+  std::int64_t take_block(int& part);
+  bool run_block(int& part);
   void wait_for_helpers();
 };
 
@@ -158,9 +168,26 @@ void Slot::wait_for_helpers() {
   caller_asleep = false;
 }
 
-bool Slot::run_block() {
-  const std::int64_t block = next.fetch_add(1, std::memory_order_relaxed);
-  if (block >= blocks) return false;
+void Slot::cut(std::int64_t count, int threads) {
+  blocks = count;
+  parts = std::min(threads, kMostParts);
+  for (int part = 0; part < parts; ++part) next[part].store(part_begin(part), std::memory_order_relaxed);
+}
+
+// A block that nobody has begun, from `part` or the nearest one behind it that has any left, or -1.
+std::int64_t Slot::take_block(int& part) {
+  for (int i = 0; i < parts; ++i, part = part + 1 < parts ? part + 1 : 0) {
+    const std::int64_t end = part_begin(part + 1);
+    if (next[part].load(std::memory_order_relaxed) >= end) continue;
+    const std::int64_t block = next[part].fetch_add(1, std::memory_order_relaxed);
+    if (block < end) return block;
+  }
+  return -1;
+}
+
+bool Slot::run_block(int& part) {
+  const std::int64_t block = take_block(part);
+  if (block < 0) return false;
   try {
     (*body)(block);
   } catch (...) {
@@ -223,7 +250,10 @@ void ThreadPool::State::start(int wanted) {
   workers.reserve(static_cast<std::size_t>(wanted));
   for (int i = 0; i < wanted; ++i) {
     try {
-      workers.emplace_back([this] { work(); });
+      workers.emplace_back([this, part = i + 1] {
+        own_part = part;
+        work();
+      });
     } catch (const std::system_error&) {
       break;  // the system gives no more threads: fewer do the same work
     }
@@ -321,9 +351,9 @@ void ThreadPool::State::work() {
 int ThreadPool::State::help(int job) {
   Slot& slot = slots[job];
   share = slot.share;
-  int next = job;
+  int next = job, part = own_part % slot.parts;
   do {
-    if (!slot.run_block()) {
+    if (!slot.run_block(part)) {
       slot.close();
       next = -1;
       break;
@@ -480,13 +510,13 @@ void ThreadPool::run_blocks(std::int64_t blocks, FunctionRef<void(std::int64_t)>
   Slot* slot = helpers > 0 ? state.take_slot() : nullptr;
   if (!slot) return run_here(blocks, body);
   slot->body = &body;
-  slot->blocks = blocks;
   slot->share = share;
-  slot->next.store(0, std::memory_order_relaxed);
+  slot->cut(blocks, helpers + 1);
   const bool nested = std::exchange(inside_block, true);
   slot->open(static_cast<std::uint32_t>(helpers), nested);
   state.wake_workers(helpers);
-  while (slot->run_block()) {
+  int part = own_part % slot->parts;
+  while (slot->run_block(part)) {
   }
   inside_block = nested;
   slot->wait_for_helpers();

@@ -50,6 +50,27 @@ TEST_F(ThreadPoolTest, RunsEveryBlockOnce) {
   }
 }
 
+TEST_F(ThreadPoolTest, EveryThreadBeginsWithItsOwnPartOfAnyJob) {
+  constexpr int kThreads = 3, kBlocksOfAPart = 2;
+  pool_.set_threads(kThreads);
+  std::vector<std::thread::id> before;
+  for (int job = 0; job < 100; ++job) {
+    std::vector<std::thread::id> first(kThreads);
+    std::atomic<int> arrived{0};
+    pool_.run_blocks(kThreads * kBlocksOfAPart, [&](std::int64_t block) {
+      if (arrived == kThreads) return;  // all have begun: what is left is whoever's
+      ASSERT_EQ(block % kBlocksOfAPart, 0);
+      first[static_cast<std::size_t>(block / kBlocksOfAPart)] = std::this_thread::get_id();
+      ASSERT_TRUE(meet(arrived, kThreads));
+    });
+    EXPECT_EQ(first[0], std::this_thread::get_id());
+    if (job > 0) {
+      EXPECT_EQ(first, before);
+    }
+    before = first;
+  }
+}
+
 TEST_F(ThreadPoolTest, ManyShortJobsLoseNothing) {
   pool_.set_threads(4);
   std::int64_t total = 0;
