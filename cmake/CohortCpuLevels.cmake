@@ -32,7 +32,7 @@ set(COHORT_PRODUCT_KERNELS fused_matmul gemm matmul packed_matrix packed_product
 set(COHORT_HOT_KERNELS ${COHORT_PRODUCT_KERNELS} adam_update attention average_pooling batch_norm ../broadcast_plan cast conv
     conv_depthwise conv_panels_forward conv_panels_input_gradient conv_panels_kernel_gradient conv_patches conv_rows conv_widened cross_entropy dropout
     elementwise elementwise_binary elementwise_broadcast elementwise_select elementwise_tests elementwise_unary
-    fused_elementwise fused_program gelu gru layer_norm lstm max_pooling pooling reduce ../reduce_plan sgd_update simple_rnn
+    fused_elementwise fused_program gelu gru layer_norm lstm max_pooling pooled_conv pooling reduce ../reduce_plan sgd_update simple_rnn
     softmax strided_copy)
 # What the compiler makes of one of these must not depend on its neighbours.
 if(NOT COHORT_SANITIZE)

@@ -124,8 +124,8 @@ std::shared_ptr<Executable> compile(const Graph& traced, const Specs& inputs, De
   if (options.fuse && device.kernel_type() == kGPU) passes::keep_row_statistics(graph);
   if (options.fuse && device.kernel_type() == kGPU) passes::join_loss_gradients(graph);
   if (options.fuse && device.kernel_type() == kGPU) passes::keep_relu_masks(graph);
-  if (options.fuse && device.kernel_type() == kGPU) passes::fuse_bias_gradients(graph);
-  if (options.fuse && device.kernel_type() == kGPU) passes::pool_convolutions(graph);
+  if (options.fuse) passes::fuse_bias_gradients(graph);
+  if (options.fuse) passes::pool_convolutions(graph);
   if (options.fuse && device.kernel_type() == kCPU) passes::update_by_slices(graph);
   passes::copy_reads_that_outlive_writes(graph);
   if (options.schedule) passes::join_additions(graph);

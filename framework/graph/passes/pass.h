@@ -46,10 +46,11 @@ void join_loss_gradients(Graph& graph);
 // was noted: the relu's gradient need not read both once more. For half types on GPUs.
 void keep_relu_masks(Graph& graph);
 // Lets the product, or convolution, that makes the gradient of a weight add up the gradient of its bias as well: both
-// read what flows back. For GPUs, where a pass over memory is what counts.
+// read what flows back.
 void fuse_bias_gradients(Graph& graph);
 // Computes a convolution of few channels, its relu and the pooling that follows in one node, and what flows back
-// through all three in another: what the convolution gives is never in memory. For GPUs, after fuse_bias_gradients.
+// through all three in another: what the convolution gives is never in memory. After fuse_bias_gradients. Gradients are
+// added up in another order than by the nodes it replaces.
 void pool_convolutions(Graph& graph);
 // Lets Adam take the rows that move a table as they come, where its gradient would be laid out for it alone: two
 // more tables need not be written and read. For CPUs.

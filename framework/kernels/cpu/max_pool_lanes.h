@@ -1,13 +1,10 @@
 #pragma once
 
-#if defined(__AVX2__)
-#include <immintrin.h>
-#endif
-
 #include <cstdint>
 #include <cstring>
 
 #include "cohort/core/dtype.h"
+#include "cohort/kernels/cpu/byte_lanes.h"
 #include "cohort/kernels/cpu/vector_width.h"
 
 namespace cohort::kernels {
@@ -38,9 +35,7 @@ class MaxPoolLanes {
       }
     }
     for (int v = 0; v < kVectors; ++v) store_floats(best[v], y + v * kWidth);
-    std::int32_t wide[kChannels];
-    for (int v = 0; v < kVectors; ++v) store(where[v], wide + v * kWidth);
-    for (int c = 0; c < kChannels; ++c) index[c] = static_cast<std::uint8_t>(wide[c]);
+    for (int v = 0; v < kVectors; ++v) ByteLanes::store(where[v], index + v * kWidth);
   }
 
   // The reverse: dy at the offset that the index names and zero at the others, set or added to what is there.
@@ -49,7 +44,7 @@ class MaxPoolLanes {
     Floats flow[kVectors];
     Integers where[kVectors];
     for (int v = 0; v < kVectors; ++v) flow[v] = load_floats(dy + v * kWidth);
-    widen(index, where);
+    for (int v = 0; v < kVectors; ++v) where[v] = ByteLanes::load(index + v * kWidth);
     for (int t = 0; t < taps; ++t) {
       T* dx = image + offsets[t];
       const Integers tap = Integers{} + t;
@@ -65,7 +60,7 @@ class MaxPoolLanes {
   static constexpr int kWidth = kVectorBytes / static_cast<int>(sizeof(float));
   static constexpr int kVectors = static_cast<int>(kChannels) / kWidth;
   typedef float Floats __attribute__((vector_size(kVectorBytes)));
-  typedef std::int32_t Integers __attribute__((vector_size(kVectorBytes)));
+  using Integers = ByteLanes::Integers;
   typedef std::uint32_t Words __attribute__((vector_size(kVectorBytes)));
   typedef std::uint16_t HalfWords __attribute__((vector_size(kVectorBytes / 2)));
 
@@ -85,19 +80,6 @@ class MaxPoolLanes {
     Vector value;
     std::memcpy(&value, from, sizeof value);
     return value;
-  }
-  // Vectors of more than 16 bytes g++ would put together in memory, and wait for it.
-  static void widen(const std::uint8_t* from, Integers (&to)[kVectors]) {
-#if defined(__AVX512F__)
-    to[0] = (Integers)_mm512_maskz_cvtepu8_epi32(0xffff, load<__m128i>(from));
-#elif defined(__AVX2__)
-    to[0] = (Integers)_mm256_cvtepu8_epi32(load<__m128i>(from));
-    to[1] = (Integers)_mm256_cvtepu8_epi32(_mm_unpackhi_epi64(load<__m128i>(from), __m128i{}));
-#else
-    std::int32_t wide[kChannels];
-    for (int c = 0; c < kChannels; ++c) wide[c] = from[c];
-    for (int v = 0; v < kVectors; ++v) to[v] = load<Integers>(wide + v * kWidth);
-#endif
   }
   template <class Vector, class Number>
   static void store(Vector value, Number* to) {
