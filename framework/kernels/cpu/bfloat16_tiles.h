@@ -28,7 +28,8 @@ class MatrixRegisters {
   static constexpr Layout kEightTiles{1, 0, {}, {64, 64, 64, 64, 64, 64, 64, 64}, {16, 16, 16, 16, 16, 16, 16, 16}};
 };
 
-// c (32 x 32, ldc apart) = or += two rows of tiles of a times two columns of tiles of b, each `blocks` tiles deep.
+// c (32 x 32, ldc apart) = or += two rows of tiles of a times two columns of tiles of b, each `blocks` tiles deep. Those
+// of a go by without driving those of b, which meet the next rows of a, out of the first cache.
 inline void multiply_matrix_tiles(const std::uint16_t* a0, const std::uint16_t* a1, const std::uint16_t* b0,
                                   const std::uint16_t* b1, std::int64_t blocks, float* c, std::int64_t ldc, bool add) {
   const auto stride = static_cast<int>(ldc * 4);
@@ -46,11 +47,11 @@ inline void multiply_matrix_tiles(const std::uint16_t* a0, const std::uint16_t* 
   }
   for (std::int64_t p = 0; p < blocks * kMatrixTileElements; p += kMatrixTileElements) {
     _tile_loadd(6, b0 + p, 64);
-    _tile_loadd(4, a0 + p, 64);
+    _tile_stream_loadd(4, a0 + p, 64);
     _tile_dpbf16ps(0, 4, 6);
     _tile_loadd(7, b1 + p, 64);
     _tile_dpbf16ps(1, 4, 7);
-    _tile_loadd(5, a1 + p, 64);
+    _tile_stream_loadd(5, a1 + p, 64);
     _tile_dpbf16ps(2, 5, 6);
     _tile_dpbf16ps(3, 5, 7);
   }

@@ -116,6 +116,7 @@ class Product {
  private:
   static constexpr std::int64_t kRows = Scheme::kRows, kColumns = Scheme::kColumns;
   static constexpr std::int64_t kRowBlock = Scheme::kBlockRows / kRows * kRows, kRowCopies = Scheme::kRowCopies;
+  static constexpr std::int64_t kTogether = Scheme::kPartsTogether;
   static constexpr bool kHalf = sizeof(T) < sizeof(float);  // and may be wide
   // The widest vectors are multiplied by an element of a wherever it lies: it need not be packed.
   static constexpr bool kDirect = kVectorBytes == 64 && std::is_same_v<T, Packed>;
@@ -441,9 +442,10 @@ class Product {
     });
   }
 
-  // Some rows of a, into memory of this thread.
+  // Some rows of a, into memory of this thread, which holds as many parts as meet b together.
   const Packed* pack_block(const Packing& at, std::int64_t q, std::int64_t row, std::int64_t rows) const {
-    Packed* to = own_panels.get<Packed>(Scheme::packed_depth(at.part) * kRowBlock * kRowCopies);
+    const std::int64_t size = Scheme::packed_depth(at.part) * kRowBlock * kRowCopies;
+    Packed* to = own_panels.get<Packed>(kTogether * size) + q % kTogether * size;
     pack_rows(at.row + row, rows, at.depth_begin + q * at.part, at.depth(q), to);
     return to;
   }
@@ -458,24 +460,35 @@ class Product {
       for (std::int64_t block = row; block < last; block += block_rows) {
         const std::int64_t end = std::min(last, block + block_rows);
         Sums sums = at.sums;
-        if (!sums.memory && at.parts() > 1) {  // in memory of this thread, which stays in its cache
-          sums = {sums_memory.get<Sum>(kRowBlock * (right - column)), right - column, block, column};
+        // In memory of this thread, which stays in its cache: those of a panel of b where all parts meet it together.
+        const bool own_sums = !sums.memory && at.parts() > 1, panel_sums = own_sums && at.parts() <= kTogether;
+        if (own_sums) {
+          const std::int64_t width = panel_sums ? kColumns : right - column;
+          sums = {sums_memory.get<Sum>(kRowBlock * width), width, block, column};
         }
-        for (std::int64_t q = 0; q < at.parts(); ++q) {
-          const bool add = q > 0 || at.depth_begin > 0;
-          const Packed* a = at.a ? at.a_panel(q, block) : pack_block(at, q, block, end - block);
-          const std::int64_t depth = Scheme::packed_depth(at.depth(q));
+        for (std::int64_t first = 0; first < at.parts(); first += kTogether) {
+          const std::int64_t next = std::min(at.parts(), first + kTogether);
+          const Packed* a[kTogether];
+          for (std::int64_t q = first; q < next; ++q) {
+            a[q - first] = at.a ? at.a_panel(q, block) : pack_block(at, q, block, end - block);
+          }
           for (std::int64_t j = column; j < right; j += kColumns) {
-            Ahead ahead = fetched_ahead(at, q, j + kColumns < right ? j + kColumns : column, end - block);
-            for (std::int64_t i = block; i < end; i += kRows) {
-              multiply_tile(at, sums, a + (i - block) * depth * kRowCopies, at.b_panel(q, j), at.depth(q), add, i,
-                            std::min(kRows, end - i), j, std::min(kColumns, right - j), ahead);
-              ahead.next = static_cast<const char*>(ahead.next) + depth * ahead.step;
+            if (panel_sums) sums.column = j;
+            for (std::int64_t q = first; q < next; ++q) {
+              const std::int64_t depth = Scheme::packed_depth(at.depth(q)) * kRowCopies;
+              Ahead ahead = fetched_ahead(at, q, j + kColumns < right ? j + kColumns : column, end - block);
+              for (std::int64_t i = block; i < end; i += kRows) {
+                multiply_tile(at, sums, a[q - first] + (i - block) * depth, at.b_panel(q, j), at.depth(q),
+                              q > 0 || at.depth_begin > 0, i, std::min(kRows, end - i), j,
+                              std::min(kColumns, right - j), ahead);
+                ahead.next = static_cast<const char*>(ahead.next) + depth / kRowCopies * ahead.step;
+              }
             }
+            if (panel_sums) store_sums(at, sums, block, end - block, j, std::min(kColumns, right - j));
           }
         }
         if (at.depth_end < k_) continue;
-        if (sums.memory) store_sums(at, sums, block, end - block, column, right - column);
+        if (sums.memory && !panel_sums) store_sums(at, sums, block, end - block, column, right - column);
         finish_rows(at.row + block, end - block, at.column + column, right - column);
       }
     });

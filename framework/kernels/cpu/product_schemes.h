@@ -105,6 +105,8 @@ struct NumberScheme {
   static constexpr std::int64_t kDepthStep = 1;
   // Rows of a that meet a panel of b while it is near; all of b comes by once for each such block.
   static constexpr std::int64_t kBlockRows = kVectorBytes == 64 ? 192 : kLeftCopies<Packed> > 1 ? 48 : 96;
+  // Parts that such a block meets before it goes to the next panel: sums come and go once for all of them.
+  static constexpr std::int64_t kPartsTogether = 1;
   // Of an element of a in its panel.
   static constexpr std::int64_t kRowCopies = kLeftCopies<Packed>;
   struct Session {};
@@ -207,7 +209,9 @@ struct BFloat16Scheme {
   using Packed = std::uint16_t;
   using Sum = float;
   static constexpr std::int64_t kRows = kMatrixPanel, kColumns = kMatrixPanel, kColumnStep = kColumns;
-  static constexpr std::int64_t kDepth = 1024, kDepthStep = kMatrixDepth, kBlockRows = 384, kRowCopies = 1;
+  // Of a part: a panel of b, 32 KiB, stays in L1.
+  static constexpr std::int64_t kDepth = 512, kDepthStep = kMatrixDepth, kBlockRows = 384, kRowCopies = 1;
+  static constexpr std::int64_t kPartsTogether = 2;
   using Session = MatrixRegisters;
 
   static std::int64_t packed_depth(std::int64_t depth) { return matrix_depth(depth); }
@@ -240,7 +244,7 @@ struct BFloat16Scheme {
   using Sum = float;
   static constexpr std::int64_t kRows = GroupTile::kRows, kColumns = GroupTile::kColumns, kColumnStep = kColumns;
   static constexpr std::int64_t kDepth = (24 << 10) / (kColumns * 2) / 16 * 16, kDepthStep = GroupTile::kGroup;
-  static constexpr std::int64_t kBlockRows = 96, kRowCopies = 1;
+  static constexpr std::int64_t kBlockRows = 96, kPartsTogether = 1, kRowCopies = 1;
   struct Session {};
 
   static std::int64_t packed_depth(std::int64_t depth) {
