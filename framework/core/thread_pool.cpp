@@ -120,8 +120,8 @@ struct Slot {
   // The blocks in equal parts, of which every thread begins with its own: what lies at one place of a batch is computed
   // by one core, op after op, and stays in its caches. Those who are done take what is left of the others.
   alignas(64) std::atomic<std::int64_t> next[kMostParts] = {};
+  alignas(64) std::int64_t ends[kMostParts] = {};
   alignas(64) std::atomic<bool> taken{false};
-  std::int64_t blocks = 0;
   int parts = 1;
   const FunctionRef<void(std::int64_t)>* body = nullptr;
   int share = 0;
@@ -134,8 +134,7 @@ struct Slot {
   void leave();
   void open(std::uint32_t helpers, bool nested) { gate.fetch_add(helpers * kWanted + (nested ? kNested : 0)); }
   void close();
-  std::int64_t part_begin(int part) const { return blocks * part / parts; }
-  void cut(std::int64_t count, int threads);
+  void cut(std::int64_t blocks, int threads);
   std::int64_t take_block(int& part);
   bool run_block(int& part);
   void wait_for_helpers();
@@ -168,19 +167,21 @@ void Slot::wait_for_helpers() {
   caller_asleep = false;
 }
 
-void Slot::cut(std::int64_t count, int threads) {
-  blocks = count;
+void Slot::cut(std::int64_t blocks, int threads) {
   parts = std::min(threads, kMostParts);
-  for (int part = 0; part < parts; ++part) next[part].store(part_begin(part), std::memory_order_relaxed);
+  std::int64_t begin = 0;
+  for (int i = 0; i < parts; ++i) {
+    next[i].store(begin, std::memory_order_relaxed);
+    ends[i] = begin += (blocks - begin) / (parts - i);
+  }
 }
 
 // A block that nobody has begun, from `part` or the nearest one behind it that has any left, or -1.
 std::int64_t Slot::take_block(int& part) {
   for (int i = 0; i < parts; ++i, part = part + 1 < parts ? part + 1 : 0) {
-    const std::int64_t end = part_begin(part + 1);
-    if (next[part].load(std::memory_order_relaxed) >= end) continue;
+    if (next[part].load(std::memory_order_relaxed) >= ends[part]) continue;
     const std::int64_t block = next[part].fetch_add(1, std::memory_order_relaxed);
-    if (block < end) return block;
+    if (block < ends[part]) return block;
   }
   return -1;
 }

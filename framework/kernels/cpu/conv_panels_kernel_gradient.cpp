@@ -13,7 +13,8 @@ namespace {
 constexpr std::int64_t kBlock = 192;              // outputs that are summed over at once
 constexpr std::int64_t kPatchPart = 42 * kLines;  // of the patch: with a block's outputs 387 KiB, in L2
 static_assert(kPatchPart <= kZerosCount);
-constexpr std::int64_t kTasks = 16;           // wanted; the batch is cut where the patch gives fewer
+constexpr std::int64_t kTasks = 32;           // wanted; the batch is cut where the patch gives fewer
+constexpr std::int64_t kAdded = 1 << 10;      // sums of all cuts that are worth a task
 constexpr std::int64_t kSumsLimit = 1 << 21;  // floats that the sums of all cuts may take
 
 Scratch line_memory, column_memory, read_memory, spare_memory, sum_memory;
@@ -107,7 +108,7 @@ void PanelConv::kernel_gradient(const ConvPlan& plan, const float* x, const floa
     }
   });
   if (cut.chunks == 1) return;
-  parallel_for(size, 1 << 14, [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(size, kAdded, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) dkernel[i] = sums[i];
     for (std::int64_t chunk = 1; chunk < cut.chunks; ++chunk) {
       const float* from = sums + chunk * size;

@@ -22,13 +22,15 @@ constexpr std::int64_t kOwnBytes = std::int64_t(1) << 20;      // that a task pa
 constexpr std::int64_t kSmallBytes = std::int64_t(64) << 10;   // of b that stays in the cache as it lies
 constexpr std::int64_t kFewRows = 64;                          // that meet it there
 constexpr std::int64_t kOwnColumns = 1 << 13;  // elements of b that a task packs rather than wait for others
-constexpr std::int64_t kFlatRows = 384;        // of a that stay in the cache with a part of the depth
-constexpr std::int64_t kFlatPanels = 4;        // of b that meet them together
-constexpr std::int64_t kCacheLine = 64;        // bytes
-constexpr std::int64_t kDeepParts = 4;         // of a depth that is cut, unless they would be deeper than kDeepest
-constexpr std::int64_t kDeepPart = 128;        // how deep they are at least
-constexpr std::int64_t kDeepest = 1024;        // and at most: a panel of b stays in the cache
-constexpr std::int64_t kDeepTiles = 20;        // of a task that takes half of the parts
+constexpr int kManyThreads = 4;  // of which each packs what it needs of b rather than wait for what others pack
+constexpr std::int64_t kOwnWork = std::int64_t(1) << 25;  // of such a thread; for more than that packing pays
+constexpr std::int64_t kFlatRows = 384;                   // of a that stay in the cache with a part of the depth
+constexpr std::int64_t kFlatPanels = 4;                   // of b that meet them together
+constexpr std::int64_t kCacheLine = 64;                   // bytes
+constexpr std::int64_t kDeepParts = 4;   // of a depth that is cut, unless they would be deeper than kDeepest
+constexpr std::int64_t kDeepPart = 128;  // how deep they are at least
+constexpr std::int64_t kDeepest = 1024;  // and at most: a panel of b stays in the cache
+constexpr std::int64_t kDeepTiles = 20;  // of a task that takes half of the parts
 constexpr std::int64_t kDeepBytes = std::int64_t(2) << 20;  // of the sums of all parts
 
 constexpr GemmCut kUncut{1, kMaxLines, kMaxLines};
@@ -107,7 +109,10 @@ class Product {
       if (m_ <= 2 * kRows) return run_thin(threads);
     }
     if constexpr (kDirect) {
-      if (flat(threads) && reads_rows()) return run_flat_direct(threads);
+      if (flat(threads) && reads_rows()) return run_direct(threads, m_, flat_columns(threads));
+      if (cut.threads == threads && threads >= kManyThreads && m_ * n_ * k_ <= threads * kOwnWork && reads_rows()) {
+        return run_direct(threads, cut.row_tiles * kRows, cut.column_tiles * kColumns);
+      }
     }
     if (flat(threads)) return run_flat(threads);
     run_packed(threads, cut);
@@ -290,22 +295,25 @@ class Product {
     });
   }
 
-  // The same with rows of a where they lie: threads need not wait for one another, nor fetch what another one packed.
+  // With rows of a where they lie: threads need not wait for one another, nor fetch what another one packed.
   // Rows a page apart would drive each other out of the cache.
   bool reads_rows() const { return !a_.along || a_.step * static_cast<std::int64_t>(sizeof(T)) % 4096 != 0; }
-  void run_flat_direct(int threads) const {
-    const std::int64_t part = equal_part(k_, Scheme::kDepth, 1), columns = flat_columns(threads);
-    run_tasks(threads, parts_of(n_, columns), [&](std::int64_t task) {
+  void run_direct(int threads, std::int64_t rows, std::int64_t columns) const {
+    const std::int64_t part = equal_part(k_, Scheme::kDepth, 1), across = parts_of(n_, columns);
+    run_tasks(threads, parts_of(m_, rows) * across, [&](std::int64_t task) {
       Packed* panel = own_panels.get<Packed>(part * kColumns);
-      const std::int64_t first = task * columns, last = std::min(n_, first + columns);
+      const std::int64_t top = task / across * rows, bottom = std::min(m_, top + rows);
+      const std::int64_t left = task % across * columns, right = std::min(n_, left + columns);
       for (std::int64_t p = 0; p < k_; p += part) {
         const std::int64_t depth = std::min(part, k_ - p);
-        for (std::int64_t j = first; j < last; j += kColumns) {
-          Scheme::pack_columns(b_.at(j, p), std::min(kColumns, last - j), depth, panel);
-          for (std::int64_t i = 0; i < m_; i += kRows) unpacked_tile(i, m_, panel, kColumns, p, depth, j, last);
+        for (std::int64_t j = left; j < right; j += kColumns) {
+          Scheme::pack_columns(b_.at(j, p), std::min(kColumns, right - j), depth, panel);
+          for (std::int64_t i = top; i < bottom; i += kRows) {
+            unpacked_tile(i, bottom, panel, kColumns, p, depth, j, right);
+          }
         }
       }
-      finish_rows(0, m_, first, last - first);
+      finish_rows(top, bottom - top, left, right - left);
     });
   }
 

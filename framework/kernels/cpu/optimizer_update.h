@@ -22,7 +22,7 @@ struct UpdatePlan {
     int variable;
     std::int64_t begin, end;
   };
-  static constexpr std::int64_t kBlock = 16384;
+  static constexpr std::int64_t kBlock = 8192;
 
   explicit UpdatePlan(const std::vector<std::int64_t>& sizes, const std::vector<std::int64_t>& costs = {}) {
     std::int64_t room = kBlock;
