@@ -13,6 +13,8 @@ find_package(CURL)  # addresses in place of paths of data; refused where it is n
 find_package(LibArchive)  # WebDataset's tar files; refused where it is not there
 find_path(LMDB_INCLUDE_DIR lmdb.h)
 find_library(LMDB_LIBRARY lmdb)  # LMDB environments; likewise
+find_path(IPSEC_MB_INCLUDE_DIR intel-ipsec-mb.h)
+find_library(IPSEC_MB_LIBRARY IPSec_MB)  # x86-64 alone; without it OpenSSL encrypts
 find_package(CLI11 REQUIRED)
 find_package(HDF5 REQUIRED COMPONENTS C)
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
@@ -86,6 +88,14 @@ if(LMDB_INCLUDE_DIR AND LMDB_LIBRARY)
                               COHORT_HAS_LMDB)
 endif()
 set(COHORT_LIBS_rpc gRPC::grpc++ OpenSSL::SSL)
+if(IPSEC_MB_INCLUDE_DIR AND IPSEC_MB_LIBRARY)
+  add_library(cohort_ipsec_mb INTERFACE)
+  target_include_directories(cohort_ipsec_mb SYSTEM INTERFACE ${IPSEC_MB_INCLUDE_DIR})
+  target_link_libraries(cohort_ipsec_mb INTERFACE ${IPSEC_MB_LIBRARY})
+  list(APPEND COHORT_LIBS_rpc cohort_ipsec_mb)
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/distribute/rpc/wide_cipher.cpp PROPERTIES COMPILE_DEFINITIONS
+                              COHORT_HAS_IPSEC_MB)
+endif()
 set(COHORT_LIBS_cluster OpenSSL::Crypto)
 set(COHORT_LIBS_distribute gRPC::grpc++)  # of its tests, which also speak to servers without our client
 # Nothing that a machine without a GPU lacks: the driver, cuBLASLt, cuDNN and NVRTC are loaded when they are first needed.

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "cohort/distribute/cluster/openssl_objects.h"
 
@@ -14,11 +15,9 @@ namespace cohort::distribute::rpc {
 namespace {
 
 using Secret = RecordProtection::Secret;
-using CipherContext = std::unique_ptr<EVP_CIPHER_CTX, Freed<EVP_CIPHER_CTX_free>>;
 
 // Of every record after the handshake, whatever it holds: version 1.2's data.
 constexpr unsigned char kRecordMark[] = {23, 3, 3};
-constexpr std::size_t kKeyBytes = 16;
 constexpr const char* kWho = "SocketEncryption";
 
 // HKDF-Expand-Label of RFC 8446, section 7.1, without context, for no more than one hash gives.
@@ -42,53 +41,17 @@ std::array<unsigned char, Bytes> expand(const Secret& secret, std::string_view l
 
 }  // namespace
 
-class RecordProtection::Cipher {
- public:
-  explicit Cipher(Direction direction)
-      : seals_(direction == Direction::Sealing ? 1 : 0), context_(EVP_CIPHER_CTX_new()) {
-    if (!context_) throw openssl_error(kWho, "OpenSSL must have memory for a connection");
-  }
-  void use_key(const unsigned char* key) {
-    if (EVP_CipherInit_ex(context_.get(), EVP_aes_128_gcm(), nullptr, key, nullptr, seals_) != 1) {
-      throw openssl_error(kWho, "OpenSSL must know AES-128-GCM");
-    }
-  }
-  bool begin(const unsigned char* nonce, const unsigned char* header) {
-    int count = 0;
-    return EVP_CipherInit_ex(context_.get(), nullptr, nullptr, nullptr, nonce, seals_) == 1 &&
-           EVP_CipherUpdate(context_.get(), nullptr, &count, header, kHeaderBytes) == 1;
-  }
-  bool go_on(const char* from, std::size_t bytes, char* to) {
-    int count = 0;
-    return EVP_CipherUpdate(context_.get(), reinterpret_cast<unsigned char*>(to), &count,
-                            reinterpret_cast<const unsigned char*>(from), static_cast<int>(bytes)) == 1;
-  }
-  bool end() {
-    int count = 0;
-    unsigned char none[EVP_MAX_BLOCK_LENGTH];
-    return EVP_CipherFinal_ex(context_.get(), none, &count) == 1;
-  }
-  bool give_tag(char* tag) { return EVP_CIPHER_CTX_ctrl(context_.get(), EVP_CTRL_AEAD_GET_TAG, kTagBytes, tag) == 1; }
-  bool expect_tag(const char* tag) {
-    return EVP_CIPHER_CTX_ctrl(context_.get(), EVP_CTRL_AEAD_SET_TAG, kTagBytes, const_cast<char*>(tag)) == 1;
-  }
-
- private:
-  const int seals_;
-  const CipherContext context_;
-};
-
-RecordProtection::RecordProtection(Direction direction, const Secret& secret)
-    : secret_(secret), cipher_(std::make_unique<Cipher>(direction)) {
+RecordProtection::RecordProtection(std::unique_ptr<RecordCipher> cipher, const Secret& secret)
+    : secret_(secret), cipher_(std::move(cipher)) {
   take_keys();
 }
 
 RecordProtection::~RecordProtection() { OPENSSL_cleanse(secret_.data(), secret_.size()); }
 
 void RecordProtection::take_keys() {
-  std::array<unsigned char, kKeyBytes> key = expand<kKeyBytes>(secret_, "key");
-  nonce_mask_ = expand<std::tuple_size_v<decltype(nonce_mask_)>>(secret_, "iv");
-  cipher_->use_key(key.data());
+  RecordCipher::Key key = expand<std::tuple_size_v<RecordCipher::Key>>(secret_, "key");
+  nonce_mask_ = expand<std::tuple_size_v<RecordCipher::Nonce>>(secret_, "iv");
+  cipher_->use_key(key);
   OPENSSL_cleanse(key.data(), key.size());
   number_ = 0;
 }
@@ -100,12 +63,12 @@ void RecordProtection::use_next_key() {
 
 // No two records under one key have the same nonce.
 bool RecordProtection::begin(const char* header) {
-  auto nonce = nonce_mask_;
+  RecordCipher::Nonce nonce = nonce_mask_;
   for (std::size_t i = 0; i < sizeof number_; ++i) {
     nonce[nonce.size() - 1 - i] ^= static_cast<unsigned char>(number_ >> (8 * i));
   }
   ++number_;
-  return cipher_->begin(nonce.data(), reinterpret_cast<const unsigned char*>(header));
+  return cipher_->begin(nonce, {reinterpret_cast<const unsigned char*>(header), kHeaderBytes});
 }
 
 bool RecordProtection::seal(Content kind, std::span<const iovec> pieces, std::size_t skipped, std::size_t count,
@@ -125,7 +88,7 @@ bool RecordProtection::seal(Content kind, std::span<const iovec> pieces, std::si
     count -= part;
   }
   const char last = static_cast<char>(kind);
-  return well && cipher_->go_on(&last, 1, to) && cipher_->end() && cipher_->give_tag(to + 1);
+  return well && cipher_->go_on(&last, 1, to) && cipher_->give_tag(to + 1);
 }
 
 std::optional<std::size_t> RecordProtection::content_bytes(const char* header) {
@@ -142,7 +105,7 @@ std::optional<RecordProtection::Content> RecordProtection::open(const char* reco
   const char* const body = record + kHeaderBytes;
   char last = 0;
   if (!begin(record) || !cipher_->go_on(body, content, to) || !cipher_->go_on(body + content, 1, &last) ||
-      !cipher_->expect_tag(body + content + 1) || !cipher_->end()) {
+      !cipher_->expect_tag(body + content + 1)) {
     return std::nullopt;
   }
   return static_cast<Content>(last);

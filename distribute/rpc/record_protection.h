@@ -8,6 +8,8 @@
 #include <optional>
 #include <span>
 
+#include "cohort/distribute/rpc/record_cipher.h"
+
 namespace cohort::distribute::rpc {
 
 // One direction of a connection after the handshake of TLS 1.3: makes its records, or opens them (RFC 8446, section 5),
@@ -17,13 +19,14 @@ class RecordProtection {
  public:
   // What both sides have agreed upon for one direction.
   using Secret = std::array<unsigned char, 32>;
-  enum class Direction { Sealing, Opening };
   enum class Content : unsigned char { Alert = 21, Handshake = 22, Data = 23 };
-  static constexpr std::size_t kHeaderBytes = 5, kTagBytes = 16;
+  static constexpr std::size_t kHeaderBytes = 5, kTagBytes = RecordCipher::kTagBytes;
   // What a record holds at most, and what it is longer than that.
   static constexpr std::size_t kLargestContent = std::size_t{16} << 10, kAround = kHeaderBytes + 1 + kTagBytes;
 
-  RecordProtection(Direction direction, const Secret& secret);
+  RecordProtection(CipherUse use, const Secret& secret) : RecordProtection(make_record_cipher(use), secret) {}
+  // With a cipher of this choice.
+  RecordProtection(std::unique_ptr<RecordCipher> cipher, const Secret& secret);
   ~RecordProtection();
   RecordProtection(const RecordProtection&) = delete;
 
@@ -39,14 +42,13 @@ class RecordProtection {
   void use_next_key();
 
  private:
-  class Cipher;
   void take_keys();
   bool begin(const char* header);
 
   Secret secret_;
-  std::array<unsigned char, 12> nonce_mask_{};
+  RecordCipher::Nonce nonce_mask_{};
   std::uint64_t number_ = 0;  // of the next record under the present key
-  const std::unique_ptr<Cipher> cipher_;
+  const std::unique_ptr<RecordCipher> cipher_;
 };
 
 }  // namespace cohort::distribute::rpc

@@ -231,8 +231,8 @@ class SocketEncryption::Body {
     const Negotiation::OfSide &own = calls ? negotiation_.caller : negotiation_.task,
                               &other = calls ? negotiation_.task : negotiation_.caller;
     if (!own.known || !other.known || SSL_has_pending(ssl_.get()) != 0) return false;
-    sealing_.emplace(RecordProtection::Direction::Sealing, own.secret);
-    opening_.emplace(RecordProtection::Direction::Opening, other.secret);
+    sealing_.emplace(CipherUse::Sealing, own.secret);
+    opening_.emplace(CipherUse::Opening, other.secret);
     negotiation_.forget();
     incoming_ = std::make_unique_for_overwrite<char[]>(kIncomingBytes);
     return true;
