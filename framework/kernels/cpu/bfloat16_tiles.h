@@ -28,8 +28,8 @@ class MatrixRegisters {
   static constexpr Layout kEightTiles{1, 0, {}, {64, 64, 64, 64, 64, 64, 64, 64}, {16, 16, 16, 16, 16, 16, 16, 16}};
 };
 
-// c (32 x 32, ldc apart) = or += two rows of tiles of a times two columns of tiles of b, each `blocks` tiles deep. Those
-// of a go by without driving those of b, which meet the next rows of a, out of the first cache.
+// c (32 x 32, ldc apart) = or += two rows of tiles of a times two columns of tiles of b, each `blocks` tiles deep.
+// Those of a go by without driving those of b, which meet the next rows of a, out of the first cache.
 inline void multiply_matrix_tiles(const std::uint16_t* a0, const std::uint16_t* a1, const std::uint16_t* b0,
                                   const std::uint16_t* b1, std::int64_t blocks, float* c, std::int64_t ldc, bool add) {
   const auto stride = static_cast<int>(ldc * 4);

@@ -27,7 +27,7 @@ constexpr std::int64_t kMostTaps = 32;                               // of a ker
 constexpr std::int64_t kMostElements = 32;                           // of what an output is a sum over
 constexpr std::int64_t kChunks = 32;  // whose gradients are summed apart, unless there are enough filters
 
-Scratch kernel_memory, line_memory, sum_memory;
+Scratch pooled_kernel, pooled_lines, pooled_sums;
 
 // A convolution whose outputs are pooled, two lines and two columns at a time.
 struct PooledConv {
@@ -55,7 +55,7 @@ class ImageLines {
     const ConvPlan& plan = conv.plan;
     length_ = plan.windows[2].inputs * plan.channels;
     pitch_ = std::max(length_, (plan.windows[2].outputs - 1) * plan.channels + conv.run);
-    memory_ = line_memory.get<float>((copies_ ? conv.taps + 2 : 1) * pitch_);
+    memory_ = pooled_lines.get<float>((copies_ ? conv.taps + 2 : 1) * pitch_);
     std::fill_n(memory_, (copies_ ? conv.taps + 2 : 1) * pitch_, 0.0f);
   }
 
@@ -218,7 +218,7 @@ constexpr auto kForwardTiles = forward_tiles(std::make_integer_sequence<int, kMo
 constexpr auto kGradientTiles = gradient_tiles(std::make_integer_sequence<int, kMostAtOnce>{});
 
 template <class Tiles>
-auto tile_of(const Tiles& tiles, std::int64_t count, std::int64_t filters) {
+auto pooled_tile(const Tiles& tiles, std::int64_t count, std::int64_t filters) {
   return tiles[static_cast<std::size_t>(count - 1)][filters > kLanes ? 1 : 0];
 }
 
@@ -232,7 +232,7 @@ void run_forward(const PooledConv& conv, const float* x, const float* kernel, co
   const std::int64_t patch = plan.patch(), filters = plan.filters,
                      packed_filters = panels_of(filters, kColumns) * kColumns;
   if (conv.lines() == 0) return;
-  float* packed = kernel_memory.get<float>(patch * packed_filters + packed_filters);
+  float* packed = pooled_kernel.get<float>(patch * packed_filters + packed_filters);
   float* packed_bias = packed + patch * packed_filters;
   pack_kernel(plan, kernel, patch, packed);
   std::fill(std::copy_n(bias, filters, packed_bias), packed_bias + packed_filters, 0.0f);
@@ -246,7 +246,7 @@ void run_forward(const PooledConv& conv, const float* x, const float* kernel, co
         const float* panel = packed + f / kColumns * kColumns * patch + f % kColumns;
         for (std::int64_t w = 0; w < conv.width; w += step) {
           const std::int64_t at = (line * conv.width + w) * filters + f;
-          tile_of(kForwardTiles, std::min(step, conv.width - w), filters - f)(
+          pooled_tile(kForwardTiles, std::min(step, conv.width - w), filters - f)(
               conv, reads, w * kPoolSide * plan.channels, panel, packed_bias + f, y + at, chosen + at, filters - f);
         }
       }
@@ -261,7 +261,7 @@ void run_gradient(const PooledConv& conv, const float* x, const float* dy, const
   const std::int64_t size = (patch + 1) * kColumns;
   const std::int64_t chunk = panels_of(conv.lines(), panels_of(kChunks, panels));
   const std::int64_t chunks = chunk == 0 ? 0 : panels_of(conv.lines(), chunk), step = equal_step(patch, kMostAtOnce);
-  float* sums = sum_memory.get<float>(chunks * panels * size);
+  float* sums = pooled_sums.get<float>(chunks * panels * size);
   parallel_for(chunks * panels, 1, [&](std::int64_t begin, std::int64_t end) {
     ImageLines lines(conv);
     for (std::int64_t task = begin; task < end; ++task) {
@@ -278,8 +278,8 @@ void run_gradient(const PooledConv& conv, const float* x, const float* dy, const
             const std::int64_t element = e + i % count;
             elements[i] = reads[element / conv.run + i / count] + element % conv.run;
           }
-          tile_of(kGradientTiles, count, filters - f)(conv, elements, dy + at, chosen + at, filters - f,
-                                                      to + e * kColumns, e == 0 ? to + patch * kColumns : nullptr);
+          pooled_tile(kGradientTiles, count, filters - f)(conv, elements, dy + at, chosen + at, filters - f,
+                                                          to + e * kColumns, e == 0 ? to + patch * kColumns : nullptr);
         }
       }
     }

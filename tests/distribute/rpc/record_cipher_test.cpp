@@ -23,7 +23,7 @@ struct Message {
   std::string text;
 };
 
-std::string bytes_of(std::string_view hex) {
+std::string from_hex(std::string_view hex) {
   std::string bytes;
   for (std::size_t i = 0; i + 1 < hex.size(); i += 2) {
     bytes += static_cast<char>(std::stoi(std::string(hex.substr(i, 2)), nullptr, 16));
@@ -32,7 +32,7 @@ std::string bytes_of(std::string_view hex) {
 }
 template <std::size_t Count>
 std::array<unsigned char, Count> array_of(std::string_view hex) {
-  const std::string bytes = bytes_of(hex);
+  const std::string bytes = from_hex(hex);
   std::array<unsigned char, Count> array{};
   std::copy_n(bytes.begin(), std::min(Count, bytes.size()), array.begin());
   return array;
@@ -88,10 +88,10 @@ std::optional<std::string> opened(Maker make, const Message& message, const std:
 TEST(RecordCipher, KnowsThePublishedExample) {
   const Message message{.key = array_of<16>("feffe9928665731c6d6a8f9467308308"),
                         .nonce = array_of<12>("cafebabefacedbaddecaf888"),
-                        .header = bytes_of("feedfacedeadbeeffeedfacedeadbeefabaddad2"),
-                        .text = bytes_of("d9313225f88406e5a55909c5aff5269a86a7a9531534f7da2e4c303d8a318a72"
+                        .header = from_hex("feedfacedeadbeeffeedfacedeadbeefabaddad2"),
+                        .text = from_hex("d9313225f88406e5a55909c5aff5269a86a7a9531534f7da2e4c303d8a318a72"
                                          "1c3c0c95956809532fcf0e2449a6b525b16aedf5aa0de657ba637b39")};
-  const std::string wanted = bytes_of(
+  const std::string wanted = from_hex(
       "42831ec2217774244b7221b784d0d49ce3aa212f2c02a4e035c17e2329aca12e"
       "21d514b25466931c7d8f6a5aac84aa051ba30b396a0aac973d58e0915bc94fbc3221a5db94fae95ae7121a47");
   for (const Maker make : kMakers) {
