@@ -20,12 +20,12 @@ using Integers = ByteLanes::Integers;
 
 constexpr std::int64_t kPoolSide = 2, kPoolPixels = kPoolSide * kPoolSide;  // of a window of the pooling
 constexpr std::uint8_t kNoPixel = kPoolPixels;                              // is chosen where the relu is zero
-constexpr std::int64_t kLanes = products::Lanes<float>::kCount;
+constexpr std::int64_t kFilterLanes = products::Lanes<float>::kCount;
 constexpr int kSums = products::kTileRows * products::kTileVectors;  // registers for sums
 constexpr int kMostVectors = kSums >= 24 ? 2 : 1;                    // that neighbouring filters fill
 constexpr std::int64_t kMostTaps = 32;                               // of a kernel, along one axis
 constexpr std::int64_t kMostElements = 32;                           // of what an output is a sum over
-constexpr std::int64_t kChunks = 32;  // whose gradients are summed apart, unless there are enough filters
+constexpr std::int64_t kPooledChunks = 32;  // whose gradients are summed apart, unless there are enough filters
 
 Scratch pooled_kernel, pooled_lines, pooled_sums;
 
@@ -131,19 +131,20 @@ void pool_windows(const PooledConv& conv, const float* const* lines, std::int64_
     const auto one = [&]<int kAt>(std::integral_constant<int, kAt>) __attribute__((always_inline)) {
       constexpr int kWindow = kAt / kVectors, kVector = kAt % kVectors;
       const LargestPixel largest(tile.sums + kWindow * kPoolSide * kVectors + kVector, kPixels * kVectors,
-                                 load_vector<Floats>(bias + kVector * kLanes), std::integral_constant<int, kVectors>{});
-      float* value = y + kWindow * conv.filters() + kVector * kLanes;
-      std::uint8_t* pixel = chosen + kWindow * conv.filters() + kVector * kLanes;
-      if (filters >= kVectors * kLanes) {
+                                 load_vector<Floats>(bias + kVector * kFilterLanes),
+                                 std::integral_constant<int, kVectors>{});
+      float* value = y + kWindow * conv.filters() + kVector * kFilterLanes;
+      std::uint8_t* pixel = chosen + kWindow * conv.filters() + kVector * kFilterLanes;
+      if (filters >= kVectors * kFilterLanes) {
         store_vector(largest.value, value);
         ByteLanes::store(largest.chosen, pixel);
         return;
       }
-      float values[kLanes];
-      std::uint8_t pixels[kLanes];
+      float values[kFilterLanes];
+      std::uint8_t pixels[kFilterLanes];
       store_vector(largest.value, values);
       ByteLanes::store(largest.chosen, pixels);
-      const std::int64_t count = std::clamp<std::int64_t>(filters - kVector * kLanes, 0, kLanes);
+      const std::int64_t count = std::clamp<std::int64_t>(filters - kVector * kFilterLanes, 0, kFilterLanes);
       std::copy_n(values, count, value);
       std::copy_n(pixels, count, pixel);
     };
@@ -157,7 +158,7 @@ void pool_windows(const PooledConv& conv, const float* const* lines, std::int64_
 template <int kElements, int kVectors>
 void add_gradients(const PooledConv& conv, const float* const* elements, const float* dy, const std::uint8_t* chosen,
                    std::int64_t filters, float* sums, float* bias_sums) {
-  constexpr std::int64_t kWidth = kVectors * kLanes;
+  constexpr std::int64_t kWidth = kVectors * kFilterLanes;
   using Tile = SumTile<float, kElements, kVectors>;
   Tile tile;
   tile.load(sums, kColumns, typename Tile::All{});
@@ -178,8 +179,8 @@ void add_gradients(const PooledConv& conv, const float* const* elements, const f
       Floats flow[kVectors];
       Integers pixel[kVectors];
       for (int v = 0; v < kVectors; ++v) {
-        flow[v] = load_vector<Floats>(flow_at + v * kLanes);
-        pixel[v] = ByteLanes::load(chosen_at + v * kLanes) - static_cast<std::int32_t>(half * kPoolSide);
+        flow[v] = load_vector<Floats>(flow_at + v * kFilterLanes);
+        pixel[v] = ByteLanes::load(chosen_at + v * kFilterLanes) - static_cast<std::int32_t>(half * kPoolSide);
       }
       for (std::int64_t p = 0; p < kPoolSide; ++p) {
         Floats here[kVectors];
@@ -195,7 +196,7 @@ void add_gradients(const PooledConv& conv, const float* const* elements, const f
   }
   tile.store(sums, kColumns, typename Tile::All{});
   for (int v = 0; v < kVectors && bias_sums; ++v) {
-    store_vector(load_vector<Floats>(bias_sums + v * kLanes) + bias[v], bias_sums + v * kLanes);
+    store_vector(load_vector<Floats>(bias_sums + v * kFilterLanes) + bias[v], bias_sums + v * kFilterLanes);
   }
 }
 
@@ -219,11 +220,11 @@ constexpr auto kGradientTiles = gradient_tiles(std::make_integer_sequence<int, k
 
 template <class Tiles>
 auto pooled_tile(const Tiles& tiles, std::int64_t count, std::int64_t filters) {
-  return tiles[static_cast<std::size_t>(count - 1)][filters > kLanes ? 1 : 0];
+  return tiles[static_cast<std::size_t>(count - 1)][filters > kFilterLanes ? 1 : 0];
 }
 
 // Filters of a tile.
-constexpr std::int64_t kTileFilters = kMostVectors * kLanes;
+constexpr std::int64_t kTileFilters = kMostVectors * kFilterLanes;
 static_assert(kColumns % kTileFilters == 0);
 
 void run_forward(const PooledConv& conv, const float* x, const float* kernel, const float* bias, float* y,
@@ -259,7 +260,7 @@ void run_gradient(const PooledConv& conv, const float* x, const float* dy, const
   const std::int64_t patch = conv.plan.patch(), filters = conv.filters(), panels = panels_of(filters, kTileFilters);
   // A chunk's sums of some filters: a row for each element of the kernel, and one for the bias.
   const std::int64_t size = (patch + 1) * kColumns;
-  const std::int64_t chunk = panels_of(conv.lines(), panels_of(kChunks, panels));
+  const std::int64_t chunk = panels_of(conv.lines(), panels_of(kPooledChunks, panels));
   const std::int64_t chunks = chunk == 0 ? 0 : panels_of(conv.lines(), chunk), step = equal_step(patch, kMostAtOnce);
   float* sums = pooled_sums.get<float>(chunks * panels * size);
   parallel_for(chunks * panels, 1, [&](std::int64_t begin, std::int64_t end) {
