@@ -101,11 +101,8 @@ void update_piece(const Rule& given_rule, T* variable, const std::array<T*, kSlo
 
 // The gradient's elements of a piece, as floats.
 template <class Half>
-void widen_piece(const Half* gradient, std::vector<float>& wide, const UpdatePlan::Piece& piece) {
-  wide.resize(static_cast<std::size_t>(piece.end - piece.begin));
-  for (std::size_t i = 0; i < wide.size(); ++i) {
-    wide[i] = static_cast<float>(gradient[piece.begin + static_cast<std::int64_t>(i)]);
-  }
+void widen_piece(const Half* gradient, float* wide, const UpdatePlan::Piece& piece) {
+  for (std::int64_t i = piece.begin; i < piece.end; ++i) *wide++ = static_cast<float>(gradient[i]);
 }
 
 // The elements of a variable that a piece has changed, rounded into its copy.
@@ -159,14 +156,14 @@ KernelFn make_update_kernel_of(const KernelSpec& spec, MakeRule make_rule) {
       }
       if constexpr (std::is_same_v<T, float>) {
         if (widened) {
-          std::vector<float> wide;
+          float wide[UpdatePlan::kBlock];  // no piece of elements is larger
           if (types[static_cast<std::size_t>(v)] == DType::BFloat16) {
             widen_piece(io.in<BFloat16>(at.gradient(v)), wide, piece);
           } else {
             widen_piece(io.in<Half>(at.gradient(v)), wide, piece);
           }
           for (float*& slot : slots) slot += piece.begin;
-          update_piece<UpdateInput::Values, T, kSlots>(rule, variable + piece.begin, slots, wide.data(), nullptr, 0,
+          update_piece<UpdateInput::Values, T, kSlots>(rule, variable + piece.begin, slots, wide, nullptr, 0,
                                                        piece.end - piece.begin);
         }
         if (!at.has_rounded()) return;
