@@ -21,6 +21,10 @@ inline constexpr std::size_t kStreamedChunkBytes = std::size_t{1} << 20;
 inline constexpr std::size_t kBytesAhead = std::size_t{8} << 20;
 // The same through memory that both sides map: what one has written is still in the caches when the other reads it.
 inline constexpr std::size_t kSharedBytesAhead = std::size_t{256} << 10;
+// The same in chunks of this size.
+constexpr std::size_t chunks_ahead(std::size_t chunk_bytes) {
+  return (chunk_bytes < kStreamedChunkBytes ? kSharedBytesAhead : kBytesAhead) / chunk_bytes;
+}
 
 // An ordered way from one rank to another and back, in chunks. One thread may send while another receives. Waits end
 // with the deadline, which names the peer, and with the communicator's watch.

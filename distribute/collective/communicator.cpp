@@ -3,6 +3,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "cohort/distribute/collective/direct_sum.h"
 #include "cohort/distribute/collective/exchange.h"
 #include "cohort/distribute/collective/peer_links.h"
 #include "cohort/distribute/collective/reduction.h"
@@ -50,6 +51,7 @@ struct CallParts {
   Deadline deadline;
   std::size_t chunk_bytes;
 
+  DirectSum direct_sum() const { return {links.channels(), links.rank(), label, dtype, deadline}; }
   Exchange exchange() const { return {links.channels(), links.rank(), label, dtype, deadline}; }
   Ring ring() const {
     const int rank = links.rank(), size = links.size();
@@ -62,7 +64,7 @@ struct CallParts {
 
 Communicator::Communicator(std::unique_ptr<PeerLinks> links, const CommunicatorOptions& options)
     : links_(std::move(links)), options_(options), chunk_bytes_(kChunkBytes) {
-  agree_on_chunks();
+  agree_on_channels();
 }
 Communicator::~Communicator() = default;
 
@@ -114,11 +116,13 @@ void Communicator::call(CallKind kind, std::uint64_t bytes, DType dtype, int roo
   }
 }
 
-// Large ones need channels that all carry them, and a rank knows only its own.
-void Communicator::agree_on_chunks() {
-  std::int32_t others = links_->all_streamed() ? 0 : 1;
-  all_reduce(&others, 1, DType::Int32);
-  if (others == 0) chunk_bytes_ = kStreamedChunkBytes;
+// A rank knows only its own channels. Large chunks need streams everywhere, direct sums shared memory.
+void Communicator::agree_on_channels() {
+  std::int32_t without[] = {links_->all_streamed() ? 0 : 1, links_->all_shared() ? 0 : 1};
+  all_reduce(without, 2, DType::Int32);
+  if (without[0] == 0) chunk_bytes_ = kStreamedChunkBytes;
+  // Two ranks are a ring of as few waits.
+  sums_directly_ = size() > 2 && without[1] == 0;
 }
 
 void Communicator::all_reduce(void* values, std::int64_t count, DType dtype) {
@@ -126,6 +130,7 @@ void Communicator::all_reduce(void* values, std::int64_t count, DType dtype) {
   check_addable(CallKind::AllReduce, dtype);
   call(CallKind::AllReduce, bytes, dtype, 0, [&](const CallParts& parts) {
     if (bytes <= kSmallCall) return parts.exchange().all_reduce(bytes_at(values), bytes);
+    if (sums_directly_) return parts.direct_sum().all_reduce(bytes_at(values), static_cast<std::size_t>(count));
     parts.ring().all_reduce(bytes_at(values), static_cast<std::size_t>(count));
   });
 }

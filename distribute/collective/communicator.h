@@ -72,12 +72,13 @@ class Communicator {
   template <class Run>
   void call(CallKind kind, std::uint64_t bytes, DType dtype, int root, const Run& run);
   void fail(const Error& why);
-  void agree_on_chunks();
+  void agree_on_channels();
 
   const std::unique_ptr<PeerLinks> links_;
   const CommunicatorOptions options_;
   std::uint64_t calls_ = 0;
   std::size_t chunk_bytes_;
+  bool sums_directly_ = false;
   std::atomic<bool> busy_ = false;
 };
 

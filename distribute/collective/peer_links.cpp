@@ -105,6 +105,10 @@ bool PeerLinks::all_streamed() const {
   return std::none_of(channels_.begin(), channels_.end(),
                       [](const auto& channel) { return channel && channel->largest_chunk() < kStreamedChunkBytes; });
 }
+bool PeerLinks::all_shared() const {
+  return std::none_of(channels_.begin(), channels_.end(),
+                      [](const auto& channel) { return channel && channel->largest_chunk() >= kStreamedChunkBytes; });
+}
 
 void PeerLinks::tell_all(const Error& why) {
   Message message;

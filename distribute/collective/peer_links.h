@@ -35,6 +35,8 @@ class PeerLinks : private rpc::Service {
   Channel& channel(int rank) { return *channels_[static_cast<std::size_t>(rank)]; }
   // Whether no channel of this rank is over shared memory.
   bool all_streamed() const;
+  // Whether all are.
+  bool all_shared() const;
   // Ends the calls of all the others, as far as they can be reached.
   void tell_all(const Error& why);
 

@@ -1,18 +1,8 @@
 #include "cohort/distribute/collective/ring.h"
 
 #include <algorithm>
-#include <cstring>
-
-#include "cohort/distribute/collective/reduction.h"
 
 namespace cohort::distribute::collective {
-namespace {
-
-// Blocks of a sum begin at multiples of so many values, for the sake of vectors.
-constexpr std::size_t kBlockAlignment = 64;
-
-}  // namespace
-
 Ring::Ring(Channel& left, Channel& right, int rank, int size, std::size_t chunk_bytes, const CallLabel& label,
            DType dtype, Deadline deadline)
     : left_(left),
@@ -22,29 +12,13 @@ Ring::Ring(Channel& left, Channel& right, int rank, int size, std::size_t chunk_
       chunk_bytes_(chunk_bytes),
       label_(label),
       dtype_(dtype),
-      value_bytes_(size_of(dtype)),
       deadline_(deadline) {}
-
-void Ring::set_blocks(std::size_t count_of_all, std::size_t count_of_block) {
-  all_bytes_ = count_of_all * value_bytes_;
-  block_bytes_ = count_of_block * value_bytes_;
-}
-
-// Blocks at the end may be shorter, or empty.
-Ring::Piece Ring::piece(int block, std::size_t chunk) const {
-  const std::size_t begin = static_cast<std::size_t>(block) * block_bytes_ + chunk * chunk_bytes_;
-  const std::size_t block_end = (static_cast<std::size_t>(block) + 1) * block_bytes_;
-  const std::size_t end = std::min({begin + chunk_bytes_, block_end, all_bytes_});
-  return {begin, end > begin ? end - begin : 0};
-}
 
 // A group of chunks goes round together. A channel has room for one chunk more, so that a rank that has filled it can
 // always send what it makes of the next one it receives.
 template <class Visit>
 void Ring::for_each_group(const Visit& visit) const {
-  const std::size_t chunks = (block_bytes_ + chunk_bytes_ - 1) / chunk_bytes_;
-  const std::size_t ahead = chunk_bytes_ < kStreamedChunkBytes ? kSharedBytesAhead : kBytesAhead;
-  const std::size_t group = ahead / chunk_bytes_;
+  const std::size_t chunks = blocks_.chunks(), group = chunks_ahead(chunk_bytes_);
   for (std::size_t first = 0; first < chunks; first += group) visit(first, std::min(first + group, chunks));
 }
 
@@ -93,8 +67,7 @@ void Ring::gather(std::byte* values, std::size_t first, std::size_t last) {
 }
 
 void Ring::all_reduce(std::byte* values, std::size_t count) {
-  const std::size_t share = (count + static_cast<std::size_t>(size_) - 1) / static_cast<std::size_t>(size_);
-  set_blocks(count, (share + kBlockAlignment - 1) / kBlockAlignment * kBlockAlignment);
+  blocks_ = BufferBlocks::shared(count, size_, dtype_, chunk_bytes_);
   for_each_group([&](std::size_t first, std::size_t last) {
     reduce(values, values, first, last, /*gathers=*/true);
     gather(values, first, last);
@@ -102,12 +75,12 @@ void Ring::all_reduce(std::byte* values, std::size_t count) {
 }
 
 void Ring::reduce_scatter(const std::byte* all, std::byte* mine, std::size_t count) {
-  set_blocks(count * static_cast<std::size_t>(size_), count);
+  blocks_ = BufferBlocks::of_ranks(count, size_, dtype_, chunk_bytes_);
   for_each_group([&](std::size_t first, std::size_t last) { reduce(all, mine, first, last, /*gathers=*/false); });
 }
 
 void Ring::all_gather(std::byte* all, std::size_t count) {
-  set_blocks(count * static_cast<std::size_t>(size_), count);
+  blocks_ = BufferBlocks::of_ranks(count, size_, dtype_, chunk_bytes_);
   for_each_group([&](std::size_t first, std::size_t last) {
     start(all, rank_, first, last);
     gather(all, first, last);
@@ -116,7 +89,7 @@ void Ring::all_gather(std::byte* all, std::size_t count) {
 
 void Ring::broadcast(std::byte* values, std::size_t count, int root) {
   const bool is_last = (rank_ + 1) % size_ == root;
-  const std::size_t bytes = count * value_bytes_;
+  const std::size_t bytes = count * size_of(dtype_);
   for (std::size_t offset = 0; offset < bytes; offset += chunk_bytes_) {
     const std::size_t chunk = std::min(chunk_bytes_, bytes - offset);
     if (rank_ == root) {

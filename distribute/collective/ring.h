@@ -2,6 +2,7 @@
 
 #include <cstddef>
 
+#include "cohort/distribute/collective/buffer_blocks.h"
 #include "cohort/distribute/collective/channel.h"
 
 namespace cohort::distribute::collective {
@@ -24,11 +25,8 @@ class Ring {
   void broadcast(std::byte* values, std::size_t count, int root);
 
  private:
-  struct Piece {
-    std::size_t offset, bytes;
-  };
-  void set_blocks(std::size_t count_of_all, std::size_t count_of_block);
-  Piece piece(int block, std::size_t chunk) const;
+  using Piece = BufferBlocks::Piece;
+  Piece piece(int block, std::size_t chunk) const { return blocks_.piece(block, chunk); }
   template <class Visit>
   void for_each_group(const Visit& visit) const;
   int block_before(int steps) const;
@@ -43,9 +41,8 @@ class Ring {
   const std::size_t chunk_bytes_;  // the same on all ranks
   const CallLabel label_;
   const DType dtype_;
-  const std::size_t value_bytes_;
   const Deadline deadline_;
-  std::size_t all_bytes_ = 0, block_bytes_ = 0;
+  BufferBlocks blocks_;
 };
 
 }  // namespace cohort::distribute::collective

@@ -148,22 +148,48 @@ TEST_P(Collectives, NobodyPassesABarrierBeforeAllHaveCome) {
   EXPECT_EQ(errors, std::vector<std::string>(ranks_.size()));
 }
 
-// Sums of numbers that are rounded depend on the order.
+// Sums of these depend on the order.
+Bytes rounded_numbers(DType dtype, std::int64_t count, int rank) {
+  return values_of(dtype, count,
+                   [&](std::int64_t i) { return 1.0f / static_cast<float>(1 + (i * 7 + rank * 13) % 1009); });
+}
+
 TEST_P(Collectives, AllRanksAndAllRunsHaveTheSameBits) {
   for (const DType dtype : {DType::Float32, DType::Float16}) {
     for (const std::int64_t count : {1000, 300'001}) {
       std::vector<Bytes> results(2 * ranks_.size());
       for (std::size_t run = 0; run < 2; ++run) {
         const std::vector<std::string> errors = errors_of_ranks(ranks_, [&](Communicator& communicator) {
-          Bytes values = values_of(dtype, count, [&](std::int64_t i) {
-            return 1.0f / static_cast<float>(1 + (i * 7 + communicator.rank() * 13) % 1009);
-          });
+          Bytes values = rounded_numbers(dtype, count, communicator.rank());
           communicator.all_reduce(values.data(), count, dtype);
           results[run * ranks_.size() + static_cast<std::size_t>(communicator.rank())] = std::move(values);
         });
         EXPECT_EQ(errors, std::vector<std::string>(ranks_.size()));
       }
       for (const Bytes& result : results) EXPECT_TRUE(result == results.front()) << to_string(dtype) << " " << count;
+    }
+  }
+}
+
+// Through shared memory they take another way than round a ring.
+TEST(CollectivesOfAllTransports, GiveTheSameBits) {
+  for (const int size : {2, 3, 4}) {
+    for (const DType dtype : {DType::Float32, DType::BFloat16}) {
+      for (const std::int64_t count : {40'001, 1'300'007}) {
+        std::vector<Bytes> results;
+        for (const char* transport : {"tcp", "shm"}) {
+          Ranks ranks = make_local_communicators(size, {.transport = transport});
+          Bytes sums;
+          const std::vector<std::string> errors = errors_of_ranks(ranks, [&](Communicator& communicator) {
+            Bytes values = rounded_numbers(dtype, count, communicator.rank());
+            communicator.all_reduce(values.data(), count, dtype);
+            if (communicator.rank() == 0) sums = std::move(values);
+          });
+          EXPECT_EQ(errors, std::vector<std::string>(ranks.size()));
+          results.push_back(std::move(sums));
+        }
+        EXPECT_TRUE(results[0] == results[1]) << size << " ranks, " << to_string(dtype) << " " << count;
+      }
     }
   }
 }
