@@ -8,10 +8,10 @@
 
 namespace cohort::distribute::collective {
 
-// The sum of a large buffer over ranks that all reach each other through shared memory. Every rank adds up a block: what
-// the others have of it comes to it at once, and its sum goes to all. As many bytes are on the way as in a ring, and the
-// sums are the same, bit for bit; but a ring waits for each rank in its turn, which is dear where ranks share cores.
-// Used once, by one thread.
+// The sum of a large buffer over ranks that all reach each other through shared memory. Every rank adds up a block:
+// what the others have of it comes to it at once, and its sum goes to all. As many bytes are on the way as in a ring,
+// and the sums are the same, bit for bit; but a ring waits for each rank in its turn, which is dear where ranks share
+// cores. Used once, by one thread.
 class DirectSum {
  public:
   DirectSum(Channels& channels, int rank, const CallLabel& label, DType dtype, Deadline deadline)

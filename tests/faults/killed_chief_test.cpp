@@ -45,12 +45,14 @@ struct ChiefReport {
   std::atomic<ChiefPhase> phase{ChiefPhase::Starting};
   std::atomic<std::int64_t> resumed_at{-1};  // elements that count already; -1 while that is not known
   std::atomic<pid_t> process{-1};
+  std::atomic<bool> may_end{false};
 };
 
 struct ChiefSetting {
   callbacks::BackupAndRestoreOptions backup = {};
   bool pipeline_for_each_worker = false;
   std::int64_t elements = 400;
+  bool waits = false;  // in the middle of its training, until it is told to go on
 };
 
 const std::vector<ChiefSetting>& chief_settings() {
@@ -58,12 +60,12 @@ const std::vector<ChiefSetting>& chief_settings() {
       {.backup = {.save_freq = 25}},
       {.backup = {}, .pipeline_for_each_worker = true},
       {.backup = {.save_freq = 40, .double_checkpoint = true}, .pipeline_for_each_worker = true},
-      {.elements = 12000},
+      {.waits = true},
       {.backup = {.save_freq = 200}, .elements = 4000},
       {.backup = {.save_freq = 150}, .pipeline_for_each_worker = true, .elements = 4000}};
   return all;
 }
-constexpr std::size_t kKilledSettings = 3, kLongSetting = 3, kFirstJoinedSetting = 4, kJoinedSettings = 2;
+constexpr std::size_t kKilledSettings = 3, kWaitingSetting = 3, kFirstJoinedSetting = 4, kJoinedSettings = 2;
 
 class LastChiefMarker : public Callback {
  public:
@@ -82,14 +84,18 @@ class LastChiefMarker : public Callback {
 
 class FirstChiefMarker : public Callback {
  public:
-  explicit FirstChiefMarker(ChiefReport& report) : report_(report) {}
-  void on_epoch_end(std::int64_t, Logs&) override { report_.phase = ChiefPhase::BetweenEpochs; }
+  FirstChiefMarker(ChiefReport& report, bool waits) : report_(report), waits_(waits) {}
+  void on_epoch_end(std::int64_t, Logs&) override {
+    report_.phase = ChiefPhase::BetweenEpochs;
+    if (waits_) becomes_true([&] { return report_.may_end.load(); });
+  }
   // Before the backup is taken away.
   void on_train_end(Logs&) override { report_.phase = ChiefPhase::Ending; }
   BatchHooks batch_hooks() const override { return BatchHooks::None; }
 
  private:
   ChiefReport& report_;
+  const bool waits_;
 };
 
 void lead_sums(const distribute::ClusterResolver& resolver, const ChiefSetting& setting) {
@@ -108,9 +114,9 @@ void lead_sums(const distribute::ClusterResolver& resolver, const ChiefSetting& 
   const FitOptions options{
       .epochs = kChiefEpochs,
       .verbose = 0,
-      .callbacks = {make<FirstChiefMarker>(*report), callbacks::ModelCheckpoint("files/{epoch:02d}.keras"),
-                    callbacks::TensorBoard({.log_dir = "logs"}), callbacks::BackupAndRestore("backup", setting.backup),
-                    make<LastChiefMarker>(*report)}};
+      .callbacks = {make<FirstChiefMarker>(*report, setting.waits),
+                    callbacks::ModelCheckpoint("files/{epoch:02d}.keras"), callbacks::TensorBoard({.log_dir = "logs"}),
+                    callbacks::BackupAndRestore("backup", setting.backup), make<LastChiefMarker>(*report)}};
   if (setting.pipeline_for_each_worker) {
     model.fit(sharded, options);
   } else {
@@ -324,16 +330,16 @@ TEST(KilledChief, GoesOnWithANewCluster) {
   killed.print();
 }
 
-// A chief that was taken for dead, and is not.
 // A program that was started by mistake.
 TEST(SecondChief, IsRefusedWhileTheFirstOneLives) {
   const Deadline deadline(60s);
   ProcessCluster cluster(2, 2);
-  ChiefsJob job(kLongSetting);
+  ChiefsJob job(kWaitingSetting);
   auto chief = job.start_chief(cluster.spec());
-  ASSERT_TRUE(becomes_true([&] { return job.report().phase == ChiefPhase::Training; }));
+  ASSERT_TRUE(becomes_true([&] { return job.report().phase == ChiefPhase::BetweenEpochs; }));
   const std::string refused = error_of(
       [&] { distribute::ParameterServerStrategy(distribute::SimpleClusterResolver(cluster.spec()), kOnBothServers); });
+  job.report().may_end = true;
   EXPECT_THAT(refused, AllOf(StartsWith("FailedPrecondition ps:0"), HasSubstr("take_over")));
   EXPECT_EQ(chief->wait(60s), 0) << chief->output() << chief->errors();
   job.check_end();
@@ -355,18 +361,20 @@ TEST(SecondChief, TakesOverWithTheJobsKey) {
               StartsWith("FailedPrecondition"));
 }
 
+// A chief that was taken for dead, and is not.
 TEST(ReplacedChief, IsRefusedWhenItWakesUp) {
   const Deadline deadline(60s);
   ProcessCluster cluster(2, 2);
-  ChiefsJob job(kLongSetting), other(kLongSetting);
+  ChiefsJob job(kWaitingSetting), other(kWaitingSetting);
   auto old_chief = job.start_chief(cluster.spec());
-  ASSERT_TRUE(becomes_true([&] { return job.report().phase == ChiefPhase::Training; }));
-  std::this_thread::sleep_for(100ms);
+  ASSERT_TRUE(becomes_true([&] { return job.report().phase == ChiefPhase::BetweenEpochs; }));
   old_chief->signal(SIGSTOP);
+  job.report().may_end = true;
   auto new_chief = other.start_chief(cluster.spec(), kTakesOver);
-  ASSERT_TRUE(becomes_true([&] { return other.report().phase == ChiefPhase::Training; }));
+  ASSERT_TRUE(becomes_true([&] { return other.report().phase == ChiefPhase::BetweenEpochs; }));
   old_chief->signal(SIGCONT);
   EXPECT_EQ(old_chief->wait(10s), 1);
+  other.report().may_end = true;
   EXPECT_THAT(old_chief->output() + old_chief->errors(), HasSubstr("Another chief has taken over this task."));
   EXPECT_EQ(new_chief->wait(60s), 0) << new_chief->output() << new_chief->errors();
   other.check_end();
