@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <future>
 #include <thread>
@@ -80,21 +81,47 @@ TEST(LostParameterServer, ItIsLostAlsoWhenItIsStartedAgain) {
   EXPECT_THAT(training.get(), AllOf(StartsWith("Unavailable"), HasSubstr("ps:0")));
 }
 
+// Ends a training with the epoch in which it is told to, and counts epochs.
+class EndsWhenTold : public Callback {
+ public:
+  EndsWhenTold(const std::atomic<bool>& told, std::atomic<int>& epochs) : told_(told), epochs_(epochs) {}
+  void on_epoch_end(std::int64_t, Logs&) override {
+    ++epochs_;
+    if (told_) model().stop_training = true;
+  }
+  BatchHooks batch_hooks() const override { return BatchHooks::None; }
+
+ private:
+  const std::atomic<bool>& told_;
+  std::atomic<int>& epochs_;
+};
+
 // Silent for less time than makes a task dead: all wait for it, and nothing is lost or counted twice.
 TEST(PausedServer, AShortRestChangesNothing) {
+  constexpr std::int64_t kElements = 1000;
   const Deadline deadline(60s);
   ProcessCluster cluster(2, 2);
+  std::atomic<bool> may_end = false;
+  std::atomic<int> epochs = 0;
   auto training = std::async(std::launch::async, [&] {
     ParameterServerStrategy strategy = strategy_of(cluster);
-    return fit_sums(strategy, 30000);
+    auto scope = strategy.scope();
+    SummingModel model;
+    model.fit(numbers(kElements),
+              {.epochs = kEndless / kElements, .verbose = 0, .callbacks = {make<EndsWhenTold>(may_end, epochs)}});
+    return sums_of(model);
   });
-  std::this_thread::sleep_for(500ms);
+  ASSERT_TRUE(becomes_true([&] { return epochs > 0; }));
   cluster.server(1).pause();
-  std::this_thread::sleep_for(2s);
-  const bool waited = training.wait_for(0s) != std::future_status::ready;
+  std::this_thread::sleep_for(1s);
+  const int before = epochs;
+  std::this_thread::sleep_for(1s);
+  EXPECT_EQ(epochs, before);
   cluster.server(1).go_on();
-  EXPECT_TRUE(waited);
-  EXPECT_EQ(training.get(), expected_sums(30000));
+  may_end = true;
+  const Sums sums = training.get();
+  EXPECT_EQ(sums, expected_sums(kElements, epochs));
+  EXPECT_GT(epochs, before);
 }
 
 TEST(PausedServer, OneThatStaysSilentIsNamed) {
