@@ -259,7 +259,11 @@ void MessageReader::lay_out_parts() {
                       {{"part", i}, {"dtype", int{spec.dtype}}, {"shape", shape}, {"bytes", spec.bytes}});
     }
   });
-  data_ = Buffer::allocate(cpu(), prologue_.data_bytes);
+  if (lent_ && lent_->bytes() != prologue_.data_bytes) {
+    throw data_loss("the parts fill the memory that they lie in",
+                    {{"parts", prologue_.data_bytes}, {"memory", lent_->bytes()}});
+  }
+  data_ = lent_ ? lent_ : Buffer::allocate(cpu(), prologue_.data_bytes);
   laid_out_ = true;
   walk([&](std::uint32_t i, const wire::PartSpec& spec, const Shape& shape, std::uint64_t offset) {
     if (spec.dtype == wire::kUndefined) {
@@ -271,6 +275,18 @@ void MessageReader::lay_out_parts() {
   });
 }
 
+void MessageReader::lend(Owned<Buffer> data) {
+  if (!begins() || lent_) throw data_loss("memory of parts comes before the message, once");
+  lent_ = std::move(data);
+}
+
+bool MessageReader::ends_with_loan() {
+  if (!lent_ || position_ < sizeof prologue_ || position_ != meta_end_ || !(laid_out_ || refused_)) return false;
+  position_ = total_;
+  finish();
+  return true;
+}
+
 bool MessageReader::end_chunk() {
   if (chunk_taken_ != chunk_bytes_) throw data_loss("a chunk is as long as announced", {{"bytes", chunk_taken_}});
   if (sums_ && crc_ != header_.crc) {
@@ -278,9 +294,12 @@ bool MessageReader::end_chunk() {
         "the bytes of a chunk fit their sum",
         {{"sum", crc_}, {"expected", std::uint32_t{header_.crc}}, {"chunk", std::uint32_t{header_.number}}});
   }
-  if (position_ != total_) {
+  if (lent_ && position_ >= sizeof prologue_ && position_ > meta_end_) {
+    throw data_loss("parts that lie in memory come in no chunk", {{"bytes", position_ - meta_end_}});
+  }
+  if (position_ != total_ || lent_) {
     believe();
-    return false;
+    return ends_with_loan();
   }
   finish();
   return true;
@@ -306,7 +325,7 @@ void MessageReader::finish() {
     if (left != 0) throw data_loss("strings fill their part", {{"left", left}});
     message_.parts[part] = Tensor::of_strings(std::move(strings), raw.shape());
   }
-  data_ = nullptr;
+  data_ = lent_ = nullptr;
   next_number_ = 0;
 }
 

@@ -38,6 +38,11 @@ class MessageReader {
   std::span<char> room() const;
   void took(std::size_t count);
 
+  // Before the first chunk of a message: its parts lie there already, and chunks hold only what comes before them.
+  void lend(Owned<Buffer> data);
+  // After such a message was admitted, or refused: whether that was its end.
+  bool ends_with_loan();
+
   // After a chunk: the bytes that the message wants to be admitted with before the next one, or 0.
   std::uint64_t wanted() const { return wanted_; }
   void admit();
@@ -84,7 +89,7 @@ class MessageReader {
   std::string specs_;
   std::size_t unstored_ = 0;  // bytes at the end of the present chunk that belong to parts without memory
   bool wants_again_ = false;
-  Owned<Buffer> data_;
+  Owned<Buffer> data_, lent_;
   std::vector<std::pair<std::size_t, std::uint64_t>> strings_;  // parts that are made when all bytes are there
   Message message_;
   std::uint32_t status_ = 0;

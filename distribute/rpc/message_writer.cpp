@@ -109,7 +109,7 @@ void MessageWriter::begin(const Message& message, std::uint32_t status, bool cop
   hosted_.clear();
 
   before_data_ = sizeof prologue + prologue.spec_bytes + prologue.meta_bytes;
-  total_ = before_data_ + prologue.data_bytes;
+  end_ = total_ = before_data_ + prologue.data_bytes;
   sent_ = 0;
   segment_ = within_ = 0;
   number_ = 0;
@@ -138,7 +138,7 @@ std::size_t MessageWriter::begin_chunk(std::size_t bytes, bool sums) {
   header_.number = number_++;
   header_.total = total_;
   header_left_ = sizeof header_;
-  std::uint64_t payload = total_ - sent_;
+  std::uint64_t payload = end_ - sent_;
   if (payload > bytes + bytes / 4) {
     payload = sent_ < before_data_ ? std::min<std::uint64_t>(bytes, before_data_ - sent_) : bytes;
   }
@@ -180,6 +180,19 @@ std::size_t MessageWriter::pieces(std::size_t count, std::span<iovec> found) con
   const char* const header = reinterpret_cast<const char*>(&header_) + (sizeof header_ - header_left_);
   if (of_header == 0 || add(header, of_header)) for_each_run(count - of_header, add);
   return pieces;
+}
+
+// Their owners may write again: nothing refers to their memory any more.
+void MessageWriter::take_data_out(char* to) {
+  std::uint64_t begin = 0;
+  for (Segment& segment : segments_) {
+    const std::uint64_t before = std::min<std::uint64_t>(segment.bytes, before_data_ - std::min(before_data_, begin));
+    std::memcpy(to, begin_of(segment) + before, segment.bytes - before);
+    to += segment.bytes - before;
+    begin += segment.bytes;
+    segment.slice = {};
+  }
+  end_ = before_data_;
 }
 
 void MessageWriter::skip(std::size_t count) {

@@ -22,7 +22,7 @@ class MessageWriter {
   void begin(const Message& message, std::uint32_t status = 0, bool copied = false);
   // Makes the next chunk; false when the message is done.
   bool next(grpc::ByteBuffer& chunk);
-  bool done() const { return sent_ == total_; }
+  bool done() const { return sent_ == end_; }
 
   // The same where bytes are copied at once: begins a chunk of about `bytes` at most and returns its size, header
   // included; then copy(), or pieces() and skip(), are called until that is reached. What comes before the parts of a
@@ -32,6 +32,11 @@ class MessageWriter {
   // Where the next bytes lie, `count` at most and as many pieces as there is room for; returns how many pieces.
   std::size_t pieces(std::size_t count, std::span<iovec> found) const;
   void skip(std::size_t count);
+
+  // Before the first chunk: how many bytes the parts have, and the same bytes, which no chunk will hold then.
+  bool begins() const { return number_ == 0 && end_ == total_; }
+  std::uint64_t data_bytes() const { return total_ - before_data_; }
+  void take_data_out(char* to);
 
  private:
   // A run of payload bytes: in packed_, or in a tensor's memory.
@@ -59,6 +64,7 @@ class MessageWriter {
   std::vector<Segment> segments_;
   std::vector<grpc::Slice> slices_;
   std::uint64_t data_ = 0, total_ = 0, sent_ = 0;
+  std::uint64_t end_ = 0;  // of what chunks hold
   std::uint64_t before_data_ = 0;
   wire::ChunkHeader header_;
   std::size_t header_left_ = 0;

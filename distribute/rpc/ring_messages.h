@@ -1,13 +1,15 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 
 #include "cohort/distribute/rpc/carrier.h"
 #include "cohort/distribute/rpc/shared_rings.h"
 
 namespace cohort::distribute::rpc {
 
-// Messages over rings: chunks, each behind its length. Never waits. Used by one thread at a time.
+// Messages over rings: chunks, each behind its length. The parts of a large message lie in a block, where there is one;
+// then its place comes before the first chunk. Never waits. Used by one thread at a time.
 class RingMessages {
  public:
   explicit RingMessages(SharedRings& rings) : rings_(rings) {}
@@ -24,16 +26,28 @@ class RingMessages {
 
  private:
   static constexpr std::uint32_t kLengthBytes = sizeof(std::uint32_t);
-  std::uint32_t seen() const { return incoming_ == 0 ? 0 : kLengthBytes + handed_over_; }
+  // A place: a length that no chunk has, then number, offset and size of the block.
+  static constexpr std::uint32_t kPlaceBytes = 2 * sizeof(std::uint32_t) + 2 * sizeof(std::uint64_t);
+  std::uint32_t seen() const {
+    return incoming_ > 0 ? kLengthBytes + handed_over_ : awaits_place_ ? kPlaceBytes - 1 : 0;
+  }
+  void copy_ahead(char* to, std::uint32_t bytes) const;
   bool begin_incoming(MessageReader& reader);
+  bool take_place(MessageReader& reader);
   void end_incoming(MessageReader& reader);
 
   SharedRings& rings_;
   std::uint32_t incoming_ = 0;     // bytes of the chunk that is coming; 0: none is
   std::uint32_t handed_over_ = 0;  // of those
   bool held_ = false;              // all are, but the message is not admitted
-  std::uint32_t outgoing_ = 0;     // bytes of the present chunk that are to be written
-  std::uint32_t length_ = 0, length_left_ = 0;
+  bool awaits_place_ = false;      // a place has begun to come
+  void lay_down(MessageWriter& writer);
+  template <class Value>
+  void add_ahead(Value value);
+
+  std::uint32_t outgoing_ = 0;           // bytes of the present chunk that are to be written
+  std::array<char, kPlaceBytes> ahead_;  // what is written before them
+  std::uint32_t ahead_bytes_ = 0, ahead_written_ = 0;
 };
 
 }  // namespace cohort::distribute::rpc

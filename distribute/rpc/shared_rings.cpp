@@ -17,13 +17,15 @@ struct SharedRings::Shared {
     std::atomic<std::uint32_t> closed;
   };
   Side sides[2];
+  SharedBlocks::Counts blocks[2];  // likewise
 };
 
 namespace {
 
 constexpr std::size_t kCountsBytes = std::size_t{64} << 10;
-constexpr SharedMemory::Kind kRingsKind{.mark = 0x31676e7274726863,  // "chrtrng1"
-                                        .bytes = kCountsBytes + 2 * std::size_t{SharedRings::kRingBytes}};
+constexpr SharedMemory::Kind kRingsKind{
+    .mark = 0x32676e7274726863,  // "chrtrng2"
+    .bytes = kCountsBytes + 2 * (std::size_t{SharedRings::kRingBytes} + SharedBlocks::kBytes)};
 
 // What may be read or written at this count in one piece.
 std::uint32_t to_the_end(std::uint32_t count) { return SharedRings::kRingBytes - count % SharedRings::kRingBytes; }
@@ -35,13 +37,20 @@ void check_count(const char* name, std::uint32_t count) {
 
 }  // namespace
 
-SharedRings::SharedRings(std::unique_ptr<SharedMemory> memory)
+SharedBlocks SharedRings::blocks_of(int side) const {
+  std::byte* const blocks = memory_->data() + kCountsBytes + 2 * std::size_t{kRingBytes};
+  return {memory_, shared_.blocks[side], blocks + static_cast<std::size_t>(side) * SharedBlocks::kBytes};
+}
+
+SharedRings::SharedRings(std::shared_ptr<SharedMemory> memory)
     : memory_(std::move(memory)),
       shared_(*reinterpret_cast<Shared*>(memory_->data())),
       here_(memory_->is_makers() ? 0 : 1),
       there_(1 - here_),
       out_(reinterpret_cast<char*>(memory_->data()) + kCountsBytes + static_cast<std::size_t>(here_) * kRingBytes),
-      in_(reinterpret_cast<char*>(memory_->data()) + kCountsBytes + static_cast<std::size_t>(there_) * kRingBytes) {}
+      in_(reinterpret_cast<char*>(memory_->data()) + kCountsBytes + static_cast<std::size_t>(there_) * kRingBytes),
+      own_blocks_(blocks_of(here_)),
+      other_blocks_(blocks_of(there_)) {}
 
 std::unique_ptr<SharedRings> SharedRings::make() {
   static_assert(sizeof(Shared) <= kCountsBytes);

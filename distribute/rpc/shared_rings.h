@@ -8,13 +8,14 @@
 #include <string>
 
 #include "cohort/distribute/rpc/carrier.h"
+#include "cohort/distribute/rpc/shared_blocks.h"
 #include "cohort/distribute/rpc/shared_memory.h"
 
 namespace cohort::distribute::rpc {
 
-// The memory of one stream between two processes: a ring of bytes each way, and a bell for each side. Of what the other
-// side writes, counts are read once and checked; DataLoss when they cannot be. Used by one thread at a time, but
-// interrupt() is for any.
+// The memory of one stream between two processes: a ring of bytes each way, blocks for large messages each way, and a
+// bell for each side. Of what the other side writes, counts are read once and checked; DataLoss when they cannot be.
+// Used by one thread at a time, but interrupt() is for any.
 class SharedRings {
  public:
   static constexpr std::uint32_t kRingBytes = std::uint32_t{1} << 19;
@@ -36,6 +37,10 @@ class SharedRings {
   // So many of room() are written.
   void publish(std::uint32_t bytes);
 
+  // Of this side and of the other.
+  SharedBlocks& own_blocks() { return own_blocks_; }
+  const SharedBlocks& other_blocks() const { return other_blocks_; }
+
   // Wakes the other side, if it sleeps for what was published or released since the last time. release() does it by
   // itself, now and then.
   void ring();
@@ -55,15 +60,18 @@ class SharedRings {
 
  private:
   struct Shared;
-  SharedRings(std::unique_ptr<SharedMemory> memory);
+  explicit SharedRings(std::shared_ptr<SharedMemory> memory);
+  SharedBlocks blocks_of(int side) const;
   std::uint32_t lie_down(std::uint32_t reasons);
   void doze(std::uint32_t seen, std::chrono::nanoseconds longest);
   void rise();
 
-  const std::unique_ptr<SharedMemory> memory_;
+  const std::shared_ptr<SharedMemory> memory_;
   Shared& shared_;
-  const int here_, there_;                // this side and the other; a side writes the ring of its number
-  char *const out_, *const in_;           // the rings' bytes
+  const int here_, there_;       // this side and the other; a side writes the ring of its number
+  char *const out_, *const in_;  // the rings' bytes
+  SharedBlocks own_blocks_;
+  const SharedBlocks other_blocks_;
   std::uint32_t written_ = 0, read_ = 0;  // our own counts, which nobody else can change
   std::uint32_t known_ = 0;               // bytes that have come and were not released
   std::uint32_t released_ = 0;            // bytes since the last time

@@ -5,6 +5,14 @@
 #include "cohort/variables/variable.h"
 
 namespace cohort {
+namespace {
+
+// What was lent, by another process or a user, is not for a variable to keep and to write to.
+Tensor in_own_memory(Tensor value) {
+  return is_plain(value.dtype()) && !value.buffer()->pooled() ? value.clone() : std::move(value);
+}
+
+}  // namespace
 
 VariableBody::VariableBody(TensorSpec spec, VariableOptions options)
     : Resource(options.name), spec_(std::move(spec)), options_(std::move(options)) {
@@ -30,7 +38,7 @@ void VariableBody::set_path(std::string path) {
 }
 
 LocalVariable::LocalVariable(Tensor value, VariableOptions options)
-    : VariableBody(value.spec(), std::move(options)), value_(std::move(value)) {
+    : VariableBody(value.spec(), std::move(options)), value_(in_own_memory(std::move(value))) {
   const Buffer& memory = *value_.buffer();
   if (memory.pooled() && memory.bytes() >= MemoryAccount::kNotedBytes) {
     memory.device().note_use(memory.data(), memory.bytes(), [this] { return "variable " + in_quotes(path()); });
@@ -46,7 +54,7 @@ void LocalVariable::prepare_write() {
 void LocalVariable::replace_value(Tensor value) {
   check_value(value.spec());
   count_write();
-  value_ = std::move(value);
+  value_ = in_own_memory(std::move(value));
 }
 
 void LocalVariable::check_value(const TensorSpec& value) const {

@@ -114,7 +114,8 @@ TEST(SharedStream, RefusesWhateverAStrangerWritesAndServesOn) {
     stranger.rings().publish(2 * SharedRings::kRingBytes + 5);
     stranger.rings().ring();
   });
-  expect_refusal("a chunk larger than the ring", [](HostileCaller& stranger) { stranger.write("\xff\xff\xff\xff"); });
+  expect_refusal("a chunk larger than the ring", [](HostileCaller& stranger) { stranger.write("\xfe\xff\xff\xff"); });
+  expect_refusal("a block that is not there", [](HostileCaller& stranger) { stranger.write(std::string(24, '\xff')); });
   expect_refusal("a chunk of nothing", [](HostileCaller& stranger) { stranger.write(std::string(4, '\0')); });
   expect_refusal("no mark",
                  [](HostileCaller& stranger) { stranger.write(chunk_of({.magic = 1, .total = 200}, "payload")); });
