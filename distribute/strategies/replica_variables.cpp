@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "cohort/core/device_spec.h"
-#include "cohort/core/text.h"
 #include "cohort/core/thread_pool.h"
 #include "cohort/graph/trace.h"
 #include "cohort/ops/math.h"
@@ -66,11 +65,7 @@ ReplicaVariables::Copies ReplicaVariables::make_copies(const std::shared_ptr<Loc
   copies.reads_whole = reads_whole;
   copies.aggregation = options.aggregation;
   copies.apart = options.synchronization == Synchronization::OnRead && !reads_whole;
-  if (copies.apart && options.aggregation == Aggregation::None) {
-    throw invalid_argument(titled("Variable", variable->path()),
-                           "what is synchronized on reading must say how replicas' values become one",
-                           {{"aggregation", "None"}}, "Make it with Aggregation::Sum, Mean or OnlyFirstReplica.");
-  }
+  if (copies.apart && options.aggregation == Aggregation::None) throw lacks_aggregation(*variable);
   for (std::size_t i = 0; i < devices_.size(); ++i) {
     const bool itself = i == owner_ && !copies.apart;
     copies.bodies.push_back(

@@ -3,11 +3,11 @@
 #include <utility>
 
 #include "cohort/core/dispatch.h"
-#include "cohort/core/text.h"
 #include "cohort/graph/bound_captures.h"
 #include "cohort/ops/array.h"
 #include "cohort/ops/collectives.h"
 #include "cohort/ops/math.h"
+#include "cohort/variables/variable_body.h"
 
 namespace cohort {
 namespace {
@@ -95,11 +95,7 @@ std::vector<Tensors> ReplicaContext::gathered(const Tensors& values) const {
 
 Tensor ReplicaContext::made_together(const Variable& variable, const Tensor& own) const {
   const Aggregation aggregation = variable.aggregation();
-  if (aggregation == Aggregation::None) {
-    throw invalid_argument(titled("Variable", variable.path()),
-                           "what is synchronized on reading must say how replicas' values become one",
-                           {{"aggregation", "None"}}, "Make it with Aggregation::Sum, Mean or OnlyFirstReplica.");
-  }
+  if (aggregation == Aggregation::None) throw lacks_aggregation(*variable.body());
   const Tensors copies = gathered({own})[0];
   Tensor sum = copies[0];
   if (aggregation == Aggregation::OnlyFirstReplica) return sum;
@@ -136,9 +132,7 @@ Tensor ReplicaContext::aggregated(const Variable& variable, const Tensor& value)
     case Aggregation::OnlyFirstReplica:
       return ops::broadcast_first(collective(), {value})[0];
     default:
-      throw invalid_argument(titled("Variable", variable.path()),
-                             "a variable that replicas write must say how their values become one",
-                             {{"aggregation", "None"}}, "Make it with Aggregation::Sum, Mean or OnlyFirstReplica.");
+      throw lacks_aggregation(*variable.body());
   }
 }
 

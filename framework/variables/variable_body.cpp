@@ -37,6 +37,14 @@ void VariableBody::set_path(std::string path) {
   }
 }
 
+Error lacks_aggregation(const VariableBody& variable) {
+  const bool on_read = variable.options().synchronization == Synchronization::OnRead;
+  return invalid_argument(titled("Variable", variable.path()),
+                          on_read ? "what is synchronized on reading must say how replicas' values become one"
+                                  : "a variable that replicas write must say how their values become one",
+                          {{"aggregation", "None"}}, "Make it with Aggregation::Sum, Mean or OnlyFirstReplica.");
+}
+
 LocalVariable::LocalVariable(Tensor value, VariableOptions options)
     : VariableBody(value.spec(), std::move(options)), value_(in_own_memory(std::move(value))) {
   const Buffer& memory = *value_.buffer();

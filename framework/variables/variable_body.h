@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "cohort/core/error.h"
 #include "cohort/core/rounded_value.h"
 #include "cohort/core/tensor.h"
 #include "cohort/variables/constraint.h"
@@ -46,10 +47,13 @@ class VariableBody : public Resource {
   VariableCreator* made_under_ = nullptr;
 };
 
+// Thrown for a variable on replicas, whose values must become one, where it does not say how.
+Error lacks_aggregation(const VariableBody& variable);
+
 // A variable whose value lies in this process.
 class LocalVariable : public VariableBody, public RoundedValue {
  public:
-  // Keeps `value` without a copy: nobody else may rely on its memory.
+  // Keeps `value` without a copy, unless its memory was lent: nobody else may rely on it.
   LocalVariable(Tensor value, VariableOptions options);
 
   void* kernel_pointer() override { return value_.raw(); }
