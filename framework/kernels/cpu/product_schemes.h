@@ -90,6 +90,13 @@ inline Packed rounded_to(From x) {
   }
 }
 
+// Of a panel of b, and rows of a that meet it. Processors with bfloat16 mostly keep all panels of such a part near.
+#if defined(__AVX512BF16__)
+inline constexpr std::int64_t kDepthInL2 = 384, kBlockRowsInL2 = 192;
+#else
+inline constexpr std::int64_t kDepthInL2 = 512, kBlockRowsInL2 = 96;
+#endif
+
 // How a product of T is computed: what its operands are packed into, and the tile. This one multiplies numbers as they
 // are; half types are widened while they are packed, float32 that stands for them is rounded first.
 template <class T>
@@ -101,10 +108,10 @@ struct NumberScheme {
   static constexpr std::int64_t kColumnStep = Lanes<Packed>::kCount;
   // Of a part: a panel of b stays in L1. Where vectors are so wide that it would be shallow, and sums would come and go
   // too often, it stays in L2, which brings it in time.
-  static constexpr std::int64_t kDepth = kVectorBytes == 64 ? 384 : (24 << 10) / (kTileVectors * kVectorBytes);
+  static constexpr std::int64_t kDepth = kVectorBytes == 64 ? kDepthInL2 : (24 << 10) / (kTileVectors * kVectorBytes);
   static constexpr std::int64_t kDepthStep = 1;
   // Rows of a that meet a panel of b while it is near; all of b comes by once for each such block.
-  static constexpr std::int64_t kBlockRows = kVectorBytes == 64 ? 192 : kLeftCopies<Packed> > 1 ? 48 : 96;
+  static constexpr std::int64_t kBlockRows = kVectorBytes == 64 ? kBlockRowsInL2 : kLeftCopies<Packed> > 1 ? 48 : 96;
   // Parts that such a block meets before it goes to the next panel: sums come and go once for all of them.
   static constexpr std::int64_t kPartsTogether = 1;
   // Of an element of a in its panel.
