@@ -113,7 +113,9 @@ TEST(ClosureDispatcher, WorkersComeAndGo) {
 TEST(ClosureDispatcher, AFewClosuresGoToAsManyWorkers) {
   std::atomic<int> done{0}, running{0}, most{0};
   FakeCluster cluster(3, [&](FakeLink&, const Closure& closure) {
-    most = std::max(most.load(), ++running);
+    const int now = ++running;
+    for (int seen = most; seen < now && !most.compare_exchange_weak(seen, now);) {
+    }
     const auto until = std::chrono::steady_clock::now() + 2s;
     while (most < 3 && std::chrono::steady_clock::now() < until) std::this_thread::sleep_for(1ms);
     --running;

@@ -16,7 +16,6 @@ namespace {
 
 using cohort::test::error_of;
 using testing::HasSubstr;
-using Place = SharedBlocks::Place;
 
 // Both sides of a stream, in one thread.
 class SharedBlocksTest : public testing::Test {
@@ -44,13 +43,13 @@ TEST_F(SharedBlocksTest, AreHeldUntilTheOtherSideLetsGo) {
 }
 
 TEST_F(SharedBlocksTest, NeverOverlap) {
-  std::vector<Place> given;
+  std::vector<SharedBlocks::Place> given;
   std::vector<Owned<Buffer>> held;
   for (std::uint64_t i = 0; i < 2000; ++i) {
     const std::uint64_t bytes = 1 + i * 7919 % (4 << 20);
     if (const auto place = own().give(bytes)) {
       EXPECT_LE(place->offset + place->bytes, SharedBlocks::kBytes);
-      for (const Place& other : given) {
+      for (const SharedBlocks::Place& other : given) {
         EXPECT_TRUE(place->offset + place->bytes <= other.offset || other.offset + other.bytes <= place->offset);
         EXPECT_NE(place->number, other.number);
       }
@@ -76,11 +75,13 @@ TEST_F(SharedBlocksTest, AreRefusedWhereNoneIsFree) {
 
 TEST_F(SharedBlocksTest, LieWithinTheirMemory) {
   const std::uint64_t all = SharedBlocks::kBytes;
-  for (const Place& place :
-       {Place{.number = SharedBlocks::kMost, .offset = 0, .bytes = 1}, Place{.number = 0, .offset = 1, .bytes = 1},
-        Place{.number = 0, .offset = all, .bytes = 1}, Place{.number = 0, .offset = 64, .bytes = all},
-        Place{.number = 0, .offset = 64, .bytes = ~std::uint64_t{0}},
-        Place{.number = 0, .offset = ~std::uint64_t{63}, .bytes = 128}}) {
+  for (const SharedBlocks::Place& place :
+       {SharedBlocks::Place{.number = SharedBlocks::kMost, .offset = 0, .bytes = 1},
+        SharedBlocks::Place{.number = 0, .offset = 1, .bytes = 1},
+        SharedBlocks::Place{.number = 0, .offset = all, .bytes = 1},
+        SharedBlocks::Place{.number = 0, .offset = 64, .bytes = all},
+        SharedBlocks::Place{.number = 0, .offset = 64, .bytes = ~std::uint64_t{0}},
+        SharedBlocks::Place{.number = 0, .offset = ~std::uint64_t{63}, .bytes = 128}}) {
     EXPECT_FALSE(theirs().hold(place)) << place.offset << " " << place.bytes;
   }
 }
@@ -122,7 +123,7 @@ Message message_of(std::int64_t floats) {
   return message;
 }
 
-void expect_same(const Message& came, const Message& sent) {
+void expect_whole(const Message& came, const Message& sent) {
   EXPECT_EQ(came.meta, sent.meta);
   ASSERT_EQ(came.parts.size(), sent.parts.size());
   EXPECT_EQ(came.parts[0].to_vector<float>(), sent.parts[0].to_vector<float>());
@@ -137,7 +138,7 @@ TEST_F(MessagesInBlocks, ComeWholeWhateverTheirSize) {
     const Message sent = message_of(floats);
     Message came;
     carry(sent, came, admit_);
-    expect_same(came, sent);
+    expect_whole(came, sent);
     EXPECT_EQ(is_in_a_block(came.parts[0]), floats > 1 && floats < too_many) << floats;
   }
 }
@@ -147,14 +148,14 @@ TEST_F(MessagesInBlocks, ComeBehindManyChunks) {
   Message sent = message_of(1 << 20), came;
   sent.meta = std::string(1'000'003, 'm');
   carry(sent, came, admit_);
-  expect_same(came, sent);
+  expect_whole(came, sent);
 }
 
 TEST_F(MessagesInBlocks, TakeAnotherWayWhereAllAreHeld) {
   const Message sent = message_of(5'000'000);  // 20 MB
   std::vector<Message> kept(5);
   for (Message& came : kept) carry(sent, came, admit_);
-  for (const Message& came : kept) expect_same(came, sent);
+  for (const Message& came : kept) expect_whole(came, sent);
   EXPECT_TRUE(is_in_a_block(kept[2].parts[0]));
   EXPECT_FALSE(is_in_a_block(kept[3].parts[0]));
   kept[1] = {};
@@ -184,7 +185,7 @@ TEST_F(MessagesInBlocks, OutliveTheStream) {
   }
   made.reset();
   opened.reset();
-  expect_same(came, message_of(100'000));
+  expect_whole(came, message_of(100'000));
 }
 
 TEST_F(MessagesInBlocks, AreLetGoOfWhenTheyAreRefused) {
@@ -194,7 +195,7 @@ TEST_F(MessagesInBlocks, AreLetGoOfWhenTheyAreRefused) {
   EXPECT_THAT(came.meta, HasSubstr("no room"));
   EXPECT_EQ(own().give(64)->offset, 0u);
   carry(message_of(100'000), came, admit_);
-  expect_same(came, message_of(100'000));
+  expect_whole(came, message_of(100'000));
 }
 
 // A place, as it is told.
