@@ -30,13 +30,14 @@ using ch::bench::seconds_since;
 // The tasks as processes of their own, which are `cohort server`.
 class ServerProcesses {
  public:
-  ServerProcesses(const dist::ClusterSpec& spec, const std::string& transport) {
+  ServerProcesses(const dist::ClusterSpec& spec, const Options& options) {
     const std::string program = std::filesystem::canonical("/proc/self/exe").parent_path() / "cohort";
     for (const char* job : {"ps", "worker"}) {
       for (std::int64_t index : spec.task_indices(job)) {
         std::vector<std::string> arguments{
-            program,     "server",       "--job",       job,      "--task", std::to_string(index),
-            "--cluster", spec.as_text(), "--transport", transport};
+            program,        "server",      "--job",          job, "--task", std::to_string(index), "--cluster",
+            spec.as_text(), "--transport", options.transport};
+        if (options.threads > 0) arguments.insert(arguments.end(), {"--threads", std::to_string(options.threads)});
         const pid_t child = fork();
         if (child == 0) {
           prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -71,7 +72,7 @@ class Tasks {
       spec_ = cluster_->spec();
     } else {
       spec_ = dist::local_cluster_spec(jobs);
-      processes_ = std::make_unique<ServerProcesses>(spec_, options.transport);
+      processes_ = std::make_unique<ServerProcesses>(spec_, options);
     }
   }
   const dist::ClusterSpec& spec() const { return spec_; }
@@ -155,7 +156,8 @@ int main(int argc, char** argv) {
   command_line.add("--ps", options.ps, "number of parameter servers", {1, 256});
   command_line.add("--in-process", options.in_process, "all tasks in this process");
   command_line.add("--threads", options.threads,
-                   "threads for each task of --in-process, or worker of mwms; 0: they share all", {0, 4096});
+                   "threads for each task; 0: those of one process share all, processes of one host its cores",
+                   {0, 4096});
   command_line.add_choice("--transport", options.transport, "auto, shm, tcp or grpc", {"auto", "grpc", "shm", "tcp"});
   command_line.add("--epochs", options.epochs, "epochs");
   command_line.add("--steps", options.steps, "steps of an epoch");
@@ -177,10 +179,6 @@ int main(int argc, char** argv) {
   command_line.add("--only", only, "part of the names of --transports' loads to measure, e.g. push_1MiB");
   if (const std::optional<int> ended = command_line.parse(argc, argv)) return *ended;
   const bool in_step = options.strategy == "mwms";
-  if (options.threads > 0 && !options.in_process && !in_step) {
-    std::fprintf(stderr, "cohort-cluster-bench: --threads is for tasks in this process. Add --in-process.\n");
-    return 2;
-  }
   try {
     if (allreduce) return cohort::bench::allreduce_bench(options.workers, options.transport, bytes);
     if (in_step) return cohort::bench::in_step_bench(options);

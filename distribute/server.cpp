@@ -1,7 +1,9 @@
 #include "cohort/distribute/server.h"
 
+#include <algorithm>
 #include <filesystem>
 
+#include "cohort/core/cpu_count.h"
 #include "cohort/distribute/cluster/address.h"
 #include "cohort/distribute/cluster/job_name.h"
 #include "cohort/distribute/cluster/roles.h"
@@ -89,6 +91,20 @@ std::string address_of(const ClusterSpec& cluster, const ServerOptions& options,
   return cluster.task_address(task.job, task.index);
 }
 
+// Workers of one host compute at once, each for itself; a ps has the cores of the one that waits for it.
+int threads_of(const ClusterSpec& cluster, const ServerOptions& options, const JoiningTask& task) {
+  if (options.threads) return *options.threads;
+  if (!cluster.has_task(task.job, task.index) || !cluster.has_job(kWorker)) return 0;
+  const auto host_of = [&](std::string_view job, std::int64_t index) {
+    return Address{.host = parse_address(cluster.task_address(job, index), "Server").host}.normalized();
+  };
+  const std::string host = host_of(task.job, task.index);
+  const std::vector<std::int64_t> workers = cluster.task_indices(kWorker);
+  const auto is_here = [&](std::int64_t index) { return host_of(kWorker, index) == host; };
+  const auto here = std::count_if(workers.begin(), workers.end(), is_here);
+  return here > 1 ? usable_cpus_of_each(static_cast<int>(here)) : 0;
+}
+
 constexpr const char* kSystemData = "/usr/share/datasets";
 
 constexpr const char* kHowToRead = "Give its folder by --data-root (cohort server) or ServerOptions::data_roots.";
@@ -110,6 +126,7 @@ class Server::Body {
         address(address_of(cluster, options, task)),
         advertised(options.advertised_address),
         security(make_security(options.security, name)),
+        threads(threads_of(cluster, options, task)),
         membership(std::move(task.membership)),
         service(
             cluster, task.job, task.index, {.transport = options.transport, .security = security},
@@ -117,7 +134,7 @@ class Server::Body {
              .max_jobs = options.max_jobs,
              .memory_limit = static_cast<std::uint64_t>(options.memory_limit),
              .total_memory_limit = static_cast<std::uint64_t>(options.total_memory_limit),
-             .threads = options.threads,
+             .threads = threads,
              .orphan_timeout = std::chrono::milliseconds(static_cast<std::int64_t>(options.orphan_timeout * 1000.0)),
              .stay = options.stay,
              .data_roots = readable(options),
@@ -150,6 +167,7 @@ class Server::Body {
   const std::int64_t index;
   const std::string address, advertised;
   const std::shared_ptr<const Security> security;
+  const int threads;
   const std::unique_ptr<Membership> membership;
   TaskService service;
   rpc::ServingLimits limits;
@@ -171,8 +189,8 @@ Server::Server(const ClusterSpec& cluster, ServerOptions options) {
         "Server", "limits on memory of 0 or more are expected",
         {{"memory_limit", options.memory_limit}, {"total_memory_limit", options.total_memory_limit}});
   }
-  if (options.threads < 0) {
-    throw invalid_argument("Server", "0 threads or more are expected", {{"threads", options.threads}});
+  if (options.threads.value_or(0) < 0) {
+    throw invalid_argument("Server", "0 threads or more are expected", {{"threads", *options.threads}});
   }
   if (!(options.orphan_timeout >= 0.0 && options.orphan_timeout <= 1e9)) {
     throw invalid_argument("Server", "an orphan_timeout of 0 to 1e9 seconds is expected",

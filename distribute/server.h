@@ -51,8 +51,9 @@ struct ServerOptions {
   // Serve job after job: only stop() or a signal ends it.
   bool stay = false;
   // Threads it computes with for each request of a job (a worker has one at a time), of those that all tasks of this
-  // process share; 0: as many as there are.
-  int threads = 0;
+  // process share; 0: as many as there are. Not given: as many, but where the cluster has several workers at this
+  // host, the part of the cores that one of them has.
+  std::optional<int> threads = std::nullopt;
   // Folders that datasets which a chief sends may read from: files are opened beneath one of them, relative names in
   // the first; and addresses (https://host/data/) beneath which files may be fetched. "/": no limit at all, neither for
   // files that they read or write (caches) nor for addresses. An empty list: nothing may be read. Not given: the

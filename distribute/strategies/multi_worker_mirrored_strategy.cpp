@@ -169,7 +169,7 @@ ReplicaSetOptions crossing_of(const collective::Communicator& workers, const std
   ReplicaSetOptions crossing{.group = communication.group};
   int threads = ThreadPool::instance().threads();
   const bool given = threads != usable_cpus();  // another number was asked for
-  if (here > 1 && !given) crossing.threads = threads = std::max(1, threads / here);
+  if (here > 1 && !given) crossing.threads = threads = usable_cpus_of_each(here);
   // A thread that takes the only core from what it is to run beside brings nothing.
   crossing.group.has_thread = over_network || threads > 1 || usable_cpus() > here;
   const std::int64_t default_bytes = crossing.group.join_devices ? kBytesPerPackOfDevices : kBytesPerPack;

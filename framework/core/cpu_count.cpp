@@ -1,6 +1,7 @@
 #include "cohort/core/cpu_count.h"
 
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -43,10 +44,18 @@ int bound_cores() {
   return static_cast<int>(std::thread::hardware_concurrency());
 }
 
+// Of the machine, or what it is shown as.
+int all_cores() { return std::max(bound_cores(), static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN))); }
+
+int at_least_one(double cpus) { return std::max(1, static_cast<int>(cpus)); }
+
 }  // namespace
 
-int usable_cpus() {
-  return std::max(1, static_cast<int>(std::min(std::ceil(cpu_quota()), static_cast<double>(bound_cores()))));
+int usable_cpus() { return at_least_one(std::min(std::ceil(cpu_quota()), static_cast<double>(bound_cores()))); }
+
+int usable_cpus_of_each(int processes) {
+  const int cores = std::min(bound_cores(), all_cores() / processes);
+  return at_least_one(std::min(std::ceil(cpu_quota()) / processes, static_cast<double>(cores)));
 }
 
 }  // namespace cohort

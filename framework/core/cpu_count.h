@@ -6,4 +6,8 @@ namespace cohort {
 // least 1.
 int usable_cpus();
 
+// As many for each of `processes` of this machine that compute at once. Cores that this one is bound to, where the
+// machine has more, are most likely its own. At least 1.
+int usable_cpus_of_each(int processes);
+
 }  // namespace cohort

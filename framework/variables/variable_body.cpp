@@ -7,10 +7,8 @@
 namespace cohort {
 namespace {
 
-// What was lent, by another process or a user, is not for a variable to keep and to write to.
-Tensor in_own_memory(Tensor value) {
-  return is_plain(value.dtype()) && !value.buffer()->pooled() ? value.clone() : std::move(value);
-}
+// Memory of another process, of a user, or of another device that sees it: not for a variable to write to.
+bool is_lent(const Tensor& value) { return is_plain(value.dtype()) && !value.buffer()->pooled(); }
 
 }  // namespace
 
@@ -46,7 +44,7 @@ Error lacks_aggregation(const VariableBody& variable) {
 }
 
 LocalVariable::LocalVariable(Tensor value, VariableOptions options)
-    : VariableBody(value.spec(), std::move(options)), value_(in_own_memory(std::move(value))) {
+    : VariableBody(value.spec(), std::move(options)), value_(is_lent(value) ? value.clone() : std::move(value)) {
   const Buffer& memory = *value_.buffer();
   if (memory.pooled() && memory.bytes() >= MemoryAccount::kNotedBytes) {
     memory.device().note_use(memory.data(), memory.bytes(), [this] { return "variable " + in_quotes(path()); });
@@ -56,13 +54,13 @@ LocalVariable::LocalVariable(Tensor value, VariableOptions options)
 void LocalVariable::prepare_write() {
   count_write();
   // A tensor that was read shares this memory and must keep its value.
-  if (!value_.buffer()->unique()) value_ = value_.clone();
+  if (!value_.buffer()->unique() || is_lent(value_)) value_ = value_.clone();
 }
 
 void LocalVariable::replace_value(Tensor value) {
   check_value(value.spec());
   count_write();
-  value_ = in_own_memory(std::move(value));
+  value_ = std::move(value);
 }
 
 void LocalVariable::check_value(const TensorSpec& value) const {

@@ -60,7 +60,7 @@ class LocalVariable : public VariableBody, public RoundedValue {
   void prepare_write() override;
   Tensor shared_value() override { return value_.view(value_.shape()); }
   // Takes another tensor of the same spec as its value, without a copy; not while a graph that uses it runs. It must be
-  // a view of its own: memory that others see as well is then left to them with the next write.
+  // a view of its own: memory that others see as well, or that was lent, is then left to them with the next write.
   void replace_value(Tensor value);
   // Throws for what cannot be its value.
   void check_value(const TensorSpec& value) const;

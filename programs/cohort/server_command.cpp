@@ -29,7 +29,8 @@ struct ServerArguments {
   std::string address;
   double orphan_timeout = 600.0;
   std::string transport = "auto";
-  int max_jobs = 16, threads = 0;
+  int max_jobs = 16;
+  std::optional<int> threads;
   bool stay = false;
   std::int64_t memory_limit = 0, total_memory_limit = 0;
   std::string job_name;
@@ -154,7 +155,10 @@ void add_server_command(CLI::App& app, int& exit_code) {
       ->add_option("--total-memory-limit", arguments->total_memory_limit,
                    "bytes that the variables of all jobs may take; 0: what is free")
       ->check(CLI::NonNegativeNumber);
-  command->add_option("--threads", arguments->threads, "that compute for each request of a job; 0: all")
+  command
+      ->add_option("--threads", arguments->threads,
+                   "that compute for each request of a job; 0: all; not given: all, or where several workers are at "
+                   "this host, the part of one")
       ->check(CLI::Range(0, 4096));
   command
       ->add_option(

@@ -34,11 +34,15 @@ TEST(ClusterBench, TrainsWorkersInStepOverEachTransport) {
   }
 }
 
-TEST(ClusterBench, GivesSharesOfThreadsToTasksOfItsOwnProcessOnly) {
+TEST(ClusterBench, GivesThreadsToTasksThatAreProcesses) {
   const test::TemporaryFolder folder;
-  test::StartedProgram program("cohort-cluster-bench", {.arguments = {"--threads", "4"}}, folder.path());
-  EXPECT_EQ(program.wait(std::chrono::seconds(20)), 2);
-  EXPECT_THAT(program.errors(), HasSubstr("Add --in-process."));
+  test::StartedProgram program("cohort-cluster-bench",
+                               {.arguments = {"--workers", "2", "--ps", "1", "--threads", "1", "--job", "dense10",
+                                              "--epochs", "1", "--steps", "4"}},
+                               folder.path());
+  EXPECT_EQ(program.wait(std::chrono::seconds(120)), 0) << program.errors();
+  EXPECT_THAT(program.output(), HasSubstr("\"in_process\": false"));
+  EXPECT_THAT(program.output(), HasSubstr("\"threads\": 1"));
 }
 
 }  // namespace
