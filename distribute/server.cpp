@@ -126,7 +126,6 @@ class Server::Body {
         address(address_of(cluster, options, task)),
         advertised(options.advertised_address),
         security(make_security(options.security, name)),
-        threads(threads_of(cluster, options, task)),
         membership(std::move(task.membership)),
         service(
             cluster, task.job, task.index, {.transport = options.transport, .security = security},
@@ -134,7 +133,7 @@ class Server::Body {
              .max_jobs = options.max_jobs,
              .memory_limit = static_cast<std::uint64_t>(options.memory_limit),
              .total_memory_limit = static_cast<std::uint64_t>(options.total_memory_limit),
-             .threads = threads,
+             .threads = threads_of(cluster, options, task),
              .orphan_timeout = std::chrono::milliseconds(static_cast<std::int64_t>(options.orphan_timeout * 1000.0)),
              .stay = options.stay,
              .data_roots = readable(options),
@@ -167,7 +166,6 @@ class Server::Body {
   const std::int64_t index;
   const std::string address, advertised;
   const std::shared_ptr<const Security> security;
-  const int threads;
   const std::unique_ptr<Membership> membership;
   TaskService service;
   rpc::ServingLimits limits;

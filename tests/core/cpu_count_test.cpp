@@ -12,7 +12,6 @@ class BoundCores {
  public:
   BoundCores() { sched_getaffinity(0, sizeof(before_), &before_); }
   ~BoundCores() { sched_setaffinity(0, sizeof(before_), &before_); }
-  int count() const { return CPU_COUNT(&before_); }
   void keep(int cores) const {
     cpu_set_t fewer;
     CPU_ZERO(&fewer);
