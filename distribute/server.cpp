@@ -95,12 +95,9 @@ std::string address_of(const ClusterSpec& cluster, const ServerOptions& options,
 int threads_of(const ClusterSpec& cluster, const ServerOptions& options, const JoiningTask& task) {
   if (options.threads) return *options.threads;
   if (!cluster.has_task(task.job, task.index) || !cluster.has_job(kWorker)) return 0;
-  const auto host_of = [&](std::string_view job, std::int64_t index) {
-    return Address{.host = parse_address(cluster.task_address(job, index), "Server").host}.normalized();
-  };
-  const std::string host = host_of(task.job, task.index);
+  const std::string host = host_of(cluster.task_address(task.job, task.index));
   const std::vector<std::int64_t> workers = cluster.task_indices(kWorker);
-  const auto is_here = [&](std::int64_t index) { return host_of(kWorker, index) == host; };
+  const auto is_here = [&](std::int64_t index) { return host_of(cluster.task_address(kWorker, index)) == host; };
   const auto here = std::count_if(workers.begin(), workers.end(), is_here);
   return here > 1 ? usable_cpus_of_each(static_cast<int>(here)) : 0;
 }

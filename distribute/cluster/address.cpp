@@ -108,4 +108,8 @@ Address parse_address(std::string_view text, std::string_view who) {
   return address;
 }
 
+std::string host_of(std::string_view address) {
+  return Address{.host = parse_address(address, "ClusterSpec").host}.normalized();
+}
+
 }  // namespace cohort::distribute

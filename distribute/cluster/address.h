@@ -28,4 +28,7 @@ bool is_host_character(char c);
 // owner such as "ClusterSpec 'worker:1'") when the text is no host:port.
 Address parse_address(std::string_view text, std::string_view who);
 
+// Of an address of a cluster: the same for all tasks that are at one host.
+std::string host_of(std::string_view address);
+
 }  // namespace cohort::distribute

@@ -35,16 +35,15 @@ class RingMessages {
   bool begin_incoming(MessageReader& reader);
   bool take_place(MessageReader& reader);
   void end_incoming(MessageReader& reader);
-
-  SharedRings& rings_;
-  std::uint32_t incoming_ = 0;     // bytes of the chunk that is coming; 0: none is
-  std::uint32_t handed_over_ = 0;  // of those
-  bool held_ = false;              // all are, but the message is not admitted
-  bool awaits_place_ = false;      // a place has begun to come
   void lay_down(MessageWriter& writer);
   template <class Value>
   void add_ahead(Value value);
 
+  SharedRings& rings_;
+  std::uint32_t incoming_ = 0;           // bytes of the chunk that is coming; 0: none is
+  std::uint32_t handed_over_ = 0;        // of those
+  bool held_ = false;                    // all are, but the message is not admitted
+  bool awaits_place_ = false;            // a place has begun to come
   std::uint32_t outgoing_ = 0;           // bytes of the present chunk that are to be written
   std::array<char, kPlaceBytes> ahead_;  // what is written before them
   std::uint32_t ahead_bytes_ = 0, ahead_written_ = 0;

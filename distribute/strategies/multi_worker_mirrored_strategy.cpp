@@ -9,6 +9,7 @@
 #include "cohort/core/random.h"
 #include "cohort/core/text.h"
 #include "cohort/core/thread_pool.h"
+#include "cohort/distribute/cluster/address.h"
 #include "cohort/distribute/cluster/roles.h"
 #include "cohort/distribute/cluster/security.h"
 #include "cohort/distribute/cluster/transport_choice.h"
@@ -151,8 +152,6 @@ std::vector<Device*> devices_of(const CommunicationOptions& options) {
 std::chrono::milliseconds from_seconds(double seconds) {
   return std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000.0));
 }
-
-std::string_view host_of(std::string_view address) { return address.substr(0, address.rfind(':')); }
 
 // How gradients cross, where as many workers as share this host's memory, or address, also share its cores.
 ReplicaSetOptions crossing_of(const collective::Communicator& workers, const std::vector<std::string>& addresses,

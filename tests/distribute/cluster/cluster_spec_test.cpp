@@ -52,6 +52,8 @@ TEST(Address, TwoSpellingsAreOne) {
   EXPECT_EQ(parse_address("[0:0:0::0:1]:80", "test").normalized(), "[::1]:80");
   EXPECT_EQ(parse_address("[FD00::A%eth0]:80", "test").normalized(), "[fd00::a%eth0]:80");
   EXPECT_EQ(parse_address("Machine-A:080", "test").normalized(), "machine-a:80");
+  EXPECT_EQ(host_of("Machine-A:080"), host_of("machine-a:443"));
+  EXPECT_NE(host_of("machine-a:80"), host_of("machine-b:80"));
 }
 
 TEST(ClusterSpec, HasAnyJobNamesAndHosts) {
