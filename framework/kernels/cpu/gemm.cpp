@@ -26,7 +26,6 @@ constexpr int kManyThreads = 4;  // of which each packs what it needs of b rathe
 constexpr std::int64_t kOwnWork = std::int64_t(1) << 25;  // of such a thread; for more than that packing pays
 constexpr std::int64_t kFlatRows = 384;                   // of a that stay in the cache with a part of the depth
 constexpr std::int64_t kFlatPanels = 4;                   // of b that meet them together
-constexpr std::int64_t kCacheLine = 64;                   // bytes
 constexpr std::int64_t kDeepParts = 4;   // of a depth that is cut, unless they would be deeper than kDeepest
 constexpr std::int64_t kDeepPart = 128;  // how deep they are at least
 constexpr std::int64_t kDeepest = 1024;  // and at most: a panel of b stays in the cache
@@ -484,12 +483,13 @@ class Product {
             if (panel_sums) sums.column = j;
             for (std::int64_t q = first; q < next; ++q) {
               const std::int64_t depth = Scheme::packed_depth(at.depth(q)) * kRowCopies;
-              Ahead ahead = fetched_ahead(at, q, j + kColumns < right ? j + kColumns : column, end - block);
+              Ahead ahead = Ahead::of_panel(at.b_panel(q, j + kColumns < right ? j + kColumns : column), kColumns,
+                                            parts_of(end - block, kRows));
               for (std::int64_t i = block; i < end; i += kRows) {
                 multiply_tile(at, sums, a[q - first] + (i - block) * depth, at.b_panel(q, j), at.depth(q),
                               q > 0 || at.depth_begin > 0, i, std::min(kRows, end - i), j,
                               std::min(kColumns, right - j), ahead);
-                ahead.next = static_cast<const char*>(ahead.next) + depth / kRowCopies * ahead.step;
+                ahead.pass(depth / kRowCopies);
               }
             }
             if (panel_sums) store_sums(at, sums, block, end - block, j, std::min(kColumns, right - j));
@@ -500,13 +500,6 @@ class Product {
         finish_rows(at.row + block, end - block, at.column + column, right - column);
       }
     });
-  }
-  // The panel of b that comes next: each of the tiles before it fetches its part. Where these are few they would fetch
-  // more than they have time for.
-  static Ahead fetched_ahead(const Packing& at, std::int64_t q, std::int64_t column, std::int64_t rows) {
-    constexpr std::int64_t kBytes = kColumns * static_cast<std::int64_t>(sizeof(Packed));
-    const std::int64_t step = parts_of(kBytes, parts_of(rows, kRows));
-    return {at.b_panel(q, column), step <= kCacheLine ? step : 0};
   }
   // One tile of c; where sums have no memory it is stored at once.
   void multiply_tile(const Packing& at, const Sums& sums, const Packed* a, const Packed* b, std::int64_t depth,

@@ -45,7 +45,7 @@ TaskSize task_size(std::int64_t m, std::int64_t n, std::int64_t tile_rows, std::
   return {rows * tile_rows, columns * tile_columns};
 }
 
-Scratch left_panels, strip_sums;
+Scratch left_panels, strip_panels, strip_sums;
 
 // c (m x n) = a (m x k) * b (k x n), all row-major and dense.
 template <class T>
@@ -69,21 +69,19 @@ class PackedProduct {
   }
 
   void run(const T* a, const Packed* panels, T* c) const {
-    Packed* left = left_panels.get<Packed>(a_layout_.size() * Scheme::kRowCopies);
-    const products::Operand<T> rows{a, k_, true};
-    for_panels(a_layout_, kRows, [&](std::int64_t q, std::int64_t i, std::int64_t count) {
-      Scheme::pack_rows(rows.at(i, q * a_layout_.part), count, a_layout_.depth_of(q),
-                        left + a_layout_.panel(q, i) * Scheme::kRowCopies);
-    });
     const TaskSize size = task_size(m_, n_, kRows, kColumns);
     const std::int64_t across = pieces_of(n_, size.columns);
+    // A task that has whole rows of c packs those of a, a strip at a time, just before they are used.
+    const Packed* const left = across == 1 ? nullptr : pack_left(a);
     ThreadPool::instance().run_blocks(pieces_of(m_, size.rows) * across, [&](std::int64_t task) {
       [[maybe_unused]] const typename Scheme::Session session;
       const std::int64_t row = task / across * size.rows, column = task % across * size.columns;
       const std::int64_t bottom = std::min(m_, row + size.rows), right = std::min(n_, column + size.columns);
-      for (std::int64_t i = row; i < bottom; i += kStripRows) {
+      const std::int64_t rows = round_up(pieces_of(bottom - row, pieces_of(bottom - row, kStripRows)), kRows);
+      for (std::int64_t i = row; i < bottom; i += rows) {
+        const Strip strip = left ? Strip{left, a_layout_, i} : pack_strip(a, i, std::min(rows, bottom - i));
         for (std::int64_t j = column; j < right; j += kColumns) {
-          multiply_strip(left, panels, c, i, std::min(kStripRows, bottom - i), j, std::min(kColumns, right - j));
+          multiply_strip(strip, panels, c, i, std::min(rows, bottom - i), j, right);
         }
       }
     });
@@ -92,6 +90,18 @@ class PackedProduct {
  private:
   static constexpr std::int64_t kRows = Scheme::kRows, kColumns = Scheme::kColumns;
   static constexpr std::int64_t kStripRows = Scheme::kBlockRows / kRows * kRows;
+  using LeftLayout = PanelLayout<Scheme, kRows>;
+
+  // Rows of a in panels, of which those from line `first` on are meant.
+  struct Strip {
+    const Packed* panels;
+    LeftLayout layout;
+    std::int64_t first;
+
+    const Packed* panel(std::int64_t q, std::int64_t i) const {
+      return panels + layout.panel(q, first + i) * Scheme::kRowCopies;
+    }
+  };
 
   // Calls body(part, first line, lines) on the pool for some panels at a time.
   template <class Layout, class Body>
@@ -103,9 +113,32 @@ class PackedProduct {
     });
   }
 
-  // One panel of b with some rows of a, over the whole depth.
-  void multiply_strip(const Packed* left, const Packed* panels, T* c, std::int64_t row, std::int64_t rows,
-                      std::int64_t column, std::int64_t columns) const {
+  const Packed* pack_left(const T* a) const {
+    Packed* left = left_panels.get<Packed>(a_layout_.size() * Scheme::kRowCopies);
+    const products::Operand<T> rows{a, k_, true};
+    for_panels(a_layout_, kRows, [&](std::int64_t q, std::int64_t i, std::int64_t count) {
+      Scheme::pack_rows(rows.at(i, q * a_layout_.part), count, a_layout_.depth_of(q),
+                        left + a_layout_.panel(q, i) * Scheme::kRowCopies);
+    });
+    return left;
+  }
+  // Into memory of this thread.
+  Strip pack_strip(const T* a, std::int64_t row, std::int64_t rows) const {
+    const LeftLayout layout(rows, k_);
+    Packed* left = strip_panels.get<Packed>(layout.size() * Scheme::kRowCopies);
+    const products::Operand<T> from{a, k_, true};
+    for (std::int64_t q = 0; q < layout.parts(); ++q) {
+      Scheme::pack_rows(from.at(row, q * layout.part), rows, layout.depth_of(q),
+                        left + layout.panel(q, 0) * Scheme::kRowCopies);
+    }
+    return {left, layout, 0};
+  }
+
+  // One panel of b, that of `column`, with some rows of a, over the whole depth. Meanwhile the panel behind it is
+  // fetched.
+  void multiply_strip(const Strip& strip, const Packed* panels, T* c, std::int64_t row, std::int64_t rows,
+                      std::int64_t column, std::int64_t right) const {
+    const std::int64_t columns = std::min(kColumns, right - column);
     Sum* sums;
     std::int64_t step;
     if constexpr (std::is_same_v<T, Sum>) {
@@ -114,10 +147,16 @@ class PackedProduct {
       sums = strip_sums.get<Sum>(kStripRows * kColumns), step = kColumns;
     }
     for (std::int64_t q = 0; q < b_layout_.parts(); ++q) {
+      const std::int64_t depth = b_layout_.depth_of(q);
       const Packed* panel = panels + b_layout_.panel(q, column);
+      products::Ahead ahead;
+      if (column + kColumns < right) {
+        ahead = products::Ahead::of_panel(panels + b_layout_.panel(q, column + kColumns), kColumns, pieces_of(rows, kRows));
+      }
       for (std::int64_t i = 0; i < rows; i += kRows) {
-        Scheme::multiply(left + a_layout_.panel(q, row + i) * Scheme::kRowCopies, panel, b_layout_.depth_of(q),
-                         sums + i * step, step, q > 0, std::min(kRows, rows - i), columns);
+        Scheme::multiply(strip.panel(q, i), panel, depth, sums + i * step, step, q > 0, std::min(kRows, rows - i),
+                         columns, ahead);
+        ahead.pass(Scheme::packed_depth(depth));
       }
     }
     if constexpr (!std::is_same_v<T, Sum>) {

@@ -236,10 +236,10 @@ struct BFloat16Scheme {
     pack_matrix_right(b, lines, depth, to);
   }
   static void multiply(const Packed* a, const Packed* b, std::int64_t depth, Sum* c, std::int64_t ldc, bool add,
-                       std::int64_t rows, std::int64_t columns, Ahead /*ahead*/ = {}) {
+                       std::int64_t rows, std::int64_t columns, Ahead ahead = {}) {
     const std::int64_t size = packed_depth(depth) * kMatrixTile, blocks = packed_depth(depth) / kMatrixDepth;
     multiply_in_part<kRows, kColumns>(c, ldc, add, rows, columns, [&](Sum* to, std::int64_t step) {
-      multiply_matrix_tiles(a, a + size, b, b + size, blocks, to, step, add);
+      multiply_matrix_tiles(a, a + size, b, b + size, blocks, to, step, add, ahead);
     });
   }
 };

@@ -190,6 +190,17 @@ struct Ahead {
   static constexpr bool kPays = kVectorBytes == 64;
   const void* next = nullptr;
   std::int64_t step = 0;
+
+  // A panel of so many columns, of which each of `tiles` tiles before it fetches its part. Where these are few they
+  // would fetch more than they have time for.
+  template <class Number>
+  static Ahead of_panel(const Number* panel, std::int64_t columns, std::int64_t tiles) {
+    constexpr std::int64_t kCacheLine = 64;
+    const std::int64_t step = (columns * static_cast<std::int64_t>(sizeof(Number)) + tiles - 1) / tiles;
+    return {panel, step <= kCacheLine ? step : 0};
+  }
+  // A tile of this depth has fetched its part.
+  void pass(std::int64_t depth) { next = static_cast<const char*>(next) + depth * step; }
 };
 
 // Adds the products of `depth` columns of a and rows of b. Elements of a lie row_step and depth_step apart; in a panel
