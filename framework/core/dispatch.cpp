@@ -43,8 +43,8 @@ class EagerSubject : public KernelSubject {
   const Specs& outputs_;
 };
 
-// The device an eager op runs on: the host for strings; where its variable lies, else the one a scope names, else where
-// its plain inputs lie; those on the host go where another one lies.
+// The device an eager op runs on: the host for strings; where its variable lies; that of the replica which meets others;
+// else the one a scope names, else where its plain inputs lie; those on the host go where another one lies.
 Device& device_for(const OpDef& op, const Tensors& inputs) {
   auto is_string = [](const Tensor& input) { return input.dtype() == DType::String; };
   if (op.is_host_only() || std::any_of(inputs.begin(), inputs.end(), is_string)) return cpu();
@@ -54,9 +54,10 @@ Device& device_for(const OpDef& op, const Tensors& inputs) {
     return *scoped;
   }
   for (const Tensor& input : inputs) {
-    if (input.dtype() == DType::Resource && input.resource()->kind() == std::string_view("Variable")) {
-      return input.resource()->shared_value().device();
-    }
+    if (input.dtype() != DType::Resource) continue;
+    const std::string_view kind = input.resource()->kind();
+    if (kind == "Variable") return input.resource()->shared_value().device();
+    if (kind == "Collective") return default_device();
   }
   Device* device = nullptr;
   for (const Tensor& input : inputs) {

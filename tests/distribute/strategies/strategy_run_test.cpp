@@ -54,6 +54,26 @@ LoopResult own_loop(bool traced, const Run& run_epoch) {
 
 class StrategyRun : public testing::TestWithParam<std::tuple<InStep, bool>> {};
 
+// Reductions run where the replica computes: one among the work of another device would wait for replicas whose turn it
+// holds up.
+TEST_P(StrategyRun, ReducesWhatLiesOnAnotherDevice) {
+  const auto [kind, traced] = GetParam();
+  Device& elsewhere = device_named("TEST:0");
+  Tensors numbers;
+  for (const double number : {1.0, 2.0, 6.0}) numbers.push_back(Tensor::scalar(number).to(elsewhere));
+  const StrategyHandle strategy = cohort::test::in_step_on(kind, 3);
+  auto scope = strategy.scope();
+  Variable sum(Tensor::scalar(0.0), {.name = "sum", .aggregation = Aggregation::Sum});
+  const auto step = [&](const Tensor& x) {
+    sum.assign_add(x);
+    return get_replica_context()->all_reduce(ReduceOp::Sum, x * 2.0);
+  };
+  const PerReplica results =
+      traced ? strategy.run(function(step), PerReplica::of(numbers)) : strategy.run(step, PerReplica::of(numbers));
+  EXPECT_EQ(sum.value().item<float>(), 9.0f);
+  for (const Tensor& each : strategy.experimental_local_results(results)) EXPECT_EQ(each.item<float>(), 18.0f);
+}
+
 TEST_P(StrategyRun, TrainsAsOneDeviceOnTheWholeBatch) {
   const auto [kind, traced] = GetParam();
   const LoopResult alone = own_loop(traced, [](const Dataset& data, const auto& step) {
