@@ -7,6 +7,7 @@
 #include <span>
 
 #include "benchmarks/bench_process.h"
+#include "cohort/core/buffer.h"
 #include "cohort/distribute/cluster/local_cluster_spec.h"
 #include "cohort/distribute/collective/communicator.h"
 
@@ -22,7 +23,8 @@ constexpr int kWarmUps = 3, kTries = 5;
 
 double seconds_of_all_reduce(collective::Communicator& communicator, std::size_t bytes) {
   using Clock = std::chrono::steady_clock;
-  std::vector<float> values(bytes / sizeof(float), 1.0f);
+  const Owned<Buffer> buffer = Buffer::allocate(cpu(), bytes);  // as gradients lie
+  const std::span values(static_cast<float*>(buffer->data()), bytes / sizeof(float));
   const auto count = static_cast<std::int64_t>(values.size());
   const std::size_t repeats = std::clamp<std::size_t>((std::size_t{64} << 20) / bytes, 3, 200);
   for (int i = 0; i < kWarmUps; ++i) communicator.all_reduce(values.data(), count, DType::Float32);

@@ -5,6 +5,7 @@
 
 #include "cohort/distribute/collective/direct_sum.h"
 #include "cohort/distribute/collective/exchange.h"
+#include "cohort/distribute/collective/mapped_sum.h"
 #include "cohort/distribute/collective/peer_links.h"
 #include "cohort/distribute/collective/reduction.h"
 #include "cohort/distribute/collective/ring.h"
@@ -51,6 +52,9 @@ struct CallParts {
   Deadline deadline;
   std::size_t chunk_bytes;
 
+  MappedSum mapped_sum(const PeerHeaps& heaps) const {
+    return {links.channels(), heaps, links.rank(), label, dtype, deadline};
+  }
   DirectSum direct_sum() const { return {links.channels(), links.rank(), label, dtype, deadline}; }
   Exchange exchange() const { return {links.channels(), links.rank(), label, dtype, deadline}; }
   Ring ring() const {
@@ -121,8 +125,32 @@ void Communicator::agree_on_channels() {
   std::int32_t without[] = {links_->all_streamed() ? 0 : 1, links_->all_shared() ? 0 : 1};
   all_reduce(without, 2, DType::Int32);
   if (without[0] == 0) chunk_bytes_ = kStreamedChunkBytes;
+  if (without[1] != 0 || size() == 1) return;
   // Two ranks are a ring of as few waits.
-  sums_directly_ = size() > 2 && without[1] == 0;
+  sums_directly_ = size() > 2;
+  open_heaps();
+}
+
+// All or none: every rank must take the same way.
+void Communicator::open_heaps() {
+  struct Name {
+    char text[64] = {};
+  };
+  std::vector<Name> names(static_cast<std::size_t>(size()));
+  if (const SharedHeap* const own = SharedHeap::of_process()) {
+    own->name().copy(names[static_cast<std::size_t>(rank())].text, sizeof(Name) - 1);
+  }
+  all_gather(&names[static_cast<std::size_t>(rank())], names.data(), sizeof(Name), DType::UInt8);
+  PeerHeaps heaps(names.size());
+  std::int32_t missing = 0;
+  for (std::size_t peer = 0; peer < names.size(); ++peer) {
+    const bool is_own = static_cast<int>(peer) == rank();
+    names[peer].text[sizeof(Name) - 1] = '\0';
+    if (!is_own) heaps[peer] = PeerHeap::open(names[peer].text);
+    missing += is_own ? names[peer].text[0] == '\0' : heaps[peer] == nullptr;
+  }
+  all_reduce(&missing, 1, DType::Int32);
+  if (missing == 0) heaps_ = std::move(heaps);
 }
 
 void Communicator::all_reduce(void* values, std::int64_t count, DType dtype) {
@@ -130,6 +158,9 @@ void Communicator::all_reduce(void* values, std::int64_t count, DType dtype) {
   check_addable(CallKind::AllReduce, dtype);
   call(CallKind::AllReduce, bytes, dtype, 0, [&](const CallParts& parts) {
     if (bytes <= kSmallCall) return parts.exchange().all_reduce(bytes_at(values), bytes);
+    if (!heaps_.empty()) {
+      if (parts.mapped_sum(heaps_).all_reduce(bytes_at(values), static_cast<std::size_t>(count))) return;
+    }
     if (sums_directly_) return parts.direct_sum().all_reduce(bytes_at(values), static_cast<std::size_t>(count));
     parts.ring().all_reduce(bytes_at(values), static_cast<std::size_t>(count));
   });

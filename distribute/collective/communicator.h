@@ -14,6 +14,7 @@
 
 namespace cohort::distribute::collective {
 
+class PeerHeap;
 class PeerLinks;
 
 struct CommunicatorOptions {
@@ -73,12 +74,14 @@ class Communicator {
   void call(CallKind kind, std::uint64_t bytes, DType dtype, int root, const Run& run);
   void fail(const Error& why);
   void agree_on_channels();
+  void open_heaps();
 
   const std::unique_ptr<PeerLinks> links_;
   const CommunicatorOptions options_;
   std::uint64_t calls_ = 0;
   std::size_t chunk_bytes_;
   bool sums_directly_ = false;
+  std::vector<std::unique_ptr<PeerHeap>> heaps_;  // by rank; empty: not all ranks read what the others have
   std::atomic<bool> busy_ = false;
 };
 

@@ -5,13 +5,6 @@
 #include "cohort/distribute/collective/reduction.h"
 
 namespace cohort::distribute::collective {
-namespace {
-
-// Added up before any more is read: it stays in the nearest cache.
-constexpr std::size_t kSummedBytes = std::size_t{16} << 10;
-
-}  // namespace
-
 void DirectSum::send(int rank, const std::byte* values, const BufferBlocks::Piece& piece) {
   channel(rank).send_copy(label_, {values + piece.offset, piece.bytes}, deadline_);
 }
@@ -53,17 +46,7 @@ void DirectSum::add_up_chunk(std::byte* values, const BufferBlocks::Piece& piece
   for (int step = 1; step < size(); ++step) {
     came_.push_back(channel(rank_behind(step)).expect(label_, piece.bytes, deadline_).bytes.data());
   }
-  alignas(64) thread_local std::byte sums[kSummedBytes];
-  for (std::size_t done = 0; done < piece.bytes; done += kSummedBytes) {
-    const std::size_t count = std::min(kSummedBytes, piece.bytes - done) / size_of(dtype_);
-    const std::byte* sum = came_[0] + done;
-    for (std::size_t other = 1; other < came_.size(); ++other) {
-      add(dtype_, came_[other] + done, sum, sums, count);
-      sum = sums;
-    }
-    std::byte* const own = values + piece.offset + done;
-    add(dtype_, own, sum, own, count);
-  }
+  add_up(dtype_, came_, values + piece.offset, piece.bytes / size_of(dtype_));
   for (int step = 1; step < size(); ++step) channel(rank_behind(step)).release();
 }
 

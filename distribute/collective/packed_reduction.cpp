@@ -39,10 +39,11 @@ void PackedReduction::reduce_packed(DType dtype, std::span<const Collective::Par
   };
   const std::size_t all = each_small([](void*, std::size_t, std::size_t) {});
   if (all == 0) return;
-  if (pack_.size() < all) pack_.resize(all);
-  each_small([&](void* value, std::size_t offset, std::size_t bytes) { std::memcpy(&pack_[offset], value, bytes); });
-  reduce_values(pack_.data(), static_cast<std::int64_t>(all / size_of(dtype)), dtype, reduction);
-  each_small([&](void* value, std::size_t offset, std::size_t bytes) { std::memcpy(value, &pack_[offset], bytes); });
+  if (!pack_ || pack_->bytes() < all) pack_ = Buffer::allocate(cpu(), all);
+  auto* const pack = static_cast<std::byte*>(pack_->data());
+  each_small([&](void* value, std::size_t offset, std::size_t bytes) { std::memcpy(pack + offset, value, bytes); });
+  reduce_values(pack, static_cast<std::int64_t>(all / size_of(dtype)), dtype, reduction);
+  each_small([&](void* value, std::size_t offset, std::size_t bytes) { std::memcpy(value, pack + offset, bytes); });
 }
 
 void PackedReduction::reduce_values(void* values, std::int64_t count, DType dtype, Collective::Reduction reduction) {

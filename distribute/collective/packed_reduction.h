@@ -2,8 +2,8 @@
 
 #include <cstddef>
 #include <span>
-#include <vector>
 
+#include "cohort/core/buffer.h"
 #include "cohort/core/collective.h"
 #include "cohort/distribute/collective/communicator.h"
 
@@ -26,7 +26,7 @@ class PackedReduction {
   void reduce_values(void* values, std::int64_t count, DType dtype, Collective::Reduction reduction);
 
   collective::Communicator& workers_;
-  std::vector<std::byte> pack_;
+  Owned<Buffer> pack_;  // of the CPU's memory, which other ranks of the host may read
 };
 
 }  // namespace cohort::distribute

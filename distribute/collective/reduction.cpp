@@ -1,5 +1,7 @@
 #include "cohort/distribute/collective/reduction.h"
 
+#include <algorithm>
+
 namespace cohort::distribute::collective {
 namespace {
 
@@ -26,6 +28,22 @@ bool can_add(DType dtype) { return is_floating(dtype) || dtype == DType::Int32 |
 
 void add(DType dtype, const void* left, const void* right, void* sum, std::size_t count) {
   visit_summable(dtype, [&]<class T>(T) { add_values<T>(left, right, sum, count); });
+}
+
+// Some elements at a time: sums stay in the nearest cache until they are whole.
+void add_up(DType dtype, std::span<const std::byte* const> others, std::byte* own, std::size_t count) {
+  constexpr std::size_t kSummedBytes = std::size_t{16} << 10;
+  alignas(64) thread_local std::byte sums[kSummedBytes];
+  const std::size_t bytes = count * size_of(dtype);
+  for (std::size_t done = 0; done < bytes; done += kSummedBytes) {
+    const std::size_t part = std::min(kSummedBytes, bytes - done) / size_of(dtype);
+    const std::byte* sum = others[0] + done;
+    for (const std::byte* other : others.subspan(1)) {
+      add(dtype, other + done, sum, sums, part);
+      sum = sums;
+    }
+    add(dtype, own + done, sum, own + done, part);
+  }
 }
 
 }  // namespace cohort::distribute::collective

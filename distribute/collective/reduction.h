@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <type_traits>
 
 #include "cohort/core/dtype.h"
@@ -15,6 +16,9 @@ bool can_add(DType dtype);
 // sum[i] = left[i] + right[i], where `sum` may be `left` or `right`. Half types are added as float32 and rounded once;
 // integers wrap around.
 void add(DType dtype, const void* left, const void* right, void* sum, std::size_t count);
+
+// own[i] += the sum of others[0][i], others[1][i], ..., in this order.
+void add_up(DType dtype, std::span<const std::byte* const> others, std::byte* own, std::size_t count);
 
 // What values of a type are added up in before the sum is rounded.
 template <class T>

@@ -27,8 +27,8 @@ struct MemoryHead {
   std::uint64_t nonce;
 };
 
-void* map_file(int file, std::size_t bytes) {
-  void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+void* map_file(int file, std::size_t bytes, int protection = PROT_READ | PROT_WRITE) {
+  void* const memory = mmap(nullptr, bytes, protection, MAP_SHARED, file, 0);
   return memory == MAP_FAILED ? nullptr : memory;
 }
 
@@ -57,7 +57,7 @@ std::unique_ptr<SharedMemory> SharedMemory::make(const Kind& kind, std::string_v
   return memory;
 }
 
-std::unique_ptr<SharedMemory> SharedMemory::open(const std::string& name, const Kind& kind) {
+std::unique_ptr<SharedMemory> SharedMemory::open(const std::string& name, const Kind& kind, Access access) {
   int process = 0, number = 0, end = 0;
   std::uint64_t told = 0;
   if (std::sscanf(name.c_str(), "%d/%d/%" SCNx64 "%n", &process, &number, &told, &end) != 3) return nullptr;
@@ -65,14 +65,15 @@ std::unique_ptr<SharedMemory> SharedMemory::open(const std::string& name, const 
   char path[64];
   std::snprintf(path, sizeof path, "/proc/%d/fd/%d", process, number);
   // On another host the same name may be anything: it is looked at before it is used.
-  const int file = ::open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  const bool reads = access == Access::Read;
+  const int file = ::open(path, (reads ? O_RDONLY : O_RDWR) | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (file < 0) return nullptr;
   const std::size_t bytes = kPageBytes + kind.bytes;
   struct stat about {};
   const int seals = fcntl(file, F_GET_SEALS);
   const bool fits = fstat(file, &about) == 0 && S_ISREG(about.st_mode) && about.st_uid == geteuid() &&
                     about.st_size == static_cast<off_t>(bytes) && seals >= 0 && (seals & kSeals) == kSeals;
-  void* const mapped = fits ? map_file(file, bytes) : nullptr;
+  void* const mapped = fits ? map_file(file, bytes, reads ? PROT_READ : PROT_READ | PROT_WRITE) : nullptr;
   close(file);
   if (mapped == nullptr) return nullptr;
   std::unique_ptr<SharedMemory> memory(new SharedMemory(-1, mapped, bytes, false));

@@ -21,8 +21,10 @@ class SharedMemory {
   // ResourceExhausted when the host does not give them; `who`, `expected` and `fix` speak then.
   static std::unique_ptr<SharedMemory> make(const Kind& kind, std::string_view who, std::string_view expected,
                                             std::string_view fix);
+  // Who opens it may only read it, or write as well.
+  enum class Access { Read, Write };
   // Maps a peer's; nullptr when there is none of that name and kind here, or not one of this user's.
-  static std::unique_ptr<SharedMemory> open(const std::string& name, const Kind& kind);
+  static std::unique_ptr<SharedMemory> open(const std::string& name, const Kind& kind, Access access = Access::Write);
   ~SharedMemory();
   SharedMemory(const SharedMemory&) = delete;
 

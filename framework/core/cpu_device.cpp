@@ -10,6 +10,7 @@
 #include "cohort/core/device_memory.h"
 #include "cohort/core/fill_memory.h"
 #include "cohort/core/kernel_work.h"
+#include "cohort/core/large_blocks.h"
 
 namespace cohort {
 namespace {
@@ -17,6 +18,8 @@ namespace {
 // Large blocks are mapped by themselves: a heap keeps what it got as long as something lies behind it.
 void* aligned_source(std::size_t bytes) {
   if (bytes >= MemoryPool::kLarge) {
+    LargeBlocks* const blocks = LargeBlocks::source();
+    if (void* const block = blocks ? blocks->take(bytes) : nullptr) return block;
     void* mapped = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (mapped == MAP_FAILED) throw std::bad_alloc();
     return mapped;
@@ -27,7 +30,11 @@ void* aligned_source(std::size_t bytes) {
   return memory;
 }
 
-void unmap_large(void* memory, std::size_t bytes) { ::munmap(memory, bytes); }
+void unmap_large(void* memory, std::size_t bytes) {
+  LargeBlocks* const blocks = LargeBlocks::source();
+  if (blocks && blocks->give_back(memory, bytes)) return;
+  ::munmap(memory, bytes);
+}
 
 // All work is done when the function that begins it returns.
 class PastEvent : public DeviceEvent {

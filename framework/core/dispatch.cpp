@@ -43,8 +43,8 @@ class EagerSubject : public KernelSubject {
   const Specs& outputs_;
 };
 
-// The device an eager op runs on: the host for strings; where its variable lies; that of the replica which meets others;
-// else the one a scope names, else where its plain inputs lie; those on the host go where another one lies.
+// The device an eager op runs on: the host for strings; where its variable lies; that of the replica which meets
+// others; else the one a scope names, else where its plain inputs lie; those on the host go where another one lies.
 Device& device_for(const OpDef& op, const Tensors& inputs) {
   auto is_string = [](const Tensor& input) { return input.dtype() == DType::String; };
   if (op.is_host_only() || std::any_of(inputs.begin(), inputs.end(), is_string)) return cpu();

@@ -72,7 +72,7 @@ PRIVATE_EDGES = [
     ("datasets", r"framework/core/(cpu_count|denormals|thread_share)\.h"),
     ("data", r"framework/files/data_root\.h"),
     ("graph|cuda", r"framework/core/kernel_work\.h"),
-    ("distribute", r"framework/core/(cpu_count|thread_share)\.h"),
+    ("distribute", r"framework/core/(cpu_count|large_blocks|thread_share)\.h"),
     ("graph|distribute", r"framework/core/pinned_memory\.h"),
     # What replicas in step meet by, and what stands for variables in their graphs.
     ("graph|kernels|distribute", r"framework/core/collective\.h"),

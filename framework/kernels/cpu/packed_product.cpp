@@ -151,7 +151,8 @@ class PackedProduct {
       const Packed* panel = panels + b_layout_.panel(q, column);
       products::Ahead ahead;
       if (column + kColumns < right) {
-        ahead = products::Ahead::of_panel(panels + b_layout_.panel(q, column + kColumns), kColumns, pieces_of(rows, kRows));
+        ahead =
+            products::Ahead::of_panel(panels + b_layout_.panel(q, column + kColumns), kColumns, pieces_of(rows, kRows));
       }
       for (std::int64_t i = 0; i < rows; i += kRows) {
         Scheme::multiply(strip.panel(q, i), panel, depth, sums + i * step, step, q > 0, std::min(kRows, rows - i),
