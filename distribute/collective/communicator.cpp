@@ -52,8 +52,8 @@ struct CallParts {
   Deadline deadline;
   std::size_t chunk_bytes;
 
-  MappedSum mapped_sum(const PeerHeaps& heaps) const {
-    return {links.channels(), heaps, links.rank(), label, dtype, deadline};
+  MappedSum mapped_sum(const PeerHeaps& heaps, MappedSum::Places& places) const {
+    return {links.channels(), heaps, places, links.rank(), label, dtype, deadline};
   }
   DirectSum direct_sum() const { return {links.channels(), links.rank(), label, dtype, deadline}; }
   Exchange exchange() const { return {links.channels(), links.rank(), label, dtype, deadline}; }
@@ -159,7 +159,8 @@ void Communicator::all_reduce(void* values, std::int64_t count, DType dtype) {
   call(CallKind::AllReduce, bytes, dtype, 0, [&](const CallParts& parts) {
     if (bytes <= kSmallCall) return parts.exchange().all_reduce(bytes_at(values), bytes);
     if (!heaps_.empty()) {
-      if (parts.mapped_sum(heaps_).all_reduce(bytes_at(values), static_cast<std::size_t>(count))) return;
+      MappedSum sum = parts.mapped_sum(heaps_, places_);
+      if (sum.all_reduce(bytes_at(values), static_cast<std::size_t>(count))) return;
     }
     if (sums_directly_) return parts.direct_sum().all_reduce(bytes_at(values), static_cast<std::size_t>(count));
     parts.ring().all_reduce(bytes_at(values), static_cast<std::size_t>(count));

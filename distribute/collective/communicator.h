@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -82,6 +83,7 @@ class Communicator {
   std::size_t chunk_bytes_;
   bool sums_directly_ = false;
   std::vector<std::unique_ptr<PeerHeap>> heaps_;  // by rank; empty: not all ranks read what the others have
+  std::vector<const std::byte*> places_;          // in them, of one call; kept for its memory
   std::atomic<bool> busy_ = false;
 };
 

@@ -20,19 +20,20 @@ const std::byte* MappedSum::found(int rank, std::uint64_t place, std::size_t byt
               {{"peer", channels_[static_cast<std::size_t>(rank)]->peer()}, {"place", place}, {"bytes", bytes}});
 }
 
-bool MappedSum::find_buffers(const std::byte* values, std::size_t bytes) {
+bool MappedSum::find_places(const std::byte* values, std::size_t bytes, std::size_t own_offset) {
   const SharedHeap* const heap = SharedHeap::of_process();
   const std::uint64_t own = heap->place_of(values, bytes).value_or(kNowhere);
   for (int step = 1; step < size(); ++step) {
     channel(rank_behind(step)).send_copy(label_, std::as_bytes(std::span(&own, 1)), deadline_);
   }
   bool all = own != kNowhere;
+  places_.clear();
   for (int step = 1; step < size(); ++step) {
     const int rank = rank_behind(step);
     std::uint64_t place = 0;
     channel(rank).receive(label_, std::as_writable_bytes(std::span(&place, 1)), deadline_);
     all = all && place != kNowhere;
-    buffers_.push_back(place == kNowhere ? nullptr : found(rank, place, bytes));
+    places_.push_back(place == kNowhere ? nullptr : found(rank, place, bytes) + own_offset);
   }
   return all;
 }
@@ -43,19 +44,16 @@ void MappedSum::say_done() {
 
 bool MappedSum::all_reduce(std::byte* values, std::size_t count) {
   const BufferBlocks blocks = BufferBlocks::shared(count, size(), dtype_, count * size_of(dtype_));
-  if (!find_buffers(values, blocks.all_bytes)) return false;
   const BufferBlocks::Piece own = blocks.piece(rank_, 0);
-  std::vector<const std::byte*> others = buffers_;
-  for (const std::byte*& other : others) other += own.offset;
-  add_up(dtype_, others, values + own.offset, own.bytes / size_of(dtype_));
+  if (!find_places(values, blocks.all_bytes, own.offset)) return false;
+  add_up(dtype_, places_, values + own.offset, own.bytes / size_of(dtype_));
   say_done();
   for (int step = 1; step < size(); ++step) {
     const int rank = rank_behind(step);
-    await(rank);
     const BufferBlocks::Piece sum = blocks.piece(rank, 0);
-    if (sum.bytes > 0) {
-      std::memcpy(values + sum.offset, buffers_[static_cast<std::size_t>(step - 1)] + sum.offset, sum.bytes);
-    }
+    const std::byte* const buffer = places_[static_cast<std::size_t>(step - 1)] - own.offset;
+    await(rank);
+    if (sum.bytes > 0) std::memcpy(values + sum.offset, buffer + sum.offset, sum.bytes);
   }
   // Nobody's buffer changes before all have read it.
   say_done();

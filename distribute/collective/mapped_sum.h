@@ -18,9 +18,19 @@ using PeerHeaps = std::vector<std::unique_ptr<PeerHeap>>;
 // ring's, bit for bit. Used once, by one thread.
 class MappedSum {
  public:
-  MappedSum(Channels& channels, const PeerHeaps& heaps, int rank, const CallLabel& label, DType dtype,
+  // Where the other ranks have what this one adds up, those behind it first.
+  using Places = std::vector<const std::byte*>;
+
+  //   places: lent for its memory.
+  MappedSum(Channels& channels, const PeerHeaps& heaps, Places& places, int rank, const CallLabel& label, DType dtype,
             Deadline deadline)
-      : channels_(channels), heaps_(heaps), rank_(rank), label_(label), dtype_(dtype), deadline_(deadline) {}
+      : channels_(channels),
+        heaps_(heaps),
+        places_(places),
+        rank_(rank),
+        label_(label),
+        dtype_(dtype),
+        deadline_(deadline) {}
   // In place. False, on all ranks, where the buffer of one of them lies elsewhere: nothing was done then.
   bool all_reduce(std::byte* values, std::size_t count);
 
@@ -28,18 +38,18 @@ class MappedSum {
   int size() const { return static_cast<int>(channels_.size()); }
   int rank_behind(int steps) const { return (rank_ + steps) % size(); }
   Channel& channel(int rank) { return *channels_[static_cast<std::size_t>(rank)]; }
-  bool find_buffers(const std::byte* values, std::size_t bytes);
+  bool find_places(const std::byte* values, std::size_t bytes, std::size_t own_offset);
   const std::byte* found(int rank, std::uint64_t place, std::size_t bytes) const;
   void say_done();
   void await(int rank) { channel(rank).receive(label_, {}, deadline_); }
 
   Channels& channels_;
   const PeerHeaps& heaps_;
+  Places& places_;
   const int rank_;
   const CallLabel label_;
   const DType dtype_;
   const Deadline deadline_;
-  std::vector<const std::byte*> buffers_;  // of the ranks behind this one, in their order
 };
 
 }  // namespace cohort::distribute::collective

@@ -10,9 +10,10 @@
 namespace cohort::distribute::collective {
 namespace {
 
-// Addresses, of which the system gives memory to those that are used.
+// Addresses, of which the system gives memory to those that are used. Every peer maps them all, and the thread
+// sanitizer has few to give.
 constexpr rpc::SharedMemory::Kind kHeapKind{.mark = 0x3170616568726863,  // "chrheap1"
-                                            .bytes = std::size_t{64} << 30};
+                                            .bytes = std::size_t{16} << 30};
 constexpr std::uint64_t kPage = 64 << 10;  // the largest that hosts have
 
 constexpr std::uint64_t whole_pages(std::uint64_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }

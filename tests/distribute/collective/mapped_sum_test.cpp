@@ -69,11 +69,6 @@ TEST(MappedSum, HasTheBitsOfARing) {
   }
 }
 
-TEST(MappedSum, OfFewerBlocksThanRanks) {
-  // Blocks begin at multiples of 64 values: the last ranks have none of these 8,193 float64.
-  expect_the_sums_of_a_ring<double>(7, 8'193);
-}
-
 // Whoever has its sum may write over its buffer: nobody reads it any more.
 TEST(MappedSum, LeavesTheBufferToItsOwner) {
   constexpr std::int64_t kCount = 100'003;
@@ -148,7 +143,7 @@ TEST(PeerHeap, ShowsWhatItsOwnerWrites) {
 TEST(PeerHeap, HasNothingBeyondItsEnd) {
   const std::unique_ptr<PeerHeap> peer = PeerHeap::open(SharedHeap::of_process()->name());
   ASSERT_TRUE(peer);
-  constexpr std::uint64_t kFar = std::uint64_t{1} << 36;
+  constexpr std::uint64_t kFar = std::uint64_t{1} << 34;
   EXPECT_TRUE(peer->at(kFar - 8, 8));
   EXPECT_FALSE(peer->at(kFar - 8, 9));
   EXPECT_FALSE(peer->at(kFar + 1, 0));
