@@ -78,15 +78,17 @@ void add_linalg_samples(OpSamples& samples) {
   samples.add("LuFactor", {x}, [](const Tensors& t) { return Tensors{lu_factor(t[0]).lu, lu_factor(t[0]).pivots}; });
   samples.add("Solve", {positive, b}, [](const Tensors& t) { return solve(t[0], t[1]); });
   samples.add("SolveTriangular", {positive, b}, [](const Tensors& t) { return solve_triangular(t[0], t[1], true); });
-  // Of some matrices among many, gradients are so large that they enlarge every rounding: not so of these.
+  // Of some matrices among many, gradients are so large that they enlarge every rounding: not so of these. Singular
+  // values of the tall ones are near 1, 2, 3 and 4.
+  const Tensor tall = b * 0.1 + eye(6, 4) * Tensor::of({1.0f, 2.0f, 3.0f, 4.0f}, {4});
   samples.add("Qr", {positive}, [](const Tensors& t) { return Tensors{qr(t[0]).q, qr(t[0]).r}; });
   samples.add("Eigh", {positive}, [](const Tensors& t) { return Tensors{eigh(t[0]).w, eigh(t[0]).v}; });
-  samples.add("Svd", {b}, [](const Tensors& t) {
+  samples.add("Svd", {tall}, [](const Tensors& t) {
     const linalg::Svd parts = svd(t[0], false);
     return Tensors{parts.u, parts.s, parts.vh};
   });
-  samples.add("Pinv", {b}, [](const Tensors& t) { return pinv(t[0]); });
-  samples.add("Lstsq", {b, sample_numbers({301, 6, 2}, 3)}, [](const Tensors& t) { return lstsq(t[0], t[1]); });
+  samples.add("Pinv", {tall}, [](const Tensors& t) { return pinv(t[0]); });
+  samples.add("Lstsq", {tall, sample_numbers({301, 6, 2}, 3)}, [](const Tensors& t) { return lstsq(t[0], t[1]); });
 }
 
 void add_random_samples(OpSamples& samples) {
