@@ -24,7 +24,7 @@ double seconds_of(const std::function<void()>& body, int calls) {
 // Seconds of one call among many, in the best of several rounds.
 double best_of_rounds(const std::function<void()>& body) {
   constexpr double kRoundSeconds = 0.03;  // as the peers have it: a longer one runs into the limit of power
-  constexpr int kWarmCalls = 5, kRounds = 3;
+  constexpr int kWarmCalls = 5, kRounds = 8;
   seconds_of(body, kWarmCalls);  // kernels are made and chosen
   const double once = seconds_of(body, 1);
   const int calls = static_cast<int>(std::clamp(kRoundSeconds / once, 1.0, 1000.0));
