@@ -25,6 +25,7 @@ double seconds_of_all_reduce(collective::Communicator& communicator, std::size_t
   using Clock = std::chrono::steady_clock;
   const Owned<Buffer> buffer = Buffer::allocate(cpu(), bytes);  // as gradients lie
   const std::span values(static_cast<float*>(buffer->data()), bytes / sizeof(float));
+  std::fill(values.begin(), values.end(), 1.0f);
   const auto count = static_cast<std::int64_t>(values.size());
   const std::size_t repeats = std::clamp<std::size_t>((std::size_t{64} << 20) / bytes, 3, 200);
   for (int i = 0; i < kWarmUps; ++i) communicator.all_reduce(values.data(), count, DType::Float32);

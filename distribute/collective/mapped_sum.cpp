@@ -38,26 +38,21 @@ bool MappedSum::find_places(const std::byte* values, std::size_t bytes, std::siz
   return all;
 }
 
-void MappedSum::say_done() {
-  for (int step = 1; step < size(); ++step) channel(rank_behind(step)).post(label_, {}, deadline_);
-}
-
 bool MappedSum::all_reduce(std::byte* values, std::size_t count) {
   const BufferBlocks blocks = BufferBlocks::shared(count, size(), dtype_, count * size_of(dtype_));
   const BufferBlocks::Piece own = blocks.piece(rank_, 0);
   if (!find_places(values, blocks.all_bytes, own.offset)) return false;
   add_up(dtype_, places_, values + own.offset, own.bytes / size_of(dtype_));
-  say_done();
+  for (int step = 1; step < size(); ++step) channel(rank_behind(step)).post(label_, {}, deadline_);
   for (int step = 1; step < size(); ++step) {
     const int rank = rank_behind(step);
     const BufferBlocks::Piece sum = blocks.piece(rank, 0);
     const std::byte* const buffer = places_[static_cast<std::size_t>(step - 1)] - own.offset;
-    await(rank);
+    channel(rank).receive(label_, {}, deadline_);
     if (sum.bytes > 0) std::memcpy(values + sum.offset, buffer + sum.offset, sum.bytes);
   }
   // Nobody's buffer changes before all have read it.
-  say_done();
-  for (int step = 1; step < size(); ++step) await(rank_behind(step));
+  Exchange(channels_, rank_, label_, dtype_, deadline_).barrier();
   return true;
 }
 

@@ -40,8 +40,6 @@ class MappedSum {
   Channel& channel(int rank) { return *channels_[static_cast<std::size_t>(rank)]; }
   bool find_places(const std::byte* values, std::size_t bytes, std::size_t own_offset);
   const std::byte* found(int rank, std::uint64_t place, std::size_t bytes) const;
-  void say_done();
-  void await(int rank) { channel(rank).receive(label_, {}, deadline_); }
 
   Channels& channels_;
   const PeerHeaps& heaps_;
