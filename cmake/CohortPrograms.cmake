@@ -46,11 +46,15 @@ add_library(benchmark_tables OBJECT ${PROJECT_SOURCE_DIR}/benchmarks/kernel_tabl
 cohort_use_internals(benchmark_tables)
 target_include_directories(benchmark_tables PUBLIC ${PROJECT_SOURCE_DIR})
 
+# Jobs of the CPU and of a GPU have the same names.
+set_source_files_properties(${PROJECT_SOURCE_DIR}/benchmarks/jobs.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+
 # cohort_benchmark(<name> SOURCES...)
 function(cohort_benchmark name)
   cohort_program_with_precompiled(${name} . ${name} ${ARGN})
   if(TARGET ${name})
     target_link_libraries(${name} PRIVATE benchmark_options)
+    cohort_compile_together(${name})
   endif()
 endfunction()
 
