@@ -486,6 +486,10 @@ class Product {
               Ahead ahead = Ahead::of_panel(at.b_panel(q, j + kColumns < right ? j + kColumns : column), kColumns,
                                             parts_of(end - block, kRows));
               for (std::int64_t i = block; i < end; i += kRows) {
+                if (sums.memory && !panel_sums) {
+                  ahead.sums =
+                      i + kRows < end ? sums.at(i + kRows, j) : sums.at(block, std::min(j + kColumns, right - 1));
+                }
                 multiply_tile(at, sums, a[q - first] + (i - block) * depth, at.b_panel(q, j), at.depth(q),
                               q > 0 || at.depth_begin > 0, i, std::min(kRows, end - i), j,
                               std::min(kColumns, right - j), ahead);

@@ -190,6 +190,7 @@ struct Ahead {
   static constexpr bool kPays = kVectorBytes == 64;
   const void* next = nullptr;
   std::int64_t step = 0;
+  const void* sums = nullptr;  // of the tile behind this one, as far apart as this one's
 
   // A panel of so many columns, of which each of `tiles` tiles before it fetches its part. Where these are few they
   // would fetch more than they have time for.
@@ -246,6 +247,9 @@ template <class Number, int kRows, int kVectors, LeftOperand kLeft, bool kAddsLa
   } else {
     if constexpr (Ahead::kPays) Tile::fetch(c, ldc, typename Tile::All{});
     tile.clear(typename Tile::All{});
+  }
+  if constexpr (Ahead::kPays) {
+    if (ahead.sums) Tile::fetch(static_cast<const Number*>(ahead.sums), ldc, typename Tile::All{});
   }
   add_products<kLeft, kKeeps>(tile, a, row_step, depth_step, b, b_step, depth, ahead, kept);
   if (add && kAddsLast) tile.add(c, ldc, typename Tile::All{});
