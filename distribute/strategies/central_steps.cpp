@@ -26,6 +26,7 @@ std::unique_ptr<CentralStep> cut(const TracedGraph& step) {
   if (std::optional<SplitStep> split = split_update(*step.graph, updated, collectives)) {
     made->compute = made_ready(std::move(split->compute));
     made->update = made_ready(std::move(split->update));
+    made->is_split = true;
     return made;
   }
   // The keeper then computes along with a sample, and what it brings is not counted.

@@ -19,6 +19,8 @@ struct CentralPart {
 // A step as replicas run it, and as the keeper of their variables does.
 struct CentralStep {
   std::weak_ptr<const Graph> whole;
+  // Replicas leave all of the update to the keeper; else it does the whole step as they do.
+  bool is_split = false;
   CentralPart compute, update;
 };
 

@@ -19,9 +19,10 @@ class ReplicaMerge : public ReplicaMerger {
   int replicas() const override { return group_.size(); }
   const Variable& is_first() const override { return is_first_; }
   Tensors merge(int replica, const MergeFunction& merge_fn, const Tensors& values) override;
+  // Returns when all replicas have come.
+  void meet(int replica);
 
  private:
-  void meet(int replica);
   Tensors run(const MergeFunction& merge_fn) const;
 
   ReplicaGroup& group_;

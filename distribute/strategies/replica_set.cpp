@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "cohort/core/error.h"
+#include "cohort/core/random.h"
+#include "cohort/core/step_draws.h"
 #include "cohort/core/thread_pool.h"
 #include "cohort/core/thread_share.h"
 #include "cohort/distribute/collective/reduction_at_one_replica.h"
@@ -34,6 +37,7 @@ ReplicaSet::ReplicaSet(std::vector<Device*> devices, std::shared_ptr<collective:
       shares_(static_cast<std::size_t>(size_), 1.0f),
       variables_(devices_, options.keeper != nullptr),
       merge_(group_, variables_, devices_, home()),
+      central_calls_(size_),
       threads_(participants() - 1) {
   for (int i = 0; i < size(); ++i) collectives_.push_back(Tensor::of_resource(group_.member(i)));
   groups_.push_back(&group_);
@@ -59,6 +63,55 @@ const ReplicaContext& ReplicaSet::context(int replica) const { return contexts_[
 
 const CentralStep* ReplicaSet::central_step(const TracedGraph& step) {
   return with_keeper_ ? &central_steps_.of(step) : nullptr;
+}
+
+std::optional<Tensors> ReplicaSet::call(int replica, const TracedGraph& function, const Tensors& arguments) {
+  const bool meets = std::any_of(function.captures.begin(), function.captures.end(), [&](const Tensor& capture) {
+    return capture.resource() == collectives_[0].resource();
+  });
+  if (!with_keeper_ || !meets) return std::nullopt;
+  const CentralStep& step = central_steps_.of(function);
+  const auto is_argument = [&](int input) { return input < function.num_arguments; };
+  if (!step.is_split || std::any_of(step.update.inputs.begin(), step.update.inputs.end(), is_argument)) {
+    return std::nullopt;
+  }
+  const auto inputs_of = [&](const CentralPart& part, int participant) {
+    Tensors inputs;
+    for (const int input : part.inputs) {
+      const auto i = static_cast<std::size_t>(input);
+      inputs.push_back(is_argument(input)
+                           ? arguments[i].to(device(participant))
+                           : bind(function.captures[i - arguments.size()], participant, false, /*with_keeper=*/true));
+    }
+    return inputs;
+  };
+  const RandomState random{.seed = global_seed(), .step = next_draw_seed()};
+  const auto run_part = [this, random](const CentralPart& part, const Tensors& inputs, int participant) {
+    Tensors outputs(part.executables->graph()->outputs.size());
+    part.executables->run(inputs, outputs, random, device(participant));
+    return outputs;
+  };
+  // What their code has written by itself is there for the keeper, and what the keeper writes for their code.
+  merge_.meet(replica);
+  if (replica == 0) {
+    variables_.settle();
+    central_calls_.give([run_part, &step, inputs = inputs_of(step.update, size()), keeper = size()] {
+      run_part(step.update, inputs, keeper);
+    });
+  }
+  Tensors outputs;
+  {
+    const Tensors inputs = inputs_of(step.compute, replica);
+    const ReplicaPause others_go_on;
+    outputs = run_part(step.compute, inputs, replica);
+  }
+  merge_.meet(replica);
+  if (replica == 0) {
+    central_calls_.await();
+    variables_.spread();
+  }
+  merge_.meet(replica);
+  return outputs;
 }
 
 const Tensor& ReplicaSet::bind(const Tensor& capture, int replica, bool reads_whole, bool with_keeper) {
@@ -110,6 +163,7 @@ void ReplicaSet::run_among(int participants, const std::vector<std::int64_t>& ro
                               "Give strategy.run() the function instead, and call it outside of a model's steps.");
   }
   std::lock_guard one_caller(callers_);
+  central_calls_.begin();
   set_loss_shares(rows, all_rows ? *all_rows : std::accumulate(rows.begin(), rows.end(), std::int64_t{0}));
   set_silent(rows);
   variables_.spread();
@@ -145,6 +199,9 @@ class ReplicaThread : private CaptureBinder {
 
  private:
   const Tensor& bind(const Tensor& capture) const override { return set_.bind(capture, replica_); }
+  std::optional<Tensors> call(const TracedGraph& function, const Tensors& arguments) const override {
+    return set_.call(replica_, function, arguments);
+  }
   void compute(const std::function<void()>& run) const override {
     const ReplicaPause others_go_on;
     run();
@@ -164,11 +221,13 @@ void ReplicaSet::run_code(const std::vector<std::int64_t>& rows, const std::func
                           std::optional<std::int64_t> all_rows) {
   ReplicaTurns turns;
   const auto in_turn = [&](int replica) {
+    if (replica == size()) return central_calls_.serve();
+    const CentralCaller caller(central_calls_);
     const ReplicaTurn turn(turns, replica);
     const ReplicaThread thread(*this, replica);
     code(replica);
   };
-  run_among(size(), rows, true, in_turn, all_rows);
+  run_among(participants(), rows, true, in_turn, all_rows);
 }
 
 // Replicas on the host that keep to cores of their own do not wait for one another's.

@@ -10,6 +10,7 @@
 #include "cohort/core/device.h"
 #include "cohort/distribute/collective/replica_group.h"
 #include "cohort/distribute/collective/replica_threads.h"
+#include "cohort/distribute/strategies/central_calls.h"
 #include "cohort/distribute/strategies/central_steps.h"
 #include "cohort/distribute/strategies/replica_merge.h"
 #include "cohort/distribute/strategies/replica_variables.h"
@@ -50,6 +51,9 @@ class ReplicaSet {
   Device& home() const { return participants() > size() ? device(size()) : device(0); }
   // A step as replicas and the keeper run it; nullptr where there is no keeper.
   const CentralStep* central_step(const TracedGraph& step);
+  // Calls a function for a replica whose code all replicas run: the keeper does the update, and what it wrote is there
+  // when the call returns. Nothing: it is to be run as others are.
+  std::optional<Tensors> call(int replica, const TracedGraph& function, const Tensors& arguments);
   // What a replica's code asks for.
   const ReplicaContext& context(int replica) const;
   // What stands for a resource in a replica's graphs.
@@ -98,6 +102,7 @@ class ReplicaSet {
   ReplicaMerge merge_;
   std::vector<ReplicaContext> contexts_;
   CentralSteps central_steps_;
+  CentralCalls central_calls_;
   std::mutex callers_;  // their threads serve one at a time
   ReplicaThreads threads_;
 };

@@ -129,6 +129,9 @@ Results Function::call(const Tensors& arguments) const {
     pulls = trace.pulls;
   }
   if (const CaptureBinder* binder = CaptureBinding::current(); binder && current_trace() == 0) {
+    if (!top_dispatcher() && pulls.empty()) {
+      if (const std::optional<Tensors> results = binder->call(traced, arguments)) return *results;
+    }
     for (Tensor& capture : traced.captures) capture = binder->bind(capture);
   }
   Tensors inputs = arguments;

@@ -65,7 +65,7 @@ PRIVATE_EDGES = [
     ("kernels", r"framework/core/normal_numbers\.h"),
     ("graph|kernels|ops", r"framework/core/(mixed_types|joined_steps)\.h"),
     ("graph|variables", r"framework/core/rounded_value\.h"),
-    ("graph|model|ops|layers", r"framework/core/step_draws\.h"),
+    ("distribute|graph|model|ops|layers", r"framework/core/step_draws\.h"),
     ("datasets", r"framework/graph/(planned_executable|resource_use)\.h"),
     ("datasets", r"framework/data/(row_stream|stage_counters)\.h"),
     ("datasets|distribute", r"framework/core/free_memory\.h"),

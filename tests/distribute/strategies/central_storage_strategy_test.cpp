@@ -2,7 +2,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <cstring>
+
 #include "cohort/cohort.h"
+#include "cohort/core/kernel.h"
+#include "cohort/core/op.h"
 #include "tests/support/error_of.h"
 #include "tests/support/in_step_jobs.h"
 #include "tests/support/in_step_strategies.h"
@@ -91,6 +96,107 @@ TEST(CentralStorageStrategy, SumsWhatReplicasAloneBring) {
   for (const Tensor& result : strategy.experimental_local_results(strategy.run(sum_and_mean, values))) {
     EXPECT_FLOAT_EQ(result.item<float>(), 903.0f);
   }
+}
+
+std::atomic<int> updates = 0;
+
+COHORT_OP("CentralStorageTestUpdate").inputs(1).infer([](const OpCall& call) { return same_as(call.spec(0)); });
+KernelFn make_counted(const KernelSpec& spec) {
+  const auto bytes = static_cast<std::size_t>(spec.input_size(0)) * sizeof(float);
+  return [=](const KernelIO& io) {
+    ++updates;
+    std::memcpy(io.out<float>(0), io.in<float>(0), bytes);
+  };
+}
+COHORT_KERNEL("CentralStorageTestUpdate", kCPU, make_counted);
+
+class CountedUpdates : public Optimizer {
+ public:
+  CountedUpdates() : Optimizer(1.0, {}, "counted") {}
+  std::string class_name() const override { return "CountedUpdates"; }
+  void update_step(const Gradient& gradient, const Variable& variable, const Tensor&) override {
+    Variable(variable).assign_sub(run_op("CentralStorageTestUpdate", {gradient.dense()}));
+  }
+};
+
+// In a loop of one's own, too: what is done with the sum of the gradients is done once for all replicas.
+TEST(CentralStorageStrategy, UpdatesOnceForFunctionsThatReplicasRun) {
+  const CentralStorageStrategy strategy(cpus(3));
+  auto scope = strategy.scope();
+  Variable weight(Tensor::scalar(0.0), {.name = "weight"});
+  const Ref<Optimizer> optimizer = make<CountedUpdates>();
+  const Function step = function([&](const Tensor& x) {
+    GradientTape tape;
+    const Tensor loss = ops::sum(x * weight);
+    const Variables trained = {weight};
+    optimizer->apply(tape.gradient(loss, trained), trained);
+    return x * 2.0;
+  });
+  updates = 0;
+  for (int i = 1; i <= 4; ++i) {
+    const PerReplica doubled = strategy.run(step, PerReplica::of(Tensors(3, Tensor::full({2}, i, DType::Float32))));
+    for (const Tensor& each : strategy.experimental_local_results(doubled)) {
+      EXPECT_THAT(each.to_vector<float>(), testing::ElementsAre(2.0f * i, 2.0f * i));
+    }
+    EXPECT_EQ(updates, i);
+  }
+  EXPECT_EQ(weight.value().item<float>(), -60.0f);
+}
+
+// What the parameter device has written is there for the rest of the replicas' code, and what that writes for it.
+TEST(CentralStorageStrategy, UpdatesInTheMiddleOfTheReplicasCode) {
+  const auto run = [](const std::function<double(const std::function<Tensor(const Tensor&)>&)>& on_replicas) {
+    Variable weight(Tensor::full({3, 1}, 0.5, DType::Float32), {.name = "weight"});
+    Variable scale(Tensor::scalar(1.0), {.name = "scale", .aggregation = Aggregation::Mean});
+    const optimizers::SGD optimizer(0.1, {.momentum = 0.9});
+    const Function step = function([&](const Tensor& x) {
+      GradientTape tape;
+      const Tensor loss = ops::mean(ops::matmul(x, weight) * scale);
+      const Variables trained = {weight};
+      optimizer.apply(tape.gradient(loss, trained), trained);
+      return loss;
+    });
+    return on_replicas([&](const Tensor& x) {
+      Tensor(step(x));
+      scale.assign(scale.value() * 2.0);
+      Tensor(step(x));
+      return ops::sum(weight.value());
+    });
+  };
+  const Tensor x = waves({4, 3});
+  const double alone = run([&](const auto& code) { return code(x).template item<double>(); });
+  for (const bool central : {false, true}) {
+    const StrategyHandle strategy =
+        central ? StrategyHandle(CentralStorageStrategy(cpus(2))) : MirroredStrategy(cpus(2));
+    auto scope = strategy.scope();
+    const double seen = run([&](const auto& code) {
+      double last = 0.0;
+      const PerReplica sums = strategy.run(code, PerReplica::of({x, x}));
+      for (const Tensor& each : strategy.experimental_local_results(sums)) last = each.item<double>();
+      return last;
+    });
+    // Gradients are summed over the replicas: two of the same are twice as much.
+    EXPECT_NEAR(1.5 - seen, 2.0 * (1.5 - alone), 1e-5) << central;
+  }
+}
+
+// An update that fails ends the replicas' calls, and the next ones are none the worse.
+TEST(CentralStorageStrategy, AFailedUpdateEndsTheCall) {
+  const CentralStorageStrategy strategy(cpus(2));
+  auto scope = strategy.scope();
+  Variable table(Tensor::full({4, 2}, 0.0, DType::Float32), {.name = "table", .aggregation = Aggregation::Sum});
+  const Function step = function([&](const Tensor& index) {
+    const Tensor all = get_replica_context()->all_reduce(ReduceOp::Sum, index);
+    table.assign_add(ops::gather(Tensor::full({4, 2}, 1.0, DType::Float32), all, 0));
+    return all;
+  });
+  const auto indices = [](std::int32_t at) {
+    const Tensor each = Tensor::of<std::int32_t>({at, 0, 0, 0}, {4});
+    return PerReplica::of({each, each});
+  };
+  EXPECT_THAT(error_of([&] { strategy.run(step, indices(100)); }), HasSubstr("200"));
+  strategy.run(step, indices(1));
+  EXPECT_GT(ops::sum(table.value()).item<float>(), 0.0f);
 }
 
 // A step that looks at what it has just written sees it on every replica.
