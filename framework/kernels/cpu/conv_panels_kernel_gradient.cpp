@@ -24,11 +24,10 @@ struct Cut {
   explicit Cut(const ConvPlan& plan) {
     part = equal_step(panels_of(plan.patch(), kLines), kPatchPart / kLines) * kLines;
     parts = panels_of(plan.patch(), part);
-    const std::int64_t blocks = panels_of(plan.pixels(), kBlock);
     const std::int64_t room = kSumsLimit / std::max<std::int64_t>(1, plan.patch() * plan.filters);
     const std::int64_t wanted =
         std::clamp<std::int64_t>(kTasks / (parts * plan.groups), 1, std::max<std::int64_t>(1, room));
-    chunk = std::max<std::int64_t>(1, panels_of(blocks, wanted)) * kBlock;
+    chunk = std::max(kBlock, panels_of(plan.pixels(), wanted));
     chunks = panels_of(plan.pixels(), chunk);
   }
   std::int64_t part, parts, chunk, chunks;
@@ -84,9 +83,10 @@ void PanelConv::kernel_gradient(const ConvPlan& plan, const float* x, const floa
       const std::int64_t part = task % cut.parts * cut.part, part_end = std::min(patch, part + cut.part);
       const std::int64_t group = task / cut.parts % plan.groups, chunk = task / cut.parts / plan.groups;
       const std::int64_t chunk_begin = chunk * cut.chunk, chunk_end = std::min(plan.pixels(), chunk_begin + cut.chunk);
+      const std::int64_t block = equal_step(chunk_end - chunk_begin, kBlock);
       ConvPixel pixel(plan, chunk_begin);
-      for (std::int64_t begin = chunk_begin; begin < chunk_end; begin += kBlock) {
-        const std::int64_t count = std::min(kBlock, chunk_end - begin);
+      for (std::int64_t begin = chunk_begin; begin < chunk_end; begin += block) {
+        const std::int64_t count = std::min(block, chunk_end - begin);
         for (std::int64_t i = 0; i < count; ++i, pixel.next()) reads[i] = pixel;
         pack_patches(plan, runs, x + group * plan.group_channels(), reads, count, part, part_end, lines);
         for (std::int64_t column = 0; column < width; column += kColumns) {
