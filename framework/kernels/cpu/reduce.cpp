@@ -26,6 +26,8 @@ struct Reduction {
   void (*clear)(void* totals, std::int64_t count);
   void (*merge)(void* totals, const void* others, std::int64_t count);
   void (*run)(const void* x, std::int64_t n, void* total);
+  // A total of its own for each of some runs of n elements, which begin at these places.
+  void (*runs)(const void* x, const std::int64_t* begins, std::int64_t count, std::int64_t n, void* totals);
   void (*columns)(const void* x, std::int64_t rows, std::int64_t row_stride, std::int64_t columns, void* totals);
   void (*store)(const void* totals, std::int64_t count, const Finish& finish, void* output, std::int64_t first);
 };
@@ -46,14 +48,20 @@ struct ReductionOf {
     auto& all = *static_cast<Total*>(total);
     all = reduce_run<Reducer>(static_cast<const T*>(x), n, all);
   }
+  static void runs(const void* x, const std::int64_t* begins, std::int64_t count, std::int64_t n, void* totals) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      static_cast<Total*>(totals)[i] =
+          reduce_run<Reducer>(static_cast<const T*>(x) + begins[i], n, Total(Reducer::kIdentity));
+    }
+  }
   static void columns(const void* x, std::int64_t rows, std::int64_t row_stride, std::int64_t columns, void* totals) {
     reduce_columns<Reducer>(static_cast<const T*>(x), rows, row_stride, columns, static_cast<Total*>(totals));
   }
   static void store(const void* totals, std::int64_t count, const Finish& finish, void* output, std::int64_t first) {
     const auto* from = static_cast<const Total*>(totals);
+    const bool divides = std::is_same_v<Total, double> && finish.divisor != 1.0;
     for (std::int64_t i = 0; i < count; ++i) {
-      Total total = from[i];
-      if constexpr (std::is_same_v<Total, double>) total /= finish.divisor;
+      const Total total = divides ? static_cast<Total>(static_cast<double>(from[i]) / finish.divisor) : from[i];
       const T result = static_cast<T>(static_cast<Compute<T>>(total));
       if (!std::is_same_v<T, Compute<T>> && finish.wide) {
         static_cast<float*>(output)[first + i] = static_cast<float>(result);
@@ -63,7 +71,7 @@ struct ReductionOf {
     }
   }
 
-  static constexpr Reduction kFunctions{sizeof(T), sizeof(Total), clear, merge, run, columns, store};
+  static constexpr Reduction kFunctions{sizeof(T), sizeof(Total), clear, merge, run, runs, columns, store};
 };
 
 // Totals of any type, one behind the other.
@@ -118,9 +126,14 @@ KernelFn reduce_rows_kernel(const ReducePlan& plan, const Reduction& use, const 
       Totals<kTogether> totals;
       for (std::int64_t first = begin; first < end; first += kTogether) {
         const std::int64_t count = std::min(kTogether, end - first);
-        for (std::int64_t i = 0; i < count; ++i) {
-          reduce_part(input_of(io) + plan.kept.offset(first + i) * use.element_bytes, 0, length,
-                      totals.bytes + i * use.total_bytes);
+        std::int64_t begins[kTogether];
+        for (std::int64_t i = 0; i < count; ++i) begins[i] = plan.kept.offset(first + i);
+        if (by_columns) {
+          use.runs(input_of(io), begins, count, length, totals.bytes);
+        } else {
+          for (std::int64_t i = 0; i < count; ++i) {
+            reduce_part(input_of(io) + begins[i] * use.element_bytes, 0, length, totals.bytes + i * use.total_bytes);
+          }
         }
         use.store(totals.bytes, count, finish, io.outputs[0], first);
       }
