@@ -7,7 +7,7 @@ namespace cohort::distribute {
 void CentralCalls::begin() {
   std::lock_guard lock(mutex_);
   part_ = nullptr;
-  serves_ = true;
+  error_ = nullptr;
   running_ = replicas_;
 }
 
@@ -15,22 +15,26 @@ void CentralCalls::serve() {
   std::unique_lock lock(mutex_);
   while (true) {
     changed_.wait(lock, [&] { return part_ || running_ == 0; });
-    if (!part_) return;
+    if (!part_) break;
     lock.unlock();
     try {
       part_();
     } catch (...) {
-      {
-        std::lock_guard failed(mutex_);
-        serves_ = false;
-      }
-      changed_.notify_all();
-      throw;
+      fail(std::current_exception());
     }
     lock.lock();
     part_ = nullptr;
     changed_.notify_all();
   }
+  if (error_) std::rethrow_exception(error_);
+}
+
+void CentralCalls::fail(const std::exception_ptr& error) {
+  {
+    std::lock_guard lock(mutex_);
+    error_ = error;
+  }
+  group_.abort(ReplicaGroup::reason_of(replicas_, error));
 }
 
 void CentralCalls::give(std::function<void()> part) {
@@ -43,7 +47,8 @@ void CentralCalls::give(std::function<void()> part) {
 
 void CentralCalls::await() {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return !part_ || !serves_; });
+  changed_.wait(lock, [&] { return !part_; });
+  if (error_) std::rethrow_exception(error_);
 }
 
 void CentralCalls::leave() {

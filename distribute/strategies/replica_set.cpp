@@ -37,7 +37,6 @@ ReplicaSet::ReplicaSet(std::vector<Device*> devices, std::shared_ptr<collective:
       shares_(static_cast<std::size_t>(size_), 1.0f),
       variables_(devices_, options.keeper != nullptr),
       merge_(group_, variables_, devices_, home()),
-      central_calls_(size_),
       threads_(participants() - 1) {
   for (int i = 0; i < size(); ++i) collectives_.push_back(Tensor::of_resource(group_.member(i)));
   groups_.push_back(&group_);
@@ -45,6 +44,7 @@ ReplicaSet::ReplicaSet(std::vector<Device*> devices, std::shared_ptr<collective:
     const auto at_keeper = std::make_shared<ReductionAtOneReplica>(size(), size());
     with_keeper_ = std::make_unique<ReplicaGroup>(participants(), nullptr, ReplicaGroup::Options{at_keeper});
     groups_.push_back(with_keeper_.get());
+    central_calls_ = std::make_unique<CentralCalls>(size(), *with_keeper_);
     with_keeper_->set_silent(size(), true);
     for (int i = 0; i < participants(); ++i) {
       collectives_with_keeper_.push_back(Tensor::of_resource(with_keeper_->member(i)));
@@ -95,7 +95,7 @@ std::optional<Tensors> ReplicaSet::call(int replica, const TracedGraph& function
   merge_.meet(replica);
   if (replica == 0) {
     variables_.settle();
-    central_calls_.give([run_part, &step, inputs = inputs_of(step.update, size()), keeper = size()] {
+    central_calls_->give([run_part, &step, inputs = inputs_of(step.update, size()), keeper = size()] {
       run_part(step.update, inputs, keeper);
     });
   }
@@ -107,7 +107,7 @@ std::optional<Tensors> ReplicaSet::call(int replica, const TracedGraph& function
   }
   merge_.meet(replica);
   if (replica == 0) {
-    central_calls_.await();
+    central_calls_->await();
     variables_.spread();
   }
   merge_.meet(replica);
@@ -163,7 +163,7 @@ void ReplicaSet::run_among(int participants, const std::vector<std::int64_t>& ro
                               "Give strategy.run() the function instead, and call it outside of a model's steps.");
   }
   std::lock_guard one_caller(callers_);
-  central_calls_.begin();
+  if (central_calls_) central_calls_->begin();
   set_loss_shares(rows, all_rows ? *all_rows : std::accumulate(rows.begin(), rows.end(), std::int64_t{0}));
   set_silent(rows);
   variables_.spread();
@@ -221,8 +221,8 @@ void ReplicaSet::run_code(const std::vector<std::int64_t>& rows, const std::func
                           std::optional<std::int64_t> all_rows) {
   ReplicaTurns turns;
   const auto in_turn = [&](int replica) {
-    if (replica == size()) return central_calls_.serve();
-    const CentralCaller caller(central_calls_);
+    if (replica == size()) return central_calls_->serve();
+    const CentralCaller caller(central_calls_.get());
     const ReplicaTurn turn(turns, replica);
     const ReplicaThread thread(*this, replica);
     code(replica);

@@ -102,7 +102,7 @@ class ReplicaSet {
   ReplicaMerge merge_;
   std::vector<ReplicaContext> contexts_;
   CentralSteps central_steps_;
-  CentralCalls central_calls_;
+  std::unique_ptr<CentralCalls> central_calls_;
   std::mutex callers_;  // their threads serve one at a time
   ReplicaThreads threads_;
 };
